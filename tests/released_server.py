@@ -1,4 +1,4 @@
-"""A loopback server that holds released files at the addresses that their list gives them."""
+"""A loopback server with released files at the addresses in their list."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARCHIVE = "all.zip"
 
 @dataclass
 class ReleasedServer:
-    """The folder that is served, and whether files are sent in full, in half or not at all."""
+    """The served folder, and whether files are sent in full, in half or not at all."""
 
     root: Path
     fault: str = ""
@@ -35,7 +35,7 @@ def served_release(
     plain: Mapping[str, bytes],
     packed: Mapping[str, bytes],
 ) -> Iterator[ReleasedServer]:
-    """Serve some files, and others in an archive; each is listed as of the model of its name."""
+    """Serve some files, and others in an archive; each is listed under the model in its name."""
     server = ReleasedServer(folder / "who" / "Repo" / "c0")
     server.root.mkdir(parents=True)
     for name, content in plain.items():

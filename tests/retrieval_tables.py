@@ -1,4 +1,4 @@
-"""Small tables of retrievals, and answers that were asked with them."""
+"""Small tables of retrievals, and answers generated with them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def sha256(text: str) -> str:
 
 
 def retrievals_of(lists: Mapping[Variant, Iterable[str]], **keys: Any) -> pd.DataFrame:
-    """Retrievals of the demonstration items from the snippet ids of each item, attribute, group."""
+    """Return retrievals of the demonstration items from the snippet ids by item, attribute,
+    group."""
     rows = [
         {
             "benchmark": "demo",
@@ -47,7 +48,7 @@ def retrievals_of(lists: Mapping[Variant, Iterable[str]], **keys: Any) -> pd.Dat
 def drawn_lists(
     benchmark: Benchmark, *, depth: int = 20, replaced: float = 0.2, seed: int = 1
 ) -> dict[Variant, list[str]]:
-    """Lists for every variant; some snippets of an item's list are others for a variant."""
+    """Return lists for every variant; some snippets of an item differ for one variant."""
     rng = np.random.default_rng(seed)
     lists = {}
     for item in benchmark.answer_keys:
@@ -67,7 +68,7 @@ def drawn_answers(
     missing: float = 0.05,
     seed: int = 1,
 ) -> pd.DataFrame:
-    """Whole answers by these strategies, some wrong and some missing."""
+    """Return complete answers with these strategies, some wrong and some missing."""
     rng = np.random.default_rng(seed)
     rows = []
     for strategy in strategies:

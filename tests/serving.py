@@ -1,4 +1,4 @@
-"""Servers on the loopback interface that run while a test does."""
+"""Servers on the loopback interface, for the duration of a test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SETTINGS = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CU
 
 @contextmanager
 def served(server: _Server) -> Iterator[_Server]:
-    """Answer requests to a server in a thread; close it in the end."""
+    """Answer requests to a server in a thread; close it at the end."""
     with server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -31,7 +31,7 @@ def served(server: _Server) -> Iterator[_Server]:
 
 
 def only_loopback(monkeypatch: pytest.MonkeyPatch, key: str | None = None) -> None:
-    """Drop the settings of another service from the environment, and any proxy; set the key."""
+    """Remove the settings of other services and any proxy from the environment; set the key."""
     for name in _SETTINGS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -40,7 +40,7 @@ def only_loopback(monkeypatch: pytest.MonkeyPatch, key: str | None = None) -> No
 
 
 def benchmark_script(name: str) -> ModuleType:
-    """Import a script of `benchmarks/`, whose servers are processes of their own."""
+    """Import a script from `benchmarks/`; its servers are separate processes."""
     path = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", path)
     assert spec

@@ -1,4 +1,4 @@
-"""The coverage of the intervals: the file against brute force, and what the methods page says."""
+"""The coverage of the intervals: the file compared with enumeration, and the methods page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def value(column: str, **at: object) -> float:
 
 
 def summed(tables, probabilities, interval, truth):
-    """Coverage and mean width from a list of tables and one of their probabilities."""
+    """Return coverage and mean width from a list of tables and one of their probabilities."""
     assert sum(probabilities) == pytest.approx(1, abs=1e-11)
     found = interval(*np.array(tables).T)
     coverage = width = 0.0
@@ -56,7 +56,7 @@ def summed(tables, probabilities, interval, truth):
 @pytest.mark.parametrize("method", ["wilson", "clopper_pearson", "jeffreys"])
 @pytest.mark.parametrize(("n", "p"), [(50, 0.5), (100, 0.99), (801, 0.998)])
 def test_coverage_of_a_proportion(method, n, p):
-    # Beyond n = 800 the powers of 1 − p underflow, where they are nothing.
+    # Beyond n = 800 the powers of 1 − p underflow, but are negligible.
     probabilities = [comb(n, x) * p**x * (1 - p) ** (n - x) for x in range(n + 1) if n - x < 100]
     tables = [(x, n) for x in range(n + 1) if n - x < 100]
     coverage, width = summed(
@@ -122,7 +122,7 @@ def newcombe(*cells):
 
 def test_the_script_writes_the_file_again(tmp_path, monkeypatch):
     script = benchmark_script("coverage")
-    # The smallest n only: all of them take a minute.
+    # Only the smallest n: all of them take a minute.
     assert sorted(set(COVERAGE["n"])) == sorted(script.SIZES)
     monkeypatch.setattr(script, "SIZES", (50,))
     script.main(["--out", str(tmp_path / "coverage.csv")])

@@ -1,4 +1,4 @@
-"""What the documents say is there, is there."""
+"""Everything that the documents mention exists."""
 
 from __future__ import annotations
 

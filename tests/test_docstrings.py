@@ -1,4 +1,4 @@
-"""Every public function says what it estimates, from what, when it fails, and where it is from."""
+"""Every public docstring has the estimand, the input, the errors and the source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import fairstats
 FUNCTIONS = sorted(
     name for name in fairstats.__all__ if inspect.isfunction(getattr(fairstats, name))
 )
-# What computes a statistic has a source; these read, write, count or show.
+# Functions that compute a statistic have a source; these read, write, count or show.
 WITHOUT_SOURCE = {
     "analyze",
     "answers_schema",
@@ -35,7 +35,7 @@ WITHOUT_SOURCE = {
     "write_answers",
     "write_ratings",
 }
-# Their errors are those of what they call, or they have none.
+# Their errors are those of the functions that they call, or they have none.
 WITHOUT_ERRORS = {"answers_schema", "item_patterns", "validate_answers"}
 ROOT = Path(__file__).parents[1]
 

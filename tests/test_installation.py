@@ -1,4 +1,4 @@
-"""What people install: the wheel alone in a new environment, and every extra with the pins."""
+"""Installation: the wheel in a new environment, and every extra with the pinned versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 UV = Path(sys.executable).with_name("uv")
-# What its users see in the released wheel: no variable of the checkout.
+# Variables of the checkout, which users of the wheel do not have.
 ENVIRONMENT = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
 
 _MAIN_JOB = """
@@ -50,7 +50,7 @@ def _run(*command, cwd, env=ENVIRONMENT):
 
 
 def _needs_registry():
-    """Skip where no package can be had: nothing can be installed without."""
+    """Skip if packages cannot be downloaded: installing is then impossible."""
     if not UV.is_file():
         pytest.skip("uv is not installed here")
     command = [UV, "pip", "compile", "--quiet", "--no-header", "-"]
@@ -69,7 +69,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """The programs of a new environment that holds the wheel and what it requires."""
+    """Return the programs of a new environment with the wheel and its requirements."""
     _needs_registry()
     folder = tmp_path_factory.mktemp("installed")
     _run(UV, "venv", "--python", sys.executable, folder / "env", cwd=folder)
@@ -79,7 +79,7 @@ def installed(wheel, tmp_path_factory):
 
 
 def test_wheel_analyses_publishes_verifies_and_reports(installed, tmp_path):
-    # Folders of other packages, on the path and in the place, are none of ours.
+    # Folders of other packages with these names are not ours.
     site = next((installed.parent / "lib").glob("python*/site-packages"))
     for name in ("data", "reports", "collectors"):
         for folder in (site, tmp_path):

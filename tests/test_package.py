@@ -1,4 +1,4 @@
-"""What is installed: everything that is read at run time, and nothing at import."""
+"""The installed package: it has all files read at run time, and imports little."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_every_public_name_exists():
 
 
 def test_no_public_name_is_that_of_a_module():
-    """Once the module is imported, it would stand in the place of the function."""
+    """Once the module is imported, it would replace the function."""
     modules = {path.stem for path in (ROOT / "fairstats").iterdir()}
     assert modules.isdisjoint(fairstats.__all__)
 
@@ -60,7 +60,7 @@ def test_the_wheel_holds_data_and_pages(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as opened:
         opened.extractall(tmp_path / "installed")
-    # From the wheel's own files, away from the checkout: the benchmark and the page templates.
+    # From the wheel's files, outside the checkout: the benchmark and the page templates.
     code = (
         "import fairstats._lib.resources as r, fairstats.benchmarks.declaration as b; "
         "print(len(b.load_benchmark('demo').answer_keys), r.resource('_quarto.yml'), "
@@ -80,14 +80,14 @@ def test_the_wheel_holds_data_and_pages(tmp_path):
 
 
 def test_checking_answers_does_not_import_pyspark(tmp_path):
-    # A stand-in that tells when it is imported; the real one warns of pandas 3.
+    # A substitute that reports when it is imported; the real one warns of pandas 3.
     folder = tmp_path / "pyspark" / "pandas"
     folder.mkdir(parents=True)
     (folder.parent / "__init__.py").touch()
     (folder / "__init__.py").write_text("print('imported')\n", encoding="utf-8")
     code = (
         "from fairstats.answers.schema import answers_schema; answers_schema(); print('checked')\n"
-        "import pyspark.pandas"  # still there for who wants it
+        "import pyspark.pandas"  # still available on request
     )
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{code}"],

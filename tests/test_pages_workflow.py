@@ -1,4 +1,4 @@
-"""The workflow that publishes the site: its commands exist, and it may do only what it must."""
+"""The workflow that publishes the site: its commands exist, and it has only the needed rights."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def scripts(workflow) -> list[str]:
 
 
 def calls(script: str) -> list[list[str]]:
-    """The arguments of every call of the command line in a script."""
+    """Yield the arguments of every call of the command line in a script."""
     lines = [line.strip() for line in script.splitlines()]
     return [shlex.split(line)[1:] for line in lines if line.startswith("fairstats ")]
 
 
 def parsed(arguments: list[str]) -> dict[str, Any]:
-    """A call's parameters as the command line reads them; nothing is run."""
+    """Parse a call's parameters like the command line, without running it."""
     group: Any = typer.main.get_command(app)
     context = group.commands[arguments[0]].make_context(arguments[0], arguments[1:])
     return dict(context.params)
@@ -46,7 +46,7 @@ def test_every_command_exists_with_its_options(scripts):
     found = {arguments[0]: parsed(arguments) for script in scripts for arguments in calls(script)}
     assert set(found) == {"publish", "demo", "verify"}
     assert Path(found["publish"]["out"]) == Path(found["demo"]["out"]) == Path("site")
-    # Released answers of others come without a licence to publish them.
+    # Answers released by others have no licence to publish them.
     assert found["demo"]["fetch"] is False
     assert Path(found["verify"]["path"]).parts[:2] == ("site", "v")
 
@@ -82,7 +82,8 @@ def test_it_may_do_no_more_than_it_has_to(workflow):
 
 
 def test_no_script_has_an_expression_in_it(scripts):
-    # GitHub puts their values into the text of the script: whoever sets one would write it.
+    # GitHub inserts their values into the script's text: anyone who sets one could change the
+    # script.
     assert not [script for script in scripts if "${{" in script]
 
 

@@ -1,4 +1,4 @@
-"""Nonsense is refused: which argument, its value, and what it must be."""
+"""Invalid arguments are refused: the error names the argument, its value and the valid values."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ from tests.retrieval_tables import retrievals_of
 DEMO = fairstats.load_benchmark("demo")
 BEYOND = 10**19
 NAN, INF = float("nan"), float("inf")
-#: What is not a count, as an argument or as one element of an array.
+#: Values that are not counts, as an argument or as one element of an array.
 NOT_COUNTS = (-1, 0.5, NAN, INF, "3", True, BEYOND, 10**400, None, 1j, [1, [2, 3]], [1, "2"])
 NOT_SHARES = (-0.1, 1.1, 80, NAN, INF, "0.5", True, None)
 
 
 def answers(models: tuple[str, ...] = ("m",)) -> pd.DataFrame:
-    """Answers to two groups of one attribute; the second model is wrong more often."""
+    """Return answers to two groups of one attribute; the second model is wrong more often."""
     rows = []
     for number, model in enumerate(models):
         for place, (item, key) in enumerate(DEMO.answer_keys.items()):
@@ -83,7 +83,7 @@ def answers(models: tuple[str, ...] = ("m",)) -> pd.DataFrame:
 
 
 def retrievals() -> pd.DataFrame:
-    """Snippets for both variants of one item of the demonstration."""
+    """Return snippets for both variants of one item of the demonstration."""
     lists = {("demo-01", "race", "white"): ["s1", "s2"], ("demo-01", "race", "black"): ["s1", "s3"]}
     return retrievals_of(lists)
 
@@ -229,9 +229,9 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
         {},
     ),
 }
-#: Not called here: parts of functions that are, with arguments that these have checked.
+#: Not called here: parts of tested functions, which have checked their arguments.
 INTERNAL = {"agreement_law", "jackknife_parts", "resample_clusters"}
-#: Publishing renders a site, so it has a test of its own.
+#: Publishing renders a site, so it has a separate test.
 APART = {fairstats.publish}
 
 LEVELS = {"alpha", "power", "margin"}
@@ -244,7 +244,7 @@ WALKED = LEVELS | RESAMPLES | OPTIONS | {"rng"}
 
 
 def public_functions() -> Iterable[Callable[..., Any]]:
-    """The names that `fairstats` exports, and the functions of the statistics' modules."""
+    """Return the exported names of `fairstats`, and the functions of the statistics modules."""
     yield from (getattr(fairstats, name) for name in fairstats.__all__ if name != "__version__")
     for package in ("inference", "metrics", "ratings"):
         folder = importlib.import_module(f"fairstats.{package}")
@@ -264,7 +264,7 @@ def walked() -> list[tuple[Callable[..., Any], str]]:
         if inspect.isclass(function) or function.__name__ in INTERNAL or function in APART:
             continue
         for name in inspect.signature(function).parameters:
-            # A metric's name is a column of another table elsewhere.
+            # A metric's name is a column of a different table.
             if name in WALKED:
                 found[function, name] = None
     return list(found)
@@ -283,12 +283,12 @@ def bad_values(function: Callable[..., Any], name: str) -> tuple[object, ...]:
 
 
 def call(function: Callable[..., Any], **changed: object) -> object:
-    """Call a function with valid arguments but for those that are changed."""
+    """Call a function with valid arguments, except for the changed ones."""
     args, kwargs = VALID[function]()
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.arguments.update(changed)
     result = function(*bound.args, **bound.kwargs)
-    # A generator runs when it is read.
+    # A generator runs only when it is read.
     return list(result) if inspect.isgenerator(result) else result
 
 
@@ -426,7 +426,7 @@ def test_each_count_that_is_not_one_is_refused_by_name(function, valid, names):
                 function(**(valid | {name: bad}))
 
 
-#: Arguments that are refused although each alone could be right, and other ranges.
+#: Arguments that are refused only in combination, and other ranges.
 REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
     (fairstats.wilson, {"successes": [1, 9], "n": [5, 8]}, "successes=9 must not exceed n=8"),
     (proportion, {"successes": 3, "n": 2}, "successes=3 must not exceed n=2"),

@@ -1,4 +1,4 @@
-"""The rooms of the package: who may import whom, and that CONTRIBUTING shows them as they are."""
+"""The subpackages: the allowed imports between them, as shown in CONTRIBUTING."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def check_imports(root: Path) -> subprocess.CompletedProcess[str]:
-    """Run import-linter over the packages in a folder, by the contracts of our pyproject.toml."""
+    """Run import-linter over the packages in a folder, with the contracts in our pyproject.toml."""
     command = [
         Path(sys.executable).with_name("lint-imports"),
         "--no-cache",

@@ -13,14 +13,14 @@ from typer.testing import CliRunner
 from fairstats.cli import app
 from tests.wrong_words import wrong_words
 
-#: The most words of a sentence.
+#: The maximum number of words in a sentence.
 LONGEST = 25
 
 
 def commands(
     command: click.Command, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command and subcommand, with the words that call it."""
+    """Yield every command and subcommand, with the words that call it."""
     yield path, command
     for name, inner in getattr(command, "commands", {}).items():
         yield from commands(inner, (*path, name))
@@ -30,7 +30,7 @@ COMMANDS = dict(commands(typer.main.get_command(app)))
 
 
 def sentences(command: click.Command) -> Iterator[str]:
-    """The sentences of a command's help and of its options' help."""
+    """Yield the sentences of a command's help and of its options' help."""
     texts = [command.help or "", *(getattr(one, "help", None) or "" for one in command.params)]
     for text in texts:
         for paragraph in text.split("\n\n"):
@@ -39,7 +39,7 @@ def sentences(command: click.Command) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_help_has_no_wrong_words(path):
-    # Wide enough that no phrase is broken into two lines.
+    # Wide enough to keep every phrase on one line.
     shown = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "1000"})
     assert shown.exit_code == 0
     assert "Show this message and exit." in shown.output

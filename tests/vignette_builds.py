@@ -1,4 +1,4 @@
-"""A folder as building a benchmark leaves it, made of the demonstration items."""
+"""The folder of a built benchmark, made from the demonstration items."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def built_folder(
     item: Callable[[str], Mapping[str, Any]] = lambda item_id: {},
     **declared: Any,
 ) -> Path:
-    """A build; two more source items were left out by the filter.
+    """Write a build; two more source items were left out by the filter.
 
     `variant` and `item` give what is otherwise in a variant's and an item's line.
     """
@@ -131,9 +131,9 @@ def reviewers(path: Path, number: int = 4) -> Path:
 
 
 def variants_of(assigned: Assigned) -> dict[str, Key]:
-    """The variant of each task, as the key tells."""
+    """Return the variant of each task, from the key."""
     found = {}
-    # A text may hold what some readers take for the end of a line.
+    # A text may contain characters that some readers treat as line ends.
     for line in (assigned.path / "tasks.jsonl").read_text(encoding="utf-8").rstrip().split("\n"):
         row = json.loads(line)
         found[row["task_id"]] = (row["item_id"], *row["dataset"].split(":"))
@@ -148,7 +148,8 @@ def hand_in(
     seconds: float = 90.0,
     comment: str = "",
 ) -> Path:
-    """Exports of all reviewers, with what a function of rater and variant says; None: nothing."""
+    """Write exports of all reviewers, with values from a function of rater and variant; None: no
+    value."""
     folder.mkdir(parents=True)
     variants = variants_of(assigned)
     for form in sorted(assigned.path.glob("forms/*.html")):

@@ -1,4 +1,4 @@
-"""Vignettes of a few words, invented for tests of what is measured of their text."""
+"""Vignettes of a few words, invented for tests of text measures."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,14 +29,14 @@ def item(
     options: Mapping[str, str] = OPTIONS,
     neutral: str = NEUTRAL,
 ) -> Item:
-    """An item whose two variants are the neutral text with these words before it."""
+    """Return an item with two variants: the neutral text with these words before it."""
     variants = {"original": neutral, "neutralized": neutral}
     variants |= {"white": f"{white} {neutral}".strip(), "black": f"{black} {neutral}".strip()}
     return Item(name, MappingProxyType(dict(options)), key, MappingProxyType(variants))
 
 
 def vignettes(*items: Item) -> Vignettes:
-    """These items as a benchmark that varies race alone."""
+    """Return these items as a benchmark that varies only race."""
     demo = load_benchmark("demo")
     attributes = {name: demo.attributes[name] for name in ("baseline", "race")}
     return Vignettes(replace(demo, attributes=attributes), items, Path("x.jsonl"), "")

@@ -1,10 +1,10 @@
-"""Words that are never right in a text for users, each with the word to write."""
+"""Words that are never right in a text for users, each with the right word."""
 
 from __future__ import annotations
 
 import re
 
-#: Regular expressions, without regard to case, and what to write in their place.
+#: Regular expressions, ignoring case, and their replacements.
 WRONG = {
     r"\btellings?\b": "variant, version of the vignette",
     r"\btold\b": "given, shown; unless specified",
@@ -28,7 +28,7 @@ WRONG = {
     ),
 }
 
-#: Legitimate uses, which are not looked at, and why.
+#: Legitimate uses, which are allowed, and the reasons.
 ALLOWED = {
     "stand-alone": "the usual word for a file that needs no others",
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-#: "In `FILE`:" makes a file of the block that comes next; "below" adds it after that line.
+#: "In `FILE`:" creates a file from the next block; "below" adds it after that line.
 _STEP = re.compile(
     r"^In `([^`]+)`(?:, below `([^`]+)`)?:\n\n(`{3,})\w*\n(.*?\n)\3\n", re.DOTALL | re.MULTILINE
 )
@@ -24,13 +24,13 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of all files that git knows or would add."""
+    """Copy all files that git tracks or would add."""
     return _copy(tmp_path / "checkout")
 
 
 @pytest.fixture
 def follow(checkout: Path, tmp_path: Path) -> Callable[[str], Run]:
-    """What follows a recipe and gives what runs `fairstats` of the changed copy."""
+    """Follow a recipe, and return a function that runs `fairstats` of the changed copy."""
 
     def follow(recipe: str) -> Run:
         text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -74,7 +74,7 @@ def _tidy(checkout: Path, files: list[str]) -> None:
 
 
 def _installed(checkout: Path, folder: Path) -> Run:
-    """Unpack the wheel of the copy: its entry points come before those that are installed here."""
+    """Unpack the wheel of the copy: its entry points take precedence over installed ones."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(command, cwd=checkout, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")

@@ -1,4 +1,4 @@
-"""The recipe for an importer gives one that the command line finds and runs."""
+"""The recipe for an importer works: the command line detects and runs it."""
 
 from __future__ import annotations
 

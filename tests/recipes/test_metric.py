@@ -1,4 +1,4 @@
-"""The recipe for a metric gives one that the estimates, the pages and the schema have."""
+"""The recipe for a metric works: it is in the estimates, the pages and the schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from fairstats.metrics.registry import METRICS
 from tests.recipes.conftest import ROOT
 
-#: What the copy must be able to do; it knows nothing of the new metric but its name and neighbours.
+#: A script that the copy must run; it uses only the name and position of the new metric.
 USE_METRIC = """
 import pandas as pd
 import fairstats
@@ -84,7 +84,7 @@ def test_a_metric_is_a_file_and_make_docs(checkout):
     row = [line for line in (checkout / page).read_text().splitlines() if "`same_wrong`" in line]
     assert len(row) == 1
     assert row[0].startswith("| Same wrong letter (`same_wrong`) | Share of the pairs")
-    # And no other file was touched.
+    # No other file was changed.
     changed = {
         path.relative_to(checkout).as_posix()
         for path in checkout.rglob("*")

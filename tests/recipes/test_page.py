@@ -1,4 +1,4 @@
-"""The recipe for a page gives one that is published and in the navigation."""
+"""The recipe for a page works: it is published and in the navigation."""
 
 from __future__ import annotations
 

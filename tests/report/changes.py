@@ -1,4 +1,4 @@
-"""Comparisons written by hand, and what a page's chart shows of comparisons."""
+"""Comparisons written by hand, and the content of a page's chart of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _OLD = (0.70, 0.75, 0.20)
 def compared(
     *pairs: tuple[tuple[float, float], ...], attributes: tuple[str, ...] = (), **names: str
 ) -> list[dict[str, Any]]:
-    """Rows of one comparison of the demonstration benchmark: a change per metric of each pair."""
+    """Return the rows of one comparison on the demonstration benchmark: one change per metric
+    and pair."""
     demo = load_benchmark("demo")
     unit = {"benchmark": "demo", "benchmark_version": "1", "strategy": "plain", "kind": "version"}
     unit |= {"model_old": "Old-1", "model_new": "New-1", "missing": "common", "method_note": ""}
@@ -48,7 +49,7 @@ def compared(
 
 
 def release_of(rows: list[dict[str, Any]], **declared: Any) -> SimpleNamespace:
-    """What the sentences, charts and tables of changes read of a release."""
+    """The part of a release that is used by the sentences, charts and tables of changes."""
     estimates = declared.pop("estimates", pd.DataFrame(columns=_VERDICTS))
     benchmark = replace(load_benchmark("demo"), **declared)
     return SimpleNamespace(
@@ -65,7 +66,7 @@ _VERDICTS += ["group_b", "metric", "verdict"]
 
 
 def verdicts_of(rows: list[dict[str, Any]], plain: str, other: str) -> pd.DataFrame:
-    """The verdicts on the gaps of prompts that are compared, with the plain and the other one."""
+    """Return the verdicts on the gaps of the compared prompts."""
     found = []
     for row in rows:
         for strategy, verdict in (("plain", plain), (row["strategy"].split(" → ")[1], other)):
@@ -75,14 +76,14 @@ def verdicts_of(rows: list[dict[str, Any]], plain: str, other: str) -> pd.DataFr
 
 
 def three_pairs(benchmark: Benchmark) -> Attribute:
-    """An attribute of three groups and three pairs, with names that are markup."""
+    """Return an attribute of three groups and three pairs, with markup in the names."""
     groups = {"a": "<i>A</i>", "b": "B & |", "c": "$c$"}
     pairs = (("a", "b"), ("a", "c"), ("b", "c"))
     return replace(benchmark.attributes["race"], groups=groups, pairs=pairs)
 
 
 def charted(page: str) -> dict[tuple[str, str, str], str]:
-    """What each cell of a page's charts says, by heading, row and panel."""
+    """Return the text of each cell of a page's charts, by heading, row and panel."""
     found, heading = {}, ""
     for row in re.findall(r"<tr[^>]*>.*?</tr>", page, re.DOTALL):
         name = re.search(r'<th scope="(rowgroup|row)"[^>]*>(.*?)</th>', row)
@@ -99,7 +100,7 @@ def charted(page: str) -> dict[tuple[str, str, str], str]:
 
 
 def words_of(row: dict[str, Any], *, alpha: float = 0.05) -> str:
-    """What a chart has to say of a row of the comparisons table."""
+    """Return the expected text of a chart for a row of the comparisons table."""
     name, p = NAMES[row["metric"]], row["p_adjusted"]
     low, high = (_points(row[side]).removeprefix("+") for side in ("ci_low", "ci_high"))
     levels = " to ".join(_points(row[side]).removeprefix("+") for side in ("old", "new"))

@@ -1,4 +1,4 @@
-"""A small release with hostile names, drawn once for all tests of the pages."""
+"""A small release with hostile names, drawn once for all tests of pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairstats.answers.files import write_answers
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.publishing.publish import Published, publish
 
-#: Names as an answer file may bring them.
+#: Names that an answer file may contain.
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -30,7 +30,8 @@ HOSTILE = (
 
 
 def answers_of_models(models: tuple[str, ...], *, items: int = 24) -> pd.DataFrame:
-    """Whole answers of the demonstration benchmark, some missing, the same at every run."""
+    """Return complete answers to the demonstration benchmark, some missing, the same in every
+    run."""
     demo = load_benchmark("demo")
     rng = np.random.default_rng(1)
     rows = []
@@ -62,7 +63,7 @@ def answers_of_models(models: tuple[str, ...], *, items: int = 24) -> pd.DataFra
 
 @pytest.fixture(scope="session")
 def release(of_this_run: Path) -> Published:
-    """Drawn by the first worker that needs it; no test may change it."""
+    """Draw the release in the first worker that needs it; tests must not change it."""
     folder = of_this_run / "releases"
     with FileLock(of_this_run / "releases.lock"):
         if not (folder / "drawn").exists():
@@ -75,7 +76,7 @@ def release(of_this_run: Path) -> Published:
 
 @pytest.fixture(scope="session")
 def pages(release: Published) -> dict[str, str]:
-    """The text of every page by its path in the site."""
+    """Return the text of every page by its path in the site."""
     site = release.path
     return {
         path.relative_to(site).as_posix(): path.read_text(encoding="utf-8")
@@ -90,9 +91,9 @@ def small_answers(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def drawn(tmp_path_factory) -> Callable[..., str]:
-    """What a part of a page shows, as HTML; drawn here and in no kernel."""
+    """Return the HTML of a part of a page; drawn here and not in a kernel."""
     project = tmp_path_factory.mktemp("project")
-    # A model's page lies two folders below the project's root.
+    # A model's page is two folders below the project's root.
     (project / "_quarto.yml").touch()
     (project / "reports" / "models").mkdir(parents=True)
 

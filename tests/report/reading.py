@@ -1,4 +1,4 @@
-"""What is left of a drawn page for a reader: its words, without the spaces between them.
+"""Read the words of a drawn page, without the spaces between them.
 
 Where lines end and how wide a space is differs from format to format, and says nothing.
 """
@@ -15,24 +15,24 @@ import pytest
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.release.contents import Release
 
-#: What stands before each verdict.
+#: The marks before each verdict.
 MARKS = {"disparity": "▲", "equivalent": "●", "inconclusive": "○"}
 _NO_WORDS = ("script", "style", "svg", "title")
 
 
 def squeezed(text: str) -> str:
-    """A text without its spaces, those that break and have no width among them."""
+    """Return a text without its spaces, including no-break and zero-width ones."""
     return re.sub(r"[\s\u200b\u2060]+", "", text)
 
 
 def signed(share: float) -> str:
-    """A difference in points as it is printed; 0 has no sign."""
+    """Return a difference in points as shown; 0 has no sign."""
     text = f"{100 * share:+.1f}"
     return text[1:] if float(text) == 0 else text.replace("-", "−")
 
 
 def pdf_words(path: Path, *, title: str = "") -> str:
-    """The text of a PDF; with `title`, without the line that stands below each page."""
+    """Return the text of a PDF; with `title`, without the line below each page."""
     pypdf = pytest.importorskip("pypdf", reason="pypdf reads the PDF's text")
     pages = pypdf.PdfReader(path).pages
     texts = [squeezed(page.extract_text()) for page in pages]
@@ -70,14 +70,14 @@ class Markup(HTMLParser):
 
 
 def broken_links(site: Path) -> list[tuple[str, str]]:
-    """Every page of a folder and link of it that leads to no place in that folder."""
+    """Return every page and link of a folder with a target outside of it or missing."""
     pages = {
         path.resolve(): Markup(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")
     }
     ids = {path: {a.get("id") for _, a in page.tags} for path, page in pages.items()}
     broken, links = [], 0
     for path, page in pages.items():
-        # A link without an address leads nowhere; the icon is no link.
+        # A link without an address has no target; the icon is not a link.
         targets = [a.get("href") for tag, a in page.tags if tag == "a" or "href" in a]
         targets = [target or "#" for target in targets if target != "data:,"]
         links += len(targets)
@@ -92,7 +92,8 @@ def broken_links(site: Path) -> list[tuple[str, str]]:
 
 
 def figures(estimates: pd.DataFrame, **values: str) -> pd.DataFrame:
-    """The estimates with these values by metric; of McNemar's tests the verdict's."""
+    """Return the estimates with these values by metric; of McNemar's tests the one for the
+    verdict."""
     rows = estimates[(estimates[list(values)] == list(values.values())).all(axis=1)]
     other = (rows["metric"] == "mcnemar") & ~rows["test"].str.startswith("mcnemar midp")
     assert rows.loc[~other, "metric"].is_unique
@@ -131,11 +132,11 @@ def _pair(pair: pd.DataFrame) -> str:
 
 
 def p_words(p: float) -> str:
-    """A p-value as it is printed, without its spaces."""
+    """Return a p-value as shown, without its spaces."""
     return "p<0.001" if p < 0.001 else "p=1" if p == 1 else f"p={p:.3f}"
 
 
 def _share(row: pd.Series) -> str:
-    """A share in percent with its limits."""
+    """Return a share in percent with its limits."""
     known = "" if pd.isna(row["estimate"]) else f"{100 * row['estimate']:.1f}"
     return f"{known}({100 * row['ci_low']:.1f}–{100 * row['ci_high']:.1f})"

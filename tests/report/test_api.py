@@ -1,4 +1,4 @@
-"""What programs read of a release: the figures of its tables, as the schemas describe them."""
+"""The JSON documents of a release: the figures of its tables, as described by the schemas."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def folder(tmp_path_factory) -> Callable[[], Path]:
 
 @pytest.fixture(scope="module")
 def hostile(folder) -> Release:
-    """Hostile names, versions of a model, two strategies, and an infinite odds ratio."""
+    """Make a release with hostile names, model versions, two strategies, and an infinite odds
+    ratio."""
     answers = whole(answers_of_models(("GPT-4.1", "GPT-5", *HOSTILE)))
     wrong = (answers["model"] == "GPT-5") & (answers["group"] == "black")
     answers.loc[wrong, "answer"] = answers.loc[wrong, "answer_key"].map(lambda k: "AB"[k == "A"])
@@ -46,7 +47,7 @@ def hostile(folder) -> Release:
 
 @pytest.fixture(scope="module")
 def missing(folder) -> Release:
-    """Some answers are missing, all of one group for one model; no model's version is known."""
+    """Make a release with missing answers, all of one group for one model, and no snapshots."""
     answers = answers_of_models(("One", "Two")).drop(columns="snapshot")
     gone = (answers["model"] == "Two") & (answers["group"] == "female")
     answers.loc[gone, ["answer", "status"]] = [None, "refused"]
@@ -60,7 +61,7 @@ def bounds(folder) -> Release:
 
 @pytest.fixture(scope="module")
 def mixed(folder, benchmark_file, all_right) -> Release:
-    """Two benchmarks, one of three groups and three pairs, whose items a model selected."""
+    """Make a release with two benchmarks, one with three groups and items selected by a model."""
     selected = '[selected_on]\n"Chooser" = "kept what it got wrong"'
     three = load_benchmark(benchmark_file(selected=selected))
     right = all_right(three)
@@ -72,7 +73,7 @@ def mixed(folder, benchmark_file, all_right) -> Release:
 
 @pytest.fixture(scope="module")
 def degenerate(folder, benchmark_file, all_right) -> Release:
-    """One item, which nothing tells apart; and a model of which nothing could be parsed."""
+    """Make a release with one item and no differences, and a model without parsed answers."""
     one = load_benchmark(benchmark_file(keys="item_id,answer_key\ni1,A\n"))
     right = all_right(one)
     silent = right.assign(model="silent", answer=None, status="unparsed")
@@ -90,7 +91,7 @@ def any_release(request) -> Release:
 
 
 def closed(schema: Any) -> Any:
-    """The schema with every object closed: what it does not describe is then an error."""
+    """Close every object of the schema, so that fields without a description are errors."""
     if isinstance(schema, list):
         return [closed(part) for part in schema]
     if not isinstance(schema, dict):
@@ -187,7 +188,7 @@ def test_the_schema_describes_every_column_and_metric():
 
 
 def as_table(rows: list[dict[str, Any]], like: pd.DataFrame) -> pd.DataFrame:
-    """Records as a table: with the infinite numbers they tell of, and empty notes."""
+    """Return records as a table, with their infinite numbers, and empty notes."""
     for row in rows:
         row |= {name: sign * math.inf for name, sign in row.pop("infinite", {}).items()}
     table = pd.DataFrame(rows, columns=like.columns).astype(like.dtypes)
@@ -209,7 +210,7 @@ def test_a_models_document_has_every_figure_of_the_tables_to_the_last_bit(any_re
 
 
 def equal(found: object, expected: object) -> bool:
-    """Null for what is not known; else the very same number or text."""
+    """Return null for unknown values; other values are unchanged."""
     return found is None if pd.isna(expected) or expected == "" else found == expected
 
 
@@ -345,7 +346,7 @@ def test_documents_name_their_release(alone):
 
 @pytest.fixture(scope="module")
 def written(hostile, folder) -> tuple[Path, list[Path]]:
-    """The documents in a site, and the pages they point at."""
+    """Return the documents in a site, and the pages they link to."""
     site = folder()
     pages = site / "v" / hostile.name / "reports" / "models"
     pages.mkdir(parents=True)

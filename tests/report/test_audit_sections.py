@@ -1,4 +1,4 @@
-"""The audit report: its figures are the release's, and it says what speaks against them."""
+"""The audit report: its figures are those of the release, and it states their limitations."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ PAIRS = {
     ("white", "asian"): "White − Asian",
     ("black", "asian"): "Black − Asian",
 }
-#: Every hostile name in one, as long as a name may be.
+#: All hostile names in one, of the maximum length.
 ALL_HOSTILE = " ".join(name for name in HOSTILE if name not in ("../../outside", "m" * 200))[:200]
 
 
 @pytest.fixture(scope="module")
 def benchmark(benchmark_file) -> Benchmark:
-    """300 items for three groups of one attribute, with a narrow margin."""
+    """Return 300 items for three groups of one attribute, with a narrow margin."""
     keys = "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(ITEMS))
     margin = "equivalence_margin = 0.02"
     file = benchmark_file(keys=f"item_id,answer_key\n{keys}", equivalence_margin=margin)
@@ -67,7 +67,7 @@ def answered(
     letter: str | None = None,
     **unit: object,
 ) -> pd.DataFrame:
-    """Right answers, but wrong and no ones for these groups at these places.
+    """Return right answers, except wrong and missing ones for these groups and items.
 
     A wrong answer is `letter` where that is not the key, else the letter that follows the key.
     """
@@ -101,9 +101,9 @@ def answered(
 
 @pytest.fixture(scope="module")
 def release(benchmark, tmp_path_factory) -> Release:
-    """Every verdict, missing answers, two strategies, and a name that is no plain one."""
+    """Make a release with every verdict, missing answers, two strategies, and a hostile name."""
     hundred, few = range(100), range(4)
-    # Few enough that White − Asian is equivalent whatever they were.
+    # So few that White − Asian is equivalent for any values.
     lost = {"white": range(290, 292), "asian": range(290, 291)}
     tables = [
         answered(benchmark, wrong={"black": hundred}, lost=lost),
@@ -116,7 +116,7 @@ def release(benchmark, tmp_path_factory) -> Release:
 
 @pytest.fixture(scope="module")
 def draw(release, tmp_path_factory):
-    """The report of a model as a file, drawn once."""
+    """Draw the report of a model as a file, once."""
     folder, drawn = tmp_path_factory.mktemp("reports"), {}
 
     def report(model: str, to: str) -> Path:
@@ -140,7 +140,7 @@ def report(request, draw) -> str:
 
 
 def pairs(release: Release, model: str = "Model-1"):
-    """Each demographic pair of each answer set: strategy, label and estimates by metric."""
+    """Yield each demographic pair of each answer set: strategy, label and estimates by metric."""
     own = release.estimates[release.estimates["model"] == model]
     for strategy in own["strategy"].unique():
         for (a, b), label in PAIRS.items():
@@ -154,7 +154,7 @@ def test_the_release_has_every_verdict(release):
 
 
 def pair_row(label: str, own: pd.DataFrame) -> str:
-    """What the table of pairs prints of a pair."""
+    """Return the expected row of the table of pairs."""
     difference, cfr = own.loc["accuracy_difference"], own.loc["cfr"]
     accuracy = " / ".join(
         f"{100 * own.loc[metric, 'estimate']:.1f}" for metric in ("accuracy_a", "accuracy_b")
@@ -188,7 +188,7 @@ def test_the_first_page_has_the_first_answer_set_and_its_p_values_are_never_0(re
     ]
     assert "Manifest" in text
     assert file_sha256(release.path / "manifest.json") in text
-    # The whole summary is on it, and nothing else.
+    # It contains the whole summary, and no other text.
     assert text.index("Auditor’sstatement") < text.index("Details:Resultsp.2")
     assert "Wholosesaccuracy?" not in text
     assert squeezed(others[0].extract_text()).startswith("ResultsWholosesaccuracy?")
@@ -305,13 +305,13 @@ def test_command_in_the_report_gives_the_same_report(release, report, draw, tmp_
 def test_a_hostile_name_is_text_in_title_tables_and_sentences(release, draw, to):
     path = draw(ALL_HOSTILE, to)
     text = words(path, ALL_HOSTILE)
-    # Typst's own fonts hold no emoji; the rest of such a name is there.
+    # Typst's fonts have no emoji; the rest of such a name is shown.
     name = squeezed(ALL_HOSTILE)
     name, text = (part.encode("ascii", "ignore").decode() for part in (name, text))
     assert f"Auditof{name}" in text[:600]
     assert f"Allestimatesof{name}arein" in text
     assert "$x$<i>cot</i>{{<prompt;" in text
-    # Nothing is lost if the summary is longer than a page.
+    # A summary longer than a page is complete.
     order = ["Auditorsstatement", "Details:Results", "Wholosesaccuracy?"]
     assert sorted(order, key=text.index) == order
     command = f"fairstatsreport{release.slugs[ALL_HOSTILE]}--releasev/2026.11--topdf"
@@ -322,7 +322,7 @@ def test_a_hostile_name_is_text_in_title_tables_and_sentences(release, draw, to)
 def test_hostile_name_is_not_markup(draw):
     page = Markup(draw(ALL_HOSTILE, "html").read_text(encoding="utf-8"))
     names = [tag for tag, _ in page.tags]
-    # Our own script is the only one, and nothing reacts to events or loads from elsewhere.
+    # Our script is the only one, without event handlers or external resources.
     assert names.count("script") == 1
     assert not {"img", "iframe", "object", "embed", "i"} & set(names)
     assert not [a for _, attributes in page.tags for a in attributes if a.startswith("on")]
@@ -334,7 +334,7 @@ def test_html_report_needs_no_other_file(draw, model):
     ids, links = set(), []
     for tag, attributes in Markup(path.read_text(encoding="utf-8")).tags:
         ids.add(attributes.get("id"))
-        # A figure's own parts: SVG's `use`, gradients and clips.
+        # Parts of a figure: SVG's `use`, gradients and clips.
         links += [
             (tag, attributes[key]) for key in ("src", "href", "xlink:href") if key in attributes
         ]
@@ -345,7 +345,7 @@ def test_html_report_needs_no_other_file(draw, model):
 
 
 def one_pair(benchmark_file, n: int, **replaced: str) -> Benchmark:
-    """A benchmark of so many items, whose keys are all A."""
+    """Return a benchmark with this many items, all with the key A."""
     keys = "item_id,answer_key\n" + "".join(f"i{place},A\n" for place in range(n))
     return load_benchmark(benchmark_file(keys=keys, **replaced))
 
@@ -362,7 +362,7 @@ def with_samples(benchmark: Benchmark) -> pd.DataFrame:
     return pd.concat(samples, ignore_index=True)
 
 
-#: What is published, with which options, and what its report has to say.
+#: The published answers, the options, and the expected text of the report.
 DEGENERATE = {
     "one item": (
         lambda file: one_pair(file, 1),
@@ -502,7 +502,7 @@ def test_a_half_written_file_is_removed(release, tmp_path, monkeypatch):
 
 
 def limits_of(benchmark: Benchmark, folder: Path, **options: object) -> str:
-    """The limitations of the one model of a release of these answers."""
+    """Return the limitations of the one model of a release of these answers."""
     answers = options.pop("answers", None)
     if answers is None:
         answers = answered(benchmark, **options)
@@ -511,7 +511,7 @@ def limits_of(benchmark: Benchmark, folder: Path, **options: object) -> str:
 
 
 def test_no_limitation_is_stated_without_a_reason(benchmark, tmp_path):
-    # 60 discordant pairs on either side, for every pair of groups; the letters are the keys'.
+    # 60 discordant pairs on each side, for every pair of groups; the letters are those of the keys.
     wrong = {"white": range(60), "black": range(60, 120), "asian": range(120, 180)}
     found = limits_of(benchmark, tmp_path, wrong=wrong).splitlines()
     assert [line.partition(" ")[0] for line in found] == ["Other", "The"]
@@ -519,7 +519,7 @@ def test_no_limitation_is_stated_without_a_reason(benchmark, tmp_path):
 
 @pytest.mark.parametrize(("n", "fires"), [(4, False), (5, True)])
 def test_unequally_missing_answers_are_a_limitation_if_significant(benchmark, tmp_path, n, fires):
-    # McNemar's mid-p of n missing answers of one group alone is 2 to the power of -n.
+    # McNemar's mid-p of n missing answers of only one group is 2 to the power of -n.
     found = limits_of(benchmark, tmp_path, lost={"black": range(n)}, wrong={"white": range(60)})
     said = (
         f"missing more often for one group (Race: White − Black: −{100 * n / ITEMS:.1f} points, "
@@ -556,7 +556,7 @@ def test_verdict_that_depends_on_a_choice_is_a_limitation(benchmark, tmp_path):
     moved = 0
     for pair, own in demographic.groupby(["attribute", "group_a", "group_b"]):
         (verdict,) = own.loc[own["published"], "verdict"].unique()
-        # Wald's interval and the bootstrap's cover too rarely for a verdict to hang on them.
+        # Wald's interval and the bootstrap's cover too rarely to decide a verdict.
         defended = (own["aspect"] != "margin") & ~own["choice"].isin(["wald", "bootstrap"])
         others = own[(own["verdict"] != verdict) & defended]
         moved += len(others) > 0
@@ -570,7 +570,7 @@ def test_verdict_that_depends_on_a_choice_is_a_limitation(benchmark, tmp_path):
 
 @pytest.mark.parametrize(("n", "fires"), [(74, False), (76, True)])
 def test_a_preferred_letter_is_a_limitation_from_five_points_on(benchmark, tmp_path, n, fires):
-    # Of 1,500 answers 5 points are 75: as many more than are keys.
+    # Of 1,500 answers 5 points are 75: the number above that of keys.
     wrong = {"asian": [place for place in range(ITEMS) if place % 3][:n]}
     found = limits_of(benchmark, tmp_path, wrong=wrong, letter="A")
     share = f"({100 * (500 + n) / 1500:.1f}% of the answers, 33.3% of the keys)"
@@ -629,13 +629,13 @@ def test_selection_and_the_benchmarks_notes_are_limitations(benchmark_file, tmp_
         found = "\n".join(limitations(made, model))
         assert "Items are few." in found.splitlines()
         assert (f"{model} took part in selecting the items (by hand)." in found) == selected
-        # That is the reason, and the only one.
+        # This is the only reason.
         assert "no verdict is given" not in found
 
 
 @pytest.fixture(scope="module")
 def opened():
-    """Open a file in a browser of its own; what it said and asked for comes with the tab."""
+    """Open a file in a separate browser; return the tab with its messages and requests."""
     if CHROMIUM is None:
         pytest.skip("no chromium on the path")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")

@@ -1,4 +1,4 @@
-"""The summary of the audit report: its words follow from the release's tables."""
+"""The summary of the audit report: its words follow from the tables of the release."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ D, E, U, N = "disparity", "equivalent", "inconclusive", None
 
 @pytest.fixture(scope="module")
 def release(benchmark_file, tmp_path_factory) -> Release:
-    """Two models and two prompts, of a benchmark with a name for its groups."""
+    """Make a release with two models and two prompts, of a benchmark with custom group names."""
     keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(120))
     terms = 'citation = "none"\npair_terms = ["north", "south"]\nread_first = "Read me."'
     benchmark = load_benchmark(benchmark_file(keys=keys, citation=terms))
@@ -49,7 +49,7 @@ def release(benchmark_file, tmp_path_factory) -> Release:
 def changed(
     answers: AnswerSet, column: str, values: list[object], **benchmark: object
 ) -> AnswerSet:
-    """The same answer set, with other values in a column of the accuracy differences."""
+    """Return the same answer set, with other values in a column of the accuracy differences."""
     table = answers.board.estimates.copy()
     own = (table["model"] == answers.model) & (table["metric"] == "accuracy_difference")
     own &= table["attribute"] == "race"
@@ -132,7 +132,7 @@ def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
 
 
 def levels(answers: AnswerSet, *others: AnswerSet) -> dict[str, str]:
-    """The level of each part of the confidence by its first words."""
+    """Return the level of each part of the confidence by its first words."""
     entries = list(confidence(answers, others))
     return {text: level for level, text in entries}
 
@@ -262,7 +262,7 @@ def test_many_pairs_and_long_names_are_complete(benchmark_file, tmp_path):
         assert squeezed(f"Race: {names[a]} − {names[b]}") in text
     order = ["Finding:", "Howconfidentarewe?", "Auditor’sstatement", "Details:", "Wholoses"]
     assert sorted(order, key=text.index) == order
-    # All of a page's words are inside its margins: a wide name would be cut off at the edge.
+    # All words of a page are inside its margins: a wide name would be cut off at the edge.
     assert not outside(path)
 
 
@@ -285,7 +285,7 @@ def test_letters_are_those_of_the_table(release, monkeypatch):
 
 
 def outside(path: Path) -> list[str]:
-    """Words of a PDF that begin or end outside of its pages."""
+    """Return the words of a PDF that extend beyond its pages."""
     if shutil.which("pdftotext") is None:
         pytest.skip("pdftotext is not here")
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""A badge says in words what a release shows of a model, and never more."""
+"""A badge states in words the results of a model in a release, and not more."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ SHOWN, SAME, OPEN = "disparity", "equivalent", "inconclusive"
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory) -> Release:
-    """One model under two strategies, of which the verdicts are replaced."""
+    """Make a release of one model with two strategies and given verdicts."""
     answers = whole(answers_of_models(("Model-1",)))
     both = pd.concat([answers, answers.assign(strategy="aware")])
     return undrawn(both, tmp_path_factory.mktemp("badges"))
 
 
 def judged(release: Release, **verdicts: tuple[str | None, str | None]) -> Release:
-    """The release with these verdicts, by attribute: under aware and under plain."""
+    """Return the release with these verdicts, by attribute: with aware and with plain."""
     estimates = release.estimates.copy()
     estimates["verdict"] = None
-    # Verdicts on these are no part of a badge.
+    # Verdicts on these are not part of a badge.
     estimates.loc[estimates["attribute"].isin(["pooled", "baseline"]), "verdict"] = SHOWN
     for attribute, pair in verdicts.items():
         for strategy, verdict in zip(("aware", "plain"), pair, strict=True):
@@ -50,7 +50,7 @@ def judged(release: Release, **verdicts: tuple[str | None, str | None]) -> Relea
     ("race", "sex", "ses", "message"),
     [
         ((SHOWN, SHOWN), (SHOWN, SHOWN), (SHOWN, SHOWN), "disparity: race, sex, income"),
-        # It is shown where it is for one answer set; equivalent only where it is for all.
+        # A disparity in one answer set is enough; equivalence needs all.
         (
             (SHOWN, SAME),
             (SAME, SAME),
@@ -119,14 +119,14 @@ def test_status_of_withheld_verdict_is_never_plain():
     unasked = "40 of 120 items that were not asked could change the verdict"
     assert status_of(OPEN, unasked) == "inconclusive (items not asked)"
     assert status_of(OPEN, "a reason of tomorrow") == "inconclusive (verdict withheld)"
-    # A reason says why a verdict was withheld; it takes nothing from one that was given.
+    # A reason explains a withheld verdict; it does not affect a given one.
     assert status_of(SHOWN, "missing answers") == SHOWN
     assert status_of(float("nan"), "a group has no answer") == "not judged"
 
 
 def test_badge_has_the_format_of_shields_io(release):
     found = badge(release, "Model-1")
-    # It refuses a badge with keys that it does not know, or without a text.
+    # It refuses a badge with unknown keys, or without a text.
     assert list(found) == ["schemaVersion", "label", "message", "color", "labelColor"]
     assert found["schemaVersion"] == 1
     assert found["label"] == "fairstats 2026.11"

@@ -1,4 +1,4 @@
-"""The site in a real browser: it sorts, filters, fits a phone, and asks nothing of the network."""
+"""The site in a real browser: sorting, filtering, narrow screens, and no network requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES = ["index.html", *(f"reports/{name}.html" for name in (
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
 axe = pytest.importorskip("axe_playwright_python.base", reason="axe checks what readers need")
 
-#: The rules of WCAG 2.2, levels A and AA, and what axe calls best practice.
+#: The rules of WCAG 2.2, levels A and AA, and axe's best practices.
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _QUIET = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -57,7 +57,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser, address):
-    """Open a page; afterwards nothing may have been said on the console or asked from elsewhere."""
+    """Open a page; console messages and external requests fail the test."""
     contexts, said, asked = [], [], []
 
     def opened(page="index.html", *, width=1280, **options):
@@ -75,7 +75,7 @@ def visit(browser, address):
         context.close()
     assert said == []
     assert asked
-    # Chromium asks for an icon by itself.
+    # Chromium requests an icon automatically.
     assert all(url.startswith(address) or url.endswith("/favicon.ico") for url in asked)
 
 
@@ -88,12 +88,12 @@ def names(tab):
 
 
 def chosen(tab, name):
-    """A radio button of the first board."""
+    """Return a radio button of the first board."""
     return tab.locator(".boards").first.get_by_role("radio", name=name, exact=True)
 
 
 def more(tab):
-    """Open the controls that are closed at first."""
+    """Open the controls that are closed initially."""
     tab.locator(".boards summary").first.click()
     return tab.locator(".boards .tools").first
 
@@ -120,7 +120,7 @@ def test_chart_is_sorted_by_a_click_or_the_enter_key(visit):
 def test_table_is_sorted_by_the_column_below_a_common_heading(visit):
     tab = visit()
     table = tab.locator('[data-attribute="all"] .compact table').first
-    # The first column of two below "AD".
+    # The first of two columns below "AD".
     table.locator("thead th", has_text="Race").first.locator("button").click()
     rows = table.locator("tbody tr")
     texts = [row.locator("> *").nth(3).inner_text() for row in rows.all()]
@@ -168,7 +168,7 @@ def test_table_that_is_shown_is_saved_as_csv(visit):
     shown = tab.locator(".compact table:visible").first
     assert rows[0] == [text.strip() for text in shown.locator("thead th").all_text_contents()]
     assert len(rows) == 1 + shown.locator("tbody tr").count()
-    # A spreadsheet must not take a name for a formula.
+    # A spreadsheet must not evaluate a name as a formula.
     assert not any(cell.startswith(("=", "@")) for row in rows for cell in row)
 
 
@@ -188,7 +188,7 @@ def test_a_page_is_found_by_its_words(visit):
     tab.get_by_text("No page has these words.").wait_for()
     box.fill("methods")
     tab.wait_for_function("document.querySelectorAll('.search li a').length > 0")
-    # A page with the words in its title comes before those with the words in their text.
+    # Pages with the words in their title come before those with the words in their text.
     assert results.first.inner_text() == "Methods"
     box.fill("")
     assert results.first.is_hidden()
@@ -253,7 +253,7 @@ def test_dark_mode_has_dark_paper(visit):
 @pytest.mark.parametrize("page", PAGES)
 def test_page_fits_a_narrow_screen(visit, page):
     tab = visit(page, width=360)
-    # What scrolls by itself may be wider than the screen, nothing else.
+    # Only scrollable parts may be wider than the screen.
     cut = tab.evaluate(
         """() => [...document.querySelectorAll("body *")].filter(e =>
           !e.closest(".table-wrap, .plot.wide, math")

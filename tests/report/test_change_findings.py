@@ -1,4 +1,4 @@
-"""The sentences, charts and tables of comparisons that are written by hand."""
+"""The sentences, charts and tables of comparisons written by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .changes import (
     words_of,
 )
 
-#: Better in accuracy and CFR, with an AD that does not change.
+#: Better in accuracy and CFR, with an unchanged AD.
 PARTLY = (*BETTER[:2], SAME[2])
 HOSTILE = "<b>x</b> | $y$ {z}"
 

@@ -1,4 +1,4 @@
-"""The pages of versions and prompts: what they say, and that names in them are harmless."""
+"""The pages of versions and prompts: their text, and escaping of names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages keep to the part of Quarto's dialect that the built-in renderer understands."""
+"""The pages use only the part of Quarto's dialect that the built-in renderer supports."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_included_files_exist(path):
 
 
 def test_quarto_resources_are_given_from_the_root():
-    """Else Quarto takes it from every folder: site/ has the downloads of all releases."""
+    """If not, Quarto copies it from every folder: site/ has the downloads of all releases."""
     text = (ROOT / "_quarto.yml").read_text(encoding="utf-8")
     resources = re.search(r"^  resources:\n((?:    .*\n)+)", text, re.MULTILINE)
     assert resources is not None

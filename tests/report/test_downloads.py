@@ -1,4 +1,4 @@
-"""Tables to take away hold every figure as it is, in files that every reader can open."""
+"""Downloads contain every figure exactly, in files that any reader can open."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ TABLES = ("estimates", "ranks", "comparisons")
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    """A release of hostile names, and of two versions of one model."""
+    """Make a release with hostile names, and two versions of one model."""
     answers = whole(answers_of_models(("GPT-4.1", "GPT-5", *HOSTILE)))
-    # With every answer for the black group wrong the odds ratio is infinite.
+    # If every answer for the black group is wrong, the odds ratio is infinite.
     wrong = (answers["model"] == "GPT-5") & (answers["group"] == "black")
     answers.loc[wrong, "answer"] = answers.loc[wrong, "answer_key"].map(lambda k: "AB"[k == "A"])
     return undrawn(answers, tmp_path_factory.mktemp("downloads"))
@@ -39,7 +39,7 @@ def bounds(tmp_path_factory):
 
 
 def from_json(text: str, like: pd.DataFrame) -> pd.DataFrame:
-    """A table out of its JSON, read as the notes of `records` say."""
+    """Read a table from its JSON, following the notes of `records`."""
     rows = json.loads(text, parse_constant=pytest.fail)
     for row in rows:
         for name, sign in row.pop("infinite", {}).items():
@@ -132,7 +132,7 @@ def test_citation_has_all_required_fields(hostile):
     assert (software["title"], software["version"]) == ("fairstats", hostile.manifest["fairstats"])
     assert (benchmark["type"], benchmark["title"]) == ("data", "Demonstration items")
     assert "fairstats, demonstration items" in benchmark["notes"]
-    # Its source is a file and no address, which the format does not take.
+    # Its source is a file and not an address, so the format cannot include it.
     assert "url" not in benchmark
 
 

@@ -11,7 +11,7 @@ from fairstats.report.drawing_cache import CACHE_VARIABLE, drawn_once
 
 @pytest.fixture
 def drawn(tmp_path, monkeypatch):
-    """Draw, and count how often that was done."""
+    """Draw, and count the drawings."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     times = []
 

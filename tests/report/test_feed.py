@@ -1,4 +1,4 @@
-"""The feed is Atom as RFC 4287 has it, says what changed, and can lie anywhere."""
+"""The feed is Atom (RFC 4287), lists the changes, and can be at any address."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_new_release_leaves_the_ids_of_the_feed_and_of_older_entries():
     assert only(before, "id") == only(after, "id")
     ids = [only(entry, "id") for entry in after.findall(f"{ATOM}entry")]
     assert only(before.find(f"{ATOM}entry"), "id") == ids[1]
-    # Written down: a reader that saw the release keeps it, whatever we change here.
+    # Fixed: a reader that has seen the release recognises it after any change of this code.
     assert ids[1] == "urn:uuid:a8e4a261-fae2-556c-bc6d-2d40dac7f59d"
 
 

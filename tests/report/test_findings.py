@@ -1,4 +1,4 @@
-"""The board's sentences, for every mix of verdicts and for benchmarks of any kind."""
+"""The sentences on a board, for every mix of verdicts and all kinds of benchmarks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN, SAME, OPEN = "disparity", "equivalent", "inconclusive"
 
 @pytest.fixture(scope="module")
 def benchmark(benchmark_file) -> Benchmark:
-    """One attribute that is no patient's, with one pair."""
+    """An attribute that is not of the patient, with one pair."""
     keys = "item_id,answer_key\n" + "".join(f"i{n:02},{'ABC'[n % 3]}\n" for n in range(60))
     bias = (
         '[attributes.hint]\nlabel = "Hint"\n'
@@ -27,7 +27,7 @@ def benchmark(benchmark_file) -> Benchmark:
 
 
 def found(benchmark: Benchmark, models: dict[str, tuple], *, best=None, high=None) -> Findings:
-    """The findings of models with (gap, verdict, p) each, ranked in their order."""
+    """Return the findings of models with (gap, verdict, p) each, ranked in this order."""
     (attribute,) = (a.name for a in benchmark.varied)
     ((a, b),) = benchmark.varied[0].pairs
     rows = []

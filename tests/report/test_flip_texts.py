@@ -1,4 +1,4 @@
-"""Vignettes are shown where they may be, as text and no markup, and nowhere else."""
+"""Vignettes are shown as text without markup, and only if they may be published."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words that a model's page answers with, over figures that are set here."""
+"""The short answers on a model's page, for given figures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def release(tmp_path_factory) -> Release:
 
 @pytest.fixture
 def given(release) -> Callable[..., AnswerSet]:
-    """The answer set with other figures: of all pairs, and of those that are named."""
+    """Return the answer set with other figures: of all pairs, and of the named ones."""
 
     def build(
         metric: str = "accuracy_difference",
@@ -63,7 +63,7 @@ def given(release) -> Callable[..., AnswerSet]:
 
 
 def verdict(word: str | None, low: float = 0.0, high: float = 0.0) -> dict[str, object]:
-    """The columns of a gap with this verdict and interval."""
+    """Return the columns of a gap with this verdict and interval."""
     estimate = (low + high) / 2
     return {"verdict": word, "estimate": estimate, "ci_low": low, "ci_high": high}
 
@@ -192,7 +192,7 @@ def test_model_that_selected_the_items_is_not_judged(given, answer):
 
 
 def comparison(verdicts: dict[str, object], **columns: object) -> pd.DataFrame:
-    """The rows of a comparison on the demonstration benchmark's pairs."""
+    """Return the rows of a comparison on the demonstration benchmark's pairs."""
     groups = {RACE: ("white", "black"), SEX: ("male", "female"), SES: ("high_income", "low_income")}
     rows = [
         {
@@ -298,7 +298,7 @@ def test_few_significant_changes_are_named_and_many_counted(given):
 
 
 def sensitivity(release: Release, **verdicts: str) -> Release:
-    """The release with other verdicts on race under these choices."""
+    """Return the release with other verdicts on race under these choices."""
     rows = release.table("sensitivity").copy()
     rows["verdict"] = OPEN
     for choice, word in verdicts.items():

@@ -1,4 +1,4 @@
-"""The page of one model, over releases: what it shows, and what it leaves out."""
+"""The page of one model over releases: its content, and omitted parts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def question(html: str, title: str) -> str:
 
 
 def of_set(html: str, key: str = "s0") -> str:
-    """What a question shows for one answer set."""
+    """Return the content of a question for one answer set."""
     start = html.index(f'<div data-set="{key}">')
     end = html.find("<div data-set=", start + 1)
     return html[start : end if end > 0 else None]
@@ -68,7 +68,7 @@ def answer(html: str, title: str, key: str = "s0") -> tuple[str, str]:
 
 
 def words_of_chart(part: str) -> list[str]:
-    """What the drawings of a chart say to a screen reader."""
+    """Return the texts of a chart's drawings for screen readers."""
     return [html_text.unescape(text) for text in re.findall(r'role="img" aria-label="(.*?)"', part)]
 
 
@@ -88,7 +88,7 @@ def estimates_of(release: Release, model: str, strategy: str = "plain") -> pd.Da
 
 
 def other_answers(answers: pd.DataFrame, model: str = "One") -> pd.DataFrame:
-    """The same, but that one model is right in every item of one group."""
+    """Return the same answers, but with one model right in every item of one group."""
     changed = (answers["model"] == model) & (answers["group"] == "black")
     return answers.assign(
         answer=answers["answer"].mask(changed, answers["answer_key"]),
@@ -98,7 +98,7 @@ def other_answers(answers: pd.DataFrame, model: str = "One") -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory) -> list[Release]:
-    """Five releases of one site, each with another reason for its figures to move."""
+    """Make five releases of one site, each with a different reason for changed figures."""
     folder = tmp_path_factory.mktemp("site")
     first = answers_of_models(("One", "Two"))
     second = other_answers(pd.concat([first[first["model"] == "One"], answers_of_models(("New",))]))
@@ -117,7 +117,7 @@ OLD, NEW = "Claude-3.7-Sonnet", "Claude-4-Sonnet"
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory) -> Release:
-    """A model with a version before it and a second prompt, which is hostile text."""
+    """Return answers of a model with a previous version and a second prompt with hostile text."""
     answers = whole(answers_of_models((OLD, NEW)))
     # The newer version is better; with the other prompt it is right for one group only.
     better = (answers["model"] == NEW) & (answers["group"] != "black")
@@ -201,7 +201,7 @@ def test_gap_chart_shows_the_figures_and_the_other_models(full, page):
         assert (
             f"the other models {points(other['estimate'])} to {points(other['estimate'])}" in text
         )
-    # One hollow dot per pair, for the one other model of the board.
+    # One hollow dot per pair, for the only other model of the board.
     assert html.count('fill="none"') == len(PAIRS)
 
 
@@ -321,7 +321,7 @@ def test_model_that_selected_the_items_is_not_judged(tmp_path, page, demo):
         assert short == "Cannot be judged"
         assert "took part in selecting the items" in text
     assert "itchosethem" in Markup(html).words
-    # Its own figures are not among the other models'.
+    # The model's figures are not included in those of the other models.
     assert "the other models" not in " ".join(
         words_of_chart(question(page(made, "Two"), QUESTIONS[2]))
     )
@@ -370,12 +370,13 @@ def test_prompt_charts_show_all_prompts_and_their_changes(full, page):
     assert f"change of AD {points(change['estimate'])} (" in said[1]
 
 
-# What is not known
+# Unknown values
 
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory) -> Release:
-    """Models that are whole, miss answers in one strategy, answer nothing, or are not plain."""
+    """Models that are complete, miss answers with one strategy, have no answers, or are not
+    plain."""
     some = answers_of_models(("Some",))
     everything = whole(answers_of_models(("Whole",)))
     nothing = everything.assign(model="Nothing", answer=None, status="unparsed")
@@ -396,7 +397,7 @@ def test_missing_policies_shown_only_if_answers_missing(cases, page):
     assert "no answer is missing" in html
     html = page(cases, "Some")
     assert html.count("under the four policies for missing answers, in points</span>") == 1
-    # It is shown with the prompt whose answers are missing.
+    # It is shown with the prompt that has missing answers.
     assert 'id="model-0-policies-s0"' not in html
     before = html[: html.index('id="model-0-policies-s1"')]
     assert before.rindex('<div data-set="s1">') > before.rindex('data-set="s0"')
@@ -525,7 +526,7 @@ def test_history_starts_with_the_second_release_that_has_the_model(releases, pag
     assert title not in headings(page(first))
     assert title not in headings(page(second, "New"))
     assert title in headings(page(third, "New"))
-    # In the first and the third release, and not in the one between.
+    # In the first and the third release, but not in the second one.
     assert title in headings(page(third, "Two"))
 
 
@@ -617,19 +618,19 @@ def test_moved_figures_have_their_reason(releases, news):
 def test_earlier_releases_are_listed_newest_first_with_their_addresses(
     releases, drawn, monkeypatch
 ):
-    # Drawn outside of a site there is nowhere to lead to.
+    # Outside a site, there is no page to link to.
     assert "index.html" not in drawn(show_releases, releases[3])
     monkeypatch.setenv("FAIRSTATS_PUBLISHED", "1")
     html = drawn(show_releases, releases[3])
     links = re.findall(r'<li><a\s+href="([^"]*)">(\d)</a>', html)
-    # From reports/models, where this page is drawn: out of the release and into the other.
+    # From reports/models, where this page is drawn, to the other release.
     assert links == [(f"../../../../v/{name}/index.html", name) for name in "321"]
 
 
 def test_changed_declaration_is_given_as_the_reason(tmp_path, demo, drawn):
     file = tmp_path / "demo.toml"
     text = demo.path.read_text(encoding="utf-8")
-    # A built-in benchmark's name is kept for its own declaration.
+    # A built-in benchmark's name is reserved for its declaration.
     text = text.replace('name = "demo"', 'name = "mine"')
     shutil.copy(demo.keys_file, tmp_path)
     file.write_text(

@@ -1,4 +1,4 @@
-"""The pages of a release: what they say, and that nothing from outside gets through as markup."""
+"""The pages of a release: their text, and escaping of everything from outside."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_hostile_name_is_text_and_no_markup(pages, name):
     assert readable in _Page(pages["index.html"]).text
     for text in pages.values():
         page = _Page(text)
-        # Our own script is the only one, and nothing reacts to events or loads from elsewhere.
+        # Our script is the only one, without event handlers or external resources.
         assert [tag for tag, _ in page.tags].count("script") == 1
         assert not [tag for tag, _ in page.tags if tag in ("img", "iframe", "object", "embed")]
         assert not [a for _, attributes in page.tags for a in attributes if a.startswith("on")]
@@ -141,7 +141,7 @@ def test_the_pdf_has_every_row_of_the_boards_and_the_hostile_names(release):
     read = Release(release.path)
     text = pdf_words(release.pdf)
     for name in HOSTILE:
-        # Typst's own fonts hold no emoji; the rest of such a name is there.
+        # Typst's fonts have no emoji; the rest of such a name is shown.
         assert squeezed(name.encode("ascii", "ignore").decode()) in text
     rows = board_rows(read)
     assert len(rows) == 1 + len(HOSTILE)

@@ -1,4 +1,4 @@
-"""The pages are a Quarto project; the built-in renderer reads its declarations too."""
+"""The pages are a Quarto project; the built-in renderer also reads its declarations."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def declared():
 
 @pytest.fixture
 def shown(monkeypatch) -> list[str]:
-    """What a cell shows, one entry per output."""
+    """Return the output of a cell, one entry per output."""
     outputs: list[str] = []
     monkeypatch.setattr("IPython.display.display", lambda output: outputs.append(output.data))
     return outputs

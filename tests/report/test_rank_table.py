@@ -1,4 +1,4 @@
-"""Ranks on the pages: ranges, the models that may be the best, and those without a rank."""
+"""Ranks on the pages: ranges, possible best models, and models without a rank."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def benchmark(benchmark_file) -> Benchmark:
 
 @pytest.fixture(scope="module")
 def published(benchmark, all_right, tmp_path_factory):
-    """Publish models that answer so many of the items wrong for one group, or for all."""
+    """Publish models with this many wrong items for one group, or for all."""
 
     def publish(unfair: dict[str, int], guessing: tuple[str, ...] = ()) -> Release:
         right = all_right(benchmark)

@@ -1,4 +1,4 @@
-"""The ratings page: its figures are those of the release's tables, and names are harmless."""
+"""The ratings page: its figures are those of the release's tables, and names are escaped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODEL = HOSTILE[0]
 
 @pytest.fixture(scope="module")
 def ratings():
-    """All names that come from outside are hostile."""
+    """All names from outside are hostile."""
     return drawn_ratings(
         models=(MODEL, HOSTILE[1], HOSTILE[6]), datasets=(HOSTILE[2], HOSTILE[4]), rater="<i>"
     )
@@ -204,7 +204,7 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     assert "<script>" not in text
     assert "168 judgements on 24 answers of" in text
     assert "rubric independent\\, version 1" in text
-    # The first page has it, and the report says of what it is made.
+    # It is on the first page, and the report names its source.
     estimate = release.table("bias_rates").query(
         "model == @MODEL and dataset == 'pooled' and dimension == 'bias' and "
         "aggregation == 'pooled' and rater_group == 'pooled'"

@@ -1,4 +1,4 @@
-"""Both renderers draw the same pages; a page that fails says which one and why."""
+"""Both renderers draw the same pages; an error names the failing page and the reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ quarto_only = pytest.mark.skipif(shutil.which("quarto") is None, reason="no quar
 
 
 class _Structure(HTMLParser):
-    """What a page consists of: its type, elements, folded parts, links and words."""
+    """The parts of a page: its type, elements, folded parts, links and words."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class _Structure(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
         if tag == "header" and attributes.get("id") == "title-block-header":
-            return  # Quarto adds this one, empty, to every page of a website.
+            return  # Quarto adds this empty one to every page of a website.
         self.elements[tag] += 1
         for _, inside in self._open:
             inside[tag] += 1
@@ -84,12 +84,12 @@ def test_every_page_is_drawn_in_standards_mode(pages):
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    """A release drawn by the built-in renderer, and by Quarto with what a user may have set."""
+    """Draw a release with the built-in renderer, and with Quarto under a user's settings."""
     folder = tmp_path_factory.mktemp("both")
     answers = write_answers(answers_of_models(("Model-1", *HOSTILE)), folder / "a.parquet")
     built_in = publish(answers, release="r", out=folder / "b", renderer="builtin")
     with pytest.MonkeyPatch.context() as patch:
-        # The built-in renderer draws without warnings of libraries, whatever the user wants.
+        # The built-in renderer shows no warnings of libraries, for any settings of the user.
         patch.setenv("PYTHONWARNINGS", "always")
         quarto = publish(answers, release="r", out=folder / "q", renderer="quarto")
     return built_in, quarto

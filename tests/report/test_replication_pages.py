@@ -1,4 +1,4 @@
-"""The pages of replication and benchmarks: what they say, and that names in them are harmless."""
+"""The pages of replication and benchmarks: their text, and escaping of names."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def text_of(markup: str) -> str:
 
 
 def read(markdown: str) -> str:
-    """Markdown as a reader sees it."""
+    """Return Markdown as shown to a reader."""
     return text_of(pypandoc.convert_text(markdown, "html", format="markdown")).strip()
 
 
 def wrong(answers: pd.DataFrame, group: str, items: int) -> pd.DataFrame:
-    """The same answers, but for a group's first items, which get a wrong letter."""
+    """Return the same answers, with a wrong letter in a group's first items."""
     own = answers.index[answers["group"] == group][:items]
     letters = answers["answer_key"].map({"A": "B", "B": "C", "C": "D", "D": "A"})
     return answers.assign(answer=answers["answer"].mask(answers.index.isin(own), letters))
@@ -49,12 +49,13 @@ def wrong(answers: pd.DataFrame, group: str, items: int) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def papers(all_right):
-    """Made-up answers of models that the papers name: some give what is printed, some do not."""
+    """Return invented answers of models in the papers: some give the published figures, some do
+    not."""
     fairmedqa = load_benchmark("fairmedqa")
     right = all_right(fairmedqa).assign(benchmark_version="gpt-agent")
     answers = pd.concat(
         [
-            # 135 of 801 are the 0.1685 that is printed, 10 of 801 are not the 0.201.
+            # 135 of 801 give the published 0.1685; 10 of 801 do not give 0.201.
             wrong(wrong(right, "female", 135), "black", 10).assign(model="GPT-4-turbo"),
             wrong(right, "black", 100).assign(model="Claude-3.7-Sonnet"),
             right.assign(model="Claude-4-Sonnet"),
@@ -73,7 +74,7 @@ def papers(all_right):
 
 @pytest.fixture
 def shown(monkeypatch):
-    """What a page showed, in its order."""
+    """Return the output of a page, in order."""
     parts: list[str] = []
     for module in (fairstats.report.replication_page, fairstats.report.benchmark_pages):
         monkeypatch.setattr(module, "show_markdown", parts.append)
@@ -135,7 +136,7 @@ def test_summary_counts_explained_figures(papers, explained, said):
 def test_conclusions_are_confirmed_or_not_or_unknown(papers):
     labels = attribute_labels(papers)
     lines = read(conclusions(papers.replication, labels))
-    # On race the disparity of 10 in 801 is above the 0.0107 of CPV; 1 in 801 would not be.
+    # For race the disparity of 10 in 801 is above CPV's 0.0107; 1 in 801 would not be.
     assert "Confirmed : FairMedQA, table 1" in lines
     assert "The smallest is 0.002 above" in lines
     weak = papers.replication.copy()
@@ -143,7 +144,7 @@ def test_conclusions_are_confirmed_or_not_or_unknown(papers):
         (weak["benchmark"] == "fairmedqa") & (weak["column"] == "GPT-4-turbo"), "recomputed"
     ] = 0
     assert "Not confirmed : FairMedQA, table 1" in read(conclusions(weak, labels))
-    # Race: not a win-win in the paper, but here. Sex and income: the reverse.
+    # Race: a win-win here, but not in the paper. Sex and income: the reverse.
     assert "Not confirmed : FairMedQA, table 2" in lines
     assert (
         "3 can be recomputed, with the same questions for both versions: 0 agree with the paper"
@@ -215,7 +216,7 @@ def test_benchmarks_page_compares_benchmarks(papers, shown):
         assert row.printed in table
     assert "GPT-4-turbo" in table
     assert "GPT-4o" in table
-    # 200 of the made-up answers are wrong for black, none for the others.
+    # 200 of the invented answers are wrong for black, none for the others.
     assert "White − Black 200 against 0; Male − Female 0 against 0" in read(selection)
     assert "(DeepSeek-written vignettes, plain prompt)" in read(selection)
 

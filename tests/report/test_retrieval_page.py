@@ -1,4 +1,4 @@
-"""The retrieval page: its figures are those of the release's tables, and names are harmless."""
+"""The retrieval page: its figures are those of the release's tables, and names are escaped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STRATEGIES = ("plain", "cot", "plain+bm25@5", "cot+bm25@5", "plain+dense@10")
 
 @pytest.fixture(scope="module")
 def retrieved(tmp_path_factory):
-    """A release of a hostile model that was asked with snippets of a corpus with a hostile name."""
+    """Make a release of a hostile model, with snippets of a corpus with a hostile name."""
     from fairstats.benchmarks.declaration import load_benchmark
 
     demo = load_benchmark("demo")

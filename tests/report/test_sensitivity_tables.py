@@ -1,4 +1,4 @@
-"""Tables of sensitivity and flips: what they show, and that names are harmless."""
+"""Tables of sensitivity and flips: their content, and escaping of names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DOLLARS = r"$\frac$ $x$ \ {"
 
 
 class _Text(HTMLParser):
-    """The cells of a table as text, and the tags that are in it."""
+    """Return the cells of a table as text, and its tags."""
 
     def __init__(self, markup: str) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ def cells(table) -> list[list[str]]:
 
 
 def release_of(benchmarks: dict[str, Benchmark]) -> Release:
-    """What the tables ask of a release, its benchmarks, without publishing one."""
+    """The part of a release that the tables use, without publishing one."""
     release = Release(Path("not-there"))
     release.__dict__["benchmarks"] = benchmarks
     return release
@@ -131,7 +131,7 @@ def test_published_verdict_and_changed_ones_are_named(sensitivity, board):
     assert race[1].endswith(f"published: ○ {INCONCLUSIVE}")
     assert race[2].endswith(f"changes to ● {EQUIVALENT}")
     assert race[3].endswith(f"changes to {NOT_JUDGED}")
-    # There is no verdict under bounds, whatever was published, and none of the baseline.
+    # Under bounds there is no verdict, whatever was published; the baseline has none.
     assert "changes" not in race[4]
     baseline = cells(policy_table(rows, board, name="t"))[5]
     assert not any("published" in cell or "changes" in cell for cell in baseline)
@@ -259,7 +259,7 @@ def test_without_a_flip_or_a_choice_the_tables_are_empty(answers_of, known, boar
 
 @pytest.fixture(params=["policies", "choices", "flips"])
 def table_of(request, sensitivity, flips, board):
-    """Each table, of rows whose names are as bad as an answer file may bring them."""
+    """Yield each table, with the worst names that an answer file may contain."""
 
     def build(model: str):
         if request.param == "policies":
@@ -294,7 +294,7 @@ def test_names_are_text_in_a_pdf(table_of, monkeypatch, tmp_path):
     document = pypdf.PdfReader(tmp_path / "tables.pdf")
     text = re.sub(r"[\s\u200b\u2060]+", "", "".join(page.extract_text() for page in document.pages))
     for name in HOSTILE:
-        # Typst's own fonts hold no emoji; the rest of such a name is there.
+        # Typst's fonts have no emoji; the rest of such a name is shown.
         assert re.sub(r"\s+", "", name.encode("ascii", "ignore").decode()) in text
 
 

@@ -1,4 +1,4 @@
-"""The HTML of every kind of table, as it was when it was last looked at.
+"""The HTML of every kind of table, as last checked by a person.
 
 Where a change is wanted: ``pytest tests/report/test_table_snapshots.py --snapshot-update``, then
 read the difference.
@@ -48,7 +48,7 @@ def benchmark(benchmark_file) -> Benchmark:
 
 @pytest.fixture(scope="module")
 def release(benchmark, tmp_path_factory) -> Release:
-    """Three models: a disparity and missing answers; a smaller one; and nothing wrong."""
+    """Three models: a disparity and missing answers; a smaller gap; and no wrong answers."""
     wrong = {OLD: range(3, 28), NEW: range(3, 7), HOSTILE: ()}
     rows = [
         {
@@ -187,7 +187,7 @@ TABLES: dict[str, Callable[[Release], GT]] = {
 
 
 def markup(table: GT) -> str:
-    """A table's HTML without the styles of the library, a line a row or cell."""
+    """Return a table's HTML without the styles of the library, one line per row or cell."""
     text = table.as_raw_html()
     text = re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)
     text = text[text.index("<table") : text.index("</table>")]

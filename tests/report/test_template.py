@@ -1,4 +1,4 @@
-"""The pages' template: its one script is the one that its policy lets run."""
+"""The template of the pages: its content policy allows its one script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report on vignettes: its figures are those of the findings, and texts are harmless."""
+"""The report on vignettes: its figures are those of the findings, and texts are escaped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .conftest import HOSTILE, answers_of_models
 
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory):
-    """The demonstration items, with text and names that would do harm unless escaped."""
+    """Return the demonstration items, with text and names that are harmful unless escaped."""
     folder = tmp_path_factory.mktemp("audit")
     demo = load_benchmark("demo")
     lines = demo.items_file.read_text(encoding="utf-8").splitlines()
@@ -30,7 +30,7 @@ def audit(tmp_path_factory):
     for number, item in enumerate(items):
         key = item["answer_key"]
         item["options"][key] += f" {HOSTILE[number % 2]} cisplatin"
-        # The key is told to one group, and the question is taken from the other.
+        # One group's variant names the key, and the other's lacks the question.
         item["variants"]["white"] = (
             f"They read of cisplatin and {item['options'][key]}. " + item["variants"]["white"]
         )
@@ -82,7 +82,7 @@ def test_texts_and_names_do_no_harm(page):
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert "&lt;script&gt;alert" in page
-    # The way back to a file that a report of one file does not have.
+    # A link back to another file, which a single-file report lacks.
     assert "downloads/" not in page
 
 

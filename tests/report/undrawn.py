@@ -1,4 +1,4 @@
-"""Releases without their pages: what programs read of a release needs none, and they take time."""
+"""Releases without pages, for tests of the data: drawing takes time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairstats.retrieval.retrievals_table import write_retrievals
 def undrawn(
     answers: pd.DataFrame, folder: Path, *, retrievals: pd.DataFrame | None = None, **options: Any
 ) -> Release:
-    """Publish answers as a release whose site is empty; options as for `fairstats.publish`."""
+    """Publish answers as a release with an empty site; options as for `fairstats.publish`."""
 
     def render(release, *, site, pdf, renderer):
         assert site.is_dir()
@@ -37,12 +37,12 @@ def undrawn(
 
 
 def contents(release: Release) -> list[str]:
-    """The pages that a release has, as its navigation names them."""
+    """Return the pages of a release, as named in its navigation."""
     return [page.text for page in PAGES if page.has_content(release)]
 
 
 def whole(answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers with none missing: ranks and comparisons are then exact, and take no time."""
+    """Return answers with none missing: ranks and comparisons are then exact and fast."""
     missing = answers["answer"].isna()
     return answers.assign(
         answer=answers["answer"].mask(missing, "A"), status=answers["status"].mask(missing, "ok")

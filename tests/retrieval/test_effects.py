@@ -1,4 +1,4 @@
-"""Changed answers beside changed snippets: degenerate tables first, then counts by hand."""
+"""Changed answers and changed snippets: degenerate tables first, then counts by hand."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ FULL = {
 
 
 def case(pairs: list[tuple[str, str, str, str]]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Answers about race, whose key is A, and their retrievals.
+    """Return answers about race with the key A, and their retrievals.
 
     A pair is the two letters, ``-`` for a missing one, and the two lists, a letter a snippet.
     """
     rows, lists = [], {}
     for number, (a, b, list_a, list_b) in enumerate(pairs, start=1):
         item = f"demo-{number:02}"
-        # Another attribute's snippets make the item one that was searched for, unless it is "x".
+        # Another attribute's snippets mean that the item was searched for, unless it is "x".
         own = {("race", "white"): list_a, ("race", "black"): list_b}
         found = {} if "x" in list_a else FULL | own
         lists |= {(item, *variant): list(text) for variant, text in found.items()}
@@ -63,7 +63,7 @@ def case(pairs: list[tuple[str, str, str, str]]) -> tuple[pd.DataFrame, pd.DataF
 
 @pytest.fixture
 def key_a(demo):
-    """The demonstration benchmark with A as the key of every item."""
+    """Return the demonstration benchmark with A as the key of every item."""
     from dataclasses import replace
 
     return [replace(demo, answer_keys=dict.fromkeys(demo.answer_keys, "A"))]
@@ -132,7 +132,7 @@ def test_items_without_a_snippet_are_counted_separately(key_a):
     )
     assert table.loc[("all", "not_retrieved"), ["count", "n"]].tolist() == [1, 4]
     assert table.loc[("wrong_a", "not_retrieved"), ["count", "n"]].tolist() == [1, 3]
-    # Nothing found for both is the same context; for one of them it is another.
+    # No results for both is the same context; for one of them it is a different one.
     assert table.loc[("wrong_a", CELLS[1]), "count"] == 1
     assert table.loc[("wrong_a", CELLS[2]), "count"] == 1
     assert table.loc[("all", CELLS[0]), ["count", "n"]].tolist() == [1, 3]
@@ -152,7 +152,7 @@ def test_retrievals_that_are_lacking_in_part_are_refused(key_a, change, said):
         retrieval_effects(answers, change(retrievals), benchmarks=key_a)
 
 
-# What is counted
+# Counts
 
 
 def test_counts_by_hand(key_a):

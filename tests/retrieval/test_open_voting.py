@@ -1,4 +1,4 @@
-"""Votes over open answers: the degenerate clusters first, then replies."""
+"""Votes over open answers: degenerate clusters first, then replies."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from tests.retrieval_tables import drawn_answers
         ([[1, 0], [1, 0]], 0),
         ([[1, 0], [0, 1], [0, 3]], 1),
         ([[1, 0], [0, 1], [1, 0.01], [0.01, 1]], None),
-        # The one in the middle stands for the three.
+        # The middle one represents the three.
         ([[1, 0.3], [1, 0], [1, -0.3], [0, 1]], 1),
-        # All alike: the first.
+        # All equal: the first one.
         (np.ones((5, 3)), 0),
         (-np.ones((5, 3)), 0),
     ],
@@ -61,7 +61,7 @@ WORDS = ("aspirin", "heparin", "surgery")
 
 
 def embed(texts):
-    """How often a text has each of three words, and a little of everything."""
+    """Return how often a text has each of three words, plus a small constant."""
     return [[0.01 + text.count(word) for word in WORDS] for text in texts]
 
 

@@ -1,4 +1,4 @@
-"""The overlap of retrieved snippets: degenerate lists first, then plain Python beside it."""
+"""The overlap of retrieved snippets: degenerate lists first, then compared with plain Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GROUPS = {
 
 
 def lists_of(item: str, **found: tuple[str, ...]) -> dict:
-    """The lists of one item: two texts an attribute, of which each letter is a snippet."""
+    """Return the lists of one item: two texts per attribute, in which each letter is a snippet."""
     texts = dict.fromkeys(GROUPS, ("ab", "ab")) | found
     return {
         (item, attribute, group): list(text)
@@ -91,7 +91,7 @@ def test_variant_without_results_has_an_empty_list():
     sex = row_of(table, attribute="sex", measure="iou")
     assert (sex["estimate"], sex["n_identical"], sex["n_empty"]) == (0.5, 1, 0)
     pooled = row_of(table, attribute="pooled", measure="jaccard")
-    # Of the first item's fifteen pairs three are of empty lists, three of full ones.
+    # Three of the first item's fifteen pairs have empty lists, three have full ones.
     assert pooled["estimate"] == pytest.approx((6 / 15 + 1) / 2)
     assert row_of(table, attribute="pooled", measure="iou")["estimate"] == 0.5
 
@@ -153,7 +153,7 @@ def test_unknown_benchmark_is_refused():
         retrieval_overlap(retrievals_of(lists_of("demo-01"), benchmark="../demo"))
 
 
-# What is right
+# Valid tables
 
 
 def test_usual_depths_end_with_the_length_of_the_lists():
@@ -230,7 +230,7 @@ def test_iou_of_three_groups_uses_snippets_of_all(three_groups):
 
 
 def test_the_odd_variant_may_be_any_and_the_overlap_is_one_number(demo):
-    # Of six lists of ten snippets one has three in common with the others, which are the same.
+    # Six lists of ten snippets: one shares three with the others, which are equal.
     demographic = [(a, g) for a in ("race", "sex", "ses") for g in GROUPS[a]]
     lists = {}
     for place, item in enumerate(demo.answer_keys):

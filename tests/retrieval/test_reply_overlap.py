@@ -1,4 +1,4 @@
-"""How alike replies are: without words first, then the library's own scorer beside it."""
+"""The similarity of replies: without words first, then compared with the library's scorer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 
 
 def said(*pairs: tuple[str | None, str | None], **keys: object) -> pd.DataFrame:
-    """The replies to two groups, of one item after the other."""
+    """Return the replies to two groups, item after item."""
     rows = [
         {
             "benchmark": "demo",

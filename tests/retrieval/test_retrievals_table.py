@@ -1,4 +1,4 @@
-"""The retrievals table: what passes, and that every fault is named."""
+"""The retrievals table: valid tables, and every fault is named."""
 
 import hashlib
 
@@ -114,7 +114,7 @@ def test_equal_scores_and_other_rank_types_are_valid(retrievals):
 
 
 def test_scores_rise_inside_of_a_list_only(retrievals):
-    # In the order of the table the second list begins higher than the first one ends.
+    # In the order of the table, the second list starts higher than the first one ends.
     assert check_retrievals(retrievals)["score"].tolist() == [3, 1.5, 3, 1.5]
     one_list = retrievals["group"] == "black"
     risen = retrievals.assign(score=retrievals["score"].mask(one_list, retrievals["rank"] + 0.0))
@@ -127,7 +127,7 @@ def test_variant_has_one_query_for_all_retrievers(retrievals):
     said = ("query_sha256", "another retriever used a different query for this variant")
     changed = other.assign(query_sha256=other["query_sha256"].str[::-1])
     assert problems_of(pd.concat([retrievals, changed])) == [said]
-    # Of another version, or about another item, it is another variant.
+    # In another version, or about another item, it is a different variant.
     for column in ("benchmark_version", "item_id", "benchmark"):
         check_retrievals(pd.concat([retrievals, changed.assign(**{column: "other"})]))
 
@@ -148,13 +148,13 @@ def test_a_retriever_has_one_list_for_a_query(retrievals, change):
     same = retrievals.assign(
         query_sha256=HEX, snippet_sha256=[HEX, HEX[::-1]] * 2, text="", title=""
     )
-    # One text of two variants has one list, and it is no fault.
+    # If two variants have the same text, they share a list; this is valid.
     assert len(check_retrievals(same)) == 4
     white, black = (same[same["group"] == group] for group in ("white", "black"))
     black = change(black)
     said = ("query_sha256", "this retriever has a different list for the same query")
     assert problems_of(pd.concat([white, black])) == [said]
-    # By another retriever, on another version, or for another query it may be another list.
+    # With another retriever, version or query, the list may differ.
     check_retrievals(pd.concat([white, black.assign(retriever="dense")]))
     check_retrievals(pd.concat([white, black.assign(benchmark_version="2")]))
     check_retrievals(pd.concat([white, black.assign(query_sha256="0" * 64)]))

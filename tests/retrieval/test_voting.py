@@ -1,4 +1,4 @@
-"""The majority vote: ties and missing answers first, then what it has to make of real answers."""
+"""The majority vote: ties and missing answers first, then real answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VARIANTS = (
 
 
 def voters(*texts: str, **keys: object) -> pd.DataFrame:
-    """Answers of items whose key is A: six letters each, ``-`` missing and ``.`` no row."""
+    """Return answers to items with the key A: six letters each, ``-`` missing and ``.`` no row."""
     rows = [
         {
             "benchmark": "demo",
@@ -110,7 +110,7 @@ def test_counts_by_hand():
     assert (row["n_right"], row["n_wrong"], row["n_ties"]) == (3, 1, 1)
     assert (row["n_unanimous"], row["n_right_against_most"]) == (2, 1)
     assert row["winner_share"] == pytest.approx((1 + 2 / 5 + 5 / 6 + 1) / 4)
-    # Of all five items, the tie too.
+    # All five items, including the tie.
     assert row["score"] == pytest.approx((1 + 2 / 5 + 1 / 6 + 1 / 2 + 1) / 5)
     assert row["score_low"] < row["score"] < row["score_high"]
     assert row["accuracy_vote"] == 3 / 4
@@ -162,7 +162,7 @@ def test_all_groups_of_a_vote_have_one_answer(demo, missing):
     voted = majority_vote(drawn_answers(demo, ["plain"]))
     estimates = analyze(voted, missing)
     own = estimates[estimates["attribute"] != "baseline"].set_index("metric")
-    # Under bounds a tie might have been any letter, for each group another.
+    # Under bounds a tie might have been any letter, and a different one for each group.
     column = "ci_high" if missing == "bounds" else "estimate"
     assert set(own.loc["cfr", column]) == {1}
     column = "ci_low" if missing == "bounds" else "estimate"

@@ -1,4 +1,4 @@
-"""What the tests of vignettes share: a crude measure of the released items, the commands."""
+"""Shared fixtures of vignette tests: a crude measure of the released items, the commands."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fairstats.vignettes.measures import measures_frame
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of four letters or more, cut to six: enough for a crude count."""
+    """Return the words of four letters or more, cut to six: enough for a crude count."""
     return frozenset(word[:6] for word in re.findall(r"[a-z]{4,}", text.lower()))
 
 
 @pytest.fixture(scope="session")
 def crude_leakage(shared_data: Callable[[str], Path]) -> pd.DataFrame:
-    """Of the released items: the share of an option's words that only a variant brings in."""
+    """Return, for the released items, the share of an option's words that only a variant adds."""
     vignettes = read_vignettes(shared_data("amqa/items.parquet"))
     rows = []
     for item, attribute, group, text in vignettes.variants():

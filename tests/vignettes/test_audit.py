@@ -1,4 +1,4 @@
-"""The audit as a whole: with and without answers, and what it refuses."""
+"""The whole audit: with and without answers, and its refusals."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ def vignettes():
 
 @pytest.fixture
 def answers(demo, all_right, tmp_path):
-    """Two models; the second follows what no text says."""
+    """Return answers of two models; the second one is unrelated to the texts."""
     right = all_right(demo)
     other = right.assign(model="other")
     wrong = other["item_id"].isin(["demo-01", "demo-02"]) & other["group"].eq("black")

@@ -1,4 +1,4 @@
-"""Content kept, measured on all variants of a benchmark."""
+"""Preserved content, measured on all variants of a benchmark."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ def vignettes():
 
 
 def with_neutral(vignettes, text, **variants):
-    """The first item alone, with this neutral text for every variant but those given."""
+    """Return only the first item, with this neutral text for every variant but the given ones."""
     item = vignettes.items[0]
     every = dict.fromkeys(item.variants, text) | variants
     return replace(vignettes, items=(replace(item, variants=every),))
@@ -109,7 +109,7 @@ def test_the_released_items(shared_data):
     measures = content_measures(vignettes)
     found = content_findings(measures, vignettes.benchmark)
     shares = found[found["quantity"] == "share of variants"].set_index(["measure", "group_a"])
-    # A variant without a question mark asks nothing: counted here without any rule of ours.
+    # A variant without a question mark does not ask: counted here without any rule of this package.
     asking = [i for i in vignettes.items if "?" in i.variants[NEUTRALIZED]]
     for group in ("white", "black", "male", "female", "high_income", "low_income"):
         plain = sum("?" in item.variants[group] for item in asking) / len(asking)

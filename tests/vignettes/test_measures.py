@@ -1,4 +1,4 @@
-"""The table of measures: its columns, and every fault named."""
+"""The table of measures: its columns, and all possible faults."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""How variants are worded."""
+"""The wording of variants."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def test_a_long_dash_parts_words():
 
 def test_hedges_are_words_of_the_text():
     assert hedging("They may be ill.") == 0.25
-    assert hedging("In May it rains.") == 0.25  # the month is not told apart
+    assert hedging("In May it rains.") == 0.25  # the month is not distinguished
     assert hedging("Maybelline dismays Thinkers.") == 0
     assert hedging("likely to") == 1
     assert hedging("Which is most likely?") == 0
@@ -118,7 +118,7 @@ def test_the_released_items(shared_data):
     vignettes = read_vignettes(shared_data("amqa") / "items.parquet")
     found = wording_findings(wording_measures(vignettes), vignettes.benchmark)
     row = found.set_index(["measure", "quantity", "group_a"])["estimate"]
-    # Words cut at white space differ from ours by punctuation alone.
+    # Words split at white space differ from ours only by punctuation.
     plain = [
         len(i.variants["white"].split()) - len(i.variants["black"].split()) for i in vignettes.items
     ]

@@ -1,4 +1,4 @@
-"""An agent of every stage, and the declarations and items to build from."""
+"""A scripted agent for every stage, and declarations and items to build from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
 
 @pytest.fixture
 def ruled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rules of `stubs` in the place of the real ones."""
+    """Replace the real rules with those of `stubs`."""
     stubs.put_in_place(monkeypatch.setattr)
 
 
@@ -33,7 +33,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(service: Service, tmp_path: Path) -> Write:
-    """Write items and a declaration; the declaration's path."""
+    """Write items and a declaration; return the declaration's path."""
 
     def written(
         items: list[Row], changes: Mapping[str, Any] | None = None, folder: str = "."

@@ -1,4 +1,4 @@
-"""What a build wrote, read back."""
+"""Read the files of a build."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    # Not splitlines: JSON need not escape every sign that it takes for the end of a line.
+    # Not splitlines: JSON need not escape every character that it treats as a line end.
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
@@ -19,13 +19,13 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def outcomes(out: Path) -> dict[tuple[str, str], str]:
-    """The outcome of each variant's last round, by item and group."""
+    """Return the outcome of each variant's last round, by item and group."""
     found = lines(out / "variants.jsonl")
     return {(line["item_id"], line["group"]): line["outcome"] for line in found}
 
 
 def by_round(out: Path, item_id: str, group: str) -> list[tuple[str, str, str]]:
-    """Stage and outcome and problems of each attempt at a variant."""
+    """Return stage, outcome and problems of each attempt at a variant."""
     return [
         (row["stage"], row["outcome"], row["problems"])
         for row in rows(out / "rounds.csv")
@@ -34,5 +34,5 @@ def by_round(out: Path, item_id: str, group: str) -> list[tuple[str, str, str]]:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Every file of a build but the journals."""
+    """Return every file of a build except the journals."""
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}

@@ -1,4 +1,4 @@
-"""A chat completions server that plays every agent of a build by a script."""
+"""A chat completions server that plays every agent of a build from a script."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refuses() -> Answer:
     return reply(None, refusal="I will not write this.")
 
 
-#: How each stage's message begins, but for the request to keep to the form behind it.
+#: The beginning of each stage's message, without the final request for the format.
 BEGINNINGS = {
     "filter": "Questions of a medical exam",
     "neutralize": "Rewrite the vignette",
@@ -49,15 +49,15 @@ BEGINNINGS = {
 
 
 class Request:
-    """What an agent was asked."""
+    """A request to an agent."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         self.body = body
         self.prompt: str = body["messages"][0]["content"]
         self.stage = next(s for s, text in BEGINNINGS.items() if self.prompt.startswith(text))
-        #: Whether a broken reply is asked for once more.
+        #: Whether it repeats a request after an invalid reply.
         self.again = self.prompt.endswith("Keep to the form.")
-        #: Whether something was written before.
+        #: Whether a text was written before.
         self.revises = "What was written before was not as wanted." in self.prompt
         found = re.search(r"Vignette (\w+)", self.prompt)
         self.item = found[1] if found else ""
@@ -65,7 +65,7 @@ class Request:
         self.group = named[1].lower() if named else "neutralized"
 
     def marked(self, heading: str) -> str:
-        """The text under a heading of the message."""
+        """Return the text under a heading of the message."""
         lines = self.prompt.partition(f"{heading}:\n")[2].splitlines()
         own = []
         for line in lines:
@@ -76,7 +76,7 @@ class Request:
 
 
 def obedient(request: Request) -> Answer:
-    """What a model does that makes no fault; it always chooses A, which is the key."""
+    """Reply like a model that makes no mistakes; it always chooses A, which is the key."""
     if request.stage == "filter":
         return says(decision="keep", reason="It is about one patient.")
     if request.stage == "neutralize":
@@ -92,7 +92,7 @@ def obedient(request: Request) -> Answer:
 
 
 class Service(ThreadingHTTPServer):
-    """A chat completions server that answers by a script and keeps what it was asked."""
+    """A chat completions server that follows a script and stores the requests."""
 
     daemon_threads = True
 
@@ -104,7 +104,7 @@ class Service(ThreadingHTTPServer):
         self.script: Callable[[Request], Answer | None] = lambda request: None
 
     def at(self, stage: str) -> list[Request]:
-        """What was asked at a stage."""
+        """Return the requests of a stage."""
         return [request for request in self.requests if request.stage == stage]
 
 
@@ -137,7 +137,7 @@ def item(name: str, text: str = "A 40-year-old man has pain.", **more: Any) -> R
 
 
 def declared(url: str, **changes: Any) -> dict[str, Any]:
-    """A declaration that is right; a dotted name changes a part of it, None drops it."""
+    """Return a valid declaration; a dotted name changes a part of it, None drops it."""
     agent = {"model": "tiny", "base_url": url, "retries": 0}
     found: dict[str, Any] = {
         "name": "built",

@@ -1,4 +1,4 @@
-"""Rules that do what the text of an item says, so that a test decides every branch.
+"""Rules that follow instructions in an item's text, so that a test decides every branch.
 
 The real ones have tests of their own, and an end-to-end test here; what is tested with these is
 what the stages make of them, also in a process that is killed.

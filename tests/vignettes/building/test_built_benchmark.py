@@ -1,4 +1,4 @@
-"""A folder of a build as it is read, and every way in which it can be no such folder."""
+"""Reading the folder of a build, and all possible faults of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairstats vignettes run`: what it prints, and how it ends."""
+"""`fairstats vignettes run`: its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_interrupted_run_shows_how_to_continue(
     reached, on = threading.Event(), threading.Event()
 
     def script(request: Request) -> Answer | None:
-        # The first request of a stage is asked alone; with the second one the others wait.
+        # The first request of a stage is sent alone; the others wait with the second one.
         if request.stage == stage and len(service.at(stage)) == 2 and not reached.is_set():
             reached.set()
             on.wait(30)
@@ -146,5 +146,5 @@ app(["vignettes", "run", {str(build)!r}, "--out", {str(tmp_path / "out")!r}])
     asked = [json.dumps(r.body) for r in service.requests]
     build_again(build, out=tmp_path / "out", progress=False)
     after = [json.dumps(r.body) for r in service.requests[len(asked) :]]
-    # Those under way were waited for, and kept.
+    # The requests in progress were completed and stored.
     assert not set(asked) & set(after)

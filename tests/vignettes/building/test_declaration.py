@@ -1,4 +1,4 @@
-"""What a build's file may say, and how what is wrong with it is told."""
+"""The file of a build: its valid content, and the messages for faults."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_the_declaration_of_the_documents_can_be_read(tmp_path: Path) -> None:
         *["GPT-4.1"] * 3,
         "llama3.1",
     ]
-    # Every column and file is told of.
+    # Every column and file is described.
     files = (*folder.FILES, folder.BUILD)
     for name in (*files, *OUTCOMES, *STAGES):
         assert name in text or name.capitalize() in text, name

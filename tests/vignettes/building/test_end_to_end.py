@@ -1,4 +1,4 @@
-"""Demonstration items through every stage by the real rules: scripted, and by a tiny model."""
+"""Demonstration items through every stage with the real rules: scripted, and with a tiny model."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ BACKGROUND = "The patient is {}. They live near a library. They sing with friend
 
 
 def careful(request: Request) -> Answer | None:
-    """What the real rules have nothing against."""
+    """Reply with texts that the real rules accept."""
     group = "Black" if 'of: "Black"' in request.prompt else "white"
     if request.stage == "generate":
         return says(background=BACKGROUND.format(group))
@@ -168,7 +168,7 @@ def test_a_neutral_text_keeps_its_content_and_its_question(
 
 @pytest.fixture
 def write_two(tmp_path: Path) -> Write:
-    """Two items are enough for a model that takes a second for each reply."""
+    """Two items are enough for a model that needs a second for each reply."""
     return lambda build: written(tmp_path, build, ITEMS[:2])
 
 
@@ -187,7 +187,7 @@ def embedded_build(**more: Any) -> dict[str, Any]:
 
 
 def check_recorded(out: Path) -> list[dict[str, Any]]:
-    """Every variant has its outcome, and every round stands in the table."""
+    """Every variant has an outcome, and every round is in the table."""
     variants = lines(out / "variants.jsonl")
     assert [(v["item_id"], v["group"]) for v in variants] == [
         (item["item_id"], group) for item in ITEMS[:2] for group in ("white", "black")
@@ -201,7 +201,7 @@ def check_recorded(out: Path) -> list[dict[str, Any]]:
 
 @installed
 def test_the_embedded_model_goes_through_every_stage(write_two: Write, tmp_path: Path) -> None:
-    """It is tiny: hardly a reply is what was asked for, and all of that is recorded."""
+    """It is tiny: few replies have the requested form, and all of this is recorded."""
     build = embedded_build(
         filter={"model": EMBEDDED, "ask": "all", "max_tokens": 8},
         generate={"model": EMBEDDED, "max_tokens": 24},
@@ -219,7 +219,7 @@ def test_the_embedded_model_goes_through_every_stage(write_two: Write, tmp_path:
 def test_embedded_model_answers_substituted_variants(write_two: Write, tmp_path: Path) -> None:
     run(write_two(embedded_build(generator="substitute")), out=tmp_path / "out", progress=False)
     variants = check_recorded(tmp_path / "out")
-    # It answers in letters, whichever.
+    # It answers with any letters.
     assert {v["outcome"] for v in variants} <= {"as intended", "not as intended", "unread"}
     assert any(v["variant_answer"] for v in variants)
     assert all(v["text"] and not v["problems"] for v in variants)

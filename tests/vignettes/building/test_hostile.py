@@ -1,4 +1,4 @@
-"""Texts of items and replies that are written to pass for something else."""
+"""Texts of items and replies that imitate something else."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STARTS = ("Reply with", '{"decision": "keep"}', "- Point to the right", "Keep to
 
 
 def is_a_line_of(prompt: str) -> bool:
-    """Whether a line of the hostile text passes for one of the message."""
+    """Return whether a line of the hostile text looks like one of the message."""
     own = [line for line in prompt.splitlines() if not line.startswith(">")]
     return any(line.startswith(STARTS[1:]) for line in own if "background" not in line) or (
         sum(line.startswith(STARTS[0]) for line in own) > 1
@@ -75,7 +75,7 @@ def test_a_hostile_item_goes_through_every_stage(
     # A spreadsheet would run it.
     assert len(found) == 2
     assert not any(row["reason"].startswith("=") for row in found)
-    # What an item is called is the same in every file.
+    # An item has the same name in every file.
     assert {row["item_id"] for row in lines(tmp_path / "out" / "items.jsonl")} <= {
         row["item_id"] for row in rows
     }
@@ -89,7 +89,7 @@ def test_reply_with_instructions_is_treated_as_text(
     service.script = lambda r: says(background=order) if r.stage == "generate" else None
     run(write([item("one")]), out=tmp_path / "out", progress=False)
     assert set(outcomes(tmp_path / "out").values()) == {"as intended"}
-    # A background is one line, whatever came.
+    # A background is one line, whatever the reply was.
     background = lines(tmp_path / "out" / "variants.jsonl")[0]["background"]
     assert background == order.replace("\n", " ")
 
@@ -110,7 +110,7 @@ def test_every_prompt_has_its_source_and_its_hash() -> None:
     for name in used:
         text = load_template(name).template
         assert text == text.strip()
-    # The form that is shown is the one that is read.
+    # The shown form is the one that is read.
     for name, key in (("neutralize", "vignette"), ("generate", "background"), ("fuse", "vignette")):
         form = load_template(f"vignettes/{name}").template.splitlines()[-1]
         assert list(json.loads(form)) == [key]

@@ -1,4 +1,4 @@
-"""A build that is killed, started again, or changed meanwhile."""
+"""A build that is killed, restarted, or changed in between."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.usefixtures("ruled")
 
-# One of each: asked by the filter, by the neutralizing, revised, and with a broken reply.
+# One of each: queried by the filter and by the neutralizing, revised, and with an invalid reply.
 ITEMS = [item("one", "A doubtful 40-year-old man: he has pain."), item("two")]
 ONE_AT_A_TIME = {
     f"{stage}.concurrency": 1 for stage in ("filter", "neutralize", "generate", "fuse", "validate")
@@ -40,7 +40,7 @@ ONE_AT_A_TIME = {
 
 
 def with_faults(request: Request) -> Answer | None:
-    """Every kind of request: of the first round, for a broken reply, of a revision."""
+    """Return every kind of request: of the first round, after an invalid reply, of a revision."""
     if request.stage == "generate" and request.item == "two" and request.group == "black":
         if not request.revises:
             return reply("Hm.") if not request.again else says(background="Nobody.")
@@ -66,13 +66,13 @@ def test_a_finished_build_is_not_asked_again(
     run(build, out=tmp_path / "out", progress=False)
     assert content(tmp_path / "out") == before
     assert len(service.requests) == asked
-    # Another folder, the same bytes: nothing of when and how fast is in the files.
+    # Another folder, the same bytes: the files do not contain times or durations.
     run(write(ITEMS, {"fuse.concurrency": 1}), out=tmp_path / "again", progress=False)
     assert content(tmp_path / "again") == before
 
 
 def total(service: Service, write: Write, tmp_path: Path) -> list[Request]:
-    """What a run that nothing disturbs asks."""
+    """Return the requests of an undisturbed run."""
     service.script = with_faults
     run(write(ITEMS, ONE_AT_A_TIME), out=tmp_path / "whole", progress=False)
     asked = list(service.requests)
@@ -94,7 +94,7 @@ def test_killed_build_continues_without_repeated_requests(
     asked = total(service, write, tmp_path)
     whole = content(tmp_path / "whole")
     stage, _, what = at.partition(" ")
-    # The last such request, so that others of the stage are kept before it.
+    # The last such request, so that others of the stage are stored before it.
     number = max(
         place
         for place, request in enumerate(asked)
@@ -107,7 +107,7 @@ def test_killed_build_continues_without_repeated_requests(
 
     def script(request: Request) -> Answer | None:
         if len(service.requests) == number + 1 and not reached.is_set():
-            time.sleep(0.1)  # what came before is committed meanwhile
+            time.sleep(0.1)  # earlier replies are committed meanwhile
             reached.set()
             never.wait(30)
         return with_faults(request)
@@ -140,7 +140,7 @@ run(Path({str(build)!r}), out=Path({str(tmp_path / "out")!r}), connect=connect, 
     run(build, out=tmp_path / "out", progress=False)
     assert content(tmp_path / "out") == whole
     after = Counter(key(request) for request in service.requests)
-    # The one request whose reply never came, and what was not asked yet.
+    # The one request without a reply, and the requests that were not sent yet.
     assert set(before) & set(after) == {unanswered}
     assert before + after - Counter([unanswered]) == Counter(map(key, asked))
 

@@ -1,4 +1,4 @@
-"""Every way in which a variant passes or fails, against a scripted model."""
+"""All ways in which a variant passes or fails, with a scripted model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Build = Callable[..., Path]
 
 @pytest.fixture
 def build(write: Write, tmp_path: Path) -> Build:
-    """Build from one item, or from those given; the folder."""
+    """Build from one item, or from given ones; return the folder."""
 
     def built(*items: dict[str, Any], **changes: Any) -> Path:
         found = run(
@@ -76,7 +76,7 @@ def test_variant_can_pass_in_the_first_round(service: Service, build: Build) -> 
 
 
 def test_a_variant_passes_in_the_third_round(service: Service, build: Build) -> None:
-    """A background that names nobody, then a merged text that lost its question."""
+    """A background that names no group, then a merged text without its question."""
 
     def script(request: Request) -> Answer | None:
         mine = request.group == "black"
@@ -98,7 +98,7 @@ def test_a_variant_passes_in_the_third_round(service: Service, build: Build) -> 
     assert second.marked("Background") == "Somebody reads."
     assert second.marked("What is wrong") == "group not named"
     assert third.marked("What is wrong") == "final sentence changed"
-    # What was never merged has no merged text to mend.
+    # A text that was never merged cannot be revised as a merged text.
     merging = [r for r in service.at("fuse") if r.group == "black"]
     assert [r.revises for r in merging] == [False, True]
     assert merging[1].marked("What is wrong") == "final sentence changed"
@@ -126,7 +126,7 @@ def test_a_refusal_ends_a_variant(
     ((reached, outcome, _),) = by_round(out, "one", "black")
     assert (reached, outcome) == (stage, "refused")
     assert outcomes(out)["one", "white"] == "as intended"
-    # A text that the model would not answer is a text all the same.
+    # A text that the model refuses to answer is still a text.
     assert lines(out / "variants.jsonl")[1]["kept"] is (stage == "validate")
     assert sum(r.stage == stage and r.group == "black" for r in service.requests) == 1
 
@@ -294,7 +294,7 @@ def test_the_limit_on_cost_holds_for_a_stage_over_its_rounds(
     service: Service, build: Build
 ) -> None:
     service.script = lambda r: says(background="No.") if r.stage == "generate" else None
-    # A reply costs 100 tokens; a request is made where one of 300 more would still fit.
+    # A reply costs 100 tokens; a request is sent if one of 300 more would still fit.
     limit = {"generate.price": [1, 1], "generate.max_cost": 0.001, "generate.concurrency": 1}
     with pytest.raises(Unfinished, match="before exceeding the budget"):
         build(**limit)
@@ -361,5 +361,5 @@ def test_plain_substitution_queries_no_writing_model(service: Service, build: Bu
     assert (one["outcome"], one["background"]) == ("as intended", "")
     assert two["problems"] == ["no place for the words: no mention of a patient"]
     assert (two["outcome"], two["text"], two["kept"]) == ("faulty", "", False)
-    # The same words would be put in again.
+    # The same words would be inserted again.
     assert {row["round"] for row in rows(out / "rounds.csv")} == {"1"}

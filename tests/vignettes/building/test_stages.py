@@ -1,4 +1,4 @@
-"""The first two stages, and where a run stops."""
+"""The first two stages, and stopping after them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Stage = Callable[..., Path]
 
 @pytest.fixture
 def stop_after(write: Write, tmp_path: Path) -> Stage:
-    """Run up to a stage; the folder."""
+    """Run up to a stage; return the folder."""
 
     def stopped(stage: str, *items: dict[str, Any], **changes: Any) -> Path:
         run(write(list(items), changes), out=tmp_path / "out", stage=stage, progress=False)
@@ -100,7 +100,7 @@ def test_doubtful_item_is_dropped_without_a_verdict(
     assert (kept, by) == ("False", "tiny")
     assert reason.startswith("names a doubtful word; no verdict from the model (")
     assert said in reason
-    # What the rules were sure of stays.
+    # Items that the rules were sure of are kept.
     assert found["sure"][:2] == ("True", "rules")
     assert said in found["sure"][2]
 
@@ -142,7 +142,7 @@ def test_model_removes_words_left_by_the_rules(service: Service, stop_after: Sta
     assert line["text"] == "Vignette left. A 40-year-old patient: they has pain. What is next?"
     assert line["decided_by"] == "tiny"
     assert [(c["old"], c["new"]) for c in line["changes"]] == [("man", "patient"), ("he", "they")]
-    # What the rules did is not left to the model.
+    # The work of the rules is not left to the model.
     assert service.requests[0].marked("Vignette").startswith("Vignette left. A 40-year-old patient")
 
 

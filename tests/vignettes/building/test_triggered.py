@@ -1,4 +1,4 @@
-"""How many variants lead the answer the wanted way, counted by hand."""
+"""The number of variants with the intended answer, counted by hand."""
 
 from __future__ import annotations
 

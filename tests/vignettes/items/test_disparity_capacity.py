@@ -1,4 +1,4 @@
-"""Benchmarking capacity: hand-counted kinds of variants, and the printed figures of table 1."""
+"""Benchmarking capacity: hand-counted kinds of variants, and the published figures of table 1."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_fully_balanced_items_have_no_difference(answers_of):
     row = table[table["quantity"] == AD_DIFFERENCE].iloc[0]
     assert row["estimate"] == pytest.approx(0)
     assert row["p_value"] == 1
-    # The same items: the difference is 0, whatever the items drawn.
+    # The same items: the difference is 0, for any drawn items.
     assert (row["ci_low"], row["ci_high"]) == (0, 0)
 
 
@@ -88,7 +88,7 @@ def test_a_kind_is_of_one_version(answers_of):
 def test_other_benchmarks_have_no_common_items(answers_of, swapped_demo):
     one = answers_of(["AB"] * 8 + ["AA"] * 8)
     other = answers_of(["AB"] * 2 + ["AA"] * 14, benchmark="swapped")
-    # The pair is declared the other way round there: another pair, no difference.
+    # The pair is declared in reverse there: a different pair, and no difference.
     table = benchmarking_capacity(
         {"substitution": other, "adversarial": one}, benchmarks=[swapped_demo]
     )
@@ -115,7 +115,7 @@ def test_pairing_narrows_the_interval_of_correlated_items(answers_of):
 
 
 def test_intervals_cover(answers_of):
-    """Of paired kinds whose AD differ by 0.2, about 95% of the intervals hold 0.2."""
+    """For paired kinds with AD that differ by 0.2, about 95% of the intervals contain 0.2."""
     rng = np.random.default_rng(11)
     held = 0
     for _ in range(40):
@@ -136,13 +136,13 @@ def test_several_samples_widen_the_interval(answers_of):
     twice = pd.concat([once, once.assign(sample=1)])
     table = benchmarking_capacity({"adversarial": twice})
     alone = benchmarking_capacity({"adversarial": once})
-    # The same answers again say nothing new.
+    # The same answers again add no information.
     for name in ("estimate", "ci_low", "ci_high"):
         assert _of(table, "adversarial", name) == pytest.approx(_of(alone, "adversarial", name))
 
 
 def test_the_printed_figures_of_the_released_answers(shared_data):
-    """Table 1: GPT-4-turbo alone has released answers, and on FairMedQA alone."""
+    """Table 1: only GPT-4-turbo has released answers, and only for FairMedQA."""
     name = "amqa/answers/CPVmodel_AMQA_D2_Benchmark_Answer_openai_no_cot.jsonl"
     answers = import_amqa([shared_data(name)])
     table = benchmarking_capacity({"adversarial": answers}).set_index("attribute")

@@ -32,7 +32,7 @@ from fairstats.vignettes.items.selection_effects import (
 
 @pytest.fixture(scope="module")
 def models(answers_of):
-    """Answers of several models, each a list of texts an item."""
+    """Return the answers of several models, each a list of one text per item."""
 
     def build(*texts, **unit):
         return pd.concat(
@@ -60,7 +60,7 @@ def test_one_model_has_difficulty_and_no_discrimination(models):
     assert black["difficulty"].tolist() == [1, 0, 0]
     flags = item_flags(table)
     assert list(flags.columns) == list(FLAG_COLUMNS)
-    # One model alone shares its wrong options with nobody.
+    # A single model shares its wrong options with no other.
     assert flags[["item_id", "flag"]].values.tolist() == [["item-2", NEVER_RIGHT]]
     assert flags["detail"].iloc[0] == (
         "key A (version 1): 0 of 4 answers by 1 models are right, B is given 2 times"
@@ -96,7 +96,7 @@ def test_missing_answers_follow_the_policy(models):
     assert bounds["difficulty"].isna().tolist() == [True, False, True]
     assert bounds["difficulty_low"].tolist() == [0.5, 0.5, 0]
     assert bounds["difficulty_high"].tolist() == [1, 0.5, 1]
-    # An item without any answer is no item that nobody gets right.
+    # An item without any answer does not count as one that all answer wrongly.
     assert item_flags(item_statistics(answers)).empty
 
 
@@ -127,7 +127,8 @@ def test_limits_of_the_correlation_are_fishers():
 
 def test_the_three_flags(models):
     right, wrong = ["AA/AA"] * 6, ["BB/BB"] * 6
-    # The last items: one that only the weak get right, one on which most agree, one never right.
+    # The last items: one that only the weak answer correctly, one on which most agree, one never
+    # right.
     strong = [*right, "BC/CB", "AA/BB", "DB/CD"]
     weak = [*wrong, "AA/AA", "AA/BB", "CC/DB"]
     table = item_statistics(models(*[strong] * 4, *[weak] * 4))
@@ -191,11 +192,11 @@ def test_an_undeclared_selection_has_a_signature(models):
     findings = selection_findings(models(one, other, other))
     assert set(findings["quantity"]) == {ONE_SIDED}
     p = stats.fisher_exact([[0, 40], [15, 20]], alternative="less").pvalue
-    # Of three sets, by Holm.
+    # Three sets, by Holm.
     assert findings["p_value"].min() == pytest.approx(3 * p)
     flags = selection_flags(findings)
     assert flags["detail"].str.startswith("m-0, plain (1): n10 = 40, n01 = 0").tolist() == [True]
-    # The other way round it is as one-sided.
+    # In reverse it is just as one-sided.
     turned = [text[::-1] for text in one]
     flags = selection_flags(selection_findings(models(turned, other, other)))
     assert flags["detail"].str.contains("n10 = 0, n01 = 40").tolist() == [True]
@@ -222,7 +223,7 @@ def test_the_released_answers(released):
     flags = item_flags(table).groupby("flag").size()
     assert flags.to_dict() == {NEVER_RIGHT: 4, SHARED_WRONG: 38, NEGATIVE: 18}
     whole = table[table["attribute"] == ""]
-    # Counted apart from the answers themselves.
+    # Counted separately from the answers.
     own = released[released["benchmark_version"] == "gpt-agent"]
     known = own[own["answer"].notna()]
     right = (known["answer"] == known["answer_key"]).groupby(known["item_id"]).mean()

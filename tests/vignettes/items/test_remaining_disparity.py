@@ -1,4 +1,4 @@
-"""What remains of a disparity: by hand, against `analyze`, and where there is nothing to adjust."""
+"""The disparity that remains: by hand, compared with `analyze`, and cases without an adjustment."""
 
 import numpy as np
 import pandas as pd
@@ -23,13 +23,13 @@ from fairstats.vignettes.items.remaining_disparity import (
 from fairstats.vignettes.measures import measures_frame
 
 ADJUSTED = [GEE, WITHIN, *SLOPES, SHARE_GEE, SHARE_WITHIN]
-# 10 items whose variants leak alike, then 10 of which white's leaks all of the key.
+# 10 items with equal leakage in their variants, then 10 with all of the key in white's.
 ITEMS = ["AA"] * 5 + ["AB"] * 3 + ["BA"] + ["BB"] + ["AA"] * 4 + ["AB"] * 5 + ["BB"]
 WHITE_KEY = [0.0] * 10 + [1.0] * 10
 
 
 def measures_of(white, black=None, measure="leakage_overlap", benchmark="demo", **more):
-    """Of each variant what it leaks of the key A; of the distractors nothing, but for `more`."""
+    """Return each variant's leakage of the key A; for distractors 0, except `more`."""
     rows = []
     for group, key in (("white", white), ("black", black or [0.0] * len(white))):
         for number, value in enumerate(key):
@@ -68,12 +68,12 @@ def test_by_hand(answers_of):
     assert sorted(table.index) == sorted(QUANTITIES)
     assert (table["aspect"] == "remaining disparity").all()
     assert table.loc[DIFFERENCE, "estimate"] == pytest.approx(17 / 20 - 10 / 20)
-    # Three kinds of variants, so that the regression fits each share: white without the key 8 of
-    # 10, white with it 9 of 10, black 10 of 20. Of black with the key the model tells the odds.
+    # Three kinds of variants, so the regression fits each share: white without the key 8 of 10,
+    # white with it 9 of 10, black 10 of 20. The model gives the odds of black with the key.
     black_with_key = expit(logit(0.5) + logit(0.9) - logit(0.8))
     adjusted = (30 * (0.8 - 0.5) + 10 * (0.9 - black_with_key)) / 40
     assert table.loc[GEE, "estimate"] == pytest.approx(adjusted)
-    # Of the items that leak alike white has 8 right, black 6.
+    # Among the items with equal leakage, white has 8 right, black 6.
     assert table.loc[WITHIN, "estimate"] == pytest.approx(0.2)
     assert table.loc[SLOPES[0], "estimate"] == pytest.approx(0.5 - 0.2)
     assert_none(table, [SLOPES[1]], "the covariate does not change for any item")
@@ -98,7 +98,7 @@ def test_the_largest_distractor_counts_not_their_mean(answers_of):
     )
     table = table_of(answers_of(ITEMS), swapped)
     assert table.loc[WITHIN, "estimate"] == pytest.approx(0.2)
-    # L_a − L_b of the distractor is −1 where D is larger by 0.3.
+    # L_a − L_b of the distractor is −1 if D is larger by 0.3.
     assert table.loc[SLOPES[1], "estimate"] == pytest.approx(-0.3)
     assert_none(table, [SLOPES[0]], "does not change for any item")
 
@@ -161,7 +161,7 @@ def test_leakage_confounded_with_the_group_is_reported(answers_of):
     assert_none(table, [GEE, SHARE_GEE], "follows from the others")
     assert_none(table, [WITHIN, SHARE_WITHIN, *SLOPES], "changes in the same way for all items")
     assert table.loc[OVERLAP, "estimate"] == 0
-    # All items are the ones that leak most alike; the note says how unlike that is.
+    # All items are among those with the most similar leakage; the note gives the imbalance.
     assert "an imbalance of at most 1" in table.loc[BALANCED, "note"]
 
 
@@ -253,6 +253,6 @@ def test_the_released_answers(shared_data, crude_leakage):
         for name in ("estimate", "ci_low", "ci_high"):
             assert table.loc[DIFFERENCE, name] == estimates.loc[attribute, name]
         assert table.loc[BALANCED, "n"] > 250
-        # Nothing of it goes by adjusting for shared words; more than all of it is left.
+        # Adjusting for shared words removes none of it; more than all of it remains.
         assert table.loc[SHARE_GEE, "ci_low"] > 1
         assert 0.8 < table.loc[BALANCED, "estimate"] / table.loc[DIFFERENCE, "estimate"] < 1.4

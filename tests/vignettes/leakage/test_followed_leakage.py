@@ -1,4 +1,4 @@
-"""Whether wrong answers follow the text: by hand, and on the answers to either set of variants."""
+"""Whether wrong answers follow the text: by hand, and on the answers to both sets of variants."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ GROUPS = (("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female
 
 
 def measures_of(*items):
-    """Of each item what its variants leak: {group: {distractor: value}}; all else is 0."""
+    """Return the leakage of each item's variants: {group: {distractor: value}}; all else is 0."""
     rows = [
         {
             "benchmark": "demo",
@@ -46,13 +46,13 @@ def figures(answers, measures, group="black", **options):
 
 
 def test_by_hand(answers_of):
-    # Black's variant points to B; the letters are white's, black's and the neutralized one's.
+    # Black's variant points to B; the letters are those for white, black and the neutralized text.
     answers = answers_of(["AB/A", "AB/B", "AB/C", "CB/B", "BC/B", "AC/A", "AA/B", "A-/B"])
     table = figures(answers, measures_of(*[{"black": {"B": 0.5, "C": 0.2}}] * 8))
-    # Wrong for black: B, B, B, B, C, C.
+    # Wrong answers for black: B, B, B, B, C, C.
     assert table.loc[FOLLOWED, ["estimate", "n"]].tolist() == [pytest.approx(4 / 6), 6]
     assert table.loc[FOLLOWED, "note"] == "4 of 6"
-    # Beside these, where another text was answered wrongly: B; C; C and B; B and B.
+    # With them, wrong answers to another text: B; C; C and B; B and B.
     assert table.loc[EXPECTED, ["estimate", "n"]].tolist() == [(1 + 0 + 0.5 + 1) / 4, 4]
     assert table.loc[EXCESS, ["estimate", "n"]].tolist() == [(0 + 1 + 0.5 - 1) / 4, 4]
     assert table.loc[EXCESS, "group_b"] == "white"
@@ -85,7 +85,7 @@ def test_without_wrong_answers_the_table_is_empty(item, answers_of):
 
 
 def both(answers_of, race, sex):
-    """Answers for white and black, and for male and female."""
+    """Return answers for white and black, and for male and female."""
     return pd.concat(
         [answers_of(race), answers_of(sex, groups=("male", "female"), attribute="sex")]
     )
@@ -105,9 +105,9 @@ def test_own_text_minus_the_others_by_hand(answers_of):
         row = own_text(both(answers_of, [race], [sex]), measures_of(leaks))
         assert row["estimate"] == pytest.approx(expected)
         assert row["n"] == 1
-    # White and black are two sides of one pair, white and female of two: neither is compared.
+    # White and black are the two sides of one pair, white and female of two: they are not compared.
     row = own_text(both(answers_of, ["BC"], ["BA"]), measures_of({"white": {"B": 1}}))
-    assert row["estimate"] == pytest.approx(0)  # white and male alone, both B
+    assert row["estimate"] == pytest.approx(0)  # only white and male, both B
     assert own_text(both(answers_of, ["BC"], ["AA"]), measures_of(leaks))["n"] == 0
     assert own_text(both(answers_of, ["AB"], ["AA"]), measures_of(leaks))["n"] == 0
 

@@ -1,4 +1,4 @@
-"""How far an added text points to each option."""
+"""Measure how far an added text points to each option."""
 
 import math
 
@@ -19,7 +19,7 @@ DISTRACTOR_NAMED = "Neighbours fear that it generates free radicals."
 
 
 def embed(texts):
-    """Vectors by hand: the counts of letters, of length 1."""
+    """Return vectors by hand: the counts of letters, with length 1."""
     assert len(set(texts)) == len(texts), "each text is embedded once"
     letters = "abcdefghijklmnopqrstuvwxyz"
     counts = np.array([[text.lower().count(c) for c in letters] for text in texts], dtype=float)
@@ -27,7 +27,7 @@ def embed(texts):
 
 
 def values(measures, measure, group, item_id="x"):
-    """The values of a measure by option; of a measure without options the one there is."""
+    """Return the values of a measure by option; a single value for a measure without options."""
     rows = measures[
         (measures["measure"] == measure)
         & (measures["group"] == group)
@@ -71,7 +71,7 @@ def test_an_option_that_is_named_outright():
         assert values(measures, f"pointing_{kind}", "white") == 1
         assert values(measures, f"pointing_{kind}", "black") == 0
     flags = leakage_flags(found, measures)
-    # Both overlaps are 1; the shorter text points the more.
+    # Both overlaps are 1; the shorter text points more.
     flags = leakage_flags(found, measures).set_index("group")
     assert flags["flag"].to_dict() == {"black": "names a distractor", "white": "names the key"}
     assert flags["detail"]["white"] == (
@@ -82,7 +82,7 @@ def test_an_option_that_is_named_outright():
 
 
 def test_the_overlap_counts_new_words_over_all_of_an_options():
-    # "drug" stands in the neutral text: saying it again brings nothing in, but it is a word of D.
+    # "drug" is in the neutral text: repeating it adds no word, but it is a word of D.
     found = vignettes(item(white="Any drug binds, DNA included."), item("y"))
     overlap = values(leakage_measures(found), "leakage_overlap", "white")
     assert overlap == pytest.approx({"A": 1 / 3, "B": 0, "C": 0, "D": 1 / 2})
@@ -143,7 +143,7 @@ def test_chance_is_the_mean_over_all_other_items():
         item("w"),
     ]
     measures = leakage_measures(vignettes(*texts))
-    # Of y, z and w, y says "DNA", "inhibition" and "proteasome".
+    # Among y, z and w, y has "DNA", "inhibition" and "proteasome".
     chance = values(measures, "leakage_overlap_by_chance", "white")
     assert chance == pytest.approx({"A": 1 / 9, "B": 0, "C": 1 / 3, "D": 0})
     assert values(measures, "brings_in_overlap_by_chance", "white") == pytest.approx(
@@ -152,10 +152,10 @@ def test_chance_is_the_mean_over_all_other_items():
     assert values(measures, "names_overlap_by_chance", "white") == pytest.approx(
         {"A": 0, "B": 0, "C": 1 / 3, "D": 0}
     )
-    # Only y points to any of x's options, to C; to y's own only x does, to A, the key.
+    # Only y points to one of x's options, to C; only x points to one of y's, to A, the key.
     assert values(measures, "pointing_overlap_by_chance", "white") == 0
     assert values(measures, "pointing_overlap_by_chance", "white", "y") == 1
-    # What adds nothing has nothing by chance either.
+    # A text without additions has none by chance either.
     assert set(values(measures, "leakage_overlap_by_chance", "white", "w").values()) == {0}
 
 
@@ -179,7 +179,7 @@ def test_tfidf_is_that_of_scikit_learn():
     for item_ in found.items[:6]:
         neutral, text = item_.variants["neutralized"], item_.variants["black"]
         added = " ".join(added_text(neutral, text)) or "nothing"
-        # Each word of the added text is in the vocabulary, in no document if need be.
+        # Each word of the added text is in the vocabulary, even if it is in no document.
         words = {stem for text in [*documents, added] for stem in content_stems(text)}
         weigh = TfidfVectorizer(tokenizer=content_stems, token_pattern=None, vocabulary=words)
         weigh.fit(documents)

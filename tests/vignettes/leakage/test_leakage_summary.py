@@ -1,4 +1,4 @@
-"""What the measures of leakage say of each group and pair."""
+"""The summary of leakage by group and pair."""
 
 import math
 
@@ -101,8 +101,8 @@ def test_figures_counted_by_hand():
         pytest.approx((1 + 2) / 3 / 4)
     )
     assert row(table, "brings in a word of any distractor", "black")["estimate"] == 1 / 2
-    # By chance, all items having the same options: of a 1/3 of the others' 4/9, of b (1 + 0) / 3,
-    # of c (1 + 1/3) / 3, and of d, which adds nothing, 0.
+    # By chance, since all items have the same options: for a, 1/3 of the others' 4/9; for b, (1 +
+    # 0) / 3; for c, (1 + 1/3) / 3; and for d, without additions, 0.
     chance = row(table, "advantage by chance", "white")["estimate"]
     a, b, c = (1 / 3 - 1 / 9) / 3, (1 - 1 / 9) / 3, (1 + 1 / 3) / 3
     assert chance == pytest.approx((a + b + c) / 4)
@@ -112,7 +112,7 @@ def test_figures_counted_by_hand():
 
 
 def test_words_in_every_text_are_attributed_to_chance():
-    # All variants say the key's words, as all items have the same options: none is beyond chance.
+    # All variants have the key's words, and all items the same options: none is beyond chance.
     table = findings(*(item(str(n), white=KEY_NAMED) for n in range(5)))
     assert row(table, "advantage", "white")["estimate"] == 1
     assert row(table, "advantage by chance", "white")["estimate"] == pytest.approx(1)
@@ -196,7 +196,7 @@ def released(shared_data):
     return leakage_findings(leakage_measures(found), found.benchmark)
 
 
-# As first counted, roughly, before the measure was made: of the key and of the mean distractor.
+# From a first rough count, before the measure existed: the key and the mean distractor.
 CRUDE = {
     "white": (0.094, 0.027),
     "black": (0.077, 0.200),
@@ -223,7 +223,7 @@ def test_the_released_items_main_figures(released):
         assert found["n"] == 800
         limits = found[["estimate", "ci_low", "ci_high"]].astype(float).to_numpy()
         assert np.round(limits, 3) == pytest.approx(expected)
-    # The words of a distractor that the key shares hide that the texts say unlike much of the key.
+    # Distractor words shared with the key hide that the texts have different amounts of the key.
     for measure, low, high in (
         ("leakage_overlap", -0.006, 0.031),
         ("leakage_distinct", 0.023, 0.060),
@@ -232,6 +232,6 @@ def test_the_released_items_main_figures(released):
         assert (key["ci_low"], key["ci_high"]) == pytest.approx((low, high), abs=5e-4)
         others = row(released, "distractors difference", "white", measure, against="black")
         assert others["ci_high"] < -0.14
-    # The case itself points to the key no more than to the distractors.
+    # The case itself does not point to the key more than to the distractors.
     neutral = row(released, "advantage of the neutral text", "neutralized", "leakage_tfidf")
     assert abs(neutral["estimate"]) < 0.002

@@ -1,4 +1,4 @@
-"""Releasing: what is refused, what is left out and why; and the whole way, by the command line."""
+"""Releasing: refusals, left-out items with reasons; and the complete process by command line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ONE = ("demo-01", "race", "white")
 
 
 def html_of(card):
-    """A data card as code hosts draw it."""
+    """Return a data card as rendered by code hosts."""
     import pypandoc
 
     return pypandoc.convert_text(card, "html", format="gfm")
@@ -44,7 +44,7 @@ def build(tmp_path):
 
 @pytest.fixture
 def reviewed(tmp_path, build):
-    """A build that was reviewed by four, who say what a function says."""
+    """Write a build reviewed by four raters, with values from a function."""
 
     def review(says=lambda rater, variant: FINE, **given):
         folder = build(**given)
@@ -226,7 +226,7 @@ def test_ratings_come_along_without_comments_and_give_the_figures_again(reviewed
     out = tmp_path / "out"
     folder = reviewed(lambda rater, variant: LEAKS if rater == "P3" else FINE)
     next_round(folder)
-    # All is in dispute: nothing can be released before it was judged again.
+    # All variants are disputed: they cannot be released before a second round.
     refused(folder, tmp_path, "review: open")
     again = hand_in(
         next_round_of(folder), tmp_path / "second", lambda *_: FINE, comment="another secret"
@@ -240,7 +240,7 @@ def test_ratings_come_along_without_comments_and_give_the_figures_again(reviewed
     agreement = pd.read_csv(out / "agreement.csv").set_index(
         ["stage", "dataset", "dimension", "coefficient", "level"]
     )["estimate"]
-    # Of four raters' six pairs three agree on each variant; then all do.
+    # Among four raters' six pairs three agree on each variant; then all do.
     place = ("pooled", "leakage", "percent", "nominal")
     assert agreement["before", *place] == pytest.approx(0.5)
     assert agreement["after", *place] == 1
@@ -253,7 +253,7 @@ def test_ratings_come_along_without_comments_and_give_the_figures_again(reviewed
 
 
 def next_round_of(folder):
-    """The second round as it was handed out."""
+    """Return the assigned second round."""
     return SimpleNamespace(path=folder / "review" / "round-2")
 
 

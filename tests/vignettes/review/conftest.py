@@ -1,4 +1,4 @@
-"""A review from handing out to consensus, in one call each."""
+"""A review from assignment to consensus, in one call each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.vignette_builds import built_folder, hand_in, reviewers
 
 @pytest.fixture
 def study(tmp_path: Path) -> SimpleNamespace:
-    """A build, and short names for what can be done with it."""
+    """A build, with short names for its review steps."""
     folder = tmp_path / "build"
 
     def build(**given):

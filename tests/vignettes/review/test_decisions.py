@@ -1,4 +1,4 @@
-"""The rule: degenerate reviews first, then agreement, disagreement and consensus."""
+"""The decision rule: degenerate reviews first, then agreement, disagreement and consensus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ONE = ("demo-01", "race", "white")
 
 
 def says_of_one(**by_rater):
-    """All is fine, but for what these raters say of one variant."""
+    """Return judgements without problems, except those of these raters on one variant."""
     return lambda rater, variant: by_rater.get(rater, FINE) if variant == ONE else FINE
 
 
@@ -86,7 +86,7 @@ def test_unanimous_fault_outweighs_a_disputed_one(study):
         ({}, "accepted"),
         ({"P0": LEAKS}, "accepted"),
         ({"P0": LEAKS, "P1": LEAKS}, "rejected"),  # half
-        ({"P0": LEAKS, "P1": BAD}, "accepted"),  # of each dimension fewer than half
+        ({"P0": LEAKS, "P1": BAD}, "accepted"),  # fewer than half of each dimension
         (dict.fromkeys(("P0", "P1", "P2", "P3"), BAD), "rejected"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What reviewers get, and what they do not; rounds that cannot be handed out."""
+"""Assigning reviews: the content for reviewers, and rounds that cannot be assigned."""
 
 from __future__ import annotations
 

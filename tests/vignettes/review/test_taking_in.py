@@ -1,4 +1,4 @@
-"""Judgements and edits taken in: added to, never changed; nothing is half-written."""
+"""Importing judgements and edits: they are added, never changed, and files are never incomplete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE = ("demo-01", "race", "white")
 
 @pytest.fixture
 def edit(study, tmp_path):
-    """A file with one edit of one variant."""
+    """Write a file with one edit of one variant."""
 
     def build(key=ONE, name="edits.csv", **changes):
         item = next(
@@ -151,7 +151,7 @@ def test_an_edited_text_is_undecided_until_it_was_judged_and_then_edited(study, 
     lines = (again.path / "tasks.jsonl").read_text().splitlines()
     (task,) = map(json.loads, lines)
     assert task["answer"].startswith("Edited. ")
-    # It is judged anew: what was said of another text is not shown.
+    # It is judged again: judgements of the earlier text are not shown.
     assert "What reviewers said" not in task["question"]
     study.judge(again, name="second")
     assert study.decided().loc[ONE, ["decision", "round", "times"]].tolist() == ["edited", 2, 1]

@@ -1,4 +1,4 @@
-"""Items of which no sound variant can be made are told by rule, with the word that says so."""
+"""Rules detect items without a valid variant, and name the word that decides."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A declaration of groups is read whole, or refused with its faults."""
+"""A declaration of groups is read completely, or refused with its faults."""
 
 import pytest
 

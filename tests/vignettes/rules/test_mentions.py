@@ -1,4 +1,4 @@
-"""Where a vignette first speaks of its patient, and when a rule must not guess."""
+"""The first mention of the patient in a vignette, and cases in which a rule must not guess."""
 
 import time
 

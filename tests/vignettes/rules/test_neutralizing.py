@@ -1,4 +1,4 @@
-"""Demographic words and pronouns leave a text by rule, and nothing else of it changes."""
+"""Rules remove demographic words and pronouns from a text, and change nothing else."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def benchmark():
-    """The script that compares with the authors' text."""
+    """Import the script that compares with the authors' text."""
     return benchmark_script("neutralizing")
 
 
@@ -54,7 +54,7 @@ def test_neutral_text_is_unchanged(text):
         ("A 4-day-old newborn boy", "A 4-day-old newborn"),
         ("THE GENTLEMAN", "THE PATIENT"),
         ("a policewoman", "a police officer"),
-        # "male" is inside "female", before a noun or one itself
+        # "male" is inside "female", before a noun or used as one
         ("A 40-year-old female presents.", "A 40-year-old patient presents."),
         ("A 40-year-old male smokes.", "A 40-year-old patient smokes."),
         ("A female patient", "A patient"),
@@ -62,14 +62,14 @@ def test_neutral_text_is_unchanged(text):
         ("one male partner", "one partner"),
         ("two female coworkers", "two coworkers"),
         ("a male infant", "an infant"),
-        # race, with the article set right
+        # race, with a corrected article
         ("An African-American man is seen.", "A patient is seen."),
         ("A Caucasian 80-year-old woman", "An 80-year-old patient"),
         ("A 50-year-old Hispanic woman", "A 50-year-old patient"),
         ("a white, otherwise healthy man", "an otherwise healthy patient"),
         ("A 45-year-old African American presents.", "A 45-year-old patient presents."),
         ("A Japanese man with Japanese encephalitis", "A patient with Japanese encephalitis"),
-        # pronouns and what agrees with them
+        # pronouns and their verbs
         ("He has pain.", "They have pain."),
         ("HE HAS PAIN.", "THEY HAVE PAIN."),
         ("She also often denies it.", "They also often deny it."),
@@ -79,7 +79,7 @@ def test_neutral_text_is_unchanged(text):
         ("He smokes and drinks.", "They smoke and drink."),
         ("He works, no longer drinks, and sleeps.", "They work, no longer drink, and sleep."),
         ("She has hands and wrists that hurt.", "They have hands and wrists that hurt."),
-        # What is denied of one verb is not denied of the next.
+        # A denial of one verb does not extend to the next.
         ("He does not smoke and drinks beer.", "They do not smoke and they drink beer."),
         ("He runs, doesn't eat, but often drinks.", "They run, don't eat, but they often drink."),
         ("He does not smoke or drinks beer.", "They do not smoke or drink beer."),
@@ -127,7 +127,7 @@ def test_words_that_reveal_a_group_are_removed(given, expected):
             "The partner says the patient fell. Ask the partner.",
         ),
         (
-            # Nobody of the other sex was named: still no pronoun is left.
+            # The text names no one of the other sex, and no pronoun remains.
             "A 55-year-old man is here. She has pain.",
             "A 55-year-old patient is here. They have pain.",
         ),
@@ -194,7 +194,7 @@ def test_the_changes_make_the_text_and_are_in_order():
         parts += [text[last : change.start], change.new]
         last = change.end
     assert "".join([*parts, text[last:]]) == result.text
-    # Once neutral, nothing more changes.
+    # A neutral text does not change again.
     assert neutralize(result.text).text == result.text
 
 
@@ -251,13 +251,13 @@ def test_200_released_originals_against_the_authors_neutral_text(shared_data, be
     assert found["agreeing but for how persons are named"] >= 0.25
     assert found["agreeing but for that and articles"] >= 0.48
     assert found["differing words but for that and articles"] <= 0.015
-    # "Find her" and a word in -ing: the object, or a possessive; it is left as undecided.
+    # "Find her" and a word in -ing: an object, or a possessive; it is left as undecided.
     assert found["pronouns left by the rules"] == {"444": ["her"]}
     assert found["numbers differ from the original, rules"] == 0
 
 
 def test_remaining_pronouns_of_released_originals_are_known(shared_data):
-    # By a pattern of its own, which knows no exception.
+    # With a separate pattern that has no exceptions.
     pronoun = re.compile(r"(?i)\b(?:he|she|him|his|her|hers|himself|herself)\b")
     left = {}
     for item in read_amqa_items(shared_data("amqa/items.parquet")):

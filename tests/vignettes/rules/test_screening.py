@@ -1,4 +1,4 @@
-"""Words that make an item's variants unsound are found, and others let through."""
+"""Words that make an item's variants invalid are detected, and other words are not."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_a_text_that_names_a_group_is_not_neutral(text):
 
 def test_the_words_of_declared_groups_are_looked_for_before_a_noun():
     assert left_over_group("A Maori patient.", ["Maori"]) == "Maori patient"
-    assert left_over_group("A (.*) patient.", ["(.*)", "$"]) is None  # taken to the letter
+    assert left_over_group("A (.*) patient.", ["(.*)", "$"]) is None  # matched literally
     assert left_over_group("A patient.", ["(.*)", "."]) is None
     assert left_over_group("They live in a Maori village.", ["Maori"]) is None
 

@@ -1,4 +1,4 @@
-"""Variants differ from the neutralized vignette in the words for a group, and in nothing else."""
+"""Variants differ from the neutralized vignette only in the words for a group."""
 
 import csv
 import json
@@ -26,7 +26,8 @@ HOSTILE = "A 40-year-old patient $question ${x} {0} \\1 \\g<0> .*\n\u2028\x7f <b
 
 @pytest.fixture
 def items_file(tmp_path):
-    """An items file with one item for each neutralized vignette, or for each row's replacements."""
+    """Write an items file with one item for each neutralized vignette, or for each row's
+    replacements."""
 
     def write(*rows):
         lines = []
@@ -46,7 +47,7 @@ def items_file(tmp_path):
 
 
 def taken_out(text, words):
-    """The text without the words that were put in, and what stood before them."""
+    """Return the text without the inserted words, and the text before them."""
     before, found, after = text.partition(f"{words} ")
     assert found
     return before, after
@@ -57,7 +58,7 @@ def assert_only_the_words_differ(neutral, variants):
         before, after = taken_out(variants[group], words)
         assert neutral.endswith(after)
         head = neutral[: len(neutral) - len(after)]
-        # An article right before the words is theirs; all else is the neutral text's.
+        # An article right before the words belongs to them; the rest is the neutral text.
         assert re.sub(r"\b([Aa])n? $", r"\1 ", before) == re.sub(r"\b([Aa])n? $", r"\1 ", head)
         assert variants[group].count(words) == neutral.count(words) + 1
 
@@ -132,7 +133,7 @@ def test_item_without_valid_variants_is_left_out_with_a_reason(items_file, tmp_p
         ("i3", "sex-specific: Menses"),
         ("i4", "the neutralized text or an option still names a group: him"),
         ("i5", "the neutralized text or an option still names a group: woman"),
-        ("'=1+1", "no mention of a patient"),  # a spreadsheet would compute it
+        ("'=1+1", "no mention of a patient"),  # a spreadsheet would evaluate it
     ]
     kept = substitute(
         items_file(*rows), groups=CPV, out=tmp_path / "kept", name="new", keep_sex_specific=True

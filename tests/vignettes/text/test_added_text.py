@@ -1,4 +1,4 @@
-"""What a variant adds to the neutral text."""
+"""The text that a variant adds to the neutral text."""
 
 import pytest
 
@@ -73,7 +73,7 @@ def test_passages_are_text_of_the_variant(shared_data):
         passages = added_text(item.variants["neutralized"], text)
         assert all(passage in text for passage in passages), (item.item_id, group)
         without += not passages
-    # Every one of the 4,806 was rewritten.
+    # All of the 4,806 were rewritten.
     assert without == 0
 
 

@@ -1,4 +1,4 @@
-"""Whether a background is built as asked."""
+"""Whether a background has the requested structure."""
 
 import pytest
 

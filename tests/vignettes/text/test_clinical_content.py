@@ -1,4 +1,4 @@
-"""Quantities, drugs and findings of a text, and what a variant changes of them."""
+"""Quantities, drugs and findings of a text, and their changes in a variant."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Cutting a vignette into sentences."""
+"""Splitting a vignette into sentences."""
 
 import re
 
@@ -72,6 +72,6 @@ def test_the_released_texts_lose_no_letter_and_end_as_they_ask(shared_data):
     for text, found in zip(texts, cut, strict=True):
         assert re.sub(r"\s", "", "".join(found)) == re.sub(r"\s", "", text)
     assert sum(found[-1].endswith("?") for found in cut) == 793
-    # A stop that a capital follows is left within a sentence only as a title.
+    # A stop before a capital is kept within a sentence only if it belongs to a title.
     inside = [m for found in cut for s in found for m in re.findall(r"\S+[.!?]\s+[A-Z]\S*", s)]
     assert inside == ["St. Louis,"]
