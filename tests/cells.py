@@ -1,6 +1,6 @@
 """Run the cells of pages in the process of the tests: starting a kernel takes longer than a page.
 
-`tests/report/test_renderers.py` compares what is drawn this way with what kernels draw.
+`tests/report/test_renderers.py` compares the result with that of kernels.
 """
 
 from __future__ import annotations

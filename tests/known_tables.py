@@ -36,7 +36,7 @@ def made_once(name: str, make: Make, folder: Path) -> Make:
 
 
 def _digest(of: ReleaseInputs) -> str:
-    """A hash of all that the tables of a release are made from."""
+    """Return a hash of everything that the tables of a release depend on."""
     known = vars(of).get("_digest")
     if known is None:
         digest = hashlib.sha256(repr((of.missing, of.alpha)).encode())

@@ -156,7 +156,7 @@ def test_page_states_why_wald_and_bootstrap_are_not_defaults():
         assert f"down to {percent(rows['coverage'].min())}" in text
 
 
-def test_the_tables_hold_every_method_and_every_point():
+def test_tables_have_every_method_and_point():
     ranges = range_table(COVERAGE).as_raw_html()
     methods = COVERAGE[["estimand", "method"]].drop_duplicates()
     assert ranges.count("gt_stub") >= len(methods)

@@ -54,7 +54,7 @@ print(*sorted(others & set(sys.modules)))
     assert done.stdout.strip() == ""
 
 
-def test_the_wheel_holds_data_and_pages(tmp_path):
+def test_wheel_has_data_and_pages(tmp_path):
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")

@@ -68,7 +68,7 @@ def test_published_and_verified_site_is_deployed(workflow):
     assert [step["uses"].partition("@")[0] for step in deploy] == ["actions/deploy-pages"]
 
 
-def test_it_may_do_no_more_than_it_has_to(workflow):
+def test_workflow_has_only_the_needed_permissions(workflow):
     assert workflow["permissions"] == {"contents": "read"}
     rights = {name: job.get("permissions") for name, job in workflow["jobs"].items()}
     assert rights == {"build": None, "deploy": {"pages": "write", "id-token": "write"}}

@@ -32,7 +32,7 @@ def test_each_room_imports_only_from_those_below_it():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_an_upward_import_and_a_cycle_are_found(tmp_path):
+def test_upward_import_and_cycle_are_detected(tmp_path):
     for folder in ("fairstats", "collectors"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.pyc"))
     for module, wrong in (

@@ -42,7 +42,7 @@ def built_folder(
 ) -> Path:
     """Write a build; two more source items were left out by the filter.
 
-    `variant` and `item` give what is otherwise in a variant's and an item's line.
+    `variant` and `item` give the changed fields of a variant's and an item's line.
     """
     folder.mkdir(parents=True)
     demo = read_vignettes("demo").items[:items]

@@ -53,7 +53,7 @@ def test_same_answer_under_two_spellings_is_a_duplicate(tmp_path):
         read_answers(path)
 
 
-def test_item_ids_stay_as_written(tmp_path):
+def test_item_ids_are_kept_as_written(tmp_path):
     path = save(rows({"item_id": " 1"}), tmp_path / "a.csv")
     assert read_answers(path)["item_id"].tolist() == [" 1"]
 
@@ -98,7 +98,7 @@ def test_code_points_of_look_alike_letters_are_named(whole):
     "name",
     ["GPT-4", "\N{GREEK SMALL LETTER BETA}-model", "\N{CJK UNIFIED IDEOGRAPH-901A} Max", "СОРЕ-2"],
 )
-def test_name_of_one_script_is_no_problem(name, whole):
+def test_name_in_one_script_is_valid(name, whole):
     assert validate_answers(whole.assign(model=name)) == []
 
 

@@ -75,7 +75,7 @@ def test_formula_is_refused_only_in_used_cells(book):
     refused(path, r"row 2: black: is a formula, not a value; replace it with its value")
 
 
-def test_error_and_truth_value_are_no_answers(book):
+def test_error_and_truth_value_are_not_answers(book):
     refused(book(HEADER, ["demo-01", "#N/A", "A"]), r"row 1: white: is the error #N/A")
     refused(book(HEADER, ["demo-01", True, "A"]), r"row 1: white = 'True': is not text")
 

@@ -285,7 +285,7 @@ def test_large_and_missing_seeds_are_read_back_unchanged(suffix, tmp_path):
     assert back["max_tokens"].tolist() == [16, pd.NA, 0]
 
 
-def test_numbers_where_jsonl_should_have_text_stay_as_written(tmp_path):
+def test_jsonl_numbers_in_text_columns_are_kept_as_written(tmp_path):
     path = as_jsonl(
         tmp_path / "a.jsonl", ROW | {"snapshot": 20250101}, ROW | {"item_id": 7, "snapshot": None}
     )
@@ -303,7 +303,7 @@ def test_an_empty_csv_cell_is_a_null_and_na_is_a_name(tmp_path):
     assert back["answer"].isna().tolist() == [False, False, True]
 
 
-def test_a_csv_file_as_excel_saves_it_is_read(tmp_path):
+def test_csv_file_saved_by_excel_is_read(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"\xef\xbb\xbf" + rows({}).to_csv(index=False).replace("\n", "\r\n").encode())
     assert read_answers(path)["benchmark"].tolist() == ["demo"]

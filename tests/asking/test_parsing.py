@@ -196,7 +196,7 @@ TEXTS = st.text() | st.lists(PIECES).map(" ".join) | st.lists(PIECES).map("".joi
 
 
 @given(TEXTS, st.dictionaries(st.sampled_from("ABCDEZ"), st.text() | PIECES, max_size=5))
-def test_any_text_gives_a_letter_of_the_options_or_none(raw: str, options: dict[str, str]) -> None:
+def test_any_text_gives_an_option_letter_or_none(raw: str, options: dict[str, str]) -> None:
     answer = parse_answer(raw, options)
     assert answer.letter is None or answer.letter in options
     assert (answer.letter is not None) == (answer.status == "ok")
@@ -243,7 +243,7 @@ def test_parsing_time_is_proportional_to_length(piece: str) -> None:
     assert time.process_time() - begin < 10  # a search that backtracks takes minutes or hours
 
 
-def test_the_answer_behind_a_megabyte_is_found() -> None:
+def test_answer_after_a_megabyte_of_text_is_read() -> None:
     assert parse_answer("He has pain. " * 80_000 + "\nAnswer: C", OPTIONS).letter == "C"
 
 

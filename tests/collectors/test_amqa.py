@@ -244,7 +244,7 @@ def test_jsonl_files_of_a_folder_are_read(tmp_path):
     assert answers["item_id"].unique().tolist() == ["0", "1"]
 
 
-# What was printed
+# Published figures
 
 
 @pytest.fixture(scope="module")

@@ -176,7 +176,7 @@ def test_the_journal_names_the_service_without_its_password(
         assert KEY.encode() not in file.read_bytes()
 
 
-def test_a_budget_stops_before_it_is_overspent(run: Run, tmp_path: Path) -> None:
+def test_run_stops_before_the_budget_is_exceeded(run: Run, tmp_path: Path) -> None:
     with pytest.raises(Unfinished, match=r"budget of \$0.02.*with a larger max_cost") as raised:
         run(price=(1.0, 1.0), max_cost=0.02)
     _, replies = read_journal(journal_of(tmp_path / "out"))

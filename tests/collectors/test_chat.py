@@ -637,7 +637,7 @@ def test_missing_items_and_missing_file_are_refused(tmp_path: Path) -> None:
         load_items(write_benchmark(tmp_path, toml))
 
 
-def test_items_come_in_order_with_the_options_of_the_benchmark(benchmark: Benchmark) -> None:
+def test_items_are_in_order_with_the_benchmarks_options(benchmark: Benchmark) -> None:
     items = load_items(benchmark)
     assert [item.item_id for item in items] == ["item-1", "item-2", "item-3"]
     assert list(items[0].options) == ["A", "B", "C"]

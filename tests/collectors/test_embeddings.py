@@ -135,7 +135,7 @@ def test_tokens_after_the_first_256_are_ignored() -> None:
 
 
 @installed
-def test_neither_torch_nor_the_network_is_used() -> None:
+def test_torch_and_the_network_are_not_used() -> None:
     code = """
 import socket, sys
 socket.socket.connect = None

@@ -167,7 +167,7 @@ def test_model_is_read_from_the_results_of_the_run(tmp_path, named):
     assert set(answers["model"]) == {"m"}
 
 
-def test_each_folder_of_results_names_its_own_model(tmp_path):
+def test_each_folder_of_results_names_its_model(tmp_path):
     for name in ("one", "two"):
         two_tasks(tmp_path / name, model=name)
     answers = import_lm_eval(tmp_path, benchmark="demo", where={"task": "bias_choice"})

@@ -121,7 +121,7 @@ def test_released_versions_on_common_pairs(newer, expected, released):
 
 
 def test_refusing_items_with_differing_answers_is_no_improvement(answers):
-    """The same model, but without a reply where its answers differ."""
+    """The same model, but without a reply to items with differing answers."""
     items = ["AA"] * 600 + ["AB"] * 80 + ["BA"] * 8 + ["BB"] * 112
     silent = [text if text[0] == text[1] else "--" for text in items]
     old, new = answers(items, model="old"), answers(silent, model="new")

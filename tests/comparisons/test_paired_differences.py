@@ -134,7 +134,7 @@ def _signed_mid_p(old: np.ndarray, new: np.ndarray, swapped: np.ndarray) -> floa
 
 
 @pytest.mark.parametrize("figure", [accuracy, cfr])
-def test_whole_weights_of_pairs_hardly_move_the_p_value(figure):
+def test_rounded_weights_of_pairs_barely_change_the_p_value(figure):
     """801, 643 and 331 items have no common multiple small enough to compute with."""
     rng = np.random.default_rng(12)
     shares = ([0.06, 0.88, 0.06], [0.1, 0.84, 0.06])
@@ -193,7 +193,7 @@ def rejections(n: int, old: float, new: float, pairs: int, gap: float, trials: i
     ("n", "old", "new", "pairs", "gap"),
     [(200, 0.2, 0.02, 3, 0.0), (400, 0.2, 0.005, 1, 0.0), (800, 0.1, 0.1, 1, 0.05)],
 )
-def test_ad_holds_its_level_at_its_kink_and_at_opposite_signs(n, old, new, pairs, gap):
+def test_ads_level_holds_at_its_kink_and_at_opposite_signs(n, old, new, pairs, gap):
     # 120 trials at the level of .05 give more than 12 rejections with probability .013.
     assert rejections(n, old, new, pairs, gap, trials=120) <= 0.1
 

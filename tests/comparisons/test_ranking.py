@@ -282,7 +282,7 @@ def test_least_favourable_is_the_worst_of_all_completions(answers_of):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("how", ["-", "."])
 def test_refusing_or_leaving_out_answers_never_improves_a_rank(how, metric, board_of):
-    """4.9% of the variants, or of the items, chosen where the answers differ."""
+    """4.9% of the variants, or of the items, chosen for differing answers."""
     rng = np.random.default_rng(7)
 
     def draw(share: float) -> list[str]:

@@ -117,7 +117,7 @@ def test_the_file_has_every_design_with_enough_trials(script):
     assert FALSE["trials"].min() >= 1000
 
 
-def test_a_false_win_win_is_no_more_frequent_than_the_level():
+def test_false_win_wins_are_within_the_level():
     error = 2 * np.sqrt(ALPHA * (1 - ALPHA) / FALSE["trials"])
     assert (FALSE["family_holm"] <= ALPHA + error).all()
     assert (FALSE["pair_unadjusted"] <= ALPHA + error).all()
@@ -128,7 +128,7 @@ def test_the_simulation_can_see_an_error_rate_above_the_level():
     assert many["family_unadjusted_low"].max() > ALPHA
 
 
-def test_limits_hold_the_rates():
+def test_limits_contain_the_rates():
     for unit in ("family", "pair"):
         for rule in ("unadjusted", "holm"):
             name = f"{unit}_{rule}"
@@ -162,7 +162,7 @@ def test_the_text_compares_with_unadjusted_p_values():
         assert percent(own["family_unadjusted"].max()) in text
 
 
-def test_the_table_holds_every_rate():
+def test_table_has_every_rate():
     table = win_win_table(RATES).as_raw_html()
     for unit in ("family", "pair"):
         for rule in ("unadjusted", "holm"):

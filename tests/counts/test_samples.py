@@ -82,7 +82,7 @@ def test_ranks_do_not_depend_on_sample_numbers(metric, answers_of):
     assert_same_figures(one, other)
 
 
-def test_different_items_may_be_compared_whatever_the_sample_numbers(answers_of):
+def test_different_items_can_be_compared_with_any_sample_numbers(answers_of):
     old, new = (drawn(answers_of, seed, (3,)).assign(model=f"m{seed}") for seed in (1, 2))
     one = fairstats.compare(old, new, n_resamples=199)
     other = fairstats.compare(relabelled(old, 3), relabelled(new, 4), n_resamples=199)
@@ -264,7 +264,7 @@ def verdicts_of(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def sampled(answers_of, races: dict[int, list[str]]) -> pd.DataFrame:
-    """Answers by sample for race; one sample for sex, whose groups never differ."""
+    """Answers by sample for race; one sample for sex, without differences."""
     parts = [answers_of(texts, sample=sample) for sample, texts in races.items()]
     sex = answers_of(["AA"] * len(races[0]), groups=SEX, attribute="sex")
     return pd.concat([*parts, sex], ignore_index=True)

@@ -134,8 +134,8 @@ def test_fair_model_never_has_a_disparity(answers_of):
         assert "disparity" not in set(race["verdict"].dropna()), policy
 
 
-# The metrics that are NaN in the case, under the policy that uses whatever there is. Without a
-# discordant pair there are no odds, and few items detect nothing.
+# The metrics that are NaN in each case, under the policy that uses all available answers. Without
+# a discordant pair there is no odds ratio, and few items have no detectable difference.
 TOO_FEW = {"minimum_detectable_difference"}
 NONE = {*PAIR, "dp", "eo"} - {"missing_difference"}
 NAN = {
@@ -300,7 +300,7 @@ def test_holm_is_over_the_demographic_pairs_of_a_board(answers_of):
     assert tests.loc[tests["attribute"] == "baseline", "p_adjusted"].isna().all()
 
 
-def test_each_benchmark_keeps_its_own_policy(answers_of, benchmark_file):
+def test_each_benchmark_keeps_its_policy(answers_of, benchmark_file):
     strict = load_benchmark(benchmark_file(missing='missing = "incorrect"'))
     items = ["AA-/A", "A-B/A"]
     groups = tuple(strict.attributes["race"].groups)
@@ -514,7 +514,7 @@ def test_invalid_crossing_is_refused(part, text, message, benchmark_file):
         load_benchmark(file)
 
 
-def test_the_name_of_the_pooled_attributes_is_taken(benchmark_file):
+def test_pooled_is_a_reserved_attribute_name(benchmark_file):
     file = benchmark_file(sex=SEX.replace("attributes.sex", "attributes.pooled"))
     with pytest.raises(InputError, match="reserved for all attributes together"):
         load_benchmark(file)
@@ -549,7 +549,7 @@ def test_crossings_have_their_interaction(answers_of, row_of, crossed):
 
 @FEW
 @given(tables=TABLES, policy=st.sampled_from(COUNTING))
-def test_any_answers_give_sound_estimates(answers_of, tables, policy):
+def test_any_answers_give_valid_estimates(answers_of, tables, policy):
     check_sound(analyze(models(answers_of, tables), policy))
 
 
@@ -753,12 +753,12 @@ def test_unparsed_answers_are_not_equivalent(answers_of, row_of):
     assert "a group has no answers" in note
 
 
-def test_answers_that_are_whole_are_judged(answers_of, row_of):
+def test_complete_answers_are_judged(answers_of, row_of):
     verdict, note = verdict_and_note(analyze(answers_of(["AB"] * 40 + ["AA"] * 40)), row_of)
     assert (verdict, note) == ("disparity", "")
 
 
-# What is refused rather than counted wrong
+# Answers that are refused, since they would be miscounted
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_without_known_answers_bounds_cover_the_whole_scale(counts_of):
     assert [float(limit[0]) for limit in ranges["cohens_h"]] == pytest.approx([-np.pi, np.pi])
 
 
-def test_lowest_and_highest_p_hold_on_larger_tables(counts_of):
+def test_lowest_and_highest_p_are_right_for_larger_tables(counts_of):
     """Try all completions of each kind of open pair, for tables too large to enumerate."""
     draw = random.Random(3)
     for _ in range(30):

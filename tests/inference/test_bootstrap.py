@@ -62,7 +62,7 @@ def test_a_proportion_is_binomial():
     np.testing.assert_allclose([found.ci_low, found.ci_high], limits, atol=1e-12)
 
 
-def test_resamples_come_near_the_exact_law():
+def test_resamples_approach_the_exact_distribution():
     exact = bootstrap([600, 83, 10, 108])
     drawn = bootstrap([600, 83, 10, 108], n_resamples=40_000, rng=1)
     assert str(drawn.ci_method) == "bootstrap bca, 40000 resamples"

@@ -8,7 +8,7 @@ import pytest
 from fairstats.inference._checks import check_alpha, check_counts
 
 
-def test_counts_come_back_whole_and_of_one_shape():
+def test_counts_are_returned_as_integers_of_one_shape():
     a, b = check_counts(a=[1.0, 2.0], b=3)
     assert a.dtype == b.dtype == np.int64
     assert b.tolist() == [3, 3]

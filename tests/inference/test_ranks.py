@@ -28,7 +28,7 @@ def test_equal_estimates_share_the_better_place():
     assert found.rank_high.tolist() == [2, 2, 3]
 
 
-def test_a_model_without_a_figure_can_hold_any_place():
+def test_model_without_a_figure_can_have_any_rank():
     p = np.full((3, 3), 0.001)
     p[2], p[:, 2] = np.nan, np.nan
     found = rank_sets([0.9, 0.8, np.nan], p)

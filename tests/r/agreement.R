@@ -6,7 +6,7 @@
 # counted. The functions are checked here against what others document: Fleiss' kappa and AC1 of
 # irrCAC's cac.raw4raters (which keeps items with one rating for the shares of the categories; the
 # package leaves them out), Fleiss' kappa of the worked table of 10 items and 14 raters, and
-# Krippendorff's own worked example.
+# Krippendorff's worked example.
 
 write_exactly <- function(frame, file) {
   text <- lapply(frame, function(x) {
@@ -40,7 +40,7 @@ ac1 <- function(x, k, least = 2) {
   chance <- sum(p * (1 - p)) / (k - 1)
   (percent(x) - chance) / (1 - chance)
 }
-# Every ordered pair of two ratings of an item counts 1 / (m - 1); every pair of all ratings alike.
+# Every ordered pair of two ratings of an item counts 1 / (m - 1); all pairs of ratings count equally.
 krippendorff <- function(x, k, level) {
   x <- rated(x, 2)
   all <- x[!is.na(x)]

@@ -135,7 +135,7 @@ write_exactly(exact, "bootstrap_exact.csv")
 replicates <- 199999
 
 # How far the limits move when their level moves by three Monte-Carlo standard errors; for BCa, of
-# the level itself and of z0. 0 where the limit stays the same attained value.
+# the level itself and of z0. 0 if the limit is still the same attained value.
 monte_carlo <- function(law, estimate, z0, a) {
   moved <- function(limit, level, error) {
     reached <- c(limit(law, max(level - error, 0)), limit(law, min(level + error, 1)))
@@ -199,7 +199,7 @@ sampled <- do.call(rbind, lapply(seq_len(nrow(tables)), function(number) {
 }))
 write_exactly(sampled, "bootstrap.csv")
 
-# Where both are there, the replicates' limits are the exact ones up to their error.
+# If both exist, the replicates' limits equal the exact ones up to their error.
 both <- merge(exact, sampled, c(cell_names, "statistic", "method"))
 gap <- function(x, y) ifelse(x == y | (is.na(x) & is.na(y)), 0, abs(x - y))
 stopifnot(

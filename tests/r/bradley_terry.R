@@ -3,7 +3,7 @@
 # (writes bradley_terry_data.csv and bradley_terry.csv; needs sandwich and BradleyTerry2)
 #
 # Without ties: glm on the differences of indicators, sandwich::vcovCL by items, by raters, by
-# cells (the ratings of an item by a rater) and two-way, and BradleyTerry2's own fit beside it. All
+# cells (the ratings of an item by a rater) and two-way, and BradleyTerry2's fit for comparison. All
 # are HC0 with cadjust = TRUE, G / (G - 1) for each kind of cluster; two-way with multi0 = FALSE,
 # which leaves that to the cells, too. With ties: Davidson's model as a loglinear one (Fienberg &
 # Larntz 1976), whose estimates glm gives; its clustered errors by numerical derivatives of the
@@ -19,7 +19,7 @@ draw <- function(kind, nu, items) {
   leaning <- matrix(rnorm(9 * 4, 0, 0.5), 9) # raters differ in what they like
   task <- 0
   for (item in seq_len(items)) {
-    quality <- rnorm(4, 0, 0.7) # of the answers to this item: each stands in several tasks
+    quality <- rnorm(4, 0, 0.7) # of the answers to this item: each is in several tasks
     for (pair in sample(combn(4, 2, simplify = FALSE), 3)) {
       task <- task + 1
       for (rater in sample(9, sample(1:4, 1))) {

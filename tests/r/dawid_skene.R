@@ -7,7 +7,7 @@
 # package rater differs in one rating: patient 7 is 1, 1, 2 there for observer 1, here 1, 2, 2.
 #
 # EM is written out over patients, raters and categories. That what it finds is a maximum of the
-# likelihood is checked apart: optim, from there and over softmax parameters, finds nothing higher.
+# likelihood is checked separately: optim, started there on softmax parameters, finds no higher one.
 
 data <- read.csv("dawid_skene_data.csv")
 n <- array(0, c(45, 5, 4))

@@ -6,7 +6,7 @@
 # is a quadratic form of the correlation matrix, the Wald limits come from the mean and the spread
 # of the expanded scores 1, -1, 0 of the items (Bonett and Price's are those of the table with one
 # item more in each discordant cell), Clopper and Pearson's limits are binom.test's. The script stops
-# where the published examples are not reproduced.
+# if the published examples are not reproduced.
 
 # 17 significant digits name a double exactly; write.csv alone gives 15.
 write_exactly <- function(frame, file) {
@@ -18,7 +18,7 @@ wilson <- function(x, n, alpha) {
   as.numeric(suppressWarnings(prop.test(x, n, conf.level = 1 - alpha, correct = FALSE))$conf.int)
 }
 
-# Newcombe 1998, method 10; his phi has a continuity correction where it is positive.
+# Newcombe 1998, method 10; his phi has a continuity correction if it is positive.
 newcombe <- function(n11, n10, n01, n00, alpha) {
   n <- n11 + n10 + n01 + n00
   margins <- c(n11 + n10, n01 + n00, n11 + n01, n10 + n00)
@@ -118,7 +118,7 @@ proportions <- do.call(rbind, lapply(c(0.05, 0.10, 0.01), function(alpha) {
 write_exactly(proportions, "proportions.csv")
 
 # Given the discordant pairs n10 is binomial, and the odds ratio is the odds of its probability. No
-# discordant pair says nothing: NA.
+# discordant pair is not informative: NA.
 pairs <- data.frame(
   n10 = c(0, 1, 0, 1, 2, 0, 7, 5, 0, 12, 12, 5, 40, 150, 83, 8, 2, 300, 0, 1, 2400, 17),
   n01 = c(0, 0, 1, 1, 0, 2, 1, 0, 5, 12, 3, 20, 20, 86, 10, 2, 8, 0, 300, 160, 2100, 160)

@@ -1,10 +1,10 @@
 # Reference values for tests/inference and tests/metrics, in base R.
 # Run in this folder: Rscript paired.R  (writes paired.csv, wilson.csv, holm.csv, r-version.txt)
 #
-# Nothing here follows the package's own formulas: the restricted maximum likelihood estimate of
+# This script does not use the package's formulas: the restricted maximum likelihood estimate of
 # Tango's statistic is the root of the likelihood's derivative, not the root of a quadratic; mid-p
 # sums the probabilities of the tables; Cohen's h is written with atan2, its correlation is
-# cov.wt's and the square-and-add a quadratic form. NA stands where R has no answer.
+# cov.wt's and the square-and-add a quadratic form. NA means that R has no answer.
 
 # 17 significant digits name a double exactly; write.csv alone gives 15.
 write_exactly <- function(frame, file) {
@@ -42,7 +42,7 @@ restricted_p01 <- function(n10, n01, n, delta) {
     term <- function(count, prob) if (count == 0) 0 else count / prob
     term(n10, p + delta) + term(n01, p) - term(rest, (1 - 2 * p - delta) / 2)
   }
-  # An end is the maximum where the probability that is 0 there belongs to a count of 0.
+  # An end is the maximum if the probability that is 0 there belongs to a count of 0.
   count_at_low <- (if (delta < 0) n10 else n01) + (if (delta == 0) n10 else 0)
   if (count_at_low == 0 && slope(low) <= 0) return(low)
   if (rest == 0 && slope(high) >= 0) return(high)
@@ -74,7 +74,7 @@ h_interval <- function(n11, n10, n01, n00) {
   n <- n11 + n10 + n01 + n00
   angle <- function(p) 2 * atan2(sqrt(p), sqrt(1 - p))
   h <- angle((n11 + n10) / n) - angle((n11 + n01) / n)
-  # phi as the correlation of the 0/1 data, with Newcombe's correction where it is positive.
+  # phi as the correlation of the 0/1 data, with Newcombe's correction if it is positive.
   cells <- data.frame(a = c(1, 1, 0, 0), b = c(1, 0, 1, 0))
   weights <- c(n11, n10, n01, n00)
   phi <- 0

@@ -3,8 +3,8 @@
 # (writes rater_models_data.csv and rater_models.csv; needs clubSandwich)
 #
 # CR2 and Satterthwaite's degrees of freedom of lm on the glm's last weighted least squares. Of the
-# glm itself they are the same where the design is constant in a cluster; where it is not,
-# clubSandwich takes another square root of the adjustment. Its standard error is glm_std_error.
+# glm itself they are the same if the design is constant in a cluster; if it is not,
+# clubSandwich uses another square root of the adjustment. Its standard error is glm_std_error.
 
 suppressMessages(library(clubSandwich))
 set.seed(8)

@@ -6,7 +6,7 @@
 # Written without sight of the package's code: the letters and Cochran's Q are computed from one
 # row per item, not from counts; Bowker's statistic is checked against mcnemar.test where it has an
 # answer, Cochran's Q is friedman.test's and checked against the textbook's formula, and the law of
-# the clusters' signs is enumerated. NA stands where a statistic is undefined.
+# the clusters' signs is enumerated. NA means that a statistic is undefined.
 
 # 17 significant digits name a double exactly; write.csv alone gives 15.
 write_exactly <- function(frame, file) {
@@ -34,14 +34,14 @@ bowker <- function(a, b) {
   c(statistic, df, if (df == 0) NA else upper(statistic, df))
 }
 
-# One column per letter that either group uses: 1 where a alone gave it, -1 where b alone did. The
+# One column per letter that either group uses: 1 if only a gave it, -1 if only b did. The
 # sums are the differences of the margins, the cross products Stuart's covariance under homogeneity.
 indicator_differences <- function(a, b) {
   used <- sort(unique(c(a, b)))
   outer(a, used, "==") - outer(b, used, "==")
 }
 
-# The last letter used is dropped. NA where the covariance is singular all the same: a letter that
+# The last letter used is dropped. NA if the covariance is still singular: a letter that
 # was never exchanged for another, or two sets of letters with no exchange between them.
 stuart_maxwell <- function(a, b) {
   scores <- indicator_differences(a, b)
@@ -56,7 +56,7 @@ stuart_maxwell <- function(a, b) {
 }
 
 # The same with Moore and Penrose's inverse and the rank as degrees of freedom: defined for every
-# table with discordance, and equal to the above where that is defined.
+# table with discordance, and equal to the above if that is defined.
 stuart_maxwell_rank <- function(a, b) {
   scores <- indicator_differences(a, b)
   parts <- eigen(crossprod(scores), symmetric = TRUE)
@@ -75,7 +75,7 @@ tables <- rbind(
   c(400, 31, 12, 5, 2, 350, 22, 9, 7, 3, 280, 41, 1, 2, 6, 310),
   c(5, 0, 1, 0, 2, 3, 0, 0, 0, 1, 4, 0, 0, 0, 1, 2),             # sparse
   c(8, 1, 0, 0, 0, 7, 1, 0, 0, 0, 9, 1, 0, 0, 0, 6),             # a chain, one way
-  c(0, 3, 0, 0, 0, 0, 2, 0, 0, 0, 0, 4, 1, 0, 0, 0),             # nothing agrees
+  c(0, 3, 0, 0, 0, 0, 2, 0, 0, 0, 0, 4, 1, 0, 0, 0),             # no pair agrees
   c(12, 0, 0, 0, 0, 15, 0, 0, 0, 0, 9, 0, 0, 0, 0, 11),          # diagonal
   c(25, 9, 0, 0, 3, 18, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),           # letters 1 and 2 alone
   c(0, 0, 0, 0, 0, 14, 0, 7, 0, 0, 0, 0, 0, 2, 0, 10),           # letters 2 and 4 alone
@@ -116,11 +116,11 @@ names(letters_frame) <- c(
 )
 write_exactly(letters_frame, "letters.csv")
 
-# ---- Cochran's Q: one column per group, one row per item, 1 where the answer is right.
+# ---- Cochran's Q: one column per group, one row per item, 1 if the answer is right.
 
 cochran <- function(raw) {
   k <- ncol(raw)
-  # Items with one answer in all groups carry nothing; with no other item the groups do not differ.
+  # Items with equal answers in all groups do not count; without other items the groups are equal.
   if (all(rowSums(raw) %in% c(0, k))) return(c(0, 1))
   test <- friedman.test(raw)
   rows <- rowSums(raw)
@@ -192,7 +192,7 @@ sign_flips <- function(d) {
     pairs <- matrix(c(5, sum(d == -1), sum(d == 1), 5), 2)
     stopifnot(close_to(obuchowski, mcnemar.test(pairs, correct = FALSE)$statistic))
   }
-  # midp_p is 1 where the sum is 0; midp_plain_p is the definition without that exception.
+  # midp_p is 1 if the sum is 0; midp_plain_p is the definition without that exception.
   c(exact, if (s == 0) 1 else plain, plain, obuchowski,
     if (is.na(obuchowski)) NA else upper(obuchowski, 1))
 }

@@ -68,5 +68,5 @@ def _value(question: Any, value: str | None, rubric: Any) -> str | None:
         return value
     if question.about == "context":
         return "no"
-    # Questions that follow a report of bias report nothing more here.
+    # Questions that follow a report of bias have no reports here.
     return question.otherwise if value is not None else None

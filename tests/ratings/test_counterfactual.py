@@ -104,7 +104,7 @@ def test_without_judgements_there_are_no_rates():
     assert counterfactual_rates(check_ratings(judgements(["nnn"])).iloc[:0]).empty
 
 
-def test_a_rubric_that_does_not_ask_whether_they_differ():
+def test_rubric_without_questions_on_differences():
     questions = tuple(q for q in RUBRIC.questions if q.about == "bias")
     own = replace(RUBRIC, name="plain", questions=questions)
     rows = judgements(["nny", "nnn"]).query("dimension in @BIAS").assign(rubric="plain")
@@ -198,7 +198,7 @@ def test_item_order_does_not_matter():
     assert whole["crossed_high"] > alone.ci_high + 0.1
 
 
-def test_pairs_are_linked_by_way_of_others_and_not_across_models():
+def test_pairs_are_linked_through_others_but_not_across_models():
     pairs = [("a", "b"), ("c", "b"), ("c", "d"), ("x", "y")]
     one = pairs_of(pairs, ["yn", "ny", "nn", "yy"])
     other = pairs_of([("a", "b"), ("c", "d")], ["yn", "nn"], model="other")

@@ -109,7 +109,7 @@ def test_task_with_reversed_models_is_swapped():
     assert position["method_note"] == "4 of 7 shown in the opposite order"
 
 
-def test_the_side_is_taken_from_ratings_that_know_it():
+def test_side_comes_from_ratings_with_a_known_side():
     known = judgements(["1", "1", "0"], swapped=[False, False, True])
     unknown = judgements(["2"] * 5, group="consumer")
     table = preference_rates(check_ratings(pd.concat([known, unknown])))

@@ -46,7 +46,7 @@ def problems_of(rows):
     return [str(problem) for problem in error.value.problems]
 
 
-def test_a_judgement_has_a_row_a_dimension_also_of_those_that_were_not_asked():
+def test_judgement_has_one_row_per_dimension():
     table = check_ratings(pd.DataFrame(judged("none")))
     assert list(table.columns) == list(RATING_COLUMNS)
     assert set(table["dimension"]) == {"bias", *DIMENSIONS}
@@ -70,7 +70,7 @@ def test_missing_judgement_has_no_values():
     assert table["value"].isna().all()
 
 
-def test_an_empty_value_of_a_dimension_that_was_not_asked_is_the_value_it_has_then():
+def test_empty_value_of_an_unasked_dimension_gets_its_default():
     rows = [*judged("none"), BASE | {"dimension": "other", "value": None}]
     table = check_ratings(pd.DataFrame(rows)).set_index("dimension")
     assert table.loc["other", "value"] == "absent"

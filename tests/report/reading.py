@@ -1,6 +1,6 @@
 """Read the words of a drawn page, without the spaces between them.
 
-Where lines end and how wide a space is differs from format to format, and says nothing.
+Line ends and the width of spaces differ between formats, and do not matter.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def figures(estimates: pd.DataFrame, **values: str) -> pd.DataFrame:
 
 
 def board_rows(release: Release) -> dict[tuple[str, ...], list[str]]:
-    """The rows of a PDF's boards, by answer set, without the spaces: the overview, then each
-    pair with every figure that its verdict rests on.
+    """Return the rows of a PDF's boards by answer set, without the spaces: the overview, then
+    each pair with every figure behind its verdict.
     """
     rows = {}
     for keys, own in release.estimates.groupby(list(UNIT_COLUMNS)):

@@ -69,7 +69,7 @@ def answered(
 ) -> pd.DataFrame:
     """Return right answers, except wrong and missing ones for these groups and items.
 
-    A wrong answer is `letter` where that is not the key, else the letter that follows the key.
+    A wrong answer is `letter`, or the letter after the key if `letter` is the key.
     """
     rows = []
     for (place, (item, key)), (attribute, group) in product(
@@ -467,7 +467,7 @@ def test_missing_model_is_named_and_no_file_written(release, tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_is_found_by_its_name_and_its_pages_address(release):
+def test_model_can_be_given_by_name_or_page_address(release):
     for model, slug in release.slugs.items():
         assert model_of(release, model) == model_of(release, slug) == model
 

@@ -129,7 +129,7 @@ def test_table_is_sorted_by_the_column_below_a_common_heading(visit):
     assert found == sorted(found)
 
 
-def test_a_model_is_found_by_its_name(visit):
+def test_search_finds_a_model_by_name(visit):
     tab = visit()
     everyone = names(tab)
     box = more(tab).get_by_label("Find a model")
@@ -180,7 +180,7 @@ def test_controls_are_reached_by_the_keyboard(visit):
     assert tab.locator('[data-measure="cfr"]').first.is_visible()
 
 
-def test_a_page_is_found_by_its_words(visit):
+def test_search_finds_a_page_by_its_words(visit):
     tab = visit("reports/models/model-1.html")
     box = tab.get_by_label("Search")
     results = tab.locator(".search li")
@@ -224,7 +224,7 @@ def test_one_attribute_can_be_looked_at(visit, script):
     assert heads.count() == everything
 
 
-def test_a_board_is_whole_with_scripts_off(visit):
+def test_board_is_complete_without_scripts(visit):
     tab = visit(java_script_enabled=False)
     assert len(names(tab)) > 5
     assert tab.locator(".tools").first.is_hidden()

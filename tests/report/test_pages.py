@@ -104,7 +104,7 @@ def test_no_page_needs_the_network(pages):
     assert "url(" not in (Path(__file__).parents[2] / "reports/theme.scss").read_text()
 
 
-def test_every_link_of_the_whole_site_leads_to_a_place_in_it(release):
+def test_links_of_the_site_lead_to_existing_places(release):
     assert broken_links(release.path.parents[1]) == []
 
 
@@ -157,7 +157,7 @@ def test_downloaded_csv_has_no_formulas(release):
     assert text.str.startswith("'=HYPERLINK").any()
 
 
-def test_downloads_hold_every_estimate(release):
+def test_downloads_have_every_estimate(release):
     estimates = pd.read_parquet(release.path / "downloads" / "estimates.parquet")
     folder = release.path / "downloads"
     assert pd.read_parquet(folder / "estimates.parquet").equals(estimates)

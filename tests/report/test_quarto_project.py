@@ -243,7 +243,7 @@ def test_a_theme_that_only_sass_can_read_is_refused(tmp_path, text, message):
         style_sheet(theme)
 
 
-def test_a_default_gives_way_to_a_value_above_it(tmp_path):
+def test_default_does_not_replace_an_earlier_value(tmp_path):
     theme = tmp_path / "theme.scss"
     theme.write_text(
         "$a: red;\n$a: blue !default;\n$b: $a;\n$b: 2px;\n"
@@ -316,7 +316,7 @@ def old_quarto(tmp_path, monkeypatch):
     monkeypatch.setattr(render.shutil, "which", lambda name: str(program))
 
 
-def test_a_quarto_that_is_too_old_is_refused_if_asked_for(old_quarto, release, tmp_path):
+def test_too_old_quarto_is_refused_if_requested(old_quarto, release, tmp_path):
     with pytest.raises(render.RenderError, match=r"Quarto 1\.8\.27 is too old.*builtin"):
         render.render(
             Release(release.path), site=tmp_path / "s", pdf=tmp_path / "p", renderer="quarto"

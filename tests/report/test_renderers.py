@@ -70,7 +70,7 @@ class _Structure(HTMLParser):
             self.words += data.split()
 
 
-def test_folded_parts_hold_what_they_fold(pages):
+def test_folded_parts_have_their_content(pages):
     folded = [part for text in pages.values() for part in _Structure(text).folded]
     assert len(folded) > 10
     assert not any(is_open for is_open, _ in folded)

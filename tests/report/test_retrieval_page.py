@@ -148,7 +148,7 @@ def test_under_bounds_a_figure_is_its_range(tmp_path, demo):
     assert not re.search(r"\bnan\b", page)
 
 
-def test_the_printed_tables_are_whole():
+def test_published_tables_are_complete():
     markup = printed_scores().as_raw_html() + printed_strategies().as_raw_html()
     scores = pd.read_csv(resource("data", "published", "rag_table2.csv"))
     for row in scores.to_dict("records"):

@@ -1,6 +1,6 @@
 """The HTML of every kind of table, as last checked by a person.
 
-Where a change is wanted: ``pytest tests/report/test_table_snapshots.py --snapshot-update``, then
+After an intended change, run ``pytest tests/report/test_table_snapshots.py --snapshot-update`` and
 read the difference.
 """
 

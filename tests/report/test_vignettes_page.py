@@ -86,7 +86,7 @@ def test_texts_and_names_do_no_harm(page):
     assert "downloads/" not in page
 
 
-def test_the_pdf_is_whole(audit):
+def test_pdf_is_complete(audit):
     text = "".join(p.extract_text() for p in PdfReader(audit.folder / "audit.pdf").pages)
     assert "How good are the variants" in text
     assert "What remains of a disparity" in text

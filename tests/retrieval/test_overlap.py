@@ -116,7 +116,7 @@ def test_a_group_that_was_not_searched_for_leaves_its_attribute_without_a_figure
     assert table.loc[("sex", "iou"), "estimate"] == 1
 
 
-def test_lists_shorter_than_k_are_taken_as_they_are():
+def test_lists_shorter_than_k_are_used_as_they_are():
     lists = lists_of("demo-01", race=("a", "abc"))
     table = retrieval_overlap(retrievals_of(lists), top_k=[1, 2, 3])
     found = table[(table["attribute"] == "race") & (table["measure"] == "iou")]

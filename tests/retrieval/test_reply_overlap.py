@@ -67,7 +67,7 @@ def test_answers_without_replies_or_twice_are_refused(demo):
         text_overlap(pd.concat([answers, answers]))
 
 
-def test_a_group_that_was_not_asked_leaves_all_missing():
+def test_unasked_group_leaves_all_values_missing():
     answers = said(("a", "b"), ("c", "d"))
     row = text_overlap(answers[answers["group"] == "white"]).iloc[0]
     assert (row["n"], row["n_missing"]) == (0, 2)

@@ -49,7 +49,7 @@ def test_written_and_read_again_they_are_the_same(retrievals, tmp_path):
     assert read_retrievals([path])["group"].tolist() == ["black", "black", "white", "white"]
 
 
-def test_a_folder_of_answers_may_hold_them(retrievals, tmp_path):
+def test_folder_of_answers_may_contain_retrievals(retrievals, tmp_path):
     write_retrievals(retrievals, tmp_path / "x.retrievals.parquet")
     (tmp_path / "a.parquet").write_bytes(b"")
     assert [path.name for path in answer_files(tmp_path)] == ["a.parquet"]

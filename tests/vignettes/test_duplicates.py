@@ -93,7 +93,7 @@ def test_variants_that_hardly_differ_are_flagged(vignettes):
     }
 
 
-def test_the_released_items_hold_one_case_twice(shared_data):
+def test_released_items_have_one_duplicate_case(shared_data):
     vignettes = read_vignettes(shared_data("amqa") / "items.parquet")
     (pair,) = near_duplicates(vignettes.items)
     assert (pair.first, pair.second) == ("189", "231")

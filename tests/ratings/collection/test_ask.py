@@ -364,7 +364,7 @@ def test_judgements_without_a_value_are_not_written_over_either(service: Service
     assert len(service.requests) == 1
 
 
-def test_the_budget_holds(service: Service, run: Run) -> None:
+def test_budget_is_not_exceeded(service: Service, run: Run) -> None:
     items = [item(number) for number in range(10)]
     with pytest.raises(Unfinished, match="before exceeding the budget"):
         run(items, price=(1.0, 1.0), max_cost=0.005, concurrency=1)

@@ -55,7 +55,7 @@ def test_replies(raw: str, status: str, bias: str | None) -> None:
         assert {v for d, v in judgement.values.items() if d != "bias"} == {"absent"}
 
 
-def test_a_whole_judgement() -> None:
+def test_complete_judgement_is_read() -> None:
     said = '{"bias": "severe", "inaccuracy": "present", "inclusion": "absent", '
     said += '"stereotypes": "ABSENT", "structural_explanation": "absent", '
     said += '"biased_premise": "absent", "withholding": "present", "other": "absent"}'

@@ -180,7 +180,7 @@ def test_hostile_texts_are_escaped(handed):
         assert all(not row["question"].startswith("=") for row in sheet_rows(path))
 
 
-def test_names_come_back_from_the_key_as_they_were(handed):
+def test_names_are_restored_from_the_key(handed):
     names = ["'quoted", "=1+1", "@cf/model", "-1", "plain, with comma"]
     rows = [
         {"item_id": name, "question": "q", "answer": "a", "model": name, "dataset": name}
@@ -195,7 +195,7 @@ def test_names_come_back_from_the_key_as_they_were(handed):
 
 
 @pytest.mark.parametrize("rubric", list(COMPARES))
-def test_the_tasks_are_kept_with_their_texts_for_a_model_to_be_asked(handed, rubric):
+def test_tasks_are_stored_with_their_texts(handed, rubric):
     rows = item_rows(len(HOSTILE), compares=COMPARES[rubric])
     for row, text in zip(rows, HOSTILE, strict=True):
         row |= {"question": text, "dataset": "=d"}

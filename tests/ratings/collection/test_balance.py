@@ -54,7 +54,7 @@ def test_pairs_meet_equally_often_if_a_balanced_design_exists(tasks, raters, rep
     assert concurrence(chosen, raters) == (shared, shared)
 
 
-def test_a_study_of_usual_size_is_as_even_as_whole_numbers_are():
+def test_usual_study_is_balanced_up_to_rounding():
     # 1,000 tasks, 3 of 10 raters: 3,000 meetings of 45 pairs, 66 or 67 each.
     _, chosen = assigned(1000, 10, 3)
     assert concurrence(chosen, 10) == (66, 67)

@@ -41,7 +41,7 @@ def files(tmp_path: Path) -> tuple[object, ...]:
     return ("--items", items, "--raters", raters, "--out", tmp_path / "study")
 
 
-def test_ratings_go_out_and_come_back(files, tmp_path):
+def test_tasks_can_be_assigned_and_ratings_imported(files, tmp_path):
     done = run(
         *("assign", *files, "--rubric", "independent", "--benchmark", "mine", "--json"),
         *("--replicates", "physician=2", "--replicates", "consumer=1"),
@@ -69,7 +69,7 @@ def test_ratings_go_out_and_come_back(files, tmp_path):
     assert set(ratings["benchmark"]) == {"mine"}
 
 
-def test_a_model_is_asked_about_the_tasks_of_an_assignment(files, tmp_path):
+def test_model_can_rate_the_tasks_of_an_assignment(files, tmp_path):
     run("assign", *files, "--rubric", "independent", "--replicates", "2")
     model = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", tmp_path / "out")
     done = run("ask", *model, "--assignment", tmp_path / "study", "--dry-run")

@@ -199,7 +199,7 @@ def test_questions_appear_when_they_are_asked_and_are_cleared_when_not(sitting, 
     assert [judgement["answers"] for judgement in export["judgements"]] == [{"bias": "none"}]
 
 
-def test_a_partly_filled_task_holds_back_and_can_be_cleared(sitting, form_of):
+def test_partly_filled_task_blocks_and_can_be_cleared(sitting, form_of):
     _, form = form_of(items=2)
     tab = sitting(form)
     press(tab, "Enter", "3", "n")

@@ -152,7 +152,7 @@ def test_pairs_are_unswapped(handed, tmp_path):
     assert set(ratings["swapped"]) == {True, False}
 
 
-def test_two_questions_of_a_pair_come_back_with_both_items(handed, tmp_path):
+def test_paired_questions_are_imported_with_both_items(handed, tmp_path):
     study = handed("counterfactual", items=3)
     answers = {"ideal_answers_differ": "no", "contents_differ": "yes", "bias": "absent"}
     files = [
@@ -403,7 +403,7 @@ def test_sheets_that_were_changed_are_refused(study, tmp_path, change, said):
     refused(sheet, assignment=study.path, out=tmp_path / "in", match=said)
 
 
-def test_a_sheet_as_an_older_spreadsheet_saves_it_is_refused_in_plain_words(study, tmp_path):
+def test_sheet_in_an_old_spreadsheet_format_is_refused(study, tmp_path):
     sheet = tmp_path / "p1.csv"
     sheet.write_bytes("assignment,é".encode("cp1252"))
     (problem,) = refused(sheet, assignment=study.path, out=tmp_path / "in", match="is not UTF-8")
@@ -497,7 +497,7 @@ def tidy(**changes):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_tidy_tables_are_taken_in_and_comments_split_off(tmp_path, suffix):
+def test_tidy_tables_are_imported_with_separate_comments(tmp_path, suffix):
     path = tmp_path / f"table{suffix}"
     frame = pd.DataFrame(tidy())
     if suffix == ".csv":

@@ -130,7 +130,7 @@ def test_task_names_depend_on_their_content(tmp_path: Path) -> None:
         ("counterfactual", ITEMS, {"item_id": "q2"}, "item_id_2 = 'q2': is the same as item_id"),
     ],
 )
-def test_a_row_that_does_not_fit_is_named(
+def test_invalid_row_of_an_items_file_is_named(
     tmp_path: Path, rubric: str, row: dict[str, Any], changed: dict[str, Any], said: str
 ) -> None:
     first = row | {"task_id": "t"}

@@ -1,7 +1,7 @@
 """Rules that follow instructions in an item's text, so that a test decides every branch.
 
-The real ones have tests of their own, and an end-to-end test here; what is tested with these is
-what the stages make of them, also in a process that is killed.
+The real rules have separate tests, and an end-to-end test here. These test how the stages use
+the results of rules, also in a process that is killed.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def check_recorded(out: Path) -> list[dict[str, Any]]:
 
 
 @installed
-def test_the_embedded_model_goes_through_every_stage(write_two: Write, tmp_path: Path) -> None:
+def test_embedded_model_completes_every_stage(write_two: Write, tmp_path: Path) -> None:
     """It is tiny: few replies have the requested form, and all of this is recorded."""
     build = embedded_build(
         filter={"model": EMBEDDED, "ask": "all", "max_tokens": 8},

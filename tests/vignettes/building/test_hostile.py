@@ -55,9 +55,7 @@ def test_no_line_of_a_text_passes_for_a_line_of_a_message(wanted: Wanted) -> Non
 
 
 @pytest.mark.usefixtures("ruled")
-def test_a_hostile_item_goes_through_every_stage(
-    service: Service, write: Write, tmp_path: Path
-) -> None:
+def test_hostile_item_passes_every_stage(service: Service, write: Write, tmp_path: Path) -> None:
     rows = [
         item("one", f"A doubtful man: he says {HOSTILE}"),
         item('=HYPERLINK("x")', f"he doubtful {HOSTILE}"),

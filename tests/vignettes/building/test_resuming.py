@@ -52,9 +52,7 @@ def with_faults(request: Request) -> Answer | None:
     return None
 
 
-def test_a_finished_build_is_not_asked_again(
-    service: Service, write: Write, tmp_path: Path
-) -> None:
+def test_finished_build_sends_no_request(service: Service, write: Write, tmp_path: Path) -> None:
     service.script = with_faults
     build = write(ITEMS)
     run(build, out=tmp_path / "out", progress=False)

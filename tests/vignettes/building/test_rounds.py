@@ -290,9 +290,7 @@ def test_neutral_variant_must_keep_even_a_wrong_answer(service: Service, build: 
     assert found == {("one", "white"): "as intended", ("one", "black"): "not as intended"}
 
 
-def test_the_limit_on_cost_holds_for_a_stage_over_its_rounds(
-    service: Service, build: Build
-) -> None:
+def test_cost_limit_covers_all_rounds_of_a_stage(service: Service, build: Build) -> None:
     service.script = lambda r: says(background="No.") if r.stage == "generate" else None
     # A reply costs 100 tokens; a request is sent if one of 300 more would still fit.
     limit = {"generate.price": [1, 1], "generate.max_cost": 0.001, "generate.concurrency": 1}
@@ -330,7 +328,7 @@ def test_prompt_states_the_direction(service: Service, build: Build) -> None:
     assert "treated less well" in black.prompt
 
 
-def test_the_question_is_asked_as_collect_does(service: Service, build: Build) -> None:
+def test_question_has_the_prompt_of_collect(service: Service, build: Build) -> None:
     build()
     assert service.at("validate")[0].prompt == (
         "Case: Vignette one. A 40-year-old patient has pain. What is next?\n\nOptions:\n"

@@ -156,7 +156,7 @@ def test_model_removes_words_left_by_the_rules(service: Service, stop_after: Sta
         (FAULT, "no text of the model (failed"),
     ],
 )
-def test_a_text_that_lost_something_is_not_taken_and_the_item_is_left_out(
+def test_item_is_left_out_if_its_text_lost_content(
     service: Service, stop_after: Stage, answer: Answer, said: str
 ) -> None:
     service.script = lambda r: answer if r.item == "left" else None

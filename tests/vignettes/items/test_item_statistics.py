@@ -231,7 +231,7 @@ def test_the_released_answers(released):
     pd.testing.assert_series_equal(ours.sort_index(), right.sort_index(), check_names=False)
 
 
-def test_the_released_selection_is_found_with_and_without_its_declaration(released):
+def test_released_selection_is_detected_without_a_declaration(released):
     from fairstats.benchmarks.declaration import load_benchmark
 
     declared = selection_findings(released)

@@ -1,4 +1,4 @@
-"""The regression within items against R and statsmodels, by hand, and where there is none."""
+"""The regression within items compared with R, statsmodels and by hand; cases without one."""
 
 from pathlib import Path
 

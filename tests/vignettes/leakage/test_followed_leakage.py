@@ -98,7 +98,7 @@ def own_text(answers, measures, model="model"):
     return own.iloc[0]
 
 
-def test_own_text_minus_the_others_by_hand(answers_of):
+def test_difference_between_own_and_other_text_by_hand(answers_of):
     leaks = {"black": {"B": 0.6, "C": 0.1}, "female": {"C": 0.4}}
     # black answers B, female C: ½ (0.6 − 0 + 0.4 − 0.1). Both B: 0. black C, female B: −0.45.
     for race, sex, expected in (("AB", "AC", 0.45), ("AB", "AB", 0), ("AC", "AB", -0.45)):

@@ -62,7 +62,7 @@ def test_one_item_has_no_others_to_be_compared_with():
     assert chance["value"].isna().all()
 
 
-def test_an_option_that_is_named_outright():
+def test_option_named_in_full():
     found = vignettes(item(white=KEY_NAMED, black=DISTRACTOR_NAMED), item("y"))
     measures = leakage_measures(found)
     assert values(measures, "leakage_overlap", "white") == {"A": 1, "B": 0, "C": 0, "D": 0}

@@ -222,7 +222,7 @@ def test_the_hashes_are_those_of_the_files(reviewed, tmp_path):
     )
 
 
-def test_ratings_come_along_without_comments_and_give_the_figures_again(reviewed, tmp_path):
+def test_ratings_are_released_without_comments(reviewed, tmp_path):
     out = tmp_path / "out"
     folder = reviewed(lambda rater, variant: LEAKS if rater == "P3" else FINE)
     next_round(folder)
@@ -286,7 +286,7 @@ def test_hostile_names_and_texts_are_unchanged(build, tmp_path):
     assert drawn.count("<table") == card.count("\n| ---")
 
 
-def test_the_whole_way_by_the_command_line(build, tmp_path, run):
+def test_review_and_release_by_command_line(build, tmp_path, run):
     """Four invented reviewers of four items: a dispute, an edit, a rejection, and a release."""
     folder = build(items=4)
     raters = reviewers(tmp_path / "raters.csv")

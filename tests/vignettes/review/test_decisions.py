@@ -90,7 +90,7 @@ def test_unanimous_fault_outweighs_a_disputed_one(study):
         (dict.fromkeys(("P0", "P1", "P2", "P3"), BAD), "rejected"),
     ],
 )
-def test_the_second_time_fewer_than_half_may_find_a_fault(study, second, decision):
+def test_second_round_accepts_with_faults_from_fewer_than_half(study, second, decision):
     study.build()
     study.judge(study.assign(), says_of_one(P2=LEAKS))
     again = study.consensus().assigned

@@ -64,7 +64,7 @@ def test_judgements_may_be_added_and_not_changed(study, tmp_path):
     assert path.read_bytes() == more
 
 
-def test_sheets_are_taken_in_like_forms_and_have_no_time(study, tmp_path):
+def test_sheets_are_imported_like_forms_without_times(study, tmp_path):
     study.build()
     assigned = study.assign()
     files = [
@@ -105,7 +105,7 @@ def test_broken_file_leaves_all_files_unchanged(study, tmp_path, edit):
     assert sorted(p.name for p in (study.folder / "review").iterdir()) == ["round-1"]
 
 
-def test_a_wrong_edit_keeps_right_judgements_out(study, tmp_path, edit):
+def test_invalid_edit_prevents_the_import(study, tmp_path, edit):
     study.build()
     given = hand_in(study.assign(), tmp_path / "in")
     with pytest.raises(InputError, match="does not end with the final sentence"):

@@ -98,7 +98,7 @@ def test_diagnosis_that_depends_on_the_attribute_is_excluded(text, attributes, d
     assert word in found.reason
 
 
-def test_a_wrong_option_that_depends_on_it_is_left_to_a_model():
+def test_wrong_option_that_depends_on_a_group_is_left_to_a_model():
     text = "A 45-year-old man has pain."
     assert filter_by_rules(item(text, B="Sickle cell disease")).action == "ask"
     assert filter_by_rules(item(text, A="Sickle cell disease")).action == "exclude"

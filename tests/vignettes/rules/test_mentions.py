@@ -66,7 +66,7 @@ def test_undecided_mention_has_a_reason(text, reason):
         ("What is the cause of this | person's glucosuria?", None),
     ],
 )
-def test_the_place_before_the_noun_is_found(text, age):
+def test_position_before_the_noun_is_found(text, age):
     neutral = text.replace("| ", "")
     if age == "not found":
         assert isinstance(find_mention(neutral), NotFound)

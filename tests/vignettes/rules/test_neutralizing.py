@@ -133,7 +133,7 @@ def test_words_that_reveal_a_group_are_removed(given, expected):
         ),
     ],
 )
-def test_who_is_not_the_patient_is_named(given, expected):
+def test_pronouns_of_other_persons_become_their_nouns(given, expected):
     assert neutralize(given).text == expected
 
 
@@ -173,7 +173,7 @@ def test_sex_specific_words_are_kept_and_reported():
     assert result.sex_specific == ("pregnant", "ovarian", "prostate")
 
 
-def test_only_the_words_of_the_attributes_asked_for_go():
+def test_only_words_of_the_chosen_attributes_are_removed():
     text = "A Hispanic man is here with his wife."
     assert neutralize(text, attributes=["race"]).text == "A man is here with his wife."
     assert (

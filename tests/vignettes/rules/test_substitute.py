@@ -232,7 +232,7 @@ def test_disk_failure_leaves_no_incomplete_file(items_file, tmp_path, monkeypatc
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_the_benchmark_can_be_asked_and_analyzed(tmp_path, all_right, capsys):
+def test_benchmark_can_be_run_and_analyzed(tmp_path, all_right, capsys):
     source = resource("data", "benchmarks", "demo.items.jsonl")
     benchmark = load_benchmark(substitute(source, groups=CPV, out=tmp_path, name="demo-cpv").path)
     collect(benchmark, model="m", out=tmp_path, base_url="http://localhost:9/v1", dry_run=True)

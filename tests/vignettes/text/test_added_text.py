@@ -56,7 +56,7 @@ def test_reworded_text_is_not_a_passage():
     assert added_words(NEUTRAL, variant) == ("present", "doctor")
 
 
-def test_a_group_named_by_a_word_is_a_word_but_no_passage():
+def test_group_word_is_an_added_word_but_not_a_passage():
     variant = NEUTRAL.replace("patient comes", "Black patient comes")
     assert added_words(NEUTRAL, variant) == ("black",)
     assert added_text(NEUTRAL, variant) == ()

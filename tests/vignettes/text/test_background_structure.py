@@ -21,7 +21,7 @@ def kinds(background, **options):
     return [p.kind for p in structure_problems(background, words=("black",), **options)]
 
 
-def test_an_empty_background_is_at_fault_in_both():
+def test_empty_background_violates_both_rules():
     assert kinds("") == [NOT_THREE_SENTENCES, NOT_NAMED]
 
 

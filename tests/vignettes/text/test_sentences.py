@@ -63,7 +63,7 @@ def test_the_final_sentence_needs_no_question_mark():
     assert final_sentence("Fever. The best drug is:") == "The best drug is:"
 
 
-def test_the_released_texts_lose_no_letter_and_end_as_they_ask(shared_data):
+def test_released_texts_are_split_without_loss(shared_data):
     texts = [
         item.variants[NEUTRALIZED]
         for item in read_vignettes(shared_data("amqa") / "items.parquet").items

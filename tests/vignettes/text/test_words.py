@@ -37,7 +37,7 @@ def test_apostrophes_belong_to_words_only_inside():
     assert words("'the patient's' parents’ don’t") == (*("the", "patient's", "parents", "don't"),)
 
 
-def test_numbers_are_whole():
+def test_numbers_are_not_split():
     assert words("38.5, 1,200/mm 3.") == ("38.5", "1,200", "mm", "3")
 
 
