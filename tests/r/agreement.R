@@ -40,7 +40,7 @@ ac1 <- function(x, k, least = 2) {
   chance <- sum(p * (1 - p)) / (k - 1)
   (percent(x) - chance) / (1 - chance)
 }
-# Every ordered pair of two ratings of an item counts 1 / (m - 1); all pairs of ratings count equally.
+# Every ordered pair of two ratings of an item counts 1 / (m - 1); all pairs of ratings equally.
 krippendorff <- function(x, k, level) {
   x <- rated(x, 2)
   all <- x[!is.na(x)]
