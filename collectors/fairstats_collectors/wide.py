@@ -83,8 +83,8 @@ def long_records(
 ) -> list[Record]:
     """Make one record per group of each record of a wide table.
 
-    A cell that holds one capital letter, or a value that ``--values answer:THEIRS=OURS`` explains,
-    is the answer itself; every other cell is a reply to read. An empty cell is a missing answer.
+    A cell with one capital letter, or a value mapped by ``--values answer:THEIRS=OURS``, is the
+    answer itself. Every other cell is a reply to read. An empty cell is a missing answer.
 
     Parameters
     ----------

@@ -50,9 +50,9 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        An infinite number (e.g. an odds ratio) is None, and its row has the additional key
-        ``infinite``: the names of these numbers, each with the sign of its infinity, 1 or -1. Rows
-        without infinite numbers do not have the key.
+        An infinite number (e.g. an odds ratio) is None. Its row then has the additional key
+        ``infinite``: the names of these numbers, each with its sign, 1 or -1. Rows without infinite
+        numbers do not have the key.
 
     Notes
     -----

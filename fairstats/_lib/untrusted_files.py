@@ -34,13 +34,13 @@ MAX_HEADER_BYTES = 2**20
 #: numbers.
 MAX_CELLS = 20_000_000
 MAX_PARQUET_CELLS = 30_000_000
-#: Maximum number of values held as Python objects, each of which takes about 200 bytes: those of a
-#: JSON file, and of tables that are imported row by row.
+#: Maximum number of values held as Python objects, at about 200 bytes each: those of a JSON file,
+#: and of tables imported row by row.
 MAX_VALUES = 4_000_000
 #: Maximum memory for the text of a CSV or JSON Lines file. If a text has a single emoji, Python
 #: stores each of its letters in four bytes.
 MAX_TEXT_MEMORY = 512 * 2**20
-#: Maximum unpacked size of the text of a parquet file, or twenty times the file's size: a short
+#: Maximum unpacked size of the text of a parquet file, or twenty times the file's size. A short
 #: text repeated in many rows takes almost no space in the file.
 MAX_UNPACKED_TEXT = 512 * 2**20
 

@@ -11,9 +11,9 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item
 
-#: The strategies, each with its maximum length of a reply in tokens. That is enough for a model
-#: that writes the option's text after its letter, for two sentences before the line with the
-#: answer, or for three lines. ``prompts/sources.toml`` gives their sources.
+#: The strategies, each with its maximum length of a reply in tokens. That is enough for the
+#: option's text after its letter, for two sentences before the line with the answer, or for three
+#: lines. ``prompts/sources.toml`` gives their sources.
 STRATEGIES = {
     "plain": 24,
     "cot": 160,

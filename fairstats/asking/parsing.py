@@ -6,9 +6,8 @@ completes a stronger one. If no rule matches, the reply stays unparsed. It is ke
 so that another parser can read it again.
 
 A lower-case letter is an answer only if it cannot be a word: alone, in brackets or quotes, after
-``option``, or before the text of its option. ``a`` is an article. Accepting ``b`` to ``d`` in more
-places would lose the answers of one option more often than those of the others, which would be a
-bias.
+``option``, or before the text of its option. ``a`` is an article. Accepting only ``b`` to ``d`` in
+more places would lose answers of one option more often, which would be a bias.
 
 `fairstats.asking.reply_text` removes markup, `fairstats.asking.reply_patterns` has the patterns,
 and `fairstats.asking.reply_reader` applies them.

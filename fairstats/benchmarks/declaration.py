@@ -177,7 +177,7 @@ class Benchmark:
     def chance(self) -> float:
         """Return the accuracy of the best guess without reading the vignette.
 
-        It is 1 / the number of options, or the share of the most frequent key if that is larger: a
+        It is 1 / the number of options, or the share of the most frequent key if that is larger. A
         model that always gives this letter reaches it.
         """
         keys = Counter(self.answer_keys.values())

@@ -118,8 +118,8 @@ def model_difference(
     items are resampled with `rng`.
 
     The test swaps the two models' answers item by item. If each item has equally many answers of
-    both models, and of both groups, a swap changes no denominator, and the distribution over all
-    swaps is computed. If items were asked for different pairs, a pair of n items has weight 1 / n,
+    both models, and of both groups, a swap changes no denominator. The distribution over all swaps
+    is then computed. If items were asked for different pairs, a pair of n items has weight 1 / n,
     as in the metric. These weights are converted to whole numbers, in the best proportion for which
     the distribution can be computed, usually accurate to 0.1% or better. The test is valid for any
     weights. If answers of one model are missing, the swaps are drawn with `rng`.

@@ -160,11 +160,11 @@ def rank_models(
     values, so a model cannot gain by refusing answers or leaving out items. If no answer is missing
     they are the estimates.
 
-    The best rank of a model is 1 + the number of models shown to be better; its worst is the number
-    of models minus those shown to be worse. A model's missing answers count against it for its best
-    rank. For its worst rank, and for ``differ``, a comparison counts only if every completion of
-    both models' missing answers agrees on which is better. If they do not agree, its adjusted
-    p-value is 1.
+    The best rank of a model is 1 + the number of models shown to be better. Its worst rank is the
+    number of models minus those shown to be worse. A model's missing answers count against it for
+    its best rank. For its worst rank, and for ``differ``, a comparison counts only if every
+    completion of both models' missing answers agrees on which is better. If they do not agree, its
+    adjusted p-value is 1.
 
     Every two models are tested by swapping their answers item by item, see
     `fairstats.comparisons.paired_differences.model_difference`. The distribution over all swaps is

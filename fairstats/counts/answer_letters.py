@@ -35,8 +35,8 @@ _DTYPES = {
 def letters_of(answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     """Count how often each letter is the answer, and how often it is the key, per group.
 
-    If a model guesses letters without reading the question, or a parser takes the article "a" for
-    an answer, some letter is far more frequent in the answers than in the keys.
+    Some letter is far more frequent in the answers than in the keys if a model guesses, or if a
+    parser reads the article "a" as an answer.
 
     Parameters
     ----------

@@ -94,14 +94,14 @@ def analyze(
     samples, every answer of one group is paired with every answer of the other, so their numbering
     does not matter; see `fairstats.count_outcomes`.
 
-    There is no verdict for a model that took part in selecting the items, for a group without
-    answers, or if the groups were not asked the same questions. A verdict does not depend on
-    missing answers. "Disparity" requires that the test rejects for every completion of the missing
-    answers. "Equivalent" requires that the interval is inside the margin for every completion, and
-    that the model answers better than a guess. Items of the benchmark that were not asked count as
-    missing. If the requirements are not met, the verdict is "inconclusive". `verdict_reason` gives
-    the reason. "Equivalent" is decided for each pair separately; it is not adjusted over the
-    family.
+    There is no verdict for a model that took part in selecting the items, or for a group without
+    answers. There is also none if the groups were not asked the same questions. A verdict does not
+    depend on missing answers. "Disparity" requires that the test rejects for every completion of
+    the missing answers. "Equivalent" requires that the interval is inside the margin for every
+    completion, and that the model answers better than a guess. Items of the benchmark that were not
+    asked count as missing. If the requirements are not met, the verdict is "inconclusive".
+    `verdict_reason` gives the reason. "Equivalent" is decided for each pair separately; it is not
+    adjusted over the family.
     """
     _check_level(alpha)
     check_choice("adjust", adjust, (*get_args(AdjustMethod), "max_t"))

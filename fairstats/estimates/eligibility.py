@@ -57,8 +57,8 @@ def why_not_above_chance(
 ) -> pd.Series:
     """Return the models that do not exceed the accuracy required for a rank.
 
-    A guessing model is fair only as a coin is: its accuracy does not depend on the group because it
-    does not depend on the vignette.
+    A guessing model is fair only as a coin is: its accuracy depends neither on the group nor on the
+    vignette.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ def same_variants(
 
     A flip is an item and attribute for which only one group's answer is right. Models share flips
     because they share items. If they also share the variants' text, a flip for race in one model
-    predicts a flip for race in the other, more than a flip for sex.
+    predicts one for race in the other, more than one for sex.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def bounded_mean_interval(
     The distribution of the mean over resamples is computed by Fourier inversion, not simulated. For
     this, the values are rounded to 1 / `STEPS`; the mean rounding error is then added back to the
     limits. So a resample's mean differs from that of the unrounded values by less than 1 / `STEPS`
-    (0.0001), and so does a quantile of the distribution. The typical effect is the mean of n
+    (0.0001). The same holds for a quantile of the distribution. The typical effect is the mean of n
     centred errors, below 0.00003 / √n. If there are only two distinct values, or all are fractions
     with a denominator listed at `STEPS`, the only rounding is that of floating point.
 

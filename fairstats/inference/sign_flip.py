@@ -170,8 +170,8 @@ def design_effect(
     float
         At least 1: samples that balance out by chance do not count as more information than
         independent ones. If no pair has an influence (no discordant pair), it is the mean size of a
-        cluster, so the answers of an item count as one. The same holds for a single cluster, which
-        has no variance.
+        cluster. The answers of an item then count as one. The same holds for a single cluster,
+        which has no variance.
 
     Raises
     ------

@@ -115,17 +115,17 @@ def dawid_skene(
     Notes
     -----
     EM finds a maximum of the likelihood near its start, which is not always the highest. So it
-    always runs from five starts: the shares of votes, the majority, and the ratings of each of the
-    three raters with the most ratings. Starts are not random, so results need no seed. `note`
-    reports if another start reaches a higher likelihood than the requested one. This happens on the
-    paper's data, by 0.21. All starts are close to the ratings, so an even higher maximum is
-    possible. A higher maximum, with error rates of 0 from few ratings, is not necessarily closer to
-    the truth. Repeated ratings of an item by a rater count, as in the paper.
+    always runs from five starts: the shares of votes, the majority, and each of the three raters
+    with the most ratings. Starts are not random, so results need no seed. `note` reports if another
+    start reaches a higher likelihood than the requested one. This happens on the paper's data, by
+    0.21. All starts are close to the ratings, so an even higher maximum is possible. A higher
+    maximum, with error rates of 0 from few ratings, is not necessarily closer to the truth.
+    Repeated ratings of an item by a rater count, as in the paper.
 
-    With two raters, or if no three raters rated the same item, the parameters are not identified:
-    other error rates fit equally well, and `note` reports this. `note` always states two limits.
-    The model assumes independent errors given the true category; if many raters make the same
-    mistake on a hard item, it takes the mistake for the truth. The estimates have no standard
+    With two raters, or if no three raters rated the same item, the parameters are not identified.
+    Other error rates fit equally well, and `note` reports this. `note` always states two limits.
+    The model assumes independent errors given the true category. If many raters make the same
+    mistake on a hard item, it treats the mistake as the truth. The estimates have no standard
     errors. A category without items has prevalence 0.
 
     References

@@ -124,7 +124,7 @@ def paired_bias_rates(
     Notes
     -----
     The analysis released with EquityMedQA computes "one" and "both" with the same expression, ``(a
-    + b) == True``, which for booleans means "one or more" in both cases.
+    + b) == True``. For booleans this means "one or more" in both cases.
 
     ``ci_low`` and ``ci_high`` are the exact bootstrap's over pairs, as if pairs that share an item
     were independent. ``clustered_low`` and ``clustered_high`` treat only the ``n_clusters`` sets of

@@ -158,8 +158,8 @@ def check_ratings(
     InputError
         For a missing, unknown or duplicate column, a row that violates the schema, or an undeclared
         rubric, dimension, value or group of raters. For a judgement that violates the rubric's
-        logic or lacks a dimension, or a task with two subjects or with one too few for its rubric.
-        For a rater of two groups or kinds, or a duplicate row.
+        logic or lacks a dimension. Also for a task with two subjects, or with one too few for its
+        rubric. For a rater of two groups or kinds, or a duplicate row.
 
     Notes
     -----

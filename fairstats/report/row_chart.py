@@ -1,8 +1,8 @@
 """Charts of one row per model, pair or prompt, with figures on a common axis.
 
-In HTML a chart is a table: every row has its drawings, which screen readers read as text, and the
-page's script can sort and filter it. On paper it is one SVG. Positions are percentages of a
-panel's width, so one drawing fits every screen.
+In HTML a chart is a table. Every row has its drawings, which screen readers read as text. The
+page's script can sort and filter it. On paper it is one SVG. Positions are percentages of a panel's
+width, so one drawing fits every screen.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pages' style sheet, from their SCSS theme.
 
-The built-in renderer has no Sass, so the theme uses only a part of SCSS that Sass reads the same
-way: comments, and variables of the whole file. The rest is CSS, nested rules included.
+The built-in renderer has no Sass. So the theme uses only a part of SCSS that Sass reads the same
+way: comments, and global variables. The rest is CSS, nested rules included.
 """
 
 from __future__ import annotations

@@ -85,10 +85,10 @@ def majority_vote(
     A missing answer does not vote. If two letters are equally frequent, or all answers are missing,
     the vote is null with status ``unparsed``.
 
-    Since all variants of an item get one answer, CFR is 1 and AD, DP and EO are 0 by construction
-    (if every variant has a row, under policies that leave out missing answers). So these metrics
-    carry no information on the model. Accuracy and the number of ties do: see `vote_counts`. A
-    release does not accept votes as answers; a separate table in it reports them.
+    Since all variants of an item get one answer, CFR is 1 and AD, DP and EO are 0 by construction.
+    This holds if every variant has a row, under policies that leave out missing answers. So these
+    metrics carry no information on the model. Accuracy and the number of ties do: see
+    `vote_counts`. A release does not accept votes as answers; a separate table in it reports them.
 
     References
     ----------

@@ -51,8 +51,9 @@ def agreement_law(
     Notes
     -----
     With two categories and equally many ratings for every item, all coefficients are functions of
-    two whole numbers summed over items: pairs that agree, and ratings in the second category. Their
-    joint distribution is an n-fold convolution in the plane (`fairstats.inference.exact_sums`).
+    two sums over items. These are the pairs that agree, and the ratings in the second category.
+    Their joint distribution is an n-fold convolution in the plane
+    (`fairstats.inference.exact_sums`).
     """
     if len(table.categories) == 2 and len(np.unique(table.sizes)) == 1:
         pairs = (table.kinds * (table.kinds - 1)).sum(axis=1) // 2

@@ -16,8 +16,9 @@ from fairstats.inference.bounded_mean import bounded_mean_interval
 
 #: The coefficients, in table order.
 COEFFICIENTS: tuple[Coefficient, ...] = get_args(Coefficient)
-#: If percent agreement reaches the first value and a margin-based coefficient is below the second,
-#: its note gives the agreement on the rarer of two categories.
+#: The note of a margin-based coefficient gives the agreement on the rarer of two categories under
+#: two conditions. Percent agreement is at least the first value, and the coefficient is below the
+#: second.
 PARADOX = (0.8, 0.4)
 #: If a coefficient is undefined in a larger share of resamples, it has no interval.
 MOST_UNDEFINED = 0.05

@@ -79,8 +79,8 @@ def balanced_tasks(
     Notes
     -----
     The first assignment gives each task the raters with the most remaining capacity, which always
-    works out (Gale and Ryser). Then two raters of two tasks are exchanged if that makes the numbers
-    of meetings of pairs more even: the sum of their squares never increases. Loads do not change.
+    works out (Gale and Ryser). Then two raters of two tasks are exchanged if pairs of raters then
+    meet more evenly. The sum of squared meetings never increases. Loads do not change.
     """
     left = list(loads)
     meetings = [[0] * len(loads) for _ in loads]

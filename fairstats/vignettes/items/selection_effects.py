@@ -59,7 +59,7 @@ def selection_findings(
         its accuracy difference minus the mean of the other models', on the items that all were
         asked, paired by item. `ONE_SIDED` is for each other answer set: the smaller share of its
         flips in one direction. Its test is whether it has fewer flips in that direction than the
-        most one-sided other model, Holm-adjusted over a benchmark; without another model, it is not
+        most one-sided other model, Holm-adjusted over a benchmark. Without another model, it is not
         informative. Each ``note`` gives n10 and n01.
 
     Notes

@@ -94,10 +94,10 @@ def followed_leakage(
     Notes
     -----
     A misleading text tends to use a distractor that misleads in any case. So the first estimate
-    alone is not informative. The excess compares an item with itself, but includes only items with
-    a wrong answer to another text as well, which leave less room for a hint. If variants were
-    written twice by one recipe, both texts may point to the most plausible distractor. An excess
-    may then be detected for either text.
+    alone is not informative. The excess compares an item with itself. It includes only items with a
+    wrong answer to another text as well, which leave less room for a hint. If variants were written
+    twice by one recipe, both texts may point to the most plausible distractor. An excess may then
+    be detected for either text.
 
     The last estimate does not have this problem. If an item's two texts were exchanged, it would
     change its sign, while everything specific to the item cancels, e.g. a plausible distractor. So

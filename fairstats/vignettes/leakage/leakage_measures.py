@@ -94,10 +94,10 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
     it is added.
 
     The chance values are computed over all pairs of items, without sampling. They reflect
-    everything that makes a text of this group resemble an option regardless of the item: its
-    length, its medical words, and options that are short or have common words. They do not hold the
-    topic of the item fixed. Two other comparisons do: the subtraction of the neutral text, and the
-    comparison of two groups of one item, in which the neutral text cancels.
+    everything that makes a text of this group resemble an option regardless of the item. That is
+    its length, its medical words, and options that are short or have common words. They do not hold
+    the topic of the item fixed. Two other comparisons do: the subtraction of the neutral text, and
+    the comparison of two groups of one item, in which the neutral text cancels.
 
     All measures use words and topics. They do not detect negation ("no sign of …"), doubt, or a
     hint without a common word; ``leakage_embedding`` detects some of the last. The group's words

@@ -1,8 +1,8 @@
 """Write variants of items by plain substitution, like counterfactual patient variations (CPV).
 
-Only the words that name a group are inserted into the neutralized vignette, before the noun of the
-first mention of the patient, and the article is corrected. Everything else stays the same,
-including the neutral pronouns.
+Only the words that name a group are inserted into the neutralized vignette, before the noun that
+first mentions the patient. The article is corrected. Everything else stays the same, including the
+neutral pronouns.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def added_text(neutral: str, variant: str) -> tuple[str, ...]:
     sentences, is an addition under two conditions. It has at least `NEW_WORDS` content words that
     are not in the neutral text, and more of them than of words that are. If not, it is treated as
     rewording. So a group named by one word ("a white patient") is not an added passage
-    (`added_words` includes it), and an addition that repeats the case can be missed.
+    (`added_words` includes it). An addition that repeats the case can be missed.
 
     Examples
     --------
