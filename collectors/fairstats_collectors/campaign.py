@@ -140,7 +140,7 @@ class Campaign:
             try:
                 await loop.run_in_executor(thread, self.journal.keep, replies)
             except sqlite3.Error:
-                # Tried again with whatever comes after it, at the latest with the last.
+                # Tried again with the next replies, at the latest with the last.
                 self.unkept = replies
                 self.stop("disk")
             else:

@@ -87,7 +87,7 @@ def http_library() -> Any:
 
 
 def _limited_client(*, proxies: bool) -> Any:
-    """Make an HTTP client that reads no more than a reply can be, and from nobody else.
+    """Make an HTTP client that limits the size of replies and does not follow redirects.
 
     Redirects are not followed: they would send the prompt, and the key, to another service. A
     reply is not to be compressed: a few bytes could unpack to gigabytes.

@@ -343,7 +343,7 @@ def json_objects(
             if memory > MAX_TEXT_MEMORY:
                 raise InputError([*problems, _too_much_text(file)])
             continue
-        # Do not show the line: it may be from a file that nobody meant to show.
+        # Do not show the line: it may be from a private file.
         remedy = "write one JSON object per line, as UTF-8"
         problems.append(Problem(str(file), message, remedy, row=number, column=column))
         if len(problems) >= REPORTED_LINES:

@@ -247,7 +247,7 @@ class Reader:
         return None
 
     def _named_in(self, text: str) -> set[str]:
-        """Return the options whose whole text is in `text`."""
+        """Return the options with their whole text in `text`."""
         text = " ".join(text.casefold().split())
         found = set()
         for letter, words in self.texts.items():

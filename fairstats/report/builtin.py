@@ -246,7 +246,7 @@ async def _execute_share(pages: Sequence[_Page], settings: dict[str, str]) -> No
 
 @asynccontextmanager
 async def _kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
-    """A kernel of this very Python, whatever kernels the machine has registered."""
+    """A kernel of this Python, independent of the kernels registered on the machine."""
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
 

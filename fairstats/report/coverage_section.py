@@ -47,7 +47,7 @@ def read_coverage() -> pd.DataFrame:
 
 
 def coverage_text(coverage: pd.DataFrame) -> str:
-    """State where the default intervals miss their level, and how that was computed."""
+    """State at which points the default intervals miss their level, and the computation."""
     sizes, accuracies = coverage["n"], coverage.loc[coverage["method"] == "newcombe", "p"]
     defaults = {e: _rows(coverage, e, method) for e, method in DEFAULTS.items()}
     lines = [
@@ -73,7 +73,7 @@ def coverage_text(coverage: pd.DataFrame) -> str:
 
 
 def _misses(rows: pd.DataFrame) -> str:
-    """Name the points where an interval covers too rarely, and count those where too often."""
+    """Name the points with too low coverage of an interval, and count those with too high."""
     below = rows[rows["coverage"] < LEAST].sort_values("coverage")
     above = rows[rows["coverage"] > MOST]
     points = [f"{percent(row['coverage'])} at {_point(row)}" for _, row in below.iterrows()]

@@ -1,4 +1,4 @@
-"""Draw a release's pages, with Quarto where it is there or with the built-in renderer."""
+"""Draw a release's pages, with Quarto if it is available, or with the built-in renderer."""
 
 from __future__ import annotations
 

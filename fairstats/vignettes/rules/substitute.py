@@ -217,7 +217,7 @@ def _declaration(
         "Made by plain substitution: the words for a group were put before the noun of the first "
         "mention of the patient in the neutralized vignette. Nothing else differs; neutral "
         "pronouns stay.",
-        "Nobody has judged item by item whether the right answer is the same for every group.",
+        "It has not been judged item by item whether the right answer is the same for every group.",
     ]
     return {
         "name": name,
