@@ -67,6 +67,7 @@ from .ratings.rater_models import rater_regression as rater_regression
 from .ratings.rates import bias_rates as bias_rates
 from .ratings.rubrics import load_rubric as load_rubric
 from .ratings.separately_judged import paired_bias_rates as paired_bias_rates
+from .replication.check_table import check_table as check_table
 from .retrieval.effects import retrieval_effects as retrieval_effects
 from .retrieval.open_voting import largest_cluster as largest_cluster
 from .retrieval.overlap import retrieval_overlap as retrieval_overlap

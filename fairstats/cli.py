@@ -11,6 +11,7 @@ from fairstats.commands import (
     collecting,
     estimates,
     overlaps,
+    published,
     rating_figures,
     rating_models,
     ratings,
@@ -29,7 +30,17 @@ app = typer.Typer(
     help="Statistics and reports for bias benchmarks of language models in medical QA.",
 )
 vignettes.vignettes.add_typer(vignette_review.commands)
-for group in (answers, collecting, vignettes, estimates, overlaps, voting, releases, serve):
+for group in (
+    answers,
+    collecting,
+    vignettes,
+    estimates,
+    overlaps,
+    voting,
+    published,
+    releases,
+    serve,
+):
     app.add_typer(group.commands)
 ratings.commands.add_typer(rating_figures.commands)
 ratings.commands.add_typer(rating_models.commands)
