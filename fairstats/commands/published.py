@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, printable
 from fairstats.commands._shared import AsJson, print_table, says_what_is_wrong
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def _named(option: str) -> tuple[str, str]:
 
 def _print(checked: CheckedTable) -> None:
     frame = checked.to_frame()[["row", "label", "n", "verdict", "note"]]
+    frame = frame.assign(label=frame["label"].map(printable))
     print_table(frame, as_json=False, as_csv=False)
     counts = frame["verdict"].value_counts(sort=False)
     typer.echo(", ".join(f"{number} {verdict}" for verdict, number in counts.items()))

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from fairstats import check_table
+from fairstats.replication.figure_power import pass_rate
 from fairstats.replication.table_readings import ROUNDINGS, TESTS
 
 MODES = {
@@ -192,3 +193,141 @@ def test_verdicts_and_numbers_of_tables_equal_enumeration(n, rows):
     verdicts = [agree(row, n) for _ in range(rows) if (row := drawn_row(rng, n))]
     if 1 < n < 16:
         assert set(verdicts) == {"impossible", "possible", "unique"}
+
+
+def test_one_rounding_must_explain_the_whole_row():
+    # 1/8 is .12 or .13, and 5/8 is .62 or .63.
+    row = {"accuracy_a": "0.12", "accuracy_b": "0.63"}
+    found = check_table(pd.DataFrame([row]), n=8).rows[0].judgement.readings
+    assert {one.rounding for one in found} == {"half_either"}
+    for rounding in ("half_up", "half_even", "truncated"):
+        checked = check_table(pd.DataFrame([row]), n=8, rounding=rounding, max_missing=0)
+        assert checked.rows[0].verdict == "impossible"
+    # No tie: .67 is 2/3 rounded and .33 is 1/3, but .66 is 2/3 cut off and .67 is not.
+    for other, verdict in (("0.33", "possible"), ("0.34", "impossible")):
+        row = {"accuracy_a": "0.67", "accuracy_b": other}
+        assert check_table(pd.DataFrame([row]), n=3, max_missing=0).rows[0].verdict == verdict
+    mixed = pd.DataFrame([{"accuracy_a": "0.66", "accuracy_b": "0.67"}])
+    assert check_table(mixed, n=3, max_missing=0).rows[0].verdict == "impossible"
+
+
+def software_rows(n: int, decimals: int):
+    """Both accuracies as Python prints them, from binary numbers."""
+    for a, b in product(range(1, n + 1, 29), range(1, n + 1, 31)):
+        yield {"accuracy_a": f"{a / n:.{decimals}f}", "accuracy_b": f"{b / n:.{decimals}f}"}
+
+
+def test_figures_printed_by_software_are_never_impossible():
+    table = pd.DataFrame(software_rows(800, 4))
+    rows = check_table(table, n=800, max_missing=0).rows
+    assert "impossible" not in {row.verdict for row in rows}
+    # Ties make this more than a formality: one exact rule does not explain them all.
+    for rounding in ("half_up", "half_even"):
+        strict = check_table(table, n=800, max_missing=0, rounding=rounding).rows
+        assert "impossible" in {row.verdict for row in strict}
+
+
+def fits_with_missing(row, n, answered, rounding, test) -> bool:
+    """Whether some answers of n_a, n_b and m pairs give a row, by enumeration."""
+    n_a, n_b, m = answered
+    figures = {name: Decimal(text) for name, text in row.items()}
+    for table in tables_of(m):
+        for a, b in product(range(n_a - m + 1), range(n_b - m + 1)):
+            unpaired = (a, n_a - m - a, b, n_b - m - b)
+            for name, figure in figures.items():
+                exact = value(name, table, test, unpaired, "-" in row.get("cohens_h", ""))
+                decimals = -figure.as_tuple().exponent
+                if exact is None or figure not in published(exact, decimals, rounding):
+                    break
+            else:
+                return True
+    return False
+
+
+def fewest_by_enumeration(row, n, most, rounding, test):
+    for missing in range(1, 2 * most + 1):
+        fits = []
+        for n_a in range(n, n - most - 1, -1):
+            n_b = 2 * n - missing - n_a
+            if not n - most <= n_b <= n:
+                continue
+            for m in range(min(n_a, n_b), max(n_a + n_b - n, 1) - 1, -1):
+                if fits_with_missing(row, n, (n_a, n_b, m), rounding, test):
+                    fits.append((n_a, n_b, m))
+                    break
+        if fits:
+            return fits
+    return []
+
+
+def test_missing_answers_equal_enumeration():
+    rng, n, most = np.random.default_rng(5), 6, 2
+    seen = {"impossible": 0, "possible_with_missing": 0}
+    for _ in range(300):
+        row = drawn_row(rng, int(rng.integers(3, 8)))
+        rounding, test = str(rng.choice(ROUNDINGS)), str(rng.choice(TESTS))
+        options = {"rounding": rounding, "test": test, "max_missing": most}
+        if not row:
+            continue
+        checked = check_table(pd.DataFrame([row]), n=n, **options).rows[0]
+        if checked.verdict not in seen or seen[checked.verdict] == 25:
+            continue
+        seen[checked.verdict] += 1
+        expected = fewest_by_enumeration(row, n, most, rounding, test)
+        assert sorted(checked.judgement.missing) == sorted(expected), (row, rounding, test)
+    assert min(seen.values()) == 25
+
+
+def test_the_smallest_change_equals_enumeration():
+    rng, n, seen = np.random.default_rng(6), 7, 0
+    for _ in range(400):
+        row = drawn_row(rng, int(rng.integers(4, 9)))
+        rounding, test = str(rng.choice(ROUNDINGS)), str(rng.choice(TESTS))
+        if not row or seen == 40:
+            continue
+        options = {"rounding": rounding, "test": test, "max_missing": 0}
+        checked = check_table(pd.DataFrame([row]), n=n, **options).rows[0]
+        if checked.verdict != "impossible":
+            continue
+        seen += 1
+        found = {(one.figure, one.changed, abs(one.units)) for one in checked.change}
+        if not found:
+            # Without any one figure, the others are still impossible, or give no number.
+            for name in row:
+                rest = {key: text for key, text in row.items() if key != name}
+                left = list(explaining(rest, n, (rounding,), (test,))) if rest else [1]
+                assert name == "odds_ratio" or not left, row
+            continue
+        (units,) = {step for *_, step in found}
+        assert all(row[one.figure] == one.published for one in checked.change)
+        for step in range(1, min(units, 60) + 1):
+            fits = set()
+            for name, sign in product(row, (-1, 1)):
+                figure = Decimal(row[name])
+                moved = figure + sign * step * Decimal(1).scaleb(figure.as_tuple().exponent)
+                # An unsigned figure cannot become negative, and a sign cannot disappear.
+                if moved < 0 <= figure:
+                    continue
+                if figure < 0 <= moved:
+                    continue
+                changed = row | {name: f"{moved:f}"}
+                if any(explaining(changed, n, (rounding,), (test,))):
+                    fits.add((name, f"{moved:f}", step))
+            assert fits == (found if step == units else set()), (row, rounding, test)
+    assert seen == 40
+
+
+@pytest.mark.parametrize("metric", ["cfr", "ad", "accuracy_difference", "cohens_h", "p"])
+def test_pass_rates_equal_enumeration(metric):
+    n = 12
+    for decimals in (1, 2, 3):
+        exact = set(values_of(n, metric, "exact" if metric == "p" else "", signed=False))
+        largest = math.pi if metric == "cohens_h" else 1
+        number = round(largest * 10**decimals) + 1
+        if metric == "accuracy_difference":
+            number = 2 * number - 1
+        rounded = set().union(*(published(one, decimals, "half_either") for one in exact))
+        cut = set().union(*(published(one, decimals, "truncated") for one in exact))
+        rate = pass_rate(metric, decimals, n)
+        assert rate.rounded == pytest.approx(len(rounded) / number, abs=1e-12)
+        assert rate.rounded_or_truncated == pytest.approx(len(rounded | cut) / number, abs=1e-12)
