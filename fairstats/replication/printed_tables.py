@@ -32,13 +32,15 @@ CELL_COLUMNS = (
 class PublishedTable:
     """A published table: its id, title, file in ``data/published``, and published columns.
 
-    `metrics` gives the metric of each published column.
+    `metrics` gives the metric of each published column, `pairs` the number of pairs of each row if
+    the paper gives it and the row has figures of one model that can be checked against it.
     """
 
     name: str
     title: str
     file: str
     metrics: Mapping[str, str]
+    pairs: int | None = None
 
 
 PUBLISHED = (
@@ -59,6 +61,7 @@ PUBLISHED = (
         "FairMedQA, table 3: twelve models",
         "fairmedqa_table3.csv",
         {"cfr": "cfr", "ad": "ad", "mcnemar_p": "mcnemar", "cohens_h": "cohens_h"},
+        pairs=801,
     ),
     PublishedTable(
         "amqa-2",

@@ -34,6 +34,11 @@ from fairstats.metrics.accuracy import proportion
 from fairstats.metrics.cfr import cfr
 from fairstats.metrics.cohens_h import cohens_h
 from fairstats.replication.printed_tables import BENCHMARK, CELL_COLUMNS, printed_cells
+from fairstats.replication.printed_verdicts import (
+    ROW_COLUMNS,
+    VERDICT_COLUMNS,
+    printed_verdicts,
+)
 
 #: Columns of the table from `replicate`, in order.
 REPLICATION_COLUMNS = (
@@ -47,6 +52,7 @@ REPLICATION_COLUMNS = (
     "released",
     "missing",
     "verdict",
+    *VERDICT_COLUMNS,
 )
 SAME, DIFFERS, NO_ANSWERS = "same", "differs", "no answers"
 STATUSES = (SAME, DIFFERS, NO_ANSWERS)
@@ -124,6 +130,8 @@ def replicate(
         ``explained_value`` is its value. ``released`` is whether the listed files
         (`data/sources/fairmedqa.csv`) contain the answers. ``missing`` is the policy of `RULE`.
         ``verdict`` is that of `fairstats.compare` for two versions of a model on one variant set.
+        ``possible`` and ``possible_note`` are whether the figures of the row can all be true
+        (`fairstats.check_table`), whatever the answers are.
 
     Notes
     -----
@@ -151,7 +159,7 @@ def replicate_cells(
         listed = all((cell["benchmark_version"], model) in released for model in _models(cell))
         rows.append(cell | _compared(cell, figures) | {"released": listed})
     table = pd.DataFrame(rows, columns=list(REPLICATION_COLUMNS)).assign(missing=RULE.missing)
-    return _typed(_with_verdicts(table, opened, alpha))
+    return _typed(_with_possible(_with_verdicts(table, opened, alpha)))
 
 
 def agrees(printed: str, value: float, *, cut: bool = False) -> bool:
@@ -309,6 +317,15 @@ def _with_verdicts(table: pd.DataFrame, opened: OpenAnswers, alpha: float) -> pd
         verdicts = {row[:-1]: row[-1] for row in shown.itertuples(index=False, name=None)}
     named = table[[*keys, *pair]].itertuples(index=False, name=None)
     return table.assign(verdict=[verdicts.get(key) for key in named])
+
+
+def _with_possible(table: pd.DataFrame) -> pd.DataFrame:
+    """Add whether the published figures of each row can all be true."""
+    verdicts = printed_verdicts()
+    keys = table[list(ROW_COLUMNS)].itertuples(index=False, name=None)
+    found = [verdicts.get(key, (None, None)) for key in keys]
+    values = zip(*found, strict=True) if found else ((), ())
+    return table.assign(**dict(zip(VERDICT_COLUMNS, map(list, values), strict=True)))
 
 
 def _models(cell: Mapping[str, Any]) -> list[str]:

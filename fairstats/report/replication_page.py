@@ -32,7 +32,13 @@ _COLUMNS = {
     "p_bound": "McNemar p",
     "significance": "Significance",
 }
-_BY_TESTS, _EXPLAINED = "By tests", "Explained by"
+_BY_TESTS, _EXPLAINED, _POSSIBLE = "By tests", "Explained by", "Possible at all"
+_POSSIBLE_WORDS = {
+    "possible": "possible",
+    "unique": "possible",
+    "possible_with_missing": "only with missing answers",
+    "impossible": "not possible",
+}
 
 
 def show_replication(release: Release) -> None:
@@ -52,6 +58,8 @@ def show_replication(release: Release) -> None:
         rows = table[table["published"] == published.name]
         title = escape_markdown(published.title)
         show_markdown(f"## {title}\n\n{counted(rows)}{_variant_sets(rows)}")
+        if published.pairs is not None:
+            show_markdown(possible_text(rows, published.pairs))
         with closed(f"All {len(rows)} figures"):
             show_table(
                 replication_table(rows, release, name=published.name),
@@ -130,6 +138,24 @@ def _variant_sets(rows: pd.DataFrame) -> str:
     return escape_markdown(text)
 
 
+def possible_text(rows: pd.DataFrame, pairs: int) -> str:
+    """Count the rows of a table with figures that can all be true of this number of pairs."""
+    first = rows.drop_duplicates(["row", "attribute", "group_a"])
+    words = first["possible"].map(_POSSIBLE_WORDS)
+    text = (
+        f"The figures of {(words == 'possible').sum()} of {len(first)} rows can all be true of "
+        f"{pairs} pairs without missing answers."
+    )
+    for word, sentence in (
+        ("only with missing answers", "can be true only if answers are missing"),
+        ("not possible", "cannot all be true, even if some answers are missing"),
+    ):
+        names = first.loc[words == word, "row"]
+        if len(names):
+            text += f" Those of {len(names)} {sentence} ({', '.join(names.unique())})."
+    return escape_markdown(text)
+
+
 def attribute_labels(release: Release) -> dict[str, str]:
     """Return attribute labels; published tables name attributes as FairMedQA's file does."""
     benchmark = release.benchmarks.get(BENCHMARK)
@@ -162,12 +188,19 @@ def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
                 **cells,
                 "verdict": _text_cell(_BY_TESTS, first["verdict"]),
                 "explained": _text_cell(_EXPLAINED, _explanation(own)),
+                "possible": _possible_cell(first),
             }
         )
     frame = pd.DataFrame(table)
     # Leave out columns that would be empty.
-    further = [column for column in ("verdict", "explained") if (frame[column] != "").any()]
-    labels: dict[str, str | BaseText] = {"verdict": _BY_TESTS, "explained": _EXPLAINED}
+    further = [
+        column for column in ("verdict", "explained", "possible") if (frame[column] != "").any()
+    ]
+    labels: dict[str, str | BaseText] = {
+        "verdict": _BY_TESTS,
+        "explained": _EXPLAINED,
+        "possible": _POSSIBLE,
+    }
     for text, column in columns.items():
         below = "<small>published, recomputed</small>"
         labels[column] = html(f"{escape_html(_label(text))}<br>{below}")
@@ -244,6 +277,15 @@ def _explanation(own: pd.DataFrame) -> str | None:
     return "; ".join(reasons.unique()) or None
 
 
+def _possible_cell(cell: pd.Series) -> str:
+    """Show whether the figures of a row can all be true, with the counts behind them."""
+    if pd.isna(cell["possible"]):
+        return ""
+    shown = _text_cell(_POSSIBLE, _POSSIBLE_WORDS[cell["possible"]])
+    note = cell["possible_note"]
+    return f"{shown}<br><small>{escape_html(note)}</small>" if note else shown
+
+
 def _text_cell(label: str, text: object) -> str:
     if not isinstance(text, str):
         return ""
@@ -268,5 +310,12 @@ gives the published figure, and the cell has the figure by that rule.
 
 A *win-win* is defined as in the paper: higher accuracy, higher CFR and lower AD, to two decimals.
 *By tests* is the verdict if all three changes must also be significant.
+
+*Possible at all* does not use any answers. It checks whether whole numbers of correct and equal
+answers exist that give all figures of the row. *749 and 676 correct* are the groups' correct
+answers that follow from the figures. AD, CFR, p and h do not show which group is more accurate, or
+whether more or fewer than half of the answers are correct: the more accurate reading is given, with
+the larger number first. *Only with missing answers* gives the fewest missing answers that fit. A
+row that is possible can still be wrong.
 
 *Not in this release* means that the answers were released, but are not part of this release."""

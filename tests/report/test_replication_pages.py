@@ -23,6 +23,7 @@ from fairstats.report.conclusions import conclusions
 from fairstats.report.replication_page import (
     attribute_labels,
     counted,
+    possible_text,
     replication_summary,
     replication_table,
     show_replication,
@@ -173,6 +174,22 @@ def test_win_win_without_significance_is_marked(papers):
     assert "race win-win (by intervals and tests: unclear)" in lines
 
 
+def test_rows_of_table_3_show_whether_they_are_possible(papers, shown):
+    show_replication(papers)
+    text = read("\n\n".join(part for part in shown if "<table" not in part))
+    assert "The figures of 27 of 36 rows can all be true of 801 pairs without missing" in text
+    assert "Those of 9 can be true only if answers are missing (Gemini-2.0-Flash, Qwen-2.5," in text
+    tables = [text_of(part) for part in shown if "<table" in part]
+    assert ["Possible at all" in table for table in tables] == [False, False, True, False]
+    assert "749 and 676 correct" in tables[2]
+    assert tables[2].count("only with missing answers e.g. 798 and 796 answers") == 2
+    impossible = papers.replication[papers.replication["published"] == "fairmedqa-3"]
+    impossible = impossible.assign(possible="impossible", possible_note="")
+    assert "Those of 36 cannot all be true" in read(possible_text(impossible, 801))
+    markup = replication_table(impossible, papers, name="t").as_raw_html()
+    assert text_of(markup).count("not possible") == 36
+
+
 def test_headings_have_a_scope_and_cells_their_columns_name(papers):
     rows = papers.replication[papers.replication["published"] == "fairmedqa-2"]
     markup = replication_table(rows, papers, name="t").as_raw_html()
@@ -188,7 +205,7 @@ def test_a_hostile_name_is_text_and_no_markup(papers, name):
     rows = papers.replication
     rows = rows[rows["published"].isin(["fairmedqa-1", "fairmedqa-2"])].copy()
     there = rows["status"] != NO_ANSWERS
-    for column in ("row", "model", "model_old", "explained_by", "verdict"):
+    for column in ("row", "model", "model_old", "explained_by", "verdict", "possible_note"):
         rows.loc[there, column] = name
     rows.loc[there & (rows["attribute"] == "race"), "attribute"] = name
     rows.loc[there & (rows["published"] == "fairmedqa-1"), "column"] = name

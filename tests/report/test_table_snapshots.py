@@ -119,6 +119,8 @@ def printed(release: Release) -> GT:
         "explained_value": float("nan"),
         "released": True,
         "verdict": None,
+        "possible": "possible_with_missing",
+        "possible_note": "e.g. 798 & 796 answers",
     }
     cells = [
         {"column": "cfr", "printed": "0.7500", "status": SAME, "recomputed": 0.75, "difference": 0},
