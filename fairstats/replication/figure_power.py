@@ -9,8 +9,7 @@ from functools import cache
 import numpy as np
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.inference.mcnemar import McNemarMethod
-from fairstats.replication.possible_tables import p_values
+from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.replication.printed_figures import MAX_DECIMALS, SHARES
 
 #: Up to this n, all values of h and p are computed.
@@ -75,6 +74,8 @@ def _values(metric: str, n: int, test: McNemarMethod) -> FloatArray | None:
     if metric == "odds_ratio" or n > MOST_PAIRS:
         return None
     if metric == "p":
-        return np.unique(np.concatenate([p_values(test, delta, n) for delta in range(n + 1)]))
+        n10, n01 = np.triu_indices(n + 1)
+        there = n10 + n01 <= n
+        return np.unique(mcnemar(n10[there], n01[there], method=test).p_value)
     angle = 2 * np.arcsin(np.sqrt(np.arange(n + 1) / n))
     return np.unique(np.abs(angle[:, None] - angle))

@@ -13,8 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairstats.inference.mcnemar import McNemarMethod
-from fairstats.replication.possible_tables import Ranges, has_marginals, is_possible, lines
-from fairstats.replication.printed_figures import Integers, Range
+from fairstats.replication.possible_tables import (
+    PairSpace,
+    Ranges,
+    has_marginals,
+    is_possible,
+    pair_space,
+    runs_of,
+)
+from fairstats.replication.printed_figures import Flags, Integers, Range
 
 #: Answers of group a, answers of group b, and pairs with both.
 Answered = tuple[int, int, int]
@@ -61,37 +68,40 @@ def _pairs(alternatives: Alternatives, n_a: int, n_b: int, n: int) -> int:
             if is_possible(ranges, lowest, test):
                 best = max(best, lowest)
             continue
-        correct = _correct(ranges, n_a, n_b)
-        if not len(correct[0]):
+        runs = _correct(ranges, n_a, n_b)
+        numbers = range(min(n_a, n_b), max(lowest, best + 1) - 1, -1)
+        if not numbers or not _near(ranges, runs, (n_a, n_b), numbers).any():
             continue
-        for m in range(min(n_a, n_b), max(lowest, best + 1) - 1, -1):
-            if _fits(ranges, test, correct, (n_a, n_b, m)):
+        discordant = runs_of(ranges, n, test)
+        for m in numbers:
+            near = _near(ranges, runs, (n_a, n_b), [m])
+            if near.any() and _fits(pair_space(ranges, m, discordant), runs[:, near], n_a, n_b):
                 best = m
                 break
     return best
 
 
-def _correct(ranges: Ranges, n_a: int, n_b: int) -> tuple[Integers, Integers]:
-    """Return all numbers of correct answers that give accuracies, difference, AD and h in range."""
+def _correct(ranges: Ranges, n_a: int, n_b: int) -> Integers:
+    """Return the numbers of correct answers that give accuracies, difference, AD and h in range.
+
+    Returns
+    -------
+    ndarray, shape (3, …)
+        The number of group a, and the first and last of a run of numbers of group b.
+    """
     low, high = ranges["accuracy_a"].counts(n_a) if "accuracy_a" in ranges else (0, n_a)
-    first, last = ranges["accuracy_b"].counts(n_b) if "accuracy_b" in ranges else (0, n_b)
+    limits = ranges["accuracy_b"].counts(n_b) if "accuracy_b" in ranges else (0, n_b)
     correct_a = np.arange(low, high + 1)
-    found = [
-        _with_partners(ranges, correct_a, n_a, n_b, (first, last), sign)
-        for sign in ((1, -1) if {"ad", "abs_h"} & set(ranges) else (1,))
-    ]
-    both = np.unique(np.concatenate(found, axis=1), axis=1)
-    inside = has_marginals(ranges, both[0], n_a, both[1], n_b)
-    return both[0][inside], both[1][inside]
+    signs = (1, -1) if {"ad", "abs_h"} & set(ranges) else (1,)
+    return np.concatenate(
+        [_with_partners(ranges, correct_a, n_a, n_b, limits, sign) for sign in signs], axis=1
+    )
 
 
 def _with_partners(
     ranges: Ranges, a: Integers, n_a: int, n_b: int, limits: tuple[int, int], sign: int
 ) -> Integers:
-    """Return candidates for the numbers of correct answers, shape (2, …), of one direction.
-
-    For each number of group a, the figures limit that of group b to a run.
-    """
+    """Return the runs of `_correct` for one sign of unsigned figures."""
     low, high = (np.full(a.shape, limit, np.float64) for limit in limits)
     for name in ("ad", "accuracy_difference", "cohens_h", "abs_h"):
         if name not in ranges:
@@ -107,9 +117,15 @@ def _with_partners(
             )
         low, high = np.maximum(low, lower), np.minimum(high, upper)
     first = np.ceil(low - _SLACK).astype(np.int64)
-    number = np.maximum(np.floor(high + _SLACK).astype(np.int64) - first + 1, 0)
-    place = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
-    return np.stack([np.repeat(a, number), np.repeat(first, number) + place])
+    last = np.floor(high + _SLACK).astype(np.int64)
+    # The slack admits at most one number too many at each end.
+    for _ in range(2):
+        there = first <= last
+        a, first, last = a[there], first[there], last[there]
+        first = first + ~has_marginals(ranges, a, n_a, first, n_b)
+        last = last - ~has_marginals(ranges, a, n_a, last, n_b)
+    there = first <= last
+    return np.stack([a[there], first[there], last[there]])
 
 
 def _difference(allowed: Range, sign: int) -> tuple[float, float]:
@@ -122,30 +138,53 @@ def _difference(allowed: Range, sign: int) -> tuple[float, float]:
     return (least, most) if sign > 0 else (-most, -least)
 
 
-def _fits(
-    ranges: Ranges,
-    test: McNemarMethod,
-    correct: tuple[Integers, Integers],
-    answered: Answered,
-) -> bool:
-    """Return whether m pairs give CFR, p and odds ratio with one of these numbers correct."""
-    n_a, n_b, m = answered
-    same = ranges["cfr"].counts(m) if "cfr" in ranges else (0, m)
-    if same[0] > same[1]:
-        return False
-    # In the pairs, x answers of group a and y of group b are correct.
-    x_low, x_high = np.maximum(correct[0] - (n_a - m), 0), np.minimum(correct[0], m)
-    y_low, y_high = np.maximum(correct[1] - (n_b - m), 0), np.minimum(correct[1], m)
-    # Tables with x, y and s equal answers exist if x + y − m ≤ s ≤ m − |x − y|. Take the smallest
-    # x + y with |x − y| at most m − s.
-    apart = m - same[0]
-    x, y = np.maximum(x_low, y_low - apart), np.maximum(y_low, x_low - apart)
-    there = (x <= x_high) & (y <= y_high) & (x + y - m <= same[1])
-    if not {"p", "odds_ratio"} & set(ranges):
-        return bool(there.any())
-    limits = (limit[there].tolist() for limit in (x_low, x_high, y_low, y_high))
-    return any(
-        lines(ranges, m, test, delta, (max(x0, y0 + delta), min(x1, y1 + delta)), same) is not None
-        for x0, x1, y0, y1 in zip(*limits, strict=True)
-        for delta in range(x0 - y1, x1 - y0 + 1)
+def _rectangles(runs: Integers, n_a: int, n_b: int, m: int) -> tuple[Integers, ...]:
+    """Return lowest and highest numbers of correct answers in m pairs, of group a and of group b.
+
+    Of the answers without a partner, any number may be correct.
+    """
+    a, first, last = runs
+    return (
+        np.maximum(a - (n_a - m), 0),
+        np.minimum(a, m),
+        np.maximum(first - (n_b - m), 0),
+        np.minimum(last, m),
     )
+
+
+def _near(
+    ranges: Ranges, runs: Integers, answered: tuple[int, int], numbers: Sequence[int]
+) -> Flags:
+    """Return which runs CFR allows with some of these numbers of pairs; exact for one number.
+
+    Tables with x and y correct answers and s equal ones exist if x + y − m ≤ s ≤ m − |x − y|.
+    """
+    same = {m: ranges["cfr"].counts(m) if "cfr" in ranges else (0, m) for m in numbers}
+    same = {m: (low, high) for m, (low, high) in same.items() if low <= high}
+    if not same:
+        return np.zeros(runs.shape[1], np.bool_)
+    # With several numbers of pairs, take the widest limits of each.
+    apart = max(m - low for m, (low, _) in same.items())
+    most = max(m + high for m, (_, high) in same.items())
+    x_low, _, y_low, _ = _rectangles(runs, *answered, min(same))
+    _, x_high, _, y_high = _rectangles(runs, *answered, max(same))
+    # The smallest x + y with |x − y| at most `apart`.
+    x, y = np.maximum(x_low, y_low - apart), np.maximum(y_low, x_low - apart)
+    return np.asarray((x <= x_high) & (y <= y_high) & (x + y <= most))
+
+
+def _fits(space: PairSpace, runs: Integers, n_a: int, n_b: int) -> bool:
+    """Return whether the pairs can have one of these numbers of correct answers."""
+    m = space.m
+    x_low, x_high, y_low, y_high = _rectangles(runs, n_a, n_b, m)
+    allowed = np.r_[0, np.cumsum(space.low <= space.high)]
+    # Most runs have no δ = x − y that is allowed at all.
+    there = allowed[x_high - y_low + m + 1] > allowed[x_low - y_high + m]
+    limits = np.stack([x_low, x_high, y_low, y_high])[:, there]
+    for x0, x1, y0, y1 in limits.T.tolist():
+        delta = np.arange(x0 - y1, x1 - y0 + 1)
+        low = np.maximum(np.maximum(x0, y0 + delta), space.low[delta + m])
+        high = np.minimum(np.minimum(x1, y1 + delta), space.high[delta + m])
+        if (low <= high).any():
+            return True
+    return False

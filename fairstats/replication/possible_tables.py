@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import numpy as np
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.inference.mcnemar import McNemarMethod, mcnemar
+from fairstats.inference.mcnemar import McNemarMethod
+from fairstats.replication.discordant_runs import DiscordantRuns, discordant_runs
 from fairstats.replication.printed_figures import Flags, Integers, Range
 
 Ranges = Mapping[str, Range]
@@ -100,50 +100,80 @@ def _first(low: Integers, high: Integers) -> list[int]:
 def search(ranges: Ranges, n: int, test: McNemarMethod) -> Search:
     """Find every table of n pairs with all figures in their ranges."""
     result = Search()
-    for found in tables_of(ranges, n, test):
-        result.add(found)
+    space = pair_space(ranges, n, runs_of(ranges, n, test))
+    for delta in _deltas(ranges, space):
+        for low, high in _correct_runs(ranges, space, delta):
+            result.add(_lines(space, delta, (low, high)))
     return result
 
 
 def is_possible(ranges: Ranges, n: int, test: McNemarMethod) -> bool:
     """Return whether a table of n pairs has all figures in their ranges."""
-    return any(True for _ in tables_of(ranges, n, test))
+    space = pair_space(ranges, n, runs_of(ranges, n, test))
+    deltas = _deltas(ranges, space)
+    return any(True for delta in deltas for _ in _correct_runs(ranges, space, delta))
 
 
-def tables_of(ranges: Ranges, n: int, test: McNemarMethod) -> Iterator[Lines]:
-    """Yield the tables of n pairs with all figures in their ranges."""
-    same = ranges["cfr"].counts(n) if "cfr" in ranges else (0, n)
-    if same[0] > same[1]:
-        return
-    for delta in _deltas(ranges, n):
-        for low, high in _correct_runs(ranges, n, delta):
-            found = lines(ranges, n, test, delta, (low, high), same)
-            if found is not None:
-                yield found
+def runs_of(ranges: Ranges, n: int, test: McNemarMethod) -> DiscordantRuns:
+    """Return the discordant counts that p and odds ratio allow."""
+    return discordant_runs(ranges.get("p"), ranges.get("odds_ratio"), n, test)
 
 
-def lines(
-    ranges: Ranges,
-    n: int,
-    test: McNemarMethod,
-    delta: int,
-    correct: tuple[int, int],
-    same: tuple[int, int],
-) -> Lines | None:
-    """Return the tables of one δ with n11 + n10 and s in these runs; None if there are none."""
-    k = np.arange((n - abs(delta)) // 2 + 1)
-    if "p" in ranges or "odds_ratio" in ranges:
-        k = k[_discordant_allowed(ranges, n, test, delta)]
-    rest = n - 2 * k - abs(delta)
+@dataclass(frozen=True)
+class PairSpace:
+    """What CFR, p and odds ratio allow of m pairs.
+
+    Attributes
+    ----------
+    m : int
+        The number of pairs.
+    same : (int, int)
+        The lowest and highest number of equal answers.
+    runs : DiscordantRuns
+        The discordant counts.
+    low, high : ndarray, shape (2m + 1,)
+        For each δ from −m to m, the lowest and highest number of correct answers of group a; all
+        between are possible. There is none if the lowest is larger.
+    """
+
+    m: int
+    same: tuple[int, int]
+    runs: DiscordantRuns
+    low: Integers
+    high: Integers
+
+
+def pair_space(ranges: Ranges, m: int, runs: DiscordantRuns) -> PairSpace:
+    """Return what CFR, p and odds ratio allow of m pairs; `runs` may be of more pairs."""
+    same = ranges["cfr"].counts(m) if "cfr" in ranges else (0, m)
+    delta = np.arange(-m, m + 1)
+    apart = np.abs(delta)
+    first = runs.first[delta + runs.n]
+    last = np.minimum(runs.last[delta + runs.n], (m - apart - same[0]) // 2)
+    # A k allows n11 from 0 to min(same[1], m − 2k − |δ|), and so a run of correct answers from
+    # n10 = k + max(δ, 0). The runs of k and k + 1 touch. The highest end is where both terms meet.
+    ends = []
+    for step in (0, 1):
+        k = np.clip((m - apart - same[1]) // 2 + step, first, np.maximum(first, last))
+        ends.append(k + np.minimum(same[1], m - 2 * k - apart))
+    n10 = np.maximum(delta, 0)
+    empty = (first > last) | (same[0] > same[1])
+    low, high = n10 + first, n10 + np.maximum(*ends)
+    return PairSpace(m, same, runs, low, np.where(empty, low - 1, high))
+
+
+def _lines(space: PairSpace, delta: int, correct: tuple[int, int]) -> Lines:
+    """Return the tables of one δ with n11 + n10 in a run."""
+    k = space.runs.of(delta)
+    rest = space.m - 2 * k - abs(delta)
     n10 = k + max(delta, 0)
-    top = np.minimum(same[1], rest)
+    top = np.minimum(space.same[1], rest)
     low = np.maximum(correct[0] - n10, 0)
     high = np.minimum(correct[1] - n10, top)
-    tables = np.where((low <= high) & (same[0] <= top), _pairs_in_order(low, high, same[0], top), 0)
+    ordered = (low <= high) & (space.same[0] <= top)
+    tables = np.where(ordered, _pairs_in_order(low, high, space.same[0], top), 0)
     there = tables > 0
-    if not there.any():
-        return None
-    return Lines(n, delta, same, k[there], low[there], high[there], tables[there])
+    return Lines(space.m, delta, space.same, k[there], low[there], high[there], tables[there])
 
 
 def has_marginals(
@@ -171,46 +201,47 @@ def has_marginals(
     return inside
 
 
-@lru_cache(maxsize=1024)
-def p_values(test: McNemarMethod, delta: int, n: int) -> FloatArray:
-    """Return McNemar's p for k = 0, 1, … and k + δ discordant pairs, up to n in all."""
-    k = np.arange((n - delta) // 2 + 1)
-    return mcnemar(k, k + delta, method=test).p_value
-
-
 def _angle(correct: Integers, n: int) -> FloatArray:
     return np.asarray(2 * np.arcsin(np.sqrt(correct / n)))
 
 
-def _deltas(ranges: Ranges, n: int) -> Iterator[int]:
-    """Yield the differences n10 − n01 that AD, the difference and the accuracies allow."""
+def _deltas(ranges: Ranges, space: PairSpace) -> Iterator[int]:
+    """Yield the differences n10 − n01 that the figures allow."""
+    n = space.m
     delta = np.arange(-n, n + 1)
-    inside = np.ones(delta.shape, np.bool_)
+    low, high = _correct_limits(ranges, n, delta)
+    inside = np.maximum(low, space.low) <= np.minimum(high, space.high)
     if "ad" in ranges:
         inside &= ranges["ad"].has_share(np.abs(delta), n)
     if "accuracy_difference" in ranges:
         inside &= ranges["accuracy_difference"].has_share(delta, n)
-    if "accuracy_a" in ranges and "accuracy_b" in ranges:
-        (low_a, high_a), (low_b, high_b) = (ranges[f"accuracy_{s}"].counts(n) for s in "ab")
-        inside &= (delta >= low_a - high_b) & (delta <= high_a - low_b)
     # The smallest first, as most published differences are small.
     return iter(sorted(map(int, delta[inside]), key=abs))
 
 
-def _correct_runs(ranges: Ranges, n: int, delta: int) -> Iterator[tuple[int, int]]:
+def _correct_limits(ranges: Ranges, n: int, delta: Integers) -> tuple[Integers, Integers]:
+    """Return, for each δ, the lowest and highest number correct that the accuracies allow."""
+    low, high = np.maximum(delta, 0), np.minimum(n + delta, n)
+    if "accuracy_a" in ranges:
+        first, last = ranges["accuracy_a"].counts(n)
+        low, high = np.maximum(low, first), np.minimum(high, last)
+    if "accuracy_b" in ranges:
+        first, last = ranges["accuracy_b"].counts(n)
+        low, high = np.maximum(low, first + delta), np.minimum(high, last + delta)
+    return low, high
+
+
+def _correct_runs(ranges: Ranges, space: PairSpace, delta: int) -> Iterator[tuple[int, int]]:
     """Yield runs of the number of correct answers of group a, for one δ."""
-    low, high = max(delta, 0), min(n + delta, n)
-    for name, shift in (("accuracy_a", 0), ("accuracy_b", delta)):
-        if name in ranges:
-            first, last = ranges[name].counts(n)
-            low, high = max(low, first + shift), min(high, last + shift)
-    if low > high:
-        return
+    ends = _correct_limits(ranges, space.m, np.asarray([delta]))
+    low = max(int(ends[0][0]), int(space.low[delta + space.m]))
+    high = min(int(ends[1][0]), int(space.high[delta + space.m]))
     if "cohens_h" not in ranges and "abs_h" not in ranges:
         yield low, high
         return
     correct = np.arange(low, high + 1)
-    for first, last in _runs(has_marginals(ranges, correct, n, correct - delta, n)):
+    inside = has_marginals(ranges, correct, space.m, correct - delta, space.m)
+    for first, last in _runs(inside):
         yield low + first, low + last
 
 
@@ -225,19 +256,6 @@ def _runs(flags: Flags) -> Iterator[tuple[int, int]]:
     steps = np.flatnonzero(np.diff(np.r_[False, flags, False].astype(np.int8)))
     for first, end in steps.reshape(-1, 2):
         yield int(first), int(end) - 1
-
-
-def _discordant_allowed(ranges: Ranges, n: int, test: McNemarMethod, delta: int) -> Flags:
-    """Return for k = 0, 1, … whether p and odds ratio are in their ranges."""
-    inside = np.ones((n - abs(delta)) // 2 + 1, np.bool_)
-    if "p" in ranges:
-        inside &= ranges["p"].has(p_values(test, abs(delta), n))
-    if "odds_ratio" in ranges:
-        k = np.arange(len(inside))
-        n10, n01 = k + max(delta, 0), k + max(-delta, 0)
-        # 0/0 is not an odds ratio; 3/0 is infinite, above every bound.
-        inside &= ranges["odds_ratio"].has_share(n10, n01) & (n10 + n01 > 0)
-    return inside
 
 
 def _pairs_in_order(low: Integers, high: Integers, bottom: int, top: Integers) -> Integers:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.replication.missing_answers import Alternatives, Answered, fewest_missing
 from fairstats.replication.possible_tables import FEW, Ranges, Search, Table, is_possible, search
-from fairstats.replication.printed_figures import Figure, Rounding
+from fairstats.replication.printed_figures import Figure, Range, Rounding
 
 Verdict: TypeAlias = Literal["impossible", "possible", "unique", "possible_with_missing"]
 
@@ -143,11 +143,15 @@ class Judgement:
 
 def judge(row: Row, most_missing: int) -> Judgement:
     """Search the tables of a row; if there are none, search with missing answers."""
-    found = [
-        (Reading(rounding, test, result.n_tables), result)
-        for rounding, test in row.tried()
-        if (result := search(row.ranges(rounding), row.n, test or TESTS[0])).n_tables
-    ]
+    searched: dict[Hashable, Search] = {}
+    found = []
+    for rounding, test in row.tried():
+        ranges = row.ranges(rounding)
+        key = (test, *(_same_counts(name, one, row.n) for name, one in ranges.items()))
+        if key not in searched:
+            searched[key] = search(ranges, row.n, test or TESTS[0])
+        if searched[key].n_tables:
+            found.append((Reading(rounding, test, searched[key].n_tables), searched[key]))
     if not found:
         missing = fewest_missing(row.alternatives(), row.n, min(most_missing, row.n - 1))
         verdict: Verdict = "possible_with_missing" if missing else "impossible"
@@ -164,6 +168,11 @@ def judge(row: Row, most_missing: int) -> Judgement:
         same.pop() if len(same) == 1 else None,
         table,
     )
+
+
+def _same_counts(name: str, allowed: Range, n: int) -> Hashable:
+    """Return what makes two ranges the same for n pairs: of shares, the counts they allow."""
+    return allowed.counts(n) if name in ("accuracy_a", "accuracy_b", "ad", "cfr") else allowed
 
 
 def smallest_change(row: Row) -> tuple[Change, ...]:
