@@ -8,7 +8,8 @@ have no partner, and any number of these may be correct.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import numpy as np
 
@@ -49,20 +50,34 @@ def fewest_missing(alternatives: Alternatives, n: int, most: int) -> list[Answer
         Each (n_a, n_b, m) with the fewest missing answers in all; of several m the highest. Empty
         if no numbers fit.
     """
+    # The same numbers of pairs occur with many numbers of answers.
+    spaces = [cache(partial(_space, ranges, n, test)) for ranges, test in alternatives]
     for missing in range(1, 2 * most + 1):
         lowest = max(0, missing - most)
         split = [(n - a, n - missing + a) for a in range(lowest, missing - lowest + 1)]
-        fits = [(*answers, m) for answers in split if (m := _pairs(alternatives, *answers, n))]
+        fits = [
+            (*answers, m) for answers in split if (m := _pairs(alternatives, spaces, *answers, n))
+        ]
         if fits:
             return fits
     return []
 
 
-def _pairs(alternatives: Alternatives, n_a: int, n_b: int, n: int) -> int:
+def _space(ranges: Ranges, n: int, test: McNemarMethod, m: int) -> PairSpace:
+    return pair_space(ranges, m, runs_of(ranges, n, test))
+
+
+def _pairs(
+    alternatives: Alternatives,
+    spaces: Sequence[Callable[[int], PairSpace]],
+    n_a: int,
+    n_b: int,
+    n: int,
+) -> int:
     """Return the highest number of pairs with which figures are possible; 0 if there is none."""
     lowest = max(n_a + n_b - n, 1)
     best = 0
-    for ranges, test in alternatives:
+    for (ranges, test), space in zip(alternatives, spaces, strict=True):
         if not _MARGINAL & set(ranges):
             # More pairs were possible with fewer missing answers.
             if is_possible(ranges, lowest, test):
@@ -72,10 +87,9 @@ def _pairs(alternatives: Alternatives, n_a: int, n_b: int, n: int) -> int:
         numbers = range(min(n_a, n_b), max(lowest, best + 1) - 1, -1)
         if not numbers or not _near(ranges, runs, (n_a, n_b), numbers).any():
             continue
-        discordant = runs_of(ranges, n, test)
         for m in numbers:
             near = _near(ranges, runs, (n_a, n_b), [m])
-            if near.any() and _fits(pair_space(ranges, m, discordant), runs[:, near], n_a, n_b):
+            if near.any() and _fits(space(m), runs[:, near], n_a, n_b):
                 best = m
                 break
     return best

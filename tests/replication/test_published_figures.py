@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -236,6 +237,17 @@ def test_command_prints_json_with_one_object_per_row():
     assert (rows[6]["correct_a"], rows[6]["correct_b"]) == (749, 676)
     assert rows[6]["readings"][0] == {"rounding": "half_up", "test": "exact", "n_tables": 56}
     assert {"n_a": 798, "n_b": 796, "n_both": 794} in rows[22]["missing"]
+
+
+def test_the_example_of_the_documents(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "published.md").read_text(encoding="utf-8")
+    path = tmp_path / "paper.csv"
+    path.write_text(text.split("```\n")[1], encoding="utf-8")
+    rows = check_table(path, n=120).rows
+    assert [row.verdict for row in rows] == ["possible", "possible_with_missing", "impossible"]
+    assert (rows[0].counts["correct_a"], rows[0].counts["correct_b"]) == (101, 93)
+    assert rows[1].judgement.missing == ((114, 115, 109),)
+    assert [rows[place].change[0].changed for place in (1, 2)] == ["77.5%", "0.9333"]
 
 
 def test_command_takes_a_table_in_other_words(tmp_path):
