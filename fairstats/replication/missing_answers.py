@@ -77,13 +77,18 @@ def _pairs(
     """Return the highest number of pairs with which figures are possible; 0 if there is none."""
     lowest = max(n_a + n_b - n, 1)
     best = 0
+    # Versions of the test share their numbers of correct answers.
+    correct: dict[frozenset[tuple[str, Range]], Integers] = {}
     for (ranges, test), space in zip(alternatives, spaces, strict=True):
         if not _MARGINAL & set(ranges):
             # More pairs were possible with fewer missing answers.
             if is_possible(ranges, lowest, test):
                 best = max(best, lowest)
             continue
-        runs = _correct(ranges, n_a, n_b)
+        key = frozenset((name, ranges[name]) for name in _MARGINAL & set(ranges))
+        if key not in correct:
+            correct[key] = _correct(ranges, n_a, n_b)
+        runs = correct[key]
         numbers = range(min(n_a, n_b), max(lowest, best + 1) - 1, -1)
         if not numbers or not _near(ranges, runs, (n_a, n_b), numbers).any():
             continue
