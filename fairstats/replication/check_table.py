@@ -156,8 +156,8 @@ class CheckedTable:
         """Return, for each kind of figure, a sentence on how often a random one passes."""
         rates = dict.fromkeys((rate, row.n) for row in self.rows for rate in row.power)
         lines = [
-            f"A random {rate.figure} with {rate.decimals} decimals is possible for n = {n} with "
-            f"probability {_probability(rate.rounded)} if rounded, "
+            f"A random {rate.figure} with {_count(rate.decimals, 'decimal')} is possible for n = {n} "
+            f"with probability {_probability(rate.rounded)} if rounded, "
             f"{_probability(rate.rounded_or_truncated)} if rounded or truncated."
             for rate, n in rates
         ]
@@ -324,9 +324,13 @@ def _notes(row: CheckedRow) -> Iterator[str]:
         numbers = (f"{a} and {b} answers, {m} pairs" for a, b, m in found.missing[:3])
         yield f"possible with {' or '.join(numbers)}"
     if found.verdict == "impossible":
-        yield f"impossible with up to {row.most_missing} missing answers per group"
+        yield f"impossible with up to {_count(row.most_missing, 'missing answer')} per group"
     if row.change:
         changes = (f"{c.figure} {c.published} → {c.changed}" for c in row.change[:4])
         yield f"with all answers, the smallest change is {' or '.join(changes)}"
     elif found.verdict in ("impossible", "possible_with_missing"):
         yield "with all answers, no change of one figure suffices"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"
