@@ -156,8 +156,8 @@ class CheckedTable:
         """Return, for each kind of figure, a sentence on how often a random one passes."""
         rates = dict.fromkeys((rate, row.n) for row in self.rows for rate in row.power)
         lines = [
-            f"A random {rate.figure} with {_count(rate.decimals, 'decimal')} is possible for n = {n} "
-            f"with probability {_probability(rate.rounded)} if rounded, "
+            f"A random {rate.figure} with {_count(rate.decimals, 'decimal')} is possible for "
+            f"n = {n} with probability {_probability(rate.rounded)} if rounded, "
             f"{_probability(rate.rounded_or_truncated)} if rounded or truncated."
             for rate, n in rates
         ]
