@@ -1,0 +1,108 @@
+"""The result of one check of one answer set, and the rule that turns it into a flag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fairstats.inference.mean_difference import mean_difference
+
+Flag = Literal["ok", "look", "block"]
+FLAGS: tuple[Flag, ...] = ("ok", "look", "block")
+#: Adjusted p-values below which a value is flagged. Each tests the limit that honest sets keep, not
+#: equality. So both levels are far stricter than the error rate for a typical honest set.
+LOOK_LEVEL = 0.01
+BLOCK_LEVEL = 0.001
+#: Fewest items that a test needs. Below, a check is not carried out.
+FEWEST_ITEMS = 10
+#: Fewest other models from which the usual answers to an item can be estimated.
+FEWEST_MODELS = 3
+
+NOT_CHECKED = "Not checked"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check.
+
+    Attributes
+    ----------
+    check : str
+        The name of the check.
+    value : float
+        The measured value; NaN if the check was not possible.
+    reference : float
+        The limit for honest answer sets, which `p_value` tests.
+    p_value : float
+        One-sided: the probability of a value at least as far beyond `reference` for a set that is
+        exactly at `reference`. NaN if the value is not a matter of chance.
+    worst : {"ok", "look", "block"}
+        The flag of this value if the test is significant, or if there is no test.
+    note : str
+        The finding in a sentence.
+    """
+
+    check: str
+    value: float
+    reference: float
+    p_value: float
+    worst: Flag
+    note: str
+
+    def flag(self, p_adjusted: float) -> Flag:
+        """Return the flag for a p-value that was adjusted over all checks and answer sets.
+
+        Examples
+        --------
+        >>> finding = Finding("letters", 0.9, 0.4, 1e-9, "block", "")
+        >>> finding.flag(1e-6), finding.flag(0.005), finding.flag(0.2)
+        ('block', 'look', 'ok')
+        """
+        if np.isnan(self.p_value):
+            return self.worst
+        if p_adjusted >= LOOK_LEVEL or self.worst == "ok":
+            return "ok"
+        return "block" if self.worst == "block" and p_adjusted < BLOCK_LEVEL else "look"
+
+
+def not_checked(check: str, why: str) -> Finding:
+    """Return the finding of a check that was not possible.
+
+    Its flag is "look": "ok" would read as a pass, and a set must not pass by making a check
+    impossible.
+    """
+    return Finding(check, np.nan, np.nan, np.nan, "look", f"{NOT_CHECKED}: {why}.")
+
+
+def too_few_models(check: str, models: int, needed: int = FEWEST_MODELS) -> Finding:
+    """Return the finding of a check without enough other models to compare with."""
+    why = f"it needs answers of at least {needed} other models, and there are {models}"
+    return not_checked(check, why)
+
+
+def p_above_zero(by_item: npt.NDArray[np.floating]) -> float:
+    """Test that the mean of one number per item is above 0, by Student's t over items.
+
+    The variants of an item are not independent, so the item is the unit.
+
+    Examples
+    --------
+    >>> round(p_above_zero(np.array([0.2, 0.1, 0.3, -0.1, 0.2, 0.4])), 4)
+    0.0269
+    """
+    found = mean_difference(by_item)
+    return found.p_value / 2 if found.estimate > 0 else 1 - found.p_value / 2
+
+
+def percent(share: float) -> str:
+    """Return a share for a sentence.
+
+    Examples
+    --------
+    >>> percent(0.9474), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{share:.1%}" if 0.99 < share < 1 or 0 < share < 0.01 else f"{share:.0%}"

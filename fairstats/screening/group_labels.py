@@ -1,0 +1,96 @@
+"""Labels of groups that were exchanged: changes of answer in the opposite direction."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import numpy as np
+
+from fairstats._lib.result_objects import FloatArray
+from fairstats.screening.findings import (
+    FEWEST_ITEMS,
+    FEWEST_MODELS,
+    Finding,
+    Flag,
+    not_checked,
+    p_above_zero,
+    percent,
+    too_few_models,
+)
+from fairstats.screening.panel import Panel
+from fairstats.screening.sheets import Sheet
+
+GROUP_LABELS = "group_labels"
+#: Other models must agree on directions at least this often. If not, the check says little.
+SHARED_DIRECTION = 0.6
+#: Parts of (agreement of other models − 1/2) that are the limits of "look" and "block". If a
+#: share s of labels is exchanged, agreement − 1/2 falls to 1 − 2s of its value.
+LIMIT, BLOCK = 0.6, 0.35
+
+
+def check_labels(sheet: Sheet, panel: Panel) -> Finding:
+    """Compare the direction of changed answers within pairs with other models.
+
+    Notes
+    -----
+    If a set answers x to one group of a pair and y to the other, other models show whether this
+    direction is usual: whether x is more popular for the first group, relative to y, than for the
+    second. The value is the share of changed answers in the usual direction. It is far above 1/2
+    if models follow the same text, and 1 minus that if all labels are exchanged. All pairs together
+    and each pair are tested; the p-value is multiplied by their number.
+    """
+    layout = panel.sheets.layout
+    families = {one.family for one in panel.sheets.reference} - {sheet.family}
+    if len(families) < FEWEST_MODELS:
+        return too_few_models(GROUP_LABELS, len(families))
+    usual = _usual_agreement(sheet, panel)
+    if usual is None or usual < SHARED_DIRECTION:
+        return not_checked(GROUP_LABELS, "other models do not share directions of changes")
+    agree, informative = _directions(sheet, panel)
+    limit, block = (0.5 + part * (usual - 0.5) for part in (LIMIT, BLOCK))
+    found: list[tuple[float, float, str, Flag]] = []
+    for place in (None, *range(len(layout.pairs))):
+        chosen = slice(None) if place is None else slice(place, place + 1)
+        a, n = agree[:, chosen].sum(axis=1), informative[:, chosen].sum(axis=1)
+        if np.count_nonzero(n) < FEWEST_ITEMS:
+            continue
+        value = float(a.sum() / n.sum())
+        worst: Flag = "block" if value <= block else "look"
+        what = "all pairs" if place is None else layout.pairs[place][0]
+        found.append((p_above_zero(limit * n - a), value, what, worst))
+    if not found:
+        return not_checked(GROUP_LABELS, f"fewer than {FEWEST_ITEMS} items have changed answers")
+    p, value, what, worst = min(found)
+    note = (
+        f"{percent(value)} of changed answers of {what} go in the usual direction; the median of "
+        f"other models is {percent(usual)}."
+    )
+    return Finding(GROUP_LABELS, value, limit, min(1.0, p * len(found)), worst, note)
+
+
+def _directions(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]:
+    """Return, by item and pair, if a change is in the usual direction, and if there is one."""
+    usual = panel.others(sheet).shares
+    rows = np.arange(len(usual))
+    letters = np.maximum(sheet.letters, 0)
+    agree = np.zeros((len(rows), len(panel.sheets.layout.pairs)))
+    informative = np.zeros_like(agree)
+    for place, (_, a, b) in enumerate(panel.sheets.layout.pairs):
+        x, y = letters[:, a], letters[:, b]
+        direction = usual[rows, a, x] + usual[rows, b, y] - usual[rows, a, y] - usual[rows, b, x]
+        changed = sheet.answered[:, a] & sheet.answered[:, b] & (x != y)
+        # Small differences are rounding errors.
+        informative[:, place] = changed & (np.nan_to_num(np.abs(direction)) > 1e-4)
+        agree[:, place] = np.nan_to_num(direction) > 1e-4
+    return agree * informative, informative
+
+
+def _usual_agreement(sheet: Sheet, panel: Panel) -> float | None:
+    """Return the median agreement of other models, each compared with the models but itself."""
+    shares: dict[str, list[float]] = {}
+    for other in panel.sheets.reference:
+        if other.family != sheet.family:
+            agree, informative = _directions(other, panel)
+            if informative.sum() >= FEWEST_ITEMS:
+                shares.setdefault(other.family, []).append(float(agree.sum() / informative.sum()))
+    return median(float(np.mean(one)) for one in shares.values()) if shares else None

@@ -1,0 +1,219 @@
+"""Twelve frauds made from an honest answer set, and honest sets drawn from a model of answers.
+
+Each fraud takes an answers table of one set (and, to copy from, of another), and returns a table
+that passes validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from fairstats.benchmarks.declaration import Benchmark
+
+Fraud = Callable[[pd.DataFrame, pd.DataFrame, Benchmark, np.random.Generator], pd.DataFrame]
+_CELL = ["item_id", "attribute", "group"]
+
+
+def _letters(answers: pd.DataFrame) -> pd.Series:
+    """Return the letters by item, attribute and group."""
+    return answers.set_index(_CELL)["answer"]
+
+
+def _with_letters(answers: pd.DataFrame, letters: object) -> pd.DataFrame:
+    """Return the answers with other letters, and the status that belongs to them."""
+    new = answers.assign(answer=np.asarray(letters, dtype=object))
+    there = new["answer"].notna()
+    new["answer"] = new["answer"].where(there, None).astype("str").where(there)
+    return new.assign(status=np.where(there, "ok", "unparsed"))
+
+
+def _items(answers: pd.DataFrame, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Return which rows are of a random share of the items."""
+    items = answers["item_id"].unique()
+    chosen = rng.permutation(items)[: round(share * len(items))]
+    return answers["item_id"].isin(chosen).to_numpy()
+
+
+def copied(share: float) -> Fraud:
+    """Copy this share of the answers from another set."""
+
+    def make(answers, other, benchmark, rng):
+        source = _letters(other).reindex(pd.MultiIndex.from_frame(answers[_CELL])).to_numpy()
+        taken = rng.random(len(answers)) < share
+        return _with_letters(answers, np.where(taken, source, answers["answer"].astype(object)))
+
+    return make
+
+
+def copied_items(share: float) -> Fraud:
+    """Copy all answers to this share of the items from another set."""
+
+    def make(answers, other, benchmark, rng):
+        source = _letters(other).reindex(pd.MultiIndex.from_frame(answers[_CELL])).to_numpy()
+        taken = _items(answers, share, rng)
+        return _with_letters(answers, np.where(taken, source, answers["answer"].astype(object)))
+
+    return make
+
+
+def moved(order: Callable[[np.ndarray, np.random.Generator], np.ndarray]) -> Fraud:
+    """Give each item the answers of the item at the same place of another order."""
+
+    def make(answers, other, benchmark, rng):
+        items = np.array(list(benchmark.answer_keys))
+        source = dict(zip(items, order(items, rng), strict=True))
+        cells = pd.MultiIndex.from_arrays(
+            [answers["item_id"].map(source), answers["attribute"], answers["group"]]
+        )
+        return _with_letters(answers, _letters(answers).reindex(cells).to_numpy())
+
+    return make
+
+
+def forced(share: float, *, by_item: bool = False) -> Fraud:
+    """Replace the second answer of this share of the declared pairs by the first.
+
+    With `by_item`, all pairs of an item are replaced together.
+    """
+
+    def make(answers, other, benchmark, rng):
+        letters = _letters(answers).astype(object)
+        items = list(benchmark.answer_keys)
+        of_item = rng.random(len(items)) < share
+        for attribute in benchmark.varied:
+            for a, b in attribute.pairs:
+                chosen = of_item if by_item else rng.random(len(items)) < share
+                taken = [item for item, yes in zip(items, chosen, strict=True) if yes]
+                first = [(item, attribute.name, a) for item in taken]
+                second = [(item, attribute.name, b) for item in taken]
+                letters[second] = letters[first].to_numpy()
+        return _with_letters(answers, letters.to_numpy())
+
+    return make
+
+
+def swapped(share: float) -> Fraud:
+    """Exchange the two labels of every pair, on this share of the items."""
+
+    def make(answers, other, benchmark, rng):
+        partner = {}
+        for attribute in benchmark.varied:
+            for a, b in attribute.pairs[:1]:
+                partner |= {(attribute.name, a): b, (attribute.name, b): a}
+        taken = _items(answers, share, rng)
+        groups = [
+            partner.get((attribute, group), group) if swap else group
+            for attribute, group, swap in zip(
+                answers["attribute"], answers["group"], taken, strict=True
+            )
+        ]
+        cells = pd.MultiIndex.from_arrays([answers["item_id"], answers["attribute"], groups])
+        return _with_letters(answers, _letters(answers).reindex(cells).to_numpy())
+
+    return make
+
+
+def unparsed(answers, other, benchmark, rng):
+    """Drop the second group's answer wherever it is wrong and the first group's is right."""
+    letters, key = _letters(answers).astype(object), dict(benchmark.answer_keys)
+    for attribute in benchmark.varied:
+        for a, b in attribute.pairs:
+            for item in key:
+                first, second = (item, attribute.name, a), (item, attribute.name, b)
+                if letters[first] == key[item] != letters[second]:
+                    letters[second] = None
+    return _with_letters(answers, letters.to_numpy())
+
+
+def unparsed_pairs(answers, other, benchmark, rng):
+    """Drop both answers of every pair that differs."""
+    letters = _letters(answers).astype(object)
+    for attribute in benchmark.varied:
+        for a, b in attribute.pairs:
+            for item in benchmark.answer_keys:
+                first, second = (item, attribute.name, a), (item, attribute.name, b)
+                if letters[first] != letters[second]:
+                    letters[first] = letters[second] = None
+    return _with_letters(answers, letters.to_numpy())
+
+
+def one_letter(answers, other, benchmark, rng):
+    """Always give the first letter."""
+    return _with_letters(answers, [benchmark.options[0]] * len(answers))
+
+
+def random_letters(answers, other, benchmark, rng):
+    """Give random letters."""
+    return _with_letters(answers, rng.choice(benchmark.options, len(answers)))
+
+
+def the_key(answers, other, benchmark, rng):
+    """Submit the key."""
+    return _with_letters(answers, answers["answer_key"])
+
+
+#: The frauds by name, with the checks that must flag them.
+FRAUDS: dict[str, tuple[Fraud, tuple[str, ...]]] = {
+    "copied, 99%": (copied(0.99), ("copied_answers",)),
+    "copied, half": (copied_items(0.5), ("copied_answers",)),
+    "moved by one item": (moved(lambda items, rng: np.roll(items, 1)), ("item_alignment",)),
+    "in the order of a hash": (
+        moved(lambda items, rng: rng.permutation(items)),
+        ("accuracy_above_chance", "item_difficulty"),
+    ),
+    "CFR forced to 1": (forced(1), ("pair_flips",)),
+    "90% copied within pairs": (forced(0.9), ("pair_flips",)),
+    "labels swapped": (swapped(1), ("group_labels",)),
+    "labels swapped, half": (swapped(0.5), ("group_labels",)),
+    "selectively unparsed": (unparsed, ("missing_by_group",)),
+    "one letter": (one_letter, ("letter_shares", "accuracy_above_chance")),
+    "random letters": (random_letters, ("accuracy_above_chance", "item_difficulty")),
+    "the key": (the_key, ("hard_items",)),
+}
+
+
+def honest_panel(
+    benchmark: Benchmark, models: int, *, rng: np.random.Generator, version: str = "1"
+) -> list[pd.DataFrame]:
+    """Draw answer sets of honest models that differ in ability and in how easily they are swayed.
+
+    Each item has a difficulty and a popularity of wrong letters. Each variant sways all models: the
+    first group of a pair towards the key, and the second towards a wrong letter. A model is correct
+    if its ability exceeds difficulty and sway, plus an error of the model on the item and another
+    on the variant.
+    """
+    items, variants = list(benchmark.answer_keys), list(benchmark.variants)
+    n, k = len(items), len(benchmark.options)
+    key = np.array([benchmark.options.index(benchmark.answer_keys[item]) for item in items])
+    difficulty = rng.normal(0, 1.5, n)
+    appeal = rng.normal(0, 1.2, (n, 1, k))
+    side = {(a.name, g): s for a in benchmark.varied for p in a.pairs for g, s in zip(p, (1, -1), strict=True)}
+    sway = np.array([side.get(variant, 0) for variant in variants]) * rng.gamma(1.5, 0.6, (n, 1))
+    sway = sway + rng.normal(0, 0.5, (n, len(variants)))
+    rows = pd.DataFrame(
+        [(item, *variant, benchmark.answer_keys[item]) for item in items for variant in variants],
+        columns=[*_CELL, "answer_key"],
+    )
+    sets = []
+    for number in range(models):
+        ability, follows = rng.normal(1.8, 0.5), rng.uniform(0.6, 1.4)
+        own = rng.normal(0, 0.8, (n, 1)) + rng.logistic(0, 0.6, (n, len(variants)))
+        correct = ability - difficulty[:, None] + follows * sway + own > 0
+        taste = appeal + rng.normal(0, 0.5, (n, 1, k)) + rng.gumbel(0, 0.5, (n, len(variants), k))
+        taste[np.arange(n), :, key] = -np.inf
+        letters = np.where(correct, key[:, None], taste.argmax(axis=2))
+        sets.append(
+            rows.assign(
+                benchmark=benchmark.name,
+                benchmark_version=version,
+                model=f"Model-{chr(ord('A') + number)}",
+                strategy="plain",
+                sample=0,
+                answer=np.array(benchmark.options, dtype=object)[letters.ravel()],
+                status="ok",
+            )
+        )
+    return sets
