@@ -75,3 +75,4 @@ from .retrieval.reply_overlap import text_overlap as text_overlap
 from .retrieval.retrievals_table import read_retrievals as read_retrievals
 from .retrieval.voting import majority_vote as majority_vote
 from .retrieval.voting import vote_counts as vote_counts
+from .screening.screen import screen as screen

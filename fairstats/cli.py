@@ -16,6 +16,7 @@ from fairstats.commands import (
     rating_models,
     ratings,
     releases,
+    screening,
     serve,
     vignette_review,
     vignettes,
@@ -32,6 +33,7 @@ app = typer.Typer(
 vignettes.vignettes.add_typer(vignette_review.commands)
 for group in (
     answers,
+    screening,
     collecting,
     vignettes,
     estimates,

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.findings import Finding, not_checked, percent
+from fairstats.screening.findings import Finding, Flag, not_checked, percent
 from fairstats.screening.sheets import Layout, Sheet
 
 ALIGNMENT = "item_alignment"
@@ -49,7 +49,7 @@ def check_alignment(sheet: Sheet, layout: Layout) -> Finding:
         what = f"the key with letters moved by {best - n + 2}"
     value = float(moved[best] / total)
     note = f"Agrees {percent(value)} with {what}, and {now} with the key itself."
-    worst = "block" if excess[best] >= EXCESS_BLOCK else "look"
+    worst: Flag = "block" if excess[best] >= EXCESS_BLOCK else "look"
     return Finding(ALIGNMENT, value, float(means[best] / total), p, worst, note)
 
 

@@ -25,7 +25,7 @@ GROUP_LABELS = "group_labels"
 SHARED_DIRECTION = 0.6
 #: Parts of (agreement of other models − 1/2) that are the limits of "look" and "block". If a
 #: share s of labels is exchanged, agreement − 1/2 falls to 1 − 2s of its value.
-LIMIT, BLOCK = 0.6, 0.35
+LIMIT, BLOCK = 0.75, 0.5
 
 
 def check_labels(sheet: Sheet, panel: Panel) -> Finding:
@@ -80,9 +80,10 @@ def _directions(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]:
         direction = usual[rows, a, x] + usual[rows, b, y] - usual[rows, a, y] - usual[rows, b, x]
         changed = sheet.answered[:, a] & sheet.answered[:, b] & (x != y)
         # Small differences are rounding errors.
-        informative[:, place] = changed & (np.nan_to_num(np.abs(direction)) > 1e-4)
-        agree[:, place] = np.nan_to_num(direction) > 1e-4
-    return agree * informative, informative
+        known = changed & (np.nan_to_num(np.abs(direction)) > 1e-4)
+        informative[:, place] = np.where(known, np.abs(direction), 0)
+        agree[:, place] = np.where(known & (direction > 0), direction, 0)
+    return agree, informative
 
 
 def _usual_agreement(sheet: Sheet, panel: Panel) -> float | None:

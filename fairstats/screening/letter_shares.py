@@ -16,9 +16,9 @@ from fairstats.screening.sheets import Layout, Sheet
 
 LETTERS = "letter_shares"
 CHANCE = "accuracy_above_chance"
-#: Share of the largest possible difference between the letters of answers and of keys. At most
-#: 0.26 in 43 released sets (DeepSeek-V3, whose parser took the article "a" for an answer).
-DIFFERENCE, DIFFERENCE_BLOCK = 0.4, 0.9
+#: Share of the largest possible difference between the letters of answers and of keys. Three of 43
+#: released sets exceed the first: their parser took the article "a" for an answer (0.25 to 0.27).
+DIFFERENCE, DIFFERENCE_BLOCK = 0.2, 0.9
 #: Accuracy above chance that an honest set should have, and below which it is blocked.
 ABOVE_CHANCE, ABOVE_CHANCE_BLOCK = 0.1, 0.03
 
@@ -40,10 +40,12 @@ def check_letters(sheet: Sheet, layout: Layout) -> Finding:
     largest = 1 - keys[given.argmax()]
     value = float(np.abs(given - keys).sum() / 2 / largest) if largest else 0.0
     over = given > keys
-    excess = np.isin(sheet.letters, letters[over]).sum(axis=1) - over[layout.key] * answered.sum(axis=1)
-    p = p_above_zero((excess - DIFFERENCE * largest * answered.sum(axis=1))[items])
-    top = layout.benchmark.options[int(given.argmax())]
-    note = f"{top} is {percent(given.max())} of the answers and {percent(keys[given.argmax()])} of the keys."
+    n = answered.sum(axis=1)
+    excess = np.isin(sheet.letters, letters[over]).sum(axis=1) - over[layout.key] * n
+    p = p_above_zero((excess - DIFFERENCE * largest * n)[items])
+    top = int(given.argmax())
+    name = layout.benchmark.options[top]
+    note = f"{name} is {percent(given[top])} of the answers and {percent(keys[top])} of the keys."
     worst: Flag = "block" if value >= DIFFERENCE_BLOCK else "look"
     return Finding(LETTERS, value, DIFFERENCE, p, worst, note)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
@@ -16,7 +14,7 @@ from fairstats.screening.findings import (
 )
 from fairstats.screening.panel import Panel
 from fairstats.screening.separation import separation
-from fairstats.screening.sheets import Layout, Sheet
+from fairstats.screening.sheets import Bools, Layout, Sheet
 
 MISSING_BY_GROUP = "missing_by_group"
 MISSING_BY_ITEM = "missing_by_item"
@@ -56,7 +54,7 @@ def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
     layout = panel.sheets.layout
     varied = [variant for _, a, b in layout.pairs for variant in (a, b)]
     missing = ~sheet.answered[:, varied]
-    some = missing.any(axis=1)
+    some: Bools = missing.any(axis=1)
     share = float(missing.mean())
     if not share:
         return Finding(MISSING_BY_ITEM, 0.5, PREDICTED, 1.0, "ok", "No answer is missing.")
@@ -73,7 +71,7 @@ def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
     much = share >= layout.benchmark.largest_missing
     worst: Flag = "block" if value >= PREDICTED_BLOCK and much else "look"
     note = (
-        f"{percent(share)} of answers are missing; other models flip more often on their items with "
-        f"probability {value:.2f} (0.5 if unrelated)."
+        f"{percent(share)} of answers are missing; other models flip more often on these items "
+        f"with probability {value:.2f} (0.5 if unrelated)."
     )
     return Finding(MISSING_BY_ITEM, value, PREDICTED, p, worst, note)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from fairstats._lib.result_objects import FloatArray
 from fairstats.screening.sheets import Layout, Sheet, Sheets
 
+T = TypeVar("T")
 Shares = npt.NDArray[np.float32]
 
 
@@ -37,7 +40,8 @@ class Popularity:
         """Return the share of each letter, NaN if no model answered the variant."""
         answered = self.counts.sum(axis=2, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.counts / np.where(answered > 0, answered, np.nan)
+            shares = self.counts / np.where(answered > 0, answered, np.nan)
+        return np.asarray(shares, dtype=np.float32)
 
     @cached_property
     def accuracy(self) -> Shares:
@@ -64,8 +68,10 @@ class Popularity:
         Letters of the two variants are taken from the same distribution of models, which is exact
         only on average over models; the order of items is what matters.
         """
-        differ = [1 - (self.shares[:, a] * self.shares[:, b]).sum(axis=1) for _, a, b in self.layout.pairs]
-        return np.asarray(np.nanmean(np.nan_to_num(differ, nan=0.0), axis=0))
+        same = [
+            (self.shares[:, a] * self.shares[:, b]).sum(axis=1) for _, a, b in self.layout.pairs
+        ]
+        return np.asarray(1 - np.nan_to_num(same, nan=1.0).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +85,14 @@ class Panel:
     """
 
     sheets: Sheets
-    _made: dict[frozenset[str], Popularity] = field(default_factory=dict, repr=False)
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of `make`, computed once per key."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: T = self._made[key]
+        return found
 
     @cached_property
     def by_model(self) -> dict[str, Shares]:
@@ -89,7 +102,9 @@ class Panel:
             found.setdefault(sheet.family, []).append(sheet)
         letters = np.arange(self.sheets.layout.options)
         return {
-            family: np.mean([s.letters[:, :, None] == letters for s in own], axis=0, dtype=np.float32)
+            family: np.mean(
+                [s.letters[:, :, None] == letters for s in own], axis=0, dtype=np.float32
+            )
             for family, own in found.items()
         }
 
@@ -103,12 +118,13 @@ class Panel:
     def without(self, *families: str) -> Popularity:
         """Return the answers of all models but these."""
         out = frozenset(families) & set(self.by_model)
-        if out not in self._made:
-            counts = self.total - sum(self.by_model[family] for family in out)
-            # Subtraction leaves rounding errors.
-            counts = np.where(counts > 1e-4, counts, 0).astype(np.float32)
-            self._made[out] = Popularity(self.sheets.layout, len(self.by_model) - len(out), counts)
-        return self._made[out]
+        return self.once(out, lambda: self._without(out))
+
+    def _without(self, families: frozenset[str]) -> Popularity:
+        counts = self.total - sum(self.by_model[family] for family in families)
+        # Subtraction leaves rounding errors.
+        counts = np.where(counts > 1e-4, counts, 0).astype(np.float32)
+        return Popularity(self.sheets.layout, len(self.by_model) - len(families), counts)
 
     def others(self, sheet: Sheet) -> Popularity:
         """Return the answers of all models but the sheet's, with whatever strategy."""

@@ -12,7 +12,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import load_items
-from fairstats.screening.findings import Finding, Flag, percent
+from fairstats.screening.findings import Finding, Flag
 from fairstats.screening.sheets import NO_ROW, Sheet, Sheets
 
 ROWS = "missing_rows"
@@ -27,7 +27,7 @@ _MARKS = {True: 1.0, False: 0.0, "true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 
 
 def check_rows(sheet: Sheet, sheets: Sheets) -> Finding:
-    """Count the variants without a row. Whole attributes may be left out, if every item lacks them."""
+    """Count the variants without a row, except variants that no item has a row for."""
     missing = sheet.letters == NO_ROW
     asked = ~missing.all(axis=0)
     n = int(missing[:, asked].sum())
@@ -94,7 +94,9 @@ def check_marks(rows: pd.DataFrame) -> Finding | None:
     right = (marked["answer"] == marked["answer_key"]).astype("float64")
     differ = int((right != marked[MARK_COLUMN]).sum())
     share = differ / len(marked)
-    note = f"{differ:,} of {len(marked):,} stored marks ({percent(share)}) disagree with the letters."
+    note = (
+        f"{differ:,} of {len(marked):,} stored marks ({percent(share)}) disagree with the letters."
+    )
     worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look" if differ else "ok"
     return Finding(MARKS, share, 0.0, np.nan, worst, note)
 

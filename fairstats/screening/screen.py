@@ -14,7 +14,7 @@ from fairstats.answers.schema import check_answers
 from fairstats.benchmarks.declaration import Benchmark, by_name
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.alignment import check_alignment
-from fairstats.screening.copying import check_copying
+from fairstats.screening.copying import check_copied_items, check_copying
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
 from fairstats.screening.findings import NOT_CHECKED, Finding, Flag
 from fairstats.screening.group_labels import check_labels
@@ -53,6 +53,7 @@ _DTYPES = dict.fromkeys(SCREENING_COLUMNS, "str") | dict.fromkeys(
 #: The checks of one sheet, in the order of the table.
 _SHEET_CHECKS: tuple[Callable[[Sheet, Panel], Finding | None], ...] = (
     check_copying,
+    check_copied_items,
     lambda sheet, panel: check_alignment(sheet, panel.sheets.layout),
     check_pair_flips,
     check_flip_level,

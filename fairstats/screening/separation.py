@@ -10,7 +10,11 @@ from fairstats._lib.result_objects import FloatArray
 
 
 def separation(
-    scores: npt.NDArray[np.floating], marked: npt.NDArray[np.bool_], *, limit: float, below: bool = False
+    scores: npt.NDArray[np.floating],
+    marked: npt.NDArray[np.bool_],
+    *,
+    limit: float,
+    below: bool = False,
 ) -> tuple[float, float]:
     """Return the area under the ROC curve, and the p-value of the limit.
 

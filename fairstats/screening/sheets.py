@@ -164,7 +164,9 @@ def read_sheets(
         benchmark = benchmarks[str(name)]
         own = None
         if against is not None:
-            own = against[(against["benchmark"] == name) & (against["benchmark_version"] == version)]
+            own = against[
+                (against["benchmark"] == name) & (against["benchmark_version"] == version)
+            ]
         keys = dict(benchmark.answer_keys)
         for frame in (rows, own):
             if frame is not None:

@@ -190,7 +190,12 @@ def honest_panel(
     key = np.array([benchmark.options.index(benchmark.answer_keys[item]) for item in items])
     difficulty = rng.normal(0, 1.5, n)
     appeal = rng.normal(0, 1.2, (n, 1, k))
-    side = {(a.name, g): s for a in benchmark.varied for p in a.pairs for g, s in zip(p, (1, -1), strict=True)}
+    side = {
+        (a.name, g): s
+        for a in benchmark.varied
+        for p in a.pairs
+        for g, s in zip(p, (1, -1), strict=True)
+    }
     sway = np.array([side.get(variant, 0) for variant in variants]) * rng.gamma(1.5, 0.6, (n, 1))
     sway = sway + rng.normal(0, 0.5, (n, len(variants)))
     rows = pd.DataFrame(
