@@ -24,8 +24,9 @@ HARD_ITEMS = "hard_items"
 PREDICTED, PREDICTED_BLOCK = 0.7, 0.6
 #: Accuracy where all other models are wrong. It was at most 0.39 in 43 released sets.
 HARD, HARD_BLOCK = 0.5, 0.9
-#: Fewest models that must all be wrong.
-FEWEST_WRONG = 5
+#: The first limit if fewer models than these are wrong: this happens on easier items too.
+ENOUGH_WRONG = 5
+HARD_FEW_MODELS = 0.75
 
 
 def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
@@ -63,8 +64,8 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
     correct is likely to contain the key.
     """
     usual = panel.others(sheet)
-    if usual.models < FEWEST_WRONG:
-        return too_few_models(HARD_ITEMS, usual.models, FEWEST_WRONG)
+    if usual.models < FEWEST_MODELS:
+        return too_few_models(HARD_ITEMS, usual.models)
     everyone = usual.counts.sum(axis=2) > usual.models - 0.5
     hard = sheet.answered & everyone & (usual.accuracy < 1e-4)
     n = hard.sum(axis=1)
@@ -72,10 +73,11 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
         return not_checked(HARD_ITEMS, f"all other models miss fewer than {FEWEST_ITEMS} items")
     right = (hard & panel.sheets.layout.correct(sheet)).sum(axis=1)
     value = float(right.sum() / n.sum())
-    p = p_above_zero((right - HARD * n)[n > 0])
+    limit = HARD if usual.models >= ENOUGH_WRONG else HARD_FEW_MODELS
+    p = p_above_zero((right - limit * n)[n > 0])
     worst: Flag = "block" if value >= HARD_BLOCK else "look"
     note = (
         f"{percent(value)} of answers are correct on the {int(n.sum())} variants that all "
         f"{usual.models} other models miss."
     )
-    return Finding(HARD_ITEMS, value, HARD, p, worst, note)
+    return Finding(HARD_ITEMS, value, limit, p, worst, note)

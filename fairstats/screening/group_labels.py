@@ -28,7 +28,7 @@ SHARED_DIRECTION = 0.6
 LIMIT, BLOCK = 0.75, 0.5
 
 
-def check_labels(sheet: Sheet, panel: Panel) -> Finding:
+def check_labels(sheet: Sheet, panel: Panel) -> Finding | None:
     """Compare the direction of changed answers within pairs with other models.
 
     Notes
@@ -37,7 +37,8 @@ def check_labels(sheet: Sheet, panel: Panel) -> Finding:
     direction is usual: whether x is more popular for the first group, relative to y, than for the
     second. The value is the share of changed answers in the usual direction. It is far above 1/2
     if models follow the same text, and 1 minus that if all labels are exchanged. All pairs together
-    and each pair are tested; the p-value is multiplied by their number.
+    and each pair are tested; the p-value is multiplied by their number. Changes count by how clear
+    their usual direction is. Returns None if other models do not share directions.
     """
     layout = panel.sheets.layout
     families = {one.family for one in panel.sheets.reference} - {sheet.family}
@@ -45,7 +46,7 @@ def check_labels(sheet: Sheet, panel: Panel) -> Finding:
         return too_few_models(GROUP_LABELS, len(families))
     usual = _usual_agreement(sheet, panel)
     if usual is None or usual < SHARED_DIRECTION:
-        return not_checked(GROUP_LABELS, "other models do not share directions of changes")
+        return None
     agree, informative = _directions(sheet, panel)
     limit, block = (0.5 + part * (usual - 0.5) for part in (LIMIT, BLOCK))
     found: list[tuple[float, float, str, Flag]] = []

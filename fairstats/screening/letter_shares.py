@@ -18,9 +18,9 @@ LETTERS = "letter_shares"
 CHANCE = "accuracy_above_chance"
 #: Share of the largest possible difference between the letters of answers and of keys. Three of 43
 #: released sets exceed the first: their parser took the article "a" for an answer (0.25 to 0.27).
-DIFFERENCE, DIFFERENCE_BLOCK = 0.2, 0.9
-#: Accuracy above chance that an honest set should have, and below which it is blocked.
-ABOVE_CHANCE, ABOVE_CHANCE_BLOCK = 0.1, 0.03
+DIFFERENCE, DIFFERENCE_BLOCK = 0.15, 0.9
+#: Agreement with the key, corrected for chance, that a model should exceed.
+ABOVE_CHANCE = 0.1
 
 
 def check_letters(sheet: Sheet, layout: Layout) -> Finding:
@@ -51,18 +51,23 @@ def check_letters(sheet: Sheet, layout: Layout) -> Finding:
 
 
 def check_chance(sheet: Sheet, layout: Layout) -> Finding:
-    """Test if accuracy is below chance plus `ABOVE_CHANCE`.
+    """Test if the letters agree with the key hardly more often than unrelated letters would.
 
-    A weak model may be near chance, and its answers then say nothing about groups.
+    The value is Cohen's kappa of answers and key: 0 if a set's letters have nothing to do with the
+    key, and 1 if all are correct. Weak models are near 0 too, so this is only a reason to look.
     """
     answered = sheet.answered
     n = answered.sum(axis=1)
     if np.count_nonzero(n) < FEWEST_ITEMS:
         return not_checked(CHANCE, f"fewer than {FEWEST_ITEMS} items have answers")
+    given = np.bincount(sheet.letters[answered], minlength=layout.options) / n.sum()
+    expected = given[layout.key] * n
     right = (layout.correct(sheet) & answered).sum(axis=1)
-    value, chance = float(right.sum() / n.sum()), layout.benchmark.chance
-    limit = chance + ABOVE_CHANCE
-    p = p_above_zero((limit * n - right)[n > 0])
-    worst: Flag = "block" if value <= chance + ABOVE_CHANCE_BLOCK else "look"
-    note = f"{percent(value)} of answers are correct; guessing reaches {percent(chance)}."
-    return Finding(CHANCE, value, limit, p, worst, note)
+    room = float((n - expected).sum())
+    value = float((right - expected).sum()) / room if room else 1.0
+    p = p_above_zero((ABOVE_CHANCE * (n - expected) - (right - expected))[n > 0])
+    note = (
+        f"{percent(right.sum() / n.sum())} of answers are correct; unrelated letters with the same "
+        f"shares reach {percent(expected.sum() / n.sum())}."
+    )
+    return Finding(CHANCE, value, ABOVE_CHANCE, p, "look", note)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
@@ -54,7 +56,7 @@ def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
     layout = panel.sheets.layout
     varied = [variant for _, a, b in layout.pairs for variant in (a, b)]
     missing = ~sheet.answered[:, varied]
-    some: Bools = missing.any(axis=1)
+    some: Bools = np.any(missing, axis=1)
     share = float(missing.mean())
     if not share:
         return Finding(MISSING_BY_ITEM, 0.5, PREDICTED, 1.0, "ok", "No answer is missing.")

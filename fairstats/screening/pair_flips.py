@@ -33,7 +33,7 @@ ALONE = 0.5
 FEW_FLIPS = 1 / 8
 
 
-def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding:
+def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
     """Compare flips within declared pairs with flips after an exchange of partners.
 
     Notes
@@ -43,11 +43,12 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding:
     answer was replaced by a's, only the first differ less often. The statistic is the number of
     flips within pairs divided by the mean number after the exchange, on items that have both. A set
     is compared with the median of other models, since texts of a pair may be closer to each other
-    than texts of two attributes. See `Layout.crossed` for a single attribute.
+    than texts of two attributes. See `Layout.crossed` for a single attribute. Returns None for a
+    benchmark without variants outside its pairs.
     """
     layout = panel.sheets.layout
     if not layout.crossed:
-        return not_checked(PAIR_FLIPS, "the benchmark has no variants outside its pairs")
+        return None
     within, crossed = _by_pair(sheet, layout)
     if np.count_nonzero(crossed.any(axis=1)) < FEWEST_ITEMS:
         return not_checked(PAIR_FLIPS, f"fewer than {FEWEST_ITEMS} items have different answers")

@@ -94,9 +94,7 @@ def check_marks(rows: pd.DataFrame) -> Finding | None:
     right = (marked["answer"] == marked["answer_key"]).astype("float64")
     differ = int((right != marked[MARK_COLUMN]).sum())
     share = differ / len(marked)
-    note = (
-        f"{differ:,} of {len(marked):,} stored marks ({percent(share)}) disagree with the letters."
-    )
+    note = f"{differ:,} of {len(marked):,} stored marks disagree with the letters."
     worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look" if differ else "ok"
     return Finding(MARKS, share, 0.0, np.nan, worst, note)
 

@@ -173,10 +173,11 @@ def screen(
     constants are in the module of each check. So models that share errors are not flagged merely
     because they are not independent.
 
-    Checks that compare with other models need at least three, and `hard_items` needs five. The
-    answers of one model with several strategies count once. A check that is not possible has the
+    Checks that compare with other models need at least three. The answers of one model with several
+    strategies count once. A check that is not possible has the
     flag ``look``, without a value and p-value, and a note that begins with "Not checked". Checks of
-    stored replies and marks have no row for sets without them. With several samples, each is
+    stored replies and marks have no row for sets without them. Checks that the benchmark makes
+    impossible have no row either. With several samples, each is
     checked, and the smallest p-value is multiplied by their number.
 
     References
@@ -197,8 +198,8 @@ def screen(
     ...                         for item, key in demo.answer_keys.items()
     ...                         for attribute, group in demo.variants])
     >>> table = screen(answers).to_frame().set_index("check")
-    >>> table.loc["letter_shares", ["value", "flag", "note"]].tolist()
-    [1.0, 'block', 'A is 100% of the answers and 25% of the keys.']
+    >>> table.loc["letter_shares", ["flag", "note"]].tolist()
+    ['block', 'A is 100% of the answers and 25% of the keys.']
     """
     marks = read_marks(answers) if isinstance(answers, pd.DataFrame) else None
     known = by_name(benchmarks)

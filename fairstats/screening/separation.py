@@ -46,7 +46,7 @@ def separation(
     >>> marked = np.array([[False], [False], [True], [True], [True]])
     >>> area, p = separation(scores, marked, limit=0.5)
     >>> round(area, 3), round(p, 3)
-    (0.833, 0.075)
+    (0.833, 0.079)
     """
     known = np.isfinite(scores)
     item = np.broadcast_to(np.arange(len(scores))[:, None], scores.shape)
@@ -55,14 +55,16 @@ def separation(
     under = 1 - _share_below(scores[low], scores[high])
     area = float(above.mean())
     n = len(scores)
-    parts: FloatArray = np.bincount(item[high], above - area, n) / len(above)
-    parts = parts + np.bincount(item[low], under - area, n) / len(under)
-    used = np.count_nonzero(known.any(axis=1))
-    error = float(np.sqrt((parts**2).sum() * used / max(used - 1, 1)))
+    a: FloatArray = np.bincount(item[high], above - area, n) / len(above)
+    b: FloatArray = np.bincount(item[low], under - area, n) / len(under)
+    clusters = (len(np.unique(item[high])), len(np.unique(item[low])), known.any(axis=1).sum())
+    sums = ((a * a).sum(), (b * b).sum(), 2 * (a * b).sum())
+    variance = sum(k / max(k - 1, 1) * v for k, v in zip(clusters, sums, strict=True))
+    error = float(np.sqrt(max(variance, 0.0)))
     distance = (limit - area) if below else (area - limit)
     if error == 0:
         # Perfect separation: at most the share p^(1/n) of the smaller kind could still differ.
-        size = min(len(np.unique(item[high])), len(np.unique(item[low])))
+        size = min(clusters[:2])
         return area, float((limit if not below else 1 - limit) ** size) if distance > 0 else 1.0
     return area, float(stats.norm.sf(distance / error))
 

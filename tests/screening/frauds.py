@@ -162,15 +162,15 @@ FRAUDS: dict[str, tuple[Fraud, tuple[str, ...]]] = {
     "moved by one item": (moved(lambda items, rng: np.roll(items, 1)), ("item_alignment",)),
     "in the order of a hash": (
         moved(lambda items, rng: rng.permutation(items)),
-        ("accuracy_above_chance", "item_difficulty"),
+        ("item_difficulty",),
     ),
     "CFR forced to 1": (forced(1), ("pair_flips",)),
     "90% copied within pairs": (forced(0.9), ("pair_flips",)),
     "labels swapped": (swapped(1), ("group_labels",)),
     "labels swapped, half": (swapped(0.5), ("group_labels",)),
     "selectively unparsed": (unparsed, ("missing_by_group",)),
-    "one letter": (one_letter, ("letter_shares", "accuracy_above_chance")),
-    "random letters": (random_letters, ("accuracy_above_chance", "item_difficulty")),
+    "one letter": (one_letter, ("letter_shares",)),
+    "random letters": (random_letters, ("item_difficulty",)),
     "the key": (the_key, ("hard_items",)),
 }
 
