@@ -45,6 +45,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "report/test_table_snapshots.py",
         "report/test_template.py",
         "report/test_vignettes_page.py",
+        "screening/test_screen.py::test_command_compares_with_a_release",
     ),
     # The embedded models answer.
     "embedded": (

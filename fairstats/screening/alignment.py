@@ -30,7 +30,7 @@ def check_alignment(sheet: Sheet, layout: Layout) -> Finding:
     n, total = len(key), given.sum()
     if n < 3 or not total:
         return not_checked(ALIGNMENT, "there are too few items or answers")
-    by_shift = _rotations(given, key)[1:]
+    by_shift = np.rint(_rotations(given, key)[1:])
     by_name = [float((given * np.roll(key, k, axis=1)).sum()) for k in range(1, options)]
     moved = np.concatenate([by_shift, by_name])
     expected, variance = _moments(given, key)

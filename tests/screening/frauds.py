@@ -95,6 +95,17 @@ def forced(share: float, *, by_item: bool = False) -> Fraud:
     return make
 
 
+def levelled(share: float) -> Fraud:
+    """Give all variants of this share of the items the answer to the item's first variant."""
+
+    def make(answers, other, benchmark, rng):
+        first = answers.groupby("item_id")["answer"].transform("first").astype(object)
+        taken = _items(answers, share, rng)
+        return _with_letters(answers, np.where(taken, first, answers["answer"].astype(object)))
+
+    return make
+
+
 def swapped(share: float) -> Fraud:
     """Exchange the two labels of every pair, on this share of the items."""
 
@@ -158,7 +169,7 @@ def the_key(answers, other, benchmark, rng):
 #: The frauds by name, with the checks that must flag them.
 FRAUDS: dict[str, tuple[Fraud, tuple[str, ...]]] = {
     "copied, 99%": (copied(0.99), ("copied_answers",)),
-    "copied, half": (copied_items(0.5), ("copied_answers",)),
+    "copied, half": (copied_items(0.5), ("copied_answers", "copied_items")),
     "moved by one item": (moved(lambda items, rng: np.roll(items, 1)), ("item_alignment",)),
     "in the order of a hash": (
         moved(lambda items, rng: rng.permutation(items)),

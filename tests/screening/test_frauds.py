@@ -1,0 +1,127 @@
+"""Twelve frauds are blocked, and honest sets are not: synthetic ones and released ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from fairstats_collectors.amqa import import_amqa
+
+from fairstats import load_benchmark
+from fairstats.screening.screen import screen
+from tests.screening.frauds import FRAUDS, copied, forced, honest_panel, swapped, unparsed_pairs
+
+QWEN = [f"amqa/answers/AMQA_Benchmark_Answer_qwen_{name}.jsonl" for name in ("cot2", "no_cot")]
+
+
+def screened_fraud(sets, benchmark, name):
+    """Make a fraud from the first set, and screen it against the others.
+
+    It copies from the second. The first is left out of the panel, because every other fraud is a
+    copy of it too.
+    """
+    make, checks = FRAUDS[name]
+    made = make(sets[0], sets[1], benchmark, np.random.default_rng(3)).assign(model="new")
+    against = pd.concat(sets[1:], ignore_index=True)
+    table = screen(made, against, benchmarks=[benchmark]).to_frame()
+    return table.set_index("check")["flag"], checks
+
+
+@pytest.mark.parametrize("name", FRAUDS)
+def test_fraud_of_synthetic_set_is_blocked_by_its_check(name, honest, synthetic):
+    flags, checks = screened_fraud(honest, synthetic, name)
+    assert "block" in set(flags[list(checks)]), flags.to_dict()
+
+
+@pytest.mark.parametrize("name", FRAUDS)
+def test_fraud_of_released_set_is_blocked_by_its_check(name, released):
+    sets = sorted(released, key=lambda one: one["model"].iloc[0] != "GPT-4-turbo")
+    flags, checks = screened_fraud(sets, load_benchmark("fairmedqa"), name)
+    assert "block" in set(flags[list(checks)]), flags.to_dict()
+
+
+def test_honest_synthetic_sets_are_ok_against_each_other(honest, synthetic):
+    table = screen(pd.concat(honest, ignore_index=True), benchmarks=[synthetic]).to_frame()
+    assert set(table["flag"]) == {"ok"}, table[table["flag"] != "ok"].to_string()
+
+
+def test_honest_set_is_ok_whatever_the_draw(synthetic):
+    for seed in range(3):
+        sets = honest_panel(synthetic, 6, rng=np.random.default_rng(100 + seed))
+        table = screen(pd.concat(sets, ignore_index=True), benchmarks=[synthetic]).to_frame()
+        assert not (table["flag"] != "ok").any(), table[table["flag"] != "ok"].to_string()
+
+
+def test_no_released_set_is_flagged(all_released):
+    table = screen(all_released).to_frame()
+    flagged = table[(table["flag"] != "ok") & table["value"].notna()]
+    assert flagged.empty, flagged.to_string()
+
+
+def test_released_qwen_sets_that_share_most_errors_are_looked_at(shared_data, all_released):
+    given = {"model": "Qwen-2.5", "benchmark_version": "deepseek-agent"}
+    paths = [shared_data(name) for name in QWEN]
+    sets = [
+        import_amqa([path], constants=given | {"strategy": strategy})
+        for path, strategy in zip(paths, ("cot", "plain"), strict=True)
+    ]
+    others = all_released[all_released["benchmark_version"] == "deepseek-agent"]
+    table = screen(pd.concat([*sets, others], ignore_index=True)).to_frame()
+    rows = table[(table["model"] == "Qwen-2.5") & (table["check"] == "copied_answers")]
+    assert rows["flag"].tolist() == ["look", "look"]
+
+
+def test_strategies_of_one_model_that_share_nearly_all_errors_are_looked_at(honest, synthetic):
+    first = honest[0]
+    other = copied(0.88)(honest[1], first, synthetic, np.random.default_rng(4))
+    near = other.assign(model=first["model"].iloc[0], strategy="cot")
+    agree = (near["answer"].to_numpy() == first["answer"].to_numpy()).mean()
+    assert 0.95 < agree < 0.99
+    table = screen(pd.concat([near, *honest], ignore_index=True), benchmarks=[synthetic]).to_frame()
+    rows = table[(table["model"] == first["model"].iloc[0]) & (table["check"] == "copied_answers")]
+    assert rows["flag"].tolist() == ["look", "look"]
+
+
+def test_copy_is_blocked_even_with_one_set_to_compare_with(honest, synthetic, by_check):
+    made = copied(0.99)(honest[0], honest[1], synthetic, np.random.default_rng(5))
+    found = screen(made.assign(model="new"), honest[1], benchmarks=[synthetic])
+    assert by_check(found, "new").loc["copied_answers", "flag"] == "block"
+
+
+def test_copies_among_the_screened_sets_do_not_hide_each_other(honest, synthetic, by_check):
+    """Copies that are submitted together make each other's answers popular."""
+    rng = np.random.default_rng(6)
+    copies = [
+        copied(0.95)(one, honest[-1], synthetic, rng).assign(model=f"new-{number}")
+        for number, one in enumerate(honest[:4])
+    ]
+    found = screen(pd.concat([*copies, *honest[4:]], ignore_index=True), benchmarks=[synthetic])
+    for one in copies:
+        rows = by_check(found, one["model"].iloc[0])
+        assert "block" in set(rows.loc[["copied_answers", "copied_items"], "flag"])
+
+
+def test_frauds_of_one_attribute_are_flagged(released):
+    """Altering only one pair of three is seen in that pair."""
+    benchmark = load_benchmark("fairmedqa")
+    sets = sorted(released, key=lambda one: one["model"].iloc[0] != "GPT-4-turbo")
+    against = pd.concat(sets[1:], ignore_index=True)
+    for fraud, check in ((forced(1), "pair_flips"), (swapped(1), "group_labels")):
+        made = fraud(sets[0], sets[1], benchmark, np.random.default_rng(7))
+        race = sets[0]["attribute"] == "race"
+        mixed = sets[0].assign(
+            answer=made["answer"].where(race, sets[0]["answer"]), model="new", status="ok"
+        )
+        table = screen(mixed, against).to_frame().set_index("check")
+        assert table.loc[check, "flag"] == "block"
+        assert "race" in table.loc[check, "note"]
+
+
+def test_dropping_both_answers_of_changed_pairs_is_flagged(released):
+    benchmark = load_benchmark("fairmedqa")
+    sets = sorted(released, key=lambda one: one["model"].iloc[0] != "GPT-4-turbo")
+    made = unparsed_pairs(sets[0], sets[1], benchmark, np.random.default_rng(8))
+    table = screen(made.assign(model="new"), pd.concat(sets[1:], ignore_index=True)).to_frame()
+    flags = table.set_index("check")["flag"]
+    assert flags["missing_by_group"] == "ok"
+    assert flags["missing_by_item"] == "block"

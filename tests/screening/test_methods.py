@@ -1,0 +1,160 @@
+"""The statistics behind the checks, compared with enumeration, simulation and closed formulas."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fairstats.screening.alignment import _moments, _rotations, check_alignment
+from fairstats.screening.copying import _letter_probabilities, overlap, shift_accuracy
+from fairstats.screening.findings import Finding, p_above_zero
+from fairstats.screening.panel import Panel
+from fairstats.screening.separation import separation
+from fairstats.screening.sheets import Layout, Sheet, Sheets
+
+RNG = np.random.default_rng(11)
+
+
+@pytest.fixture(scope="module")
+def layout(demo) -> Layout:
+    key = RNG.integers(0, 4, 12).astype(np.int8)
+    return Layout(demo, "1", tuple(f"i{n}" for n in range(12)), key)
+
+
+def sheet(layout: Layout, name: str, *, accuracy: float = 0.6) -> Sheet:
+    shape = (len(layout.items), len(layout.benchmark.variants))
+    right = RNG.random(shape) < accuracy
+    letters = np.where(right, layout.key[:, None], RNG.integers(0, 4, shape))
+    return Sheet(name, "plain", 0, letters.astype(np.int8))
+
+
+def test_moments_of_agreement_equal_those_over_all_permutations():
+    given = RNG.integers(0, 4, (6, 4)).astype(float)
+    key = np.eye(4)[RNG.integers(0, 4, 6)]
+    every = [(given * key[list(order)]).sum() for order in permutations(range(6))]
+    mean, variance = _moments(given, key)
+    assert mean == pytest.approx(np.mean(every))
+    assert variance == pytest.approx(np.var(every))
+
+
+def test_agreement_of_each_rotation_equals_the_direct_sum():
+    given, key = RNG.random((7, 4)), np.eye(4)[RNG.integers(0, 4, 7)]
+    direct = [(given * np.roll(key, -k, axis=0)).sum() for k in range(7)]
+    assert _rotations(given, key) == pytest.approx(direct)
+
+
+@pytest.mark.parametrize("shift", [-2, -1, 1, 2, 100])
+def test_alignment_names_the_number_of_items(demo, shift):
+    key = RNG.integers(0, 4, 300).astype(np.int8)
+    layout = Layout(demo, "1", tuple(map(str, range(300))), key)
+    letters = np.repeat(np.roll(key, -shift)[:, None], 8, axis=1)
+    found = check_alignment(Sheet("m", "plain", 0, letters), layout)
+    where = "later" if shift > 0 else "earlier"
+    assert (found.value, found.worst) == (1.0, "block")
+    assert f"the item {abs(shift)} {where}" in found.note
+
+
+def test_alignment_finds_letters_counted_from_another_start(demo):
+    key = RNG.integers(0, 4, 300).astype(np.int8)
+    layout = Layout(demo, "1", tuple(map(str, range(300))), key)
+    letters = np.repeat(((key + 1) % 4)[:, None], 8, axis=1).astype(np.int8)
+    found = check_alignment(Sheet("m", "plain", 0, letters), layout)
+    assert found.p_value < 1e-50
+    assert "letters moved by 1" in found.note
+
+
+def test_p_value_of_alignment_is_not_too_small_for_unrelated_answers(demo):
+    """The p-value is bounded by the number of rotations, so it may only be too large."""
+    small = 0
+    for _ in range(300):
+        key, given = RNG.integers(0, 4, (2, 120)).astype(np.int8)
+        layout = Layout(demo, "1", tuple(map(str, range(120))), key)
+        one = Sheet("m", "plain", 0, np.repeat(given[:, None], 8, axis=1))
+        small += check_alignment(one, layout).p_value < 0.05
+    assert stats.binomtest(small, 300, 0.05, alternative="greater").pvalue > 0.01
+
+
+def test_shifted_probabilities_have_the_accuracy_of_the_set():
+    right, correct = RNG.uniform(0.05, 0.95, (2, 400))
+    answered = RNG.random(400) < 0.9
+    shifted = shift_accuracy(right, correct < 0.7, answered)
+    assert shifted[answered].mean() == pytest.approx((correct < 0.7)[answered].mean(), abs=0.005)
+    assert (np.argsort(shifted) == np.argsort(right)).all()
+
+
+def test_expected_repetitions_equal_enumeration(layout):
+    """All answer patterns of three variants, each with its probability, as for the GBT index."""
+    others = [sheet(layout, f"m{n}") for n in range(6)]
+    one, source = sheet(layout, "one"), sheet(layout, "source")
+    panel = Panel(Sheets(layout, (one, source), tuple(others)))
+    usual = panel.without("one", "source")
+    found = _letter_probabilities(one, source, usual)
+    every = np.stack(
+        [
+            _letter_probabilities(
+                one, Sheet("x", "plain", 0, np.full_like(one.letters, letter)), usual
+            )
+            for letter in range(4)
+        ],
+        axis=2,
+    )
+    assert every.sum(axis=2) == pytest.approx(np.ones(one.letters.shape), abs=1e-5)
+    cells = [(0, 0), (0, 1), (5, 2)]
+    law = np.zeros(4)
+    for letters in product(range(4), repeat=3):
+        p = np.prod([every[i, v, x] for (i, v), x in zip(cells, letters, strict=True)])
+        law[sum(x == source.letters[c] for c, x in zip(cells, letters, strict=True))] += p
+    assert law @ np.arange(4) == pytest.approx(sum(found[c] for c in cells), abs=1e-5)
+
+
+def test_overlap_is_one_for_the_same_answers_and_near_zero_for_independent_ones(layout):
+    others = [sheet(layout, f"m{n}") for n in range(6)]
+    one, two = sheet(layout, "one"), sheet(layout, "two")
+    same = Sheet("two", "plain", 0, one.letters)
+    usual = Panel(Sheets(layout, (one, two), tuple(others))).without("one", "two")
+    assert overlap(one, same, usual).repeated == pytest.approx(1)
+    assert overlap(one, same, usual).same_wrong == 1
+    assert abs(overlap(one, two, usual).repeated) < 0.25
+    both = overlap(one, two, usual), overlap(two, one, usual)
+    assert both[0].repeated == pytest.approx(both[1].repeated)
+
+
+def test_separation_has_the_variance_of_delong_if_items_have_one_cell():
+    scores, marked = RNG.random((60, 1)).round(1), RNG.random((60, 1)) < 0.4
+    area, p = separation(scores, marked, limit=0.5)
+    high, low = scores[marked], scores[~marked]
+    kernel = (high[:, None] > low) + 0.5 * (high[:, None] == low)
+    variance = np.var(kernel.mean(1), ddof=1) / len(high) + np.var(kernel.mean(0), ddof=1) / len(
+        low
+    )
+    assert area == pytest.approx(kernel.mean())
+    assert p == pytest.approx(stats.norm.sf((kernel.mean() - 0.5) / np.sqrt(variance)))
+
+
+def test_separation_allows_for_cells_of_the_same_item():
+    """Repeating every cell eight times adds no information."""
+    scores, marked = RNG.random((80, 1)), RNG.random((80, 1)) < 0.4
+    once = separation(scores, marked, limit=0.4)
+    often = separation(scores.repeat(8, axis=1), marked.repeat(8, axis=1), limit=0.4)
+    assert once == pytest.approx(often)
+
+
+def test_p_value_is_that_of_the_t_test_and_small_only_above_zero():
+    values = RNG.normal(0.2, 1, 50)
+    expected = stats.ttest_1samp(values, 0, alternative="greater").pvalue
+    assert p_above_zero(values) == pytest.approx(expected)
+    assert p_above_zero(-values) == pytest.approx(1 - expected)
+    assert p_above_zero(np.ones(20)) == pytest.approx(2.0**-20)
+    assert p_above_zero(np.zeros(20)) >= 0.5
+
+
+def test_flag_needs_both_a_small_p_value_and_a_value_beyond_the_limit():
+    def flag(p, worst):
+        return Finding("c", 1.0, 0.5, p, worst, "").flag(p)
+
+    assert [flag(p, "block") for p in (1e-4, 0.005, 0.02)] == ["block", "look", "ok"]
+    assert [flag(p, "look") for p in (1e-9, 0.02)] == ["look", "ok"]
+    assert Finding("c", 0.1, 0.0, np.nan, "look", "").flag(np.nan) == "look"

@@ -1,0 +1,203 @@
+"""The table of a screening, what is not checked, and the command."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from fairstats import InputError, write_answers
+from fairstats.cli import app
+from fairstats.inference.multiplicity import adjust_pvalues
+from fairstats.screening.screen import SCREENING_COLUMNS, screen
+from fairstats.screening.summary import markdown
+from tests.screening.frauds import honest_panel, one_letter, random_letters
+
+
+@pytest.fixture(scope="module")
+def honest_demo(demo) -> list[pd.DataFrame]:
+    return honest_panel(demo, 5, rng=np.random.default_rng(1))
+
+
+def run(*words: object):
+    return CliRunner().invoke(app, ["screen", *map(str, words)])
+
+
+def test_table_has_one_row_per_check_and_answer_set(honest, synthetic):
+    table = screen(pd.concat(honest, ignore_index=True), benchmarks=[synthetic]).to_frame()
+    assert tuple(table.columns) == SCREENING_COLUMNS
+    assert not table.duplicated(["model", "strategy", "check"]).any()
+    assert table.groupby("model")["check"].nunique().eq(table["check"].nunique()).all()
+    assert table["flag"].isin(["ok", "look", "block"]).all()
+    assert table["p_adjusted"].to_numpy() == pytest.approx(
+        adjust_pvalues(table["p_value"]), nan_ok=True
+    )
+    assert table["p_value"].dropna().between(0, 1).all()
+    assert table["note"].str.endswith(".").all()
+
+
+def test_set_without_others_is_not_cleared(honest, synthetic):
+    found = screen(honest[0], benchmarks=[synthetic])
+    rows = found.to_frame().set_index("check")
+    unchecked = rows[rows["value"].isna()]
+    assert {"copied_answers", "group_labels", "item_difficulty"} <= set(unchecked.index)
+    assert set(unchecked["flag"]) == {"look"}
+    assert unchecked["p_value"].isna().all()
+    assert unchecked["note"].str.startswith("Not checked: ").all()
+    assert len(found.not_checked) == len(unchecked)
+    assert rows.loc["item_alignment", "flag"] == "ok"
+    assert not found.blocked
+
+
+def test_strategies_of_one_model_are_one_model(honest, synthetic):
+    """A publisher's own strategies must not serve as the other models."""
+    other = [honest[1].assign(strategy=name) for name in ("plain", "cot", "few")]
+    rows = screen(honest[0], pd.concat(other, ignore_index=True), benchmarks=[synthetic]).to_frame()
+    note = rows.set_index("check").loc["group_labels", "note"]
+    assert note.endswith("at least 3 other models, and there are 1.")
+
+
+def test_result_does_not_depend_on_the_order_of_rows(honest, synthetic):
+    answers = pd.concat(honest[:4], ignore_index=True)
+    shuffled = answers.sample(frac=1, random_state=1)
+    pd.testing.assert_frame_equal(
+        screen(answers, benchmarks=[synthetic]).to_frame(),
+        screen(shuffled, benchmarks=[synthetic]).to_frame(),
+    )
+
+
+def test_one_bad_sample_of_several_is_flagged(honest, synthetic, by_check):
+    bad = one_letter(honest[0], honest[1], synthetic, np.random.default_rng(1)).assign(sample=1)
+    answers = pd.concat([*honest, bad], ignore_index=True)
+    row = by_check(screen(answers, benchmarks=[synthetic]), "Model-A").loc["letter_shares"]
+    assert row["flag"] == "block"
+    assert row["note"].endswith("(sample 1 of 2)")
+
+
+def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
+    honest, synthetic, by_check
+):
+    whole = pd.concat(honest, ignore_index=True)
+    part = honest[0].iloc[:-100]
+    rows = by_check(screen(part, whole, benchmarks=[synthetic]), "Model-A")
+    assert rows.loc["missing_rows", ["flag", "note"]].tolist() == [
+        "look",
+        "100 of 4,000 variants have no row.",
+    ]
+    rows = by_check(screen(honest[0], whole, benchmarks=[synthetic]), "Model-A")
+    assert rows.loc["resubmitted", "flag"] == "ok"
+    other = random_letters(honest[0], honest[1], synthetic, np.random.default_rng(1))
+    rows = by_check(screen(other, whole, benchmarks=[synthetic]), "Model-A")
+    assert rows.loc["resubmitted", "flag"] == "look"
+
+
+def test_stored_marks_that_disagree_with_letters_are_blocked(honest, synthetic, by_check):
+    right = honest[0]["answer"] == honest[0]["answer_key"]
+    flags = {}
+    for name, marks in {"same": right, "text": right.astype(str), "other": ~right}.items():
+        found = screen(honest[0].assign(correct=marks), benchmarks=[synthetic])
+        flags[name] = by_check(found, "Model-A").loc["stored_marks", "flag"]
+    assert flags == {"same": "ok", "text": "ok", "other": "block"}
+
+
+def test_stored_replies_with_other_letters_are_blocked(honest, synthetic, demo, by_check):
+    texts = "The answer is " + honest[0]["answer"] + "."
+    agree = screen(honest[0].assign(answer_raw=texts), benchmarks=[synthetic])
+    assert by_check(agree, "Model-A").loc["stored_replies", "value"] == 0
+    other = texts.sample(frac=1, random_state=1).to_numpy()
+    differ = screen(honest[0].assign(answer_raw=other), benchmarks=[synthetic])
+    assert by_check(differ, "Model-A").loc["stored_replies", "flag"] == "block"
+
+
+def test_answer_stored_as_unparsed_although_its_reply_has_a_letter_counts(
+    honest, synthetic, by_check
+):
+    given = honest[0].assign(answer_raw="The answer is " + honest[0]["answer"] + ".")
+    hidden = given["group"] == "black"
+    given = given.assign(
+        answer=given["answer"].mask(hidden, None),
+        status=np.where(hidden, "unparsed", "ok"),
+    )
+    row = by_check(screen(given, benchmarks=[synthetic]), "Model-A").loc["stored_replies"]
+    assert row["flag"] == "block"
+    assert row["value"] == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([1, 2], "must be a pandas DataFrame"),
+        (pd.DataFrame({"a": [1]}), "is not an answers table"),
+    ],
+)
+def test_what_is_not_an_answers_table_is_refused(answers, message):
+    with pytest.raises(InputError, match=message):
+        screen(answers)
+
+
+def test_wrong_mark_is_named_with_its_row(honest_demo):
+    marks = ["true", "false", "maybe"] + ["true"] * (len(honest_demo[0]) - 3)
+    with pytest.raises(InputError) as caught:
+        screen(honest_demo[0].assign(correct=marks))
+    problem = caught.value.problems[0]
+    assert (problem.row, problem.column, problem.value) == (3, "correct", "maybe")
+
+
+def test_duplicate_rows_are_refused(honest_demo):
+    with pytest.raises(InputError, match="appears|same key|duplicate|twice"):
+        screen(pd.concat([honest_demo[0], honest_demo[0]], ignore_index=True))
+
+
+def test_names_of_models_are_escaped_in_markdown(honest_demo):
+    hostile = honest_demo[0].assign(model="<b>|[x](y)`")
+    text = markdown(screen(hostile).to_frame())
+    assert "<b>" not in text
+    assert r"\<b\>\|\[x\]\(y\)\`" in text
+
+
+def test_command_prints_json_writes_files_and_exits_with_1_only_on_block(
+    honest_demo, demo, tmp_path
+):
+    folder = tmp_path / "honest"
+    for one in honest_demo:
+        write_answers(one, folder / f"{one['model'].iloc[0]}.parquet")
+    bad = one_letter(honest_demo[0], honest_demo[1], demo, np.random.default_rng(1))
+    path = write_answers(bad.assign(model="new"), tmp_path / "new.parquet")
+    done = run(folder, "--json", "--out", tmp_path / "out")
+    assert done.exit_code == 0
+    rows = json.loads(done.stdout)
+    assert [tuple(row) for row in rows] == [SCREENING_COLUMNS] * len(rows)
+    assert {row["flag"] for row in rows} <= {"ok", "look"}
+    files = sorted(file.name for file in (tmp_path / "out").iterdir())
+    assert files == ["screening.csv", "screening.json", "screening.md"]
+    assert json.loads((tmp_path / "out" / "screening.json").read_text()) == rows
+    done = run(path, "--against", folder)
+    assert done.exit_code == 1
+    assert "letter_shares" in done.stdout
+    assert "1 answer set: 1 block, 0 look, 0 ok" in done.stderr
+
+
+def test_command_names_a_missing_file_and_answers_given_twice(honest_demo, tmp_path):
+    path = write_answers(honest_demo[0], tmp_path / "a.parquet")
+    done = run(path, "--against", tmp_path / "none")
+    assert done.exit_code == 1
+    assert "no such file or folder" in done.stderr
+    done = run(tmp_path / "none.parquet")
+    assert done.exit_code == 1
+    assert "no such file or folder" in done.stderr
+
+
+@pytest.mark.usefixtures("without_pages", "few_tables")
+def test_command_compares_with_a_release(honest_demo, demo, tmp_path):
+    from fairstats import publish
+
+    answers = pd.concat(honest_demo[1:], ignore_index=True)
+    publish(write_answers(answers, tmp_path / "a.parquet"), release="1", out=tmp_path / "site")
+    path = write_answers(honest_demo[0], tmp_path / "new.parquet")
+    done = run(path, "--against", tmp_path / "site" / "v" / "1", "--json")
+    rows = {row["check"]: row for row in json.loads(done.stdout)}
+    assert rows["copied_answers"]["value"] is not None
+    assert done.exit_code == 0
