@@ -24,17 +24,18 @@ COPIED = "copied_answers"
 COPIED_ITEMS = "copied_items"
 #: An answer is unexpected if its expected probability is below this.
 UNEXPECTED = 0.35
-#: Limits of the repeated share. Two released sets of different models repeat at most 0.38 of each
-#: other's unexpected answers (GPT-4.1 and GPT-4o, of one provider), and those of one model 0.83.
-DIFFERENT_MODELS, DIFFERENT_MODELS_BLOCK = 0.4, 0.45
+#: Limits of the repeated share, for the p-value and for "block". Two released sets of different
+#: models repeat 0.08 of each other's unexpected answers on average, and at most 0.38 (GPT-4.1 and
+#: GPT-4o, of one provider); the next pair has 0.30. Sets of one model repeat up to 0.83.
+DIFFERENT_MODELS, DIFFERENT_MODELS_BLOCK = 0.3, 0.45
 SAME_MODEL, SAME_MODEL_BLOCK = 0.72, 0.97
 #: The first two limits if fewer models than these show which answers are usual. Without any other
 #: model, two released sets repeat at most 0.60.
 ENOUGH_MODELS = 5
-FEW_MODELS, FEW_MODELS_BLOCK = 0.65, 0.75
+FEW_MODELS, FEW_MODELS_BLOCK = 0.6, 0.7
 #: The same limits for whole items. Released sets repeat at most 0.23 (different models, with any
 #: number of others) and 0.53 (one model).
-ITEMS, ITEMS_BLOCK = 0.23, 0.28
+ITEMS, ITEMS_BLOCK = 0.2, 0.28
 ITEMS_SAME_MODEL, ITEMS_SAME_MODEL_BLOCK = 0.55, 0.9
 #: Fewest variants for which it is unusual that all answers to an item agree.
 FEWEST_VARIANTS = 6
@@ -191,6 +192,13 @@ def _varies(sheet: Sheet, there: Bools) -> Bools:
     return np.asarray(there.any(axis=1) & (highest != lowest))
 
 
+def unusual_items(sheet: Sheet, usual: Popularity) -> Bools:
+    """Return the items with answers that vary and include an unexpected one."""
+    expected = _letter_probabilities(sheet, sheet, usual)
+    unexpected = sheet.answered & (expected < UNEXPECTED)
+    return np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered))
+
+
 def _letter_probabilities(sheet: Sheet, source: Sheet, usual: Popularity) -> FloatArray:
     """Return the probability that a model as accurate as `sheet` gives the letters of `source`.
 
@@ -226,6 +234,6 @@ def shift_accuracy(right: FloatArray, correct: Bools, answered: Bools) -> FloatA
     low, high = -20.0, 20.0
     for _ in range(40):
         middle = (low + high) / 2
-        mean = np.average(1 / (1 + np.exp(-values - middle)), weights=weights)
+        mean = float(weights @ (1 / (1 + np.exp(-values - middle)))) / weights.sum()
         low, high = (middle, high) if mean < target else (low, middle)
     return np.asarray(1 / (1 + np.exp(-logits - (low + high) / 2)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -92,7 +93,8 @@ def _usual_agreement(sheet: Sheet, panel: Panel) -> float | None:
     shares: dict[str, list[float]] = {}
     for other in panel.sheets.reference:
         if other.family != sheet.family:
-            agree, informative = _directions(other, panel)
+            make = partial(_directions, other, panel)
+            agree, informative = panel.once((GROUP_LABELS, id(other)), make)
             if informative.sum() >= FEWEST_ITEMS:
                 shares.setdefault(other.family, []).append(float(agree.sum() / informative.sum()))
     return median(float(np.mean(one)) for one in shares.values()) if shares else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -84,7 +85,9 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     levels: dict[str, list[float]] = {}
     for other in panel.sheets.reference:
         if other.family != sheet.family:
-            levels.setdefault(other.family, []).append(float(np.nanmean(_flips(other, layout))))
+            flips = panel.once((FLIP_LEVEL, id(other)), partial(_flips, other, layout))
+            if np.isfinite(flips).any():
+                levels.setdefault(other.family, []).append(float(np.nanmean(flips)))
     if len(levels) < FEWEST_MODELS:
         return too_few_models(FLIP_LEVEL, len(levels))
     own = _flips(sheet, layout)
@@ -133,7 +136,8 @@ def _usual_ratios(sheet: Sheet, panel: Panel) -> float | None:
     ratios: dict[str, list[float]] = {}
     for other in panel.sheets.reference:
         if other.family != sheet.family:
-            within, crossed = _by_pair(other, panel.sheets.layout)
+            make = partial(_by_pair, other, panel.sheets.layout)
+            within, crossed = panel.once((PAIR_FLIPS, id(other)), make)
             if crossed.sum():
                 ratio = float(within.sum() / crossed.sum())
                 ratios.setdefault(other.family, []).append(ratio)

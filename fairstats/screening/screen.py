@@ -20,6 +20,7 @@ from fairstats.screening.findings import NOT_CHECKED, Finding, Flag
 from fairstats.screening.group_labels import check_labels
 from fairstats.screening.letter_shares import check_chance, check_letters
 from fairstats.screening.missing_answers import check_missing_by_group, check_missing_by_item
+from fairstats.screening.mosaic import check_mosaic
 from fairstats.screening.pair_flips import check_flip_level, check_pair_flips
 from fairstats.screening.panel import Panel
 from fairstats.screening.records import (
@@ -54,6 +55,7 @@ _DTYPES = dict.fromkeys(SCREENING_COLUMNS, "str") | dict.fromkeys(
 _SHEET_CHECKS: tuple[Callable[[Sheet, Panel], Finding | None], ...] = (
     check_copying,
     check_copied_items,
+    check_mosaic,
     lambda sheet, panel: check_alignment(sheet, panel.sheets.layout),
     check_pair_flips,
     check_flip_level,

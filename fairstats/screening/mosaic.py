@@ -1,0 +1,71 @@
+"""Answers put together from several answer sets: each unusual item is some other set's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from statistics import median
+
+import numpy as np
+
+from fairstats.screening.copying import FEWEST_VARIANTS, unusual_items
+from fairstats.screening.findings import (
+    FEWEST_ITEMS,
+    FEWEST_MODELS,
+    Finding,
+    Flag,
+    not_checked,
+    p_above_zero,
+    percent,
+    too_few_models,
+)
+from fairstats.screening.panel import Panel
+from fairstats.screening.sheets import Bools, Sheet
+
+MOSAIC = "mosaic"
+#: Limits as parts of the way from the median of other models to 1. The median is 0.20 for six
+#: released models and 0.39 for twelve; the farthest set is at 0.23 of the way.
+LIMIT, BLOCK = 0.35, 0.6
+
+
+def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
+    """Count the unusual items with the same answers to all variants as any set of another model.
+
+    An unusual item has answers that vary and include one which other models rarely give. By chance,
+    more of them agree with some set the more sets there are. So the share is compared with that of
+    other models. Returns None for a benchmark with too few variants of an item.
+    """
+    if len(panel.sheets.layout.benchmark.variants) < FEWEST_VARIANTS:
+        return None
+    families = {one.family for one in panel.sheets.reference} - {sheet.family}
+    if len(families) < FEWEST_MODELS:
+        return too_few_models(MOSAIC, len(families))
+    unusual, same = _same_as_any(sheet, panel.sheets.everything, panel)
+    if np.count_nonzero(unusual) < FEWEST_ITEMS:
+        return not_checked(MOSAIC, f"fewer than {FEWEST_ITEMS} items have unexpected answers")
+    shares: dict[str, list[float]] = {}
+    for other in panel.sheets.reference:
+        if other.family != sheet.family:
+            make = partial(_same_as_any, other, panel.sheets.reference, panel)
+            some, as_any = panel.once(("mosaic", id(other)), make)
+            if some.any():
+                shares.setdefault(other.family, []).append(float(as_any[some].mean()))
+    usual = median(float(np.mean(one)) for one in shares.values()) if shares else 0.0
+    limit, block = (usual + part * (1 - usual) for part in (LIMIT, BLOCK))
+    value = float(same[unusual].mean())
+    p = p_above_zero(same[unusual] - limit)
+    worst: Flag = "block" if value >= block else "look"
+    note = (
+        f"{percent(value)} of items with unexpected answers are the same as in some other model's "
+        f"set; the median of other models is {percent(usual)}."
+    )
+    return Finding(MOSAIC, value, limit, p, worst, note)
+
+
+def _same_as_any(sheet: Sheet, others: Sequence[Sheet], panel: Panel) -> tuple[Bools, Bools]:
+    """Return which items are unusual, and which have the answers of any other model's sheet."""
+    same = np.zeros(len(sheet.letters), dtype=np.bool_)
+    for other in others:
+        if other.family != sheet.family:
+            same |= (other.letters == sheet.letters).all(axis=1)
+    return unusual_items(sheet, panel.others(sheet)), same
