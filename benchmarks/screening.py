@@ -11,11 +11,13 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fairstats import load_benchmark, read_answers
+from fairstats.inference.intervals import wilson
 from fairstats.screening.findings import NOT_CHECKED
 from fairstats.screening.screen import screen
 
@@ -29,6 +31,7 @@ SOURCES, DRAWS, SEED = 10, 2, 2026
 PARTIAL = {
     "answers copied": (frauds.copied, (0.1, 0.25, 0.5, 1.0), ("copied_answers", "copied_items")),
     "items copied": (frauds.copied_items, (0.1, 0.25, 0.5), ("copied_answers", "copied_items")),
+    "items copied from many sets": (frauds.mosaic, (0.25, 0.5, 0.75, 1.0), ("mosaic",)),
     "second answers of pairs replaced by first": (
         frauds.forced,
         (0.1, 0.25, 0.5, 0.9, 1.0),
@@ -48,10 +51,35 @@ def main() -> None:
     answers = read_answers(sys.argv[1:])
     found = {"honest": honest(answers), "partial": list(partial(answers))}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=1))
+    print(honest_table(found["honest"]), partial_table(found["partial"]), sep="\n\n")
 
 
-def honest(answers: pd.DataFrame) -> dict[str, object]:
+def honest_table(found: dict[str, dict[str, Any]]) -> str:
+    """Return the rates of flagged honest sets as Markdown, with Wilson's 95% limits."""
+    lines = ["| compared with | sets | `look` or `block` | `block` |", "|---|--:|--:|--:|"]
+    for panel, rates in found.items():
+        n = rates["sets"]
+        cells = [_share(rates[name], n) for name in ("sets_flagged", "sets_block")]
+        lines.append(f"| {panel} | {n} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _share(count: int, n: int) -> str:
+    interval = wilson(count, n)
+    low, high = float(interval.low), float(interval.high)
+    return f"{count} ({count / n:.0%}; {low:.0%} to {high:.0%})"
+
+
+def partial_table(found: list[dict[str, Any]]) -> str:
+    """Return the shares of detected frauds as Markdown."""
+    lines = ["| fraud | share | `look` or `block` | `block` |", "|---|--:|--:|--:|"]
+    for row in found:
+        shares = (f"{row[name] / row['frauds']:.0%}" for name in ("flagged", "blocked"))
+        lines.append(f"| {row['fraud']} | {row['share']:.0%} | {' | '.join(shares)} |")
+    return "\n".join(lines)
+
+
+def honest(answers: pd.DataFrame) -> dict[str, Any]:
     """Screen each answer set against all others, as a publisher would."""
     tables: dict[str, list[pd.DataFrame]] = {"all others": [], "other models": [], "4 others": []}
     rng = np.random.default_rng(SEED)
@@ -73,7 +101,7 @@ def honest(answers: pd.DataFrame) -> dict[str, object]:
     return {name: _rates(pd.concat(found)) for name, found in tables.items()}
 
 
-def _rates(table: pd.DataFrame) -> dict[str, object]:
+def _rates(table: pd.DataFrame) -> dict[str, Any]:
     checked = table[~table["note"].str.startswith(NOT_CHECKED)]
     flags = ["look", "block"]
     by_check = pd.crosstab(checked["check"], checked["flag"]).reindex(columns=flags, fill_value=0)
@@ -81,7 +109,7 @@ def _rates(table: pd.DataFrame) -> dict[str, object]:
     return {
         "sets": int(sets.ngroups),
         "not_checked": int(len(table) - len(checked)),
-        "sets_look": int(sets.agg(lambda own: "look" in set(own)).sum()),
+        "sets_flagged": int(sets.agg(lambda own: set(own) != {"ok"}).sum()),
         "sets_block": int(sets.agg(lambda own: "block" in set(own)).sum()),
         "checks": by_check.to_dict("index"),
         "flagged": checked.loc[checked["flag"] != "ok", [*_SET[1:], "check", "flag", "value"]]
@@ -90,7 +118,7 @@ def _rates(table: pd.DataFrame) -> dict[str, object]:
     }
 
 
-def partial(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
+def partial(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Make each fraud in part, and count how often the checks meant for it flag it."""
     plain = answers[answers["strategy"] == "plain"]
     version = plain.groupby("benchmark_version")["model"].nunique().idxmax()
@@ -107,6 +135,8 @@ def partial(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
                     panel = plain[plain["model"] != model]
                     source = rng.choice([other for other in models if other != model])
                     other = panel[panel["model"] == source]
+                    if fraud is frauds.mosaic:
+                        other = panel
                     made = fraud(share)(own, other, benchmark, rng).assign(model="new")
                     table = screen(made, panel).to_frame()
                     # A check that the fraud made impossible does not count as detection.

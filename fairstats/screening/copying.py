@@ -225,11 +225,11 @@ def shift_accuracy(right: FloatArray, correct: Bools, answered: Bools) -> FloatA
     >>> shift_accuracy(right, np.array([True, False, True]), np.array([True] * 3)).round(3)
     array([0.381, 0.711, 0.908])
     """
+    if not answered.any():
+        return right
     odds = np.clip(right, 0.005, 0.995)
     logits = np.log(odds / (1 - odds))
     target = np.clip(correct[answered].mean(), 0.005, 0.995)
-    if not answered.any():
-        return right
     values, weights = np.unique(logits[answered].round(2), return_counts=True)
     low, high = -20.0, 20.0
     for _ in range(40):

@@ -54,10 +54,10 @@ def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
     above 1/2.
     """
     layout = panel.sheets.layout
-    varied = [variant for _, a, b in layout.pairs for variant in (a, b)]
+    varied = sorted({v for _, a, b in layout.pairs for v in (a, b) if sheet.asked[v]})
     missing = ~sheet.answered[:, varied]
     some: Bools = np.any(missing, axis=1)
-    share = float(missing.mean())
+    share = float(missing.mean()) if varied else 0.0
     if not share:
         return Finding(MISSING_BY_ITEM, 0.5, PREDICTED, 1.0, "ok", "No answer is missing.")
     usual = panel.others(sheet)

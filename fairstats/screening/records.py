@@ -28,12 +28,10 @@ _MARKS = {True: 1.0, False: 0.0, "true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 
 def check_rows(sheet: Sheet, sheets: Sheets) -> Finding:
     """Count the variants without a row, except variants that no item has a row for."""
-    missing = sheet.letters == NO_ROW
-    asked = ~missing.all(axis=0)
-    n = int(missing[:, asked].sum())
-    share = n / (len(missing) * max(int(asked.sum()), 1))
-    note = f"{n:,} of {len(missing) * int(asked.sum()):,} variants have no row."
-    return Finding(ROWS, share, 0.0, np.nan, "look" if n else "ok", note)
+    missing = sheet.letters[:, sheet.asked] == NO_ROW
+    n = int(missing.sum())
+    note = f"{n:,} of {missing.size:,} variants have no row."
+    return Finding(ROWS, n / missing.size, 0.0, np.nan, "look" if n else "ok", note)
 
 
 def check_resubmission(sheet: Sheet, sheets: Sheets) -> Finding | None:

@@ -51,6 +51,11 @@ class Sheet:
         return fold_name(self.model)
 
     @cached_property
+    def asked(self) -> Bools:
+        """Return which variants have a row for any item."""
+        return np.asarray((self.letters != NO_ROW).any(axis=0))
+
+    @cached_property
     def answered(self) -> Bools:
         """Return which cells have a letter."""
         return np.asarray(self.letters >= 0)
@@ -170,7 +175,8 @@ def read_sheets(
         keys = dict(benchmark.answer_keys)
         for frame in (rows, own):
             if frame is not None:
-                keys = dict(zip(frame["item_id"], frame["answer_key"], strict=True)) | keys
+                given = frame[["item_id", "answer_key"]].drop_duplicates()
+                keys = dict(given.itertuples(index=False, name=None)) | keys
         known = list(benchmark.answer_keys)
         items = (*known, *sorted(set(keys) - set(known)))
         options = {letter: place for place, letter in enumerate(benchmark.options)}
@@ -183,10 +189,10 @@ def read_sheets(
 
 def _sheets(rows: pd.DataFrame, layout: Layout) -> Iterator[Sheet]:
     places = {item: place for place, item in enumerate(layout.items)}
-    variants = {variant: place for place, variant in enumerate(layout.benchmark.variants)}
+    variants = pd.MultiIndex.from_tuples(layout.benchmark.variants)
     options = {letter: place for place, letter in enumerate(layout.benchmark.options)}
     item = rows["item_id"].map(places).to_numpy()
-    variant = np.array([variants[v] for v in zip(rows["attribute"], rows["group"], strict=True)])
+    variant = variants.get_indexer(pd.MultiIndex.from_frame(rows[["attribute", "group"]]))
     letter = rows["answer"].map(options).fillna(NO_ANSWER).to_numpy(dtype=np.int8)
     for key, own in rows.groupby([*_SET, "sample"], sort=True).indices.items():
         model, strategy, sample = key

@@ -95,6 +95,27 @@ def forced(share: float, *, by_item: bool = False) -> Fraud:
     return make
 
 
+def mosaic(share: float) -> Fraud:
+    """Copy this share of the items, each from a random one of several sets."""
+
+    def make(answers, other, benchmark, rng):
+        models = other["model"].unique()
+        of_item = dict(
+            zip(benchmark.answer_keys, rng.choice(models, len(benchmark.answer_keys)), strict=True)
+        )
+        source = other.set_index(["model", *_CELL])["answer"]
+        cells = pd.MultiIndex.from_arrays(
+            [answers["item_id"].map(of_item), *(answers[column] for column in _CELL)]
+        )
+        taken = _items(answers, share, rng)
+        letters = np.where(
+            taken, source.reindex(cells).to_numpy(), answers["answer"].astype(object)
+        )
+        return _with_letters(answers, letters)
+
+    return make
+
+
 def levelled(share: float) -> Fraud:
     """Give all variants of this share of the items the answer to the item's first variant."""
 

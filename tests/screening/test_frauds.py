@@ -9,7 +9,15 @@ from fairstats_collectors.amqa import import_amqa
 
 from fairstats import load_benchmark
 from fairstats.screening.screen import screen
-from tests.screening.frauds import FRAUDS, copied, forced, honest_panel, swapped, unparsed_pairs
+from tests.screening.frauds import (
+    FRAUDS,
+    copied,
+    forced,
+    honest_panel,
+    mosaic,
+    swapped,
+    unparsed_pairs,
+)
 
 QWEN = [f"amqa/answers/AMQA_Benchmark_Answer_qwen_{name}.jsonl" for name in ("cot2", "no_cot")]
 
@@ -99,6 +107,14 @@ def test_copies_among_the_screened_sets_do_not_hide_each_other(honest, synthetic
     for one in copies:
         rows = by_check(found, one["model"].iloc[0])
         assert "block" in set(rows.loc[["copied_answers", "copied_items"], "flag"])
+
+
+def test_set_put_together_from_many_others_is_blocked(honest, synthetic, by_check):
+    """It shares few items with each of them, so comparing two sets at a time is not enough."""
+    others = pd.concat(honest[1:], ignore_index=True)
+    made = mosaic(1)(honest[0], others, synthetic, np.random.default_rng(9)).assign(model="new")
+    rows = by_check(screen(made, others, benchmarks=[synthetic]), "new")
+    assert rows.loc["mosaic", "flag"] == "block"
 
 
 def test_frauds_of_one_attribute_are_flagged(released):

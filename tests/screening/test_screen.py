@@ -203,3 +203,31 @@ def test_command_compares_with_a_release(honest_demo, demo, tmp_path):
     rows = {row["check"]: row for row in json.loads(done.stdout)}
     assert rows["copied_answers"]["value"] is not None
     assert done.exit_code == 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one: one.assign(answer=None, status="unparsed"),
+        lambda one: one[one["attribute"] == "race"],
+        lambda one: one[one["attribute"] == "baseline"],
+        lambda one: one.head(1),
+        lambda one: one[one["group"] != "black"],
+        lambda one: one.assign(answer=one["answer_key"]),
+    ],
+    ids=["no answers", "one attribute", "baseline only", "one row", "no second group", "key"],
+)
+def test_degenerate_sets_give_a_row_per_check_and_are_not_cleared(
+    change, honest, synthetic, by_check
+):
+    made = change(honest[5]).assign(model="new")
+    made = made.assign(answer=made["answer"].astype("str").where(made["answer"].notna()))
+    against = pd.concat(honest[:5], ignore_index=True)
+    rows = by_check(screen(made, against, benchmarks=[synthetic]), "new")
+    assert rows["p_value"].dropna().between(0, 1).all()
+    assert (rows["flag"] != "ok").any()
+    # An honest set is not blocked because of such a set among the others.
+    others = pd.concat([*honest[1:5], made], ignore_index=True)
+    rows = by_check(screen(honest[0], others, benchmarks=[synthetic]), "Model-A")
+    assert "block" not in set(rows["flag"])
