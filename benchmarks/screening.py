@@ -27,7 +27,7 @@ from tests.screening import frauds
 RESULTS = Path(__file__).parent / "results" / "screening.json"
 _SET = ["benchmark", "benchmark_version", "model", "strategy"]
 #: Honest sets that each fraud is made from, draws of each, and seed.
-SOURCES, DRAWS, SEED = 10, 2, 2026
+SOURCES, DRAWS, SEED = 12, 1, 2026
 PARTIAL = {
     "answers copied": (frauds.copied, (0.1, 0.25, 0.5, 1.0), ("copied_answers", "copied_items")),
     "items copied": (frauds.copied_items, (0.1, 0.25, 0.5), ("copied_answers", "copied_items")),
@@ -125,9 +125,9 @@ def partial(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
     plain = plain[plain["benchmark_version"] == version]
     benchmark = load_benchmark(str(plain["benchmark"].iloc[0]))
     models = sorted(plain["model"].unique())
-    rng = np.random.default_rng(SEED)
     for name, (fraud, shares, checks) in PARTIAL.items():
         for share in shares:
+            rng = np.random.default_rng([SEED, round(100 * share)])
             flags = []
             for model in rng.choice(models, min(SOURCES, len(models)), replace=False):
                 for _ in range(DRAWS):
