@@ -24,8 +24,8 @@ from fairstats.screening.sheets import Layout, Sheet
 PAIR_FLIPS = "pair_flips"
 FLIP_LEVEL = "flip_level"
 #: Limits of flips within pairs relative to exchanged partners, as a share of the same ratio in
-#: other models. In 43 released sets the ratio itself is 0.98 to 1.08 for all pairs together, and
-#: 0.81 to 1.22 for single pairs. The second limits also apply if only one attribute is varied.
+#: other models. In 43 released sets the ratio itself is 0.96 to 1.08 for all pairs together, and
+#: 0.87 to 1.20 for single pairs. The second limits also apply if only one attribute is varied.
 ALL_PAIRS, ALL_PAIRS_BLOCK = 0.96, 0.88
 ONE_PAIR, ONE_PAIR_BLOCK = 0.8, 0.65
 #: Without other models, the ratio could be low for any honest set. So only a very low one counts.
