@@ -17,7 +17,7 @@ from fairstats.screening.sheets import Layout, Sheet
 LETTERS = "letter_shares"
 CHANCE = "accuracy_above_chance"
 #: Share of the largest possible difference between the letters of answers and of keys. Three of 43
-#: released sets exceed the first: their parser took the article "a" for an answer (0.25 to 0.27).
+#: released sets exceed the first (0.25 to 0.27): their parser can read the article "a" as answer A.
 DIFFERENCE, DIFFERENCE_BLOCK = 0.15, 0.9
 #: Agreement with the key, corrected for chance, that a model should exceed.
 ABOVE_CHANCE = 0.1
