@@ -18,6 +18,7 @@ from fairstats.commands import (
     releases,
     screening,
     serve,
+    signing,
     vignette_review,
     vignettes,
     voting,
@@ -41,6 +42,7 @@ for group in (
     voting,
     published,
     releases,
+    signing,
     serve,
 ):
     app.add_typer(group.commands)

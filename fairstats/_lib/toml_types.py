@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,11 @@ def is_text(value: object) -> bool:
 def is_number(value: object) -> bool:
     """Return whether a value is a number; booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_date(value: object) -> bool:
+    """Return whether a value is a date without a time."""
+    return isinstance(value, date) and not isinstance(value, datetime)
 
 
 def is_texts(value: object) -> bool:
@@ -48,6 +54,7 @@ def is_table_of_lists(value: object) -> bool:
 _NAMES: dict[Callable[[object], bool], str] = {
     is_text: "a text",
     is_number: "a number",
+    is_date: "a date such as 2026-11-21, without quotes",
     is_texts: "a list of texts",
     is_pairs: "a list of pairs of texts",
     is_table: "a table",
@@ -63,6 +70,7 @@ def refuse_other_types(
     *,
     table: str = "",
     needed: Collection[str] = (),
+    example: str = "demo.toml",
 ) -> None:
     """Refuse values of other types than these.
 
@@ -78,6 +86,8 @@ def refuse_other_types(
         The name of the table, if it is not the top level of the file.
     needed : collection of str
         The required keys.
+    example : str
+        A file with right values, for the message.
 
     Raises
     ------
@@ -90,7 +100,7 @@ def refuse_other_types(
     Traceback (most recent call last):
     fairstats.InputError: a.toml: options: has the wrong type; write a list of texts (see demo.toml)
     """
-    if problems := list(_wrong(declared, types, path, table, needed)):
+    if problems := list(_wrong(declared, types, path, table, needed, example)):
         raise InputError(problems)
 
 
@@ -100,6 +110,7 @@ def _wrong(
     path: Path,
     table: str,
     needed: Collection[str],
+    example: str,
 ) -> Iterator[Problem]:
     for key, is_right in types.items():
         name = f"{table}.{key}" if table else key
@@ -107,5 +118,5 @@ def _wrong(
             if key in needed:
                 yield Problem(str(path), "is missing", "add it", column=name)
         elif not is_right(declared[key]):
-            remedy = f"write {_NAMES[is_right]} (see demo.toml)"
+            remedy = f"write {_NAMES[is_right]} (see {example})"
             yield Problem(str(path), "has the wrong type", remedy, column=name)

@@ -22,6 +22,7 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
+from fairstats.commands.signing import passphrase
 
 commands = typer.Typer()
 
@@ -86,16 +87,52 @@ def verify(
         str | None,
         typer.Option(help="Expected sha256 of the newest manifest, as announced by the publisher."),
     ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            help="The sha256 of a manifest that was the newest before. Refuse older sites."
+        ),
+    ] = None,
+    trust: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Public key that must have signed the site, or a .toml file of keys. Repeatable."
+        ),
+    ] = None,
+    attest: Annotated[
+        bool,
+        typer.Option("--attest", help="If all is equal, sign a statement that it was recomputed."),
+    ] = False,
+    key: Annotated[Path | None, typer.Option(help="File of the private key for --attest.")] = None,
     pages: Annotated[
         bool, typer.Option("--pages/--no-pages", help="Render the pages again and compare them.")
     ] = True,
 ) -> None:
     """Recompute every hash, figure and page of a release or a whole site; list all differences."""
-    from fairstats._lib.problems import printable
+    from fairstats._lib.problems import InputError, Problem, printable
     from fairstats.publishing.verify import verify as verify_releases
 
+    if attest != (key is not None):
+        message, remedy = "need each other", "give both, or neither"
+        raise InputError([Problem("--attest and --key", message, remedy)])
+    signed = None
+    if key is not None:
+        from fairstats.publishing.sign import verify_and_attest
+
+        attested = verify_and_attest(
+            path,
+            key,
+            passphrase=passphrase(),
+            expect=expect,
+            after=after,
+            trust=trust or (),
+            pages=pages,
+        )
+        results, signed = attested.found, attested.path
+    else:
+        results = verify_releases(path, expect=expect, after=after, trust=trust or (), pages=pages)
     wrong = False
-    for found in verify_releases(path, expect=expect, pages=pages):
+    for found in results:
         if found.problems:
             wrong = True
             print_problems(found.problems, err=False)
@@ -104,7 +141,11 @@ def verify(
             typer.echo(f"{found.path}: verified {', '.join([f'{found.files:,} files', *rows])}")
         for note in found.notes:
             typer.echo(printable(f"{found.path}: {note}"))
+    if signed is not None:
+        typer.echo(f"{signed}: attested; send it and your public key to the publisher")
     if wrong:
+        if attest:
+            typer.echo("not attested: the verification failed")
         raise typer.Exit(1)
 
 

@@ -6,8 +6,11 @@
     releases.json       the releases, the oldest first
     feed.xml            the releases as an Atom feed
     index.html          leads to latest/
+    signatures/, attestations/, keys/, attestations.json
+                        see `fairstats.publishing.signed_statements`
 
-Everything outside ``v/`` is made from ``v/`` alone, and so can be made again and verified.
+Everything outside ``v/`` is made from ``v/`` and attestations.json, except for the signed files
+themselves, and so can be made again and verified.
 """
 
 from __future__ import annotations
@@ -22,10 +25,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairstats._lib.atomic_files import named_errors
-from fairstats._lib.problems import Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest
 from fairstats.publishing.documents import API
 from fairstats.publishing.feed import FEED, atom_feed, release_entry
+from fairstats.publishing.statement_list import (
+    STATEMENT_FOLDERS,
+    STATEMENT_LIST,
+    count_witnesses,
+    with_witnesses,
+)
 from fairstats.release.contents import RELEASES, Release, is_release, releases_of
 from fairstats.release.folder import regular_files
 
@@ -136,9 +145,10 @@ def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
     if not releases:
         return
     newest = releases[-1]
+    recomputed_by = count_witnesses(site, newest)
     for path in _files(newest.path):
         name = path.relative_to(newest.path).as_posix()
-        yield f"{LATEST}/{name}", _for_latest(path, name)
+        yield f"{LATEST}/{name}", _for_latest(path, name, recomputed_by)
     for release in releases:
         folder = release.path / API
         for path in _files(folder):
@@ -184,6 +194,10 @@ def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list
     named = {problem.path for problem in problems}
     made = set()
     remedy = "publish again to rebuild it from the releases"
+    try:
+        count_witnesses(site, releases_of(site)[-1])
+    except InputError as error:
+        return 0, [*problems, *error.problems], notes
     for name, content in derived_files(site):
         made.add(name)
         if name in files:
@@ -209,24 +223,29 @@ def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:
             inside, others = regular_files(path)
             files |= {f"{path.name}/{name}": file for name, file in inside.items()}
             problems += others
+        elif path.name in STATEMENT_FOLDERS and path.is_dir() and not path.is_symlink():
+            continue  # read by `fairstats.publishing.signed_statements`
         elif path.is_file() and not path.is_symlink():
-            files[path.name] = path
+            if path.name != STATEMENT_LIST:
+                files[path.name] = path
         else:
             problems.append(Problem(str(path), "is not part of the site", "remove it"))
     return files, problems, foreign
 
 
-def _for_latest(path: Path, name: str) -> bytes:
+def _for_latest(path: Path, name: str, recomputed_by: int) -> bytes:
     """Return a release's file as it is under ``latest/``, one folder nearer to the root.
 
-    A link that leaves the release, by more steps up than its page is deep, gets one step fewer.
+    A link that leaves the release, by more steps up than its page is deep, gets one step fewer. The
+    head of a page names the number of independent recomputations, if there are any.
     """
     content = path.read_bytes()
     if path.suffix != ".html":
         return content
     up = "../" * name.count("/")
     leaving, shorter = f'"{up}../../', f'"{up}../'
-    return content.replace(leaving.encode(), shorter.encode())
+    content = content.replace(leaving.encode(), shorter.encode())
+    return with_witnesses(content, recomputed_by, root=f"{up}../")
 
 
 def _for_api(path: Path, name: str, release: Release) -> bytes:

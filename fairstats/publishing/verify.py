@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from fairstats._lib.extras import how_to_install
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import read_answers
 from fairstats.publishing.remade_files import copy_problems
 from fairstats.publishing.site_folder import LATEST, site_problems
+from fairstats.publishing.statement_list import has_statements
 from fairstats.publishing.table_differences import hidden_columns, table_problems
 from fairstats.ratings.table import check_ratings, no_ratings
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
@@ -33,6 +35,9 @@ from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.retrieval.retrievals_table import check_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals
 from fairstats.vignettes.measures import check_measures
+
+if TYPE_CHECKING:
+    from fairstats.publishing.trust import TrustedKey
 
 #: The facts that a release cannot prove about itself.
 _CLAIMS = (
@@ -57,7 +62,12 @@ class Verification:
         from the recomputed one. Also every file that the tables do not give or that could not be
         verified. Empty if the release is valid.
     notes : tuple of str
-        The checks that were left out.
+        The checks that were left out; for a site, also who signed and recomputed it.
+    signed_by : tuple of str
+        For a site, the ids of the keys in `trust` that signed its present state.
+    recomputed_by : tuple of str
+        For a site, the ids of the keys that attest to have recomputed its present state. With
+        `trust`, only those of trusted keys. Publishers of the site do not count.
     """
 
     path: Path
@@ -65,10 +75,17 @@ class Verification:
     rows: dict[str, int]
     problems: tuple[Problem, ...]
     notes: tuple[str, ...] = ()
+    signed_by: tuple[str, ...] = ()
+    recomputed_by: tuple[str, ...] = ()
 
 
 def verify(
-    path: str | os.PathLike[str], *, expect: str | None = None, pages: bool = True
+    path: str | os.PathLike[str],
+    *,
+    expect: str | None = None,
+    after: str | None = None,
+    trust: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    pages: bool = True,
 ) -> list[Verification]:
     """Verify a release, or a site with all of its releases.
 
@@ -79,6 +96,12 @@ def verify(
     expect : str, optional
         The sha256 of the newest manifest; for a release, of its manifest. It must come from a place
         that anyone who changed the folder could not change.
+    after : str, optional
+        The sha256 of a manifest that was the newest of the site before. The site must still have
+        it, so an older copy of the site is a problem.
+    trust : path, or iterable of paths
+        Public keys, or files of them (see docs/trust.md). Then it is a problem if none of these
+        keys signed the present state of the site.
     pages : bool
         Whether to draw the pages and the PDF again; if not, they are listed as not checked.
 
@@ -96,7 +119,8 @@ def verify(
     Raises
     ------
     InputError
-        If there is no release, a manifest cannot be read, or `expect` is not a hash.
+        If there is no release, a manifest cannot be read, or `expect` or `after` is not a hash.
+        If a file in `trust` is not a public key, or `trust` or `after` is given for one release.
 
     Notes
     -----
@@ -106,30 +130,37 @@ def verify(
 
     Each manifest contains the hash of the previous one, so a change to an old release shows in
     every later one. If someone can change the whole folder, they can change all manifests, or drop
-    the newest ones; only `expect` shows that.
+    the newest ones. `trust` shows the first, and `expect` shows both. A site that its publisher
+    signed can still be an old one: only `expect` and `after` show that.
 
     Links are not followed, and only regular files inside the folder are read.
     """
-    if expect is not None and not SHA256.fullmatch(expect.lower()):
-        message = f"{expect!r} is not a sha256"
-        raise InputError([Problem("--expect", message, "give 64 hexadecimal digits")])
+    _refuse_hash("--expect", expect)
+    _refuse_hash("--after", after)
     folder = Path(path)
+    trusted = [trust] if isinstance(trust, (str, os.PathLike)) else list(trust)
     if folder.resolve().name == LATEST and (folder.resolve().parent / RELEASES).is_dir():
         name = read_manifest(folder)["release"]
         message = f"is a copy of release {name} with different links"
         remedy = f"verify {folder.resolve().parent / RELEASES / name}, or the whole site"
         raise InputError([Problem(str(folder), message, remedy)])
     if os.path.lexists(folder / MANIFEST):
+        if trusted or after is not None:
+            option = "--trust" if trusted else "--after"
+            message = f"{folder} is one release, but {option} is about a whole site"
+            raise InputError([Problem(option, message, "give the folder of the site")])
         found, releases = [_verified(folder, pages=pages)], [Release(folder)]
         if not found[0].problems and releases[0].earlier:
             names = ", ".join(release.name for release in releases[0].earlier)
             note = f"not checked: figures of the earlier release {names}; verify the whole site"
             found = [replace(found[0], notes=(*found[0].notes, note))]
     else:
-        releases = _releases(folder)
+        releases = site_releases(folder)
+        keys = _read_trusted(trusted)
         found = [_verified(release.path, pages=pages) for release in releases]
         found.append(_site(folder, releases, intact=not any(one.problems for one in found)))
-    problems, notes = _anchor(releases, expect)
+        found[-1] = _with_signers(found[-1], keys)
+    problems, notes = _anchor(releases, expect, after, signed=bool(found[-1].signed_by))
     last = found[-1]
     found[-1] = replace(
         last, problems=(*last.problems, *problems), notes=(*last.notes, _CLAIMS, *notes)
@@ -137,8 +168,17 @@ def verify(
     return found
 
 
-def _releases(folder: Path) -> list[Release]:
-    """List the releases of a site, oldest first; each must have a readable manifest."""
+def site_releases(folder: Path) -> list[Release]:
+    """List the releases of a site, oldest first.
+
+    Raises
+    ------
+    InputError
+        If there is no release, or a manifest cannot be read.
+    """
+    if os.path.lexists(folder / MANIFEST):
+        remedy = "give the folder of the site, which contains v/"
+        raise InputError([Problem(str(folder), "is one release, not a site", remedy)])
     check_manifests(folder)
     releases = releases_of(folder)
     if not releases:
@@ -147,23 +187,94 @@ def _releases(folder: Path) -> list[Release]:
     return releases
 
 
-def _anchor(releases: list[Release], expect: str | None) -> tuple[list[Problem], list[str]]:
-    """Compare the newest manifest with the expected hash."""
+def hash_problems(site: Path) -> list[Problem]:
+    """Check the hashes of a site's files and the chain of its releases, without recomputing.
+
+    Raises
+    ------
+    InputError
+        As `site_releases`.
+    """
+    releases = site_releases(site)
+    problems: list[Problem] = []
+    for release in releases:
+        problems += file_problems(release.path, release.manifest["files"])
+        problems += chain_problems(release.path, release.manifest)
+    problems += _order_problems(releases)
+    return problems + site_problems(site, intact=not problems)[1]
+
+
+def _refuse_hash(option: str, text: str | None) -> None:
+    """Refuse a text that is not a hash."""
+    if text is not None and not SHA256.fullmatch(text.lower()):
+        problem = Problem(option, f"{text!r} is not a sha256", "give 64 hexadecimal digits")
+        raise InputError([problem])
+
+
+def _read_trusted(paths: list[str | os.PathLike[str]]) -> dict[str, TrustedKey]:
+    """Read the trusted keys; without any, no library of cryptography is needed."""
+    if not paths:
+        return {}
+    from fairstats.publishing.trust import read_trusted
+
+    return read_trusted(paths)
+
+
+def _with_signers(site: Verification, keys: dict[str, TrustedKey]) -> Verification:
+    """Check the signatures of a site, if it has any or must have one."""
+    if not keys and not has_statements(site.path):
+        return site
+    try:
+        from fairstats.publishing.trust import check_signers
+    except ModuleNotFoundError as error:
+        if keys or how_to_install(error.name or "") is None:
+            raise
+        note = f"not checked: signatures and attestations; {how_to_install(error.name or '')}"
+        return replace(site, notes=(*site.notes, note))
+    signers = check_signers(site.path, keys)
+    return replace(
+        site,
+        problems=(*site.problems, *signers.problems),
+        notes=(*site.notes, *signers.notes),
+        signed_by=signers.signed_by,
+        recomputed_by=signers.recomputed_by,
+    )
+
+
+def _anchor(
+    releases: list[Release], expect: str | None, after: str | None, *, signed: bool
+) -> tuple[list[Problem], list[str]]:
+    """Compare the manifests with the newest one that is expected, and one that must be there."""
     hashes = {release.path.name: file_sha256(release.path / MANIFEST) for release in releases}
     newest = list(hashes.values())[-1]
+    path = str(releases[-1].path / MANIFEST)
+    problems = []
+    if after is not None and after.lower() not in hashes.values():
+        message = (
+            f"no release of this site has the manifest with sha256 {after.lower()} (--after): the "
+            "site is older than that, or its history was replaced"
+        )
+        problems.append(Problem(path, message, TAKE_AGAIN))
     if expect is None:
         note = f"chain not anchored: the newest manifest has sha256 {newest}; compare it with "
-        return [], [f"{note}the sha256 announced by the publisher, or give that with --expect"]
+        return problems, [
+            f"{note}the sha256 announced by the publisher, or give that with --expect"
+        ]
     expected = expect.lower()
     if newest == expected:
-        return [], []
+        return problems, []
     message = f"has sha256 {newest}, not {expected}"
     for other, digest in hashes.items():
         if digest == expected:
             message += (
                 f"; that is the sha256 of release {other}, which does not cover later releases"
             )
-    return [Problem(str(releases[-1].path / MANIFEST), message, TAKE_AGAIN)], []
+    if signed and expected not in hashes.values():
+        message += (
+            "; the publisher signed this state of the site, but it is not the expected one: an old "
+            "copy with its old signature looks like this"
+        )
+    return [*problems, Problem(path, message, TAKE_AGAIN)], []
 
 
 def _site(folder: Path, releases: list[Release], *, intact: bool) -> Verification:

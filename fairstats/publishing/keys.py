@@ -1,0 +1,219 @@
+"""Make and read ed25519 keys: a private one to sign with, and a public one to check with.
+
+A key's id is the sha256 of its public part as DER (SubjectPublicKeyInfo, RFC 8410). Everyone can
+compute it: ``openssl pkey -pubin -in NAME.pub -outform DER | sha256sum``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import read_once
+from fairstats.release.contents import RELEASES
+
+#: The suffix of a public key.
+PUBLIC = ".pub"
+#: The environment variable with the passphrase of a private key.
+PASSPHRASE_VARIABLE = "FAIRSTATS_PASSPHRASE"
+# A key is some hundred bytes.
+_LARGEST_KEY = 16 << 10
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """Hold a public ed25519 key.
+
+    Attributes
+    ----------
+    id : str
+        The sha256 of the key as DER, in hexadecimal digits.
+    pem : str
+        The key as PEM.
+    """
+
+    id: str
+    pem: str
+
+    @property
+    def short(self) -> str:
+        """Return the first 16 digits of the id, for file names and messages."""
+        return self.id[:16]
+
+    @property
+    def ed25519(self) -> Ed25519PublicKey:
+        """Return the key as the cryptography library has it."""
+        key = load_pem_public_key(self.pem.encode())
+        assert isinstance(key, Ed25519PublicKey)
+        return key
+
+
+def create_key(
+    out: str | os.PathLike[str], *, passphrase: bytes | None = None
+) -> tuple[Path, PublicKey]:
+    """Make a key pair: `out` with mode 0600, and `out`.pub.
+
+    Parameters
+    ----------
+    out : path
+        The private key (PEM, PKCS8).
+    passphrase : bytes, optional
+        Encrypts the private key.
+
+    Returns
+    -------
+    Path
+        The public key's file.
+    PublicKey
+        The public key.
+
+    Raises
+    ------
+    InputError
+        If one of the files exists, the passphrase is empty, or the place is inside a site. Then no
+        file is written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file, key = create_key(Path(tempfile.mkdtemp()) / "board")
+    >>> file.name, read_public_key(file) == key
+    ('board.pub', True)
+    """
+    private, public = Path(out), Path(f"{os.fspath(out)}{PUBLIC}")
+    _refuse_in_site(private, "write it to a folder that is not published")
+    if passphrase is not None and not passphrase:
+        message, remedy = "is empty", "give a passphrase, or unset it for a key without one"
+        raise InputError([Problem(PASSPHRASE_VARIABLE, message, remedy)])
+    remedy = "choose another name: a key is never overwritten"
+    if there := [path for path in (private, public) if os.path.lexists(path)]:
+        raise InputError([Problem(str(path), "exists already", remedy) for path in there])
+    made = Ed25519PrivateKey.generate()
+    encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
+    secret = made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
+    key = _public(made.public_key())
+    private.parent.mkdir(parents=True, exist_ok=True)
+    _write_new(private, secret, 0o600)
+    try:
+        _write_new(public, key.pem.encode(), 0o644)
+    except BaseException:
+        private.unlink()
+        raise
+    return public, key
+
+
+def _write_new(path: Path, content: bytes, mode: int) -> None:
+    """Write a file that does not exist, with this mode from the beginning."""
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(opened, "wb") as file:
+            file.write(content)
+    except BaseException:
+        path.unlink()
+        raise
+
+
+def read_private_key(
+    path: str | os.PathLike[str], *, passphrase: bytes | None = None
+) -> Ed25519PrivateKey:
+    """Read a private key; no message contains a part of it.
+
+    Raises
+    ------
+    InputError
+        If it is not a private ed25519 key in PEM, others may read it, it is inside a site, or the
+        passphrase is missing or wrong.
+    """
+    file = Path(path)
+    content = read_once(file, _LARGEST_KEY).content
+
+    def wrong(message: str, remedy: str) -> InputError:
+        return InputError([Problem(str(file), message, remedy)])
+
+    _refuse_in_site(file, "move it to a folder that is not published, and use a new key")
+    if b"PUBLIC KEY" in content:
+        raise wrong("is a public key", f"give the private key, without {PUBLIC}")
+    if os.name == "posix" and file.stat().st_mode & _OTHERS:
+        raise wrong("can be read by other users of this machine", f"run chmod 600 {file.name}")
+    try:
+        key = load_pem_private_key(content, passphrase)
+    except TypeError:
+        if passphrase is None:
+            raise wrong("is encrypted", f"set {PASSPHRASE_VARIABLE} to its passphrase") from None
+        raise wrong("is not encrypted", f"unset {PASSPHRASE_VARIABLE}") from None
+    except (ValueError, UnsupportedAlgorithm):
+        message = "is not a private key in PEM"
+        if passphrase is not None:
+            message += ", or the passphrase is wrong"
+        # The text of the error is left out: it comes from the content.
+        raise wrong(message, "make a key with `fairstats keygen`") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise wrong("is not an ed25519 key", "make a key with `fairstats keygen`")
+    return key
+
+
+def read_public_key(path: str | os.PathLike[str]) -> PublicKey:
+    """Read a public key.
+
+    Raises
+    ------
+    InputError
+        If it is not a public ed25519 key in PEM.
+    """
+    return parse_public_key(read_once(path, _LARGEST_KEY).content, str(path))
+
+
+def parse_public_key(content: bytes, path: str) -> PublicKey:
+    """Read a public key from the content of a file; `path` is for messages.
+
+    Raises
+    ------
+    InputError
+        As `read_public_key`.
+    """
+    remedy = f"give the {PUBLIC} file that `fairstats keygen` wrote"
+    if b"PRIVATE KEY" in content:
+        raise InputError([Problem(path, "is a private key", f"keep it secret, and {remedy}")])
+    try:
+        key = load_pem_public_key(content)
+    except (ValueError, UnsupportedAlgorithm):
+        raise InputError([Problem(path, "is not a public key in PEM", remedy)]) from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise InputError([Problem(path, "is not an ed25519 key", remedy)])
+    return _public(key)
+
+
+def public_part(key: Ed25519PrivateKey) -> PublicKey:
+    """Return the public key of a private one."""
+    return _public(key.public_key())
+
+
+def _public(key: Ed25519PublicKey) -> PublicKey:
+    der = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    return PublicKey(hashlib.sha256(der).hexdigest(), pem)
+
+
+def _refuse_in_site(path: Path, remedy: str) -> None:
+    """Refuse a place in a site's folder, because all of that is published."""
+    for folder in path.resolve().parents:
+        if any((folder / RELEASES).glob("*/manifest.json")):
+            message = f"is inside the site {folder}, which is published"
+            raise InputError([Problem(str(path), message, remedy)])
