@@ -22,7 +22,7 @@ from securesystemslib.signer import (  # type: ignore[attr-defined]
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.table_text import json_text
-from fairstats._lib.untrusted_files import parse_json, read_once
+from fairstats._lib.untrusted_files import parse_json, read_text
 from fairstats.publishing.keys import PublicKey, public_part
 from fairstats.publishing.statements import PAYLOAD_TYPE
 
@@ -47,20 +47,21 @@ def read_envelope(path: str | os.PathLike[str]) -> Envelope:
     Raises
     ------
     InputError
-        If the file is too large, not an envelope, of another type of payload, or does not have
-        exactly one signature.
+        If the file is too large, not UTF-8 or not an envelope, or has another type of payload, or
+        does not have exactly one signature.
     """
-    file = read_once(path, LARGEST_ENVELOPE)
+    text = read_text(path, LARGEST_ENVELOPE)
     try:
-        return _envelope(parse_json(file.content))
+        return _envelope(parse_json(text))
     except ValueError as error:
         message = f"is not a signed statement of fairstats: {error}"
         raise InputError([Problem(str(path), message, _REMEDY)]) from None
 
 
 def _envelope(found: Any) -> Envelope:
-    if not isinstance(found, dict) or not {"payload", "payloadType", "signatures"} <= set(found):
-        raise ValueError("it is not a DSSE envelope")
+    # DSSE lets readers ignore other entries. Nobody signed those, so they are refused here.
+    if not isinstance(found, dict) or set(found) != {"payload", "payloadType", "signatures"}:
+        raise ValueError("it does not have just the entries of a DSSE envelope")
     if found["payloadType"] != PAYLOAD_TYPE:
         raise ValueError(f"payloadType is not {PAYLOAD_TYPE}")
     signatures = found["signatures"]
@@ -68,9 +69,11 @@ def _envelope(found: Any) -> Envelope:
     if not isinstance(signatures, list) or len(signatures) != 1:
         raise ValueError("it does not have exactly one signature")
     (signature,) = signatures
-    if not isinstance(signature, dict) or not _is_key_id(signature.get("keyid")):
+    if not isinstance(signature, dict) or set(signature) != {"keyid", "sig"}:
+        raise ValueError("its signature does not have just keyid and sig")
+    if not _is_key_id(signature["keyid"]):
         raise ValueError("keyid is not a sha256")
-    sig = _decoded(signature.get("sig"), "sig")
+    sig = _decoded(signature["sig"], "sig")
     if len(sig) != _SIGNATURE_BYTES:
         raise ValueError(f"sig does not have the {_SIGNATURE_BYTES} bytes of ed25519")
     keyid = signature["keyid"]

@@ -197,7 +197,11 @@ def parse_public_key(content: bytes, path: str) -> PublicKey:
         raise InputError([Problem(path, "is not a public key in PEM", remedy)]) from None
     if not isinstance(key, Ed25519PublicKey):
         raise InputError([Problem(path, "is not an ed25519 key", remedy)])
-    return _public(key)
+    found = _public(key)
+    # PEM readers skip text around a key; in a site it would be published.
+    if content.decode(errors="replace").split() != found.pem.split():
+        raise InputError([Problem(path, "contains more than a public key", remedy)])
+    return found
 
 
 def public_part(key: Ed25519PrivateKey) -> PublicKey:

@@ -128,13 +128,12 @@ def read_statements(
         for path in paths:
             try:
                 one = read_signed(path, keys)
+                if differences := _differences(one, state, site):
+                    raise InputError(differences)
                 _refuse_place(one, kind, path)
             except InputError as error:
                 problems += error.problems
-                continue
-            differences = _differences(one, state, site)
-            problems += differences
-            if not differences:
+            else:
                 found.append(one)
     return sorted(found, key=lambda one: (one.created, one.name)), problems
 

@@ -91,10 +91,13 @@ def with_witnesses(page: bytes, number: int, *, root: str) -> bytes:
 
     Examples
     --------
-    >>> print(with_witnesses(b'<span class="latest">Release 2</span>', 3, root="../").decode())
-    <span class="latest">Release 2 · <a href="../attestations.json">recomputed by 3</a></span>
+    >>> page = with_witnesses(b'<span class="latest">Release 2</span>', 3, root="../")
+    >>> page.startswith(b'<span class="latest">Release 2'), page.endswith(b"by 3</a></span>")
+    (True, True)
     """
     if not number:
         return page
-    line = f'\\1 · <a href="{root}{STATEMENT_LIST}">recomputed by {number}</a>\\2'
+    title = "Signed statements, one per key. `fairstats verify --trust` checks whose keys they are."
+    link = f'<a href="{root}{STATEMENT_LIST}" title="{title}">recomputed by {number}</a>'
+    line = f"\\1 · {link}\\2"
     return _HEAD.sub(line.encode(), page, count=1)

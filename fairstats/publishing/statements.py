@@ -28,7 +28,7 @@ from fairstats.release.folder import SHA256
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://in-toto.io/attestation/svr/v0.2"
-VERIFIER = f"https://github.com/fairstats/fairstats/verify@{__version__}"
+_VERIFIER = "https://github.com/fairstats/fairstats/verify@"
 
 Kind = Literal["signature", "attestation"]
 
@@ -161,7 +161,7 @@ def statement_payload(
         "predicateType": PREDICATE_TYPE,
         "predicate": {
             "verifier": {
-                "id": VERIFIER,
+                "id": f"{_VERIFIER}{__version__}",
                 "version": dict(versions),
                 "policies": [
                     {"name": name, "digest": {"sha256": digest}}
@@ -183,7 +183,7 @@ def read_statement(payload: bytes) -> Statement:
     ValueError
         If it is not such a statement. The error contains no text of the payload.
     """
-    found = parse_json(payload)
+    found = parse_json(payload.decode())
     try:
         return _statement(found)
     except (AttributeError, LookupError, RecursionError, TypeError) as error:
@@ -198,6 +198,8 @@ def _statement(found: Any) -> Statement:
         raise ValueError(f"predicateType is not {PREDICATE_TYPE}")
     predicate = found["predicate"]
     verifier = predicate["verifier"]
+    if not verifier["id"].startswith(_VERIFIER):
+        raise ValueError(f"verifier.id does not begin with {_VERIFIER}")
     manifests = {}
     for name, digest in _digests(found["subject"], "subject").items():
         release = _NAME.fullmatch(name)

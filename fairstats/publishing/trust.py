@@ -281,13 +281,13 @@ def _witnesses(
     known = [keyid for keyid in found if keyid in trusted]
     unknown = [keyid[:16] for keyid in found if keyid not in trusted]
     if not trusted:
-        note = f"recomputed by {len(found)}: {first_of(unknown)}; anyone can make a key, so name "
-        return found, [f"{note}those that you know with --trust"] if found else []
+        note = f"recomputed by {len(found)}: {first_of(unknown)}; anyone can make a key, so "
+        return found, [f"{note}list those that you know for --trust"] if found else []
     notes = []
     if known:
         labels = first_of([trusted[keyid].label for keyid in known], most=10)
         notes.append(f"recomputed by {len(known)}: {labels}")
     if unknown:
         keys = f"{len(unknown)} key{'s' if len(unknown) > 1 else ''}"
-        notes.append(f"not counted: recomputations by {keys} not given with --trust")
+        notes.append(f"not counted: recomputations by {keys} that --trust does not list")
     return known, notes

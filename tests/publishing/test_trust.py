@@ -1,0 +1,482 @@
+"""Keys, lists of trusted keys, and hostile files among the signed statements."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+
+from fairstats._lib.problems import InputError
+from fairstats.publishing import signed_statements
+from fairstats.publishing.envelopes import sign_payload
+from fairstats.publishing.keys import (
+    PublicKey,
+    create_key,
+    public_part,
+    read_private_key,
+    read_public_key,
+)
+from fairstats.publishing.signed_statements import entries_of, read_statements
+from fairstats.publishing.statement_list import list_text
+from fairstats.publishing.statements import state_of, statement_payload
+from fairstats.publishing.trust import check_signers, read_trusted
+
+TODAY = datetime.now(UTC).date()
+VERSIONS = {"python": "3.11.7"}
+
+
+# --- Keys
+
+
+def test_key_pair_has_its_modes_and_is_never_overwritten(tmp_path):
+    old = os.umask(0)
+    try:
+        public, key = create_key(tmp_path / "new" / "board")
+    finally:
+        os.umask(old)
+    private = tmp_path / "new" / "board"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    assert private.read_text().startswith("-----BEGIN PRIVATE KEY-----\n")
+    assert public_part(read_private_key(private)) == key == read_public_key(public)
+    content = private.read_bytes()
+    for gone in (private, public):
+        gone.rename(tmp_path / "moved")
+        with pytest.raises(InputError, match="a key is never overwritten"):
+            create_key(private)
+        assert sorted(path.name for path in private.parent.iterdir()) == [
+            name for name in ("board", "board.pub") if name != gone.name
+        ]
+        (tmp_path / "moved").rename(gone)
+    assert private.read_bytes() == content
+
+
+def test_key_that_cannot_be_written_leaves_no_file(tmp_path, monkeypatch):
+    written = os.fdopen
+
+    def full(opened, mode):
+        if len(list(tmp_path.iterdir())) == 2:
+            os.close(opened)
+            raise OSError(28, "No space left on device")
+        return written(opened, mode)
+
+    monkeypatch.setattr(os, "fdopen", full)
+    with pytest.raises(OSError, match="No space"):
+        create_key(tmp_path / "board")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_passphrase_is_needed_and_must_be_right(tmp_path):
+    create_key(tmp_path / "board", passphrase=b"right")
+    text = (tmp_path / "board").read_text()
+    assert text.startswith("-----BEGIN ENCRYPTED PRIVATE KEY-----\n")
+    read_private_key(tmp_path / "board", passphrase=b"right")
+    for passphrase, message in (
+        (None, "is encrypted; set FAIRSTATS_PASSPHRASE"),
+        (b"wrong", "the passphrase is wrong"),
+    ):
+        with pytest.raises(InputError, match=message) as error:
+            read_private_key(tmp_path / "board", passphrase=passphrase)
+        assert text.splitlines()[1] not in str(error.value)
+    create_key(tmp_path / "open")
+    with pytest.raises(InputError, match="is not encrypted; unset FAIRSTATS_PASSPHRASE"):
+        read_private_key(tmp_path / "open", passphrase=b"right")
+    with pytest.raises(InputError, match="FAIRSTATS_PASSPHRASE: is empty"):
+        create_key(tmp_path / "other", passphrase=b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no modes on this system")
+def test_key_that_others_can_read_is_refused(tmp_path):
+    create_key(tmp_path / "board")
+    (tmp_path / "board").chmod(0o640)
+    with pytest.raises(InputError, match=r"can be read by other users .*; run chmod 600 board"):
+        read_private_key(tmp_path / "board")
+
+
+def test_key_in_a_site_is_refused(tmp_path):
+    site = small_site(tmp_path / "site")
+    with pytest.raises(InputError, match=r"is inside the site .*, which is published"):
+        create_key(site / "keys" / "board")
+    create_key(tmp_path / "board")
+    shutil.copy(tmp_path / "board", site / ".board")
+    with pytest.raises(InputError, match="move it to a folder that is not published"):
+        read_private_key(site / ".board")
+    assert sorted(path.name for path in site.iterdir()) == [".board", "v"]
+
+
+def test_other_files_are_not_keys(tmp_path):
+    create_key(tmp_path / "board")
+    curve = generate_private_key(SECP256R1())
+    other = curve.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    public = curve.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    right = (tmp_path / "board.pub").read_bytes()
+    for read, content, message in (
+        (read_private_key, right, "is a public key; give the private key"),
+        (read_private_key, other, "is not an ed25519 key"),
+        (read_private_key, b"\x00\xff" * 10, "is not a private key in PEM"),
+        (read_public_key, (tmp_path / "board").read_bytes(), "is a private key; keep it secret"),
+        (read_public_key, public, "is not an ed25519 key"),
+        (read_public_key, b"<script>alert(1)</script>\n" + right, "contains more than a public"),
+        (read_public_key, b"x" * (1 << 20), "is larger than"),
+    ):
+        path = tmp_path / "key"
+        path.write_bytes(content)
+        path.chmod(0o600)
+        with pytest.raises(InputError, match=message) as error:
+            read(path)
+        assert "alert" not in str(error.value)
+
+
+# --- Statements of a site with a manifest alone
+
+
+def small_site(site: Path, *releases: str) -> Path:
+    """A site of which only the manifests matter."""
+    for day, name in enumerate(releases or ("1",), start=1):
+        folder = site / "v" / name
+        (folder / "downloads").mkdir(parents=True)
+        manifest = {
+            "release": name,
+            "created_at": f"2026-01-{day:02}T00:00:00+00:00",
+            "files": {"benchmarks/demo.toml": "0" * 64},
+        }
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+    return site
+
+
+@pytest.fixture
+def board(tmp_path) -> Path:
+    create_key(tmp_path / "board")
+    return tmp_path / "board"
+
+
+@pytest.fixture
+def site(tmp_path) -> Path:
+    return small_site(tmp_path / "site")
+
+
+def put(
+    site: Path,
+    key: Path,
+    kind: str = "signature",
+    *,
+    change=lambda statement: None,
+    change_envelope=lambda envelope: None,
+    name: str | None = None,
+) -> Path:
+    """Sign a statement about a site, changed before or after, and put it into the site."""
+    signer = read_private_key(key)
+    public = public_part(signer)
+    statement = json.loads(statement_payload(state_of(site), kind, versions=VERSIONS))
+    change(statement)
+    envelope = json.loads(sign_payload(json.dumps(statement).encode(), signer))
+    change_envelope(envelope)
+    path = site / f"{kind}s" / (name or f"{list(state_of(site).manifests)[-1]}.{public.short}.json")
+    for folder in (path.parent, site / "keys"):
+        folder.mkdir(exist_ok=True)
+    path.write_text(json.dumps(envelope))
+    (site / "keys" / f"{public.short}.pub").write_text(public.pem)
+    return path
+
+
+def check(site: Path, *trusted: Path):
+    """What a reader with these keys learns, with the site's list as it must be."""
+    text = list_text(entries_of(read_statements(site, trusted=keys_of(*trusted))[0]))
+    (site / "attestations.json").write_text(text)
+    return check_signers(site, read_trusted(trusted))
+
+
+def keys_of(*paths: Path) -> dict[str, PublicKey]:
+    return {keyid: one.key for keyid, one in read_trusted(paths).items()}
+
+
+def public(key: Path) -> Path:
+    return key.with_name(f"{key.name}.pub")
+
+
+def messages(site: Path, *trusted: Path) -> str:
+    return "\n".join(map(str, check(site, *trusted).problems))
+
+
+def test_helpers_make_a_site_without_a_problem(site, board):
+    put(site, board)
+    found = check(site, public(board))
+    assert found.problems == ()
+    assert found.signed_by == (read_public_key(public(board)).id,)
+
+
+def set_in(*path, value):
+    def change(found) -> None:
+        for name in path[:-1]:
+            found = found[name]
+        found[path[-1]] = value
+
+    return change
+
+
+def remove(*path):
+    def change(found) -> None:
+        for name in path[:-1]:
+            found = found[name]
+        del found[path[-1]]
+
+    return change
+
+
+def twice(*path):
+    def change(found) -> None:
+        for name in path:
+            found = found[name]
+        found.append(found[0])
+
+    return change
+
+
+DIGEST = {"sha256": "0" * 64}
+FUTURE = (datetime.now(UTC) + timedelta(days=3)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (set_in("_type", value="https://in-toto.io/Statement/v0.1"), "_type is not"),
+        (set_in("predicateType", value="https://slsa.dev/provenance/v1"), "predicateType is not"),
+        (set_in("subject", value=[]), "it has no subject"),
+        (set_in("subject", value="x"), "subject is not a list"),
+        (set_in("subject", 0, "name", value="manifest.json"), "a subject is not the manifest"),
+        (set_in("subject", 0, "name", value="v/../manifest.json"), "a subject is not the manif"),
+        (set_in("subject", 0, "name", value="v/9/manifest.json"), "v/9: is missing: release 9"),
+        (set_in("subject", 0, "digest", value=DIGEST), "v/1/manifest.json: is not the manifest"),
+        (set_in("subject", 0, "digest", value={"sha256": "\ud800"}), "without name or sha256"),
+        (set_in("subject", 0, "digest", value={"md5": "0"}), "layout of a statement (KeyError)"),
+        (twice("subject"), "subject has an entry twice"),
+        (remove("predicate"), "layout of a statement (KeyError)"),
+        (set_in("predicate", value=[1]), "layout of a statement (TypeError)"),
+        (set_in("predicate", "timeCreated", value="yesterday"), "timeCreated is not a time"),
+        (set_in("predicate", "timeCreated", value="2026-13-45T00:00:00Z"), "month must be in 1"),
+        (set_in("predicate", "timeCreated", value=FUTURE), "timeCreated is in the future"),
+        (set_in("predicate", "properties", value=[]), "its properties are not those of"),
+        (set_in("predicate", "properties", 0, value="ALL_IS_FAIR"), "its properties are not"),
+        (set_in("predicate", "verifier", "id", value="https://example.org"), "verifier.id does"),
+        (set_in("predicate", "verifier", "policies", value=[]), "does not name the benchmark"),
+        (set_in("predicate", "verifier", "version", value={"a": "<b>"}), "is not a table of ver"),
+        (set_in("predicate", "verifier", "version", value=[]), "(AttributeError)"),
+    ],
+)
+def test_statement_that_is_signed_but_wrong_is_refused(change, message, site, board):
+    path = put(site, board, change=change)
+    found = messages(site, public(board))
+    assert message in found
+    assert str(path) in found or "v/" in found
+    assert "has no valid signature (trusted: board" in found
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (set_in("payloadType", value="text/plain"), "payloadType is not application/vnd.in-toto"),
+        (set_in("payload", value="not base64!"), "payload is not base64"),
+        (set_in("payload", value=5), "payload is not a text"),
+        (set_in("payload", value=base64.b64encode(b"{}").decode()), "was changed, or was not sig"),
+        (set_in("signatures", value=[]), "does not have exactly one signature"),
+        (twice("signatures"), "does not have exactly one signature"),
+        (set_in("signatures", 0, "sig", value="AAAA"), "does not have the 64 bytes"),
+        (set_in("signatures", 0, "sig", value="=" * 88), "sig is not base64"),
+        (set_in("signatures", 0, "keyid", value="a"), "keyid is not a sha256"),
+        (set_in("signatures", 0, "keyid", value="0" * 64), "names the key 0000000000000000, which"),
+        (set_in("signatures", 0, "note", value="x"), "does not have just keyid and sig"),
+        (set_in("note", value="certified"), "just the entries of a DSSE envelope"),
+        (remove("payload"), "just the entries of a DSSE envelope"),
+    ],
+)
+def test_envelope_that_was_changed_is_refused(change, message, site, board):
+    path = put(site, board, change_envelope=change)
+    found = messages(site, public(board))
+    assert f"{path}: " in found
+    assert message in found
+    assert "; get the " in found or "; remove it" in found
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b" " * (2 << 20), "is larger than 1,048,576 bytes"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"\xff\xfe{}", "not UTF-8 text"),
+        (b'{"payload": "", "payload": ""}', "appears more than once"),
+        (b"null", "just the entries of a DSSE envelope"),
+    ],
+)
+def test_file_that_is_no_envelope_is_refused(content, message, site, board):
+    path = put(site, board)
+    path.write_bytes(content)
+    assert message in messages(site, public(board))
+
+
+@pytest.mark.parametrize("folder", ["signatures", "attestations", "keys"])
+def test_links_pipes_and_other_files_are_named_and_not_read(folder, site, board, tmp_path):
+    put(site, board)
+    put(site, board, "attestation")
+    (tmp_path / "secret").write_text("the-secret")
+    name = "0" * 16 + (".pub" if folder == "keys" else ".json")
+    name = name if folder == "keys" else f"1.{name}"
+    (site / folder / name).symlink_to(tmp_path / "secret")
+    os.mkfifo(site / folder / f"a{name[1:]}")
+    (site / folder / "more").mkdir()
+    (site / folder / "x.html").write_text("<script>")
+    found = messages(site, public(board))
+    assert f"{folder}/{name}: is a link, which is not followed; remove it" in found
+    assert found.count(f"is not part of {folder}/; remove it") == 3
+    assert "the-secret" not in found
+
+
+def test_too_many_attestations_are_not_read(site, board, monkeypatch):
+    put(site, board)
+    monkeypatch.setattr(signed_statements, "MOST_FILES", 5)
+    (site / "attestations").mkdir()
+    for number in range(6):
+        (site / "attestations" / f"1.{number:016x}.json").write_text("x")
+    found = messages(site, public(board))
+    assert "attestations: contains more than 5 files, and none of them was read" in found
+    assert "1.0000" not in found
+
+
+def test_thousand_attestations_are_read_in_seconds(site, board):
+    path = put(site, board, "attestation")
+    for number in range(signed_statements.MOST_FILES - 1):
+        shutil.copy(path, path.with_name(f"1.{number:016x}.json"))
+    begin = datetime.now(UTC)
+    found, problems = read_statements(site)
+    assert (datetime.now(UTC) - begin).total_seconds() < 10
+    # One key counts once, whatever its files are called.
+    assert len(found) == 1
+    assert len(problems) == 999
+
+
+def test_name_of_a_file_must_be_that_of_its_content(site, board):
+    put(site, board, name="9.0123456789abcdef.json")
+    assert "is about release 1, signed with key" in messages(site)
+
+
+def test_inserted_release_does_not_match_the_statement(tmp_path, board):
+    site = small_site(tmp_path / "site", "1", "2", "3")
+    put(
+        site,
+        board,
+        change=remove("subject", 1),
+        name=f"3.{read_public_key(public(board)).short}.json",
+    )
+    found = messages(site, public(board))
+    assert "does not list the oldest releases of this site in their order" in found
+
+
+# --- Trusted keys
+
+
+def trust_file(path: Path, *entries: str) -> Path:
+    path.write_text("\n".join(f"[[key]]\n{entry}" for entry in entries))
+    return path
+
+
+def entry(key: Path, **values: str) -> str:
+    lines = {"name": f'"{key.name}"', "public_key": f'"""\n{public(key).read_text()}"""'} | values
+    return "\n".join(f"{name} = {value}" for name, value in lines.items())
+
+
+YESTERDAY, TOMORROW = TODAY - timedelta(days=1), TODAY + timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, None),
+        ({"valid_from": str(TODAY), "valid_until": str(TODAY)}, None),
+        ({"valid_from": str(TOMORROW)}, f"on {TODAY}, but this key is valid only from {TOMORROW}"),
+        ({"valid_until": str(YESTERDAY)}, f"but this key was valid only until {YESTERDAY}"),
+        (
+            {"revoked": str(TOMORROW), "reason": '"stolen"'},
+            f"but this key was revoked on {TOMORROW}: stolen",
+        ),
+        ({"role": '"witness"'}, "a witness, who cannot sign for the publisher"),
+    ],
+)
+def test_key_counts_only_in_its_time_and_role(values, message, site, board, tmp_path):
+    path = put(site, board)
+    found = check(site, trust_file(tmp_path / "trust.toml", entry(board, **values)))
+    if message is None:
+        assert found.problems == ()
+    else:
+        (problem,) = found.problems
+        assert problem.path == str(path)
+        assert message in problem.message
+        assert found.signed_by == ()
+
+
+def test_rotated_key_and_its_successor_sign_the_same_site(site, board, tmp_path):
+    create_key(tmp_path / "next")
+    put(site, board)
+    put(site, tmp_path / "next")
+    trust = [entry(board, valid_until=str(YESTERDAY)), entry(tmp_path / "next")]
+    found = check(site, trust_file(tmp_path / "trust.toml", *trust))
+    assert found.problems == ()
+    assert found.signed_by == (read_public_key(tmp_path / "next.pub").id,)
+
+
+def test_attestation_with_a_revoked_key_does_not_count(site, board, tmp_path):
+    for name in ("ann", "ben"):
+        create_key(tmp_path / name)
+        put(site, tmp_path / name, "attestation")
+    put(site, board)
+    trust = [entry(board), entry(tmp_path / "ann"), entry(tmp_path / "ben", role='"witness"')]
+    both = check(site, trust_file(tmp_path / "trust.toml", *trust))
+    assert len(both.recomputed_by) == 2
+    trust[1] = entry(tmp_path / "ann", revoked=str(YESTERDAY))
+    one = check(site, trust_file(tmp_path / "trust.toml", *trust))
+    assert one.problems == ()
+    assert one.recomputed_by == (read_public_key(tmp_path / "ben.pub").id,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must have only [[key]] tables"),
+        ("key = 5", "must have only [[key]] tables"),
+        ("key = [5]", "is not a table"),
+        ("[[key]]\nname = 'a'", "key[0].public_key: is missing; add it"),
+        ("[[key]]\nname = 'a'\nx = 1\npublic_key = ''", "key[0].x: is unknown; use one of: name"),
+        ("[[key]]\nname = 'a'\npublic_key = 'PEM'", "public_key: is not a public key in PEM"),
+        ("[[key]]\nname = 'a'\npublic_key = ''\nrevoked = '2026-01-01'", "write a date such as"),
+        ("[[key]]\nname = 'a'\npublic_key = ''\nrevoked = 2026-01-01T00:00:00Z", "write a date"),
+        ("[[key", "not valid TOML"),
+    ],
+)
+def test_wrong_list_of_keys_is_refused(text, message, tmp_path):
+    path = tmp_path / "trust.toml"
+    path.write_text(text or "# none\n")
+    with pytest.raises(InputError) as error:
+        read_trusted(path)
+    assert str(error.value).startswith(str(path))
+    assert message in str(error.value)
+
+
+def test_wrong_role_and_name_are_refused(board, tmp_path):
+    for values, message in (
+        ({"role": '"owner"'}, "key[0].role: is unknown; use one of: publisher, witness"),
+        ({"name": '" "'}, "key[0].name: must have 1 to 100 characters"),
+    ):
+        with pytest.raises(InputError) as error:
+            read_trusted(trust_file(tmp_path / "trust.toml", entry(board, **values)))
+        assert message in str(error.value)
