@@ -71,7 +71,11 @@ def test_published_and_verified_site_is_deployed(workflow):
 def test_workflow_has_only_the_needed_permissions(workflow):
     assert workflow["permissions"] == {"contents": "read"}
     rights = {name: job.get("permissions") for name, job in workflow["jobs"].items()}
-    assert rights == {"build": None, "deploy": {"pages": "write", "id-token": "write"}}
+    assert rights == {
+        "build": None,
+        "deploy": {"pages": "write", "id-token": "write"},
+        "provenance": {"attestations": "write", "id-token": "write"},
+    }
     assert workflow["concurrency"] == {"group": "pages", "cancel-in-progress": False}
     (checkout,) = [s for s in workflow["jobs"]["build"]["steps"] if "checkout" in s.get("uses", "")]
     assert checkout["with"]["persist-credentials"] is False
@@ -79,6 +83,22 @@ def test_workflow_has_only_the_needed_permissions(workflow):
     assert "secrets." not in text
     for used in re.findall(r"uses: (\S+)", text):
         assert re.fullmatch(r"actions/[a-z-]+@v\d+", used), used
+
+
+def test_provenance_is_of_the_manifests_that_are_deployed(workflow, tmp_path):
+    job = workflow["jobs"]["provenance"]
+    assert job["needs"] == "build"
+    download, unpack, attest = job["steps"]
+    assert download["with"] == {"name": "github-pages"}
+    assert attest["uses"].startswith("actions/attest-build-provenance@")
+    # As actions/upload-pages-artifact packs a site.
+    (tmp_path / "site" / "v" / "1").mkdir(parents=True)
+    (tmp_path / "site" / "v" / "1" / "manifest.json").touch()
+    pack = ["tar", "--directory", "site", "-cf", "artifact.tar", "."]
+    subprocess.run(pack, cwd=tmp_path, check=True)
+    subprocess.run(["bash", "-ec", unpack["run"]], cwd=tmp_path, check=True)
+    found = tmp_path.glob(attest["with"]["subject-path"])
+    assert [path.parent.name for path in found] == ["1"]
 
 
 def test_no_script_has_an_expression_in_it(scripts):

@@ -266,7 +266,7 @@ def state_problems(
     statement : Statement
         A statement with a correct signature.
     state : State
-        The site's state. Releases that were published after the statement are no difference.
+        The site's state. Releases that were published after the statement do not matter.
     site : Path
         The site's folder, for the messages.
     path : Path

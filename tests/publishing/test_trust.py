@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import stat
 from datetime import UTC, datetime, timedelta
@@ -470,6 +471,16 @@ def test_wrong_list_of_keys_is_refused(text, message, tmp_path):
         read_trusted(path)
     assert str(error.value).startswith(str(path))
     assert message in str(error.value)
+
+
+def test_list_of_keys_in_the_documents_can_be_read(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "trust.md").read_text(encoding="utf-8")
+    (tmp_path / "trust.toml").write_text(re.findall(r"(?s)```toml\n(.*?)```", text)[0])
+    board, university = read_trusted(tmp_path / "trust.toml").values()
+    assert (board.name, board.role) == ("The board", "publisher")
+    assert university.why_not(datetime(2026, 1, 1, tzinfo=UTC)) == (
+        "but this key was revoked on 2026-11-02: laptop stolen"
+    )
 
 
 def test_wrong_role_and_name_are_refused(board, tmp_path):
