@@ -103,6 +103,7 @@ def test_commands_without_their_extra_name_it(installed, tmp_path):
     for command, module, extra in (
         (("vignettes", "audit", "demo", "--out", "audit"), "nltk", "audit"),
         (("analyze", "answers.parquet", "--engine", "duckdb"), "duckdb", "duckdb"),
+        (("keygen", "--out", "key"), "cryptography", "submit"),
     ):
         if command[0] == "analyze":
             (tmp_path / "job.py").write_text(_MAIN_JOB, encoding="utf-8")

@@ -16,7 +16,7 @@ commands = typer.Typer()
 def passphrase() -> bytes | None:
     """Return the passphrase of a private key; as an option, other users could read it."""
     found = os.environ.get("FAIRSTATS_PASSPHRASE")
-    return None if found is None else found.encode()
+    return None if found is None else os.fsencode(found)
 
 
 @commands.command()

@@ -201,9 +201,10 @@ def _read_keys(site: Path) -> tuple[dict[str, PublicKey], list[Problem]]:
 def _files(site: Path, folder: str) -> tuple[list[Path], list[Problem]]:
     """List the regular files of one of the folders, up to the limit."""
     place = site / folder
-    if place.is_symlink() or not place.is_dir():
-        # A link, or a file in place of the folder, is reported with the files of the site.
-        return [], []
+    if place.is_symlink():
+        return [], [Problem(str(place), "is a link, which is not followed", _REMOVE)]
+    if not place.is_dir():
+        return [], []  # a file in its place is reported with the files of the site
     with os.scandir(place) as entries:
         listed = list(islice(entries, MOST_FILES + 1))
     if len(listed) > MOST_FILES:

@@ -84,7 +84,8 @@ def locked(site: Path) -> Iterator[None]:
 
 def _sweep(site: Path) -> None:
     """Remove the temporary files and folders of interrupted publications."""
-    for path in [*site.glob(".*.tmp"), *(site / RELEASES).glob(".*.tmp")]:
+    folders = [site, *(site / name for name in (RELEASES, *STATEMENT_FOLDERS))]
+    for path in [path for one in folders if not one.is_symlink() for path in one.glob(".*.tmp")]:
         if _TEMPORARY.fullmatch(path.name):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)

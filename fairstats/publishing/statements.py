@@ -103,10 +103,13 @@ class State:
         The sha256 of each release's manifest, by the release's name, the oldest first.
     policies : dict of str to dict
         For each release, the sha256 of its benchmark declarations by path.
+    published : dict of str to datetime
+        When each release was published, by its manifest.
     """
 
     manifests: dict[str, str]
     policies: dict[str, dict[str, str]]
+    published: dict[str, datetime]
 
     def first(self, number: int) -> dict[str, str]:
         """Return the benchmark declarations of the first releases, up to this number."""
@@ -125,7 +128,8 @@ def state_of(site: Path) -> State:
         name: {f"{RELEASES}/{name}/{path}": digest for path, digest in _declarations(one)}
         for name, one in releases.items()
     }
-    return State(manifests, policies)
+    published = {name: one.created_at.to_pydatetime() for name, one in releases.items()}
+    return State(manifests, policies, published)
 
 
 def _declarations(release: Release) -> Iterator[tuple[str, str]]:
@@ -293,4 +297,8 @@ def state_problems(
         yield Problem(str(path), message, again)
     elif statement.policies != state.first(len(signed)):
         message = "does not name the benchmark declarations of its releases"
+        yield Problem(str(path), message, "ask its signer to sign the site again")
+    elif statement.created + _CLOCKS < state.published[statement.release]:
+        # So a key that is not valid any more cannot be used with an old date for a new release.
+        message = f"is dated {statement.created.date()}, before release {statement.release}"
         yield Problem(str(path), message, "ask its signer to sign the site again")

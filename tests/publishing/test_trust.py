@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from fairstats._lib.problems import InputError
+from fairstats._lib.untrusted_files import read_once
 from fairstats.publishing import signed_statements
 from fairstats.publishing.envelopes import sign_payload
 from fairstats.publishing.keys import (
@@ -30,7 +31,8 @@ from fairstats.publishing.keys import (
     read_private_key,
     read_public_key,
 )
-from fairstats.publishing.signed_statements import entries_of, read_statements
+from fairstats.publishing.signed_statements import add_statements, entries_of, read_statements
+from fairstats.publishing.site_folder import locked
 from fairstats.publishing.statement_list import list_text
 from fairstats.publishing.statements import state_of, statement_payload
 from fairstats.publishing.trust import check_signers, read_trusted
@@ -268,6 +270,7 @@ FUTURE = (datetime.now(UTC) + timedelta(days=3)).strftime("%Y-%m-%dT%H:%M:%SZ")
         (set_in("predicate", "timeCreated", value="yesterday"), "timeCreated is not a time"),
         (set_in("predicate", "timeCreated", value="2026-13-45T00:00:00Z"), "month must be in 1"),
         (set_in("predicate", "timeCreated", value=FUTURE), "timeCreated is in the future"),
+        (set_in("predicate", "timeCreated", value="2025-12-01T00:00:00Z"), "before release 1"),
         (set_in("predicate", "properties", value=[]), "its properties are not those of"),
         (set_in("predicate", "properties", 0, value="ALL_IS_FAIR"), "its properties are not"),
         (set_in("predicate", "verifier", "id", value="https://example.org"), "verifier.id does"),
@@ -342,6 +345,29 @@ def test_links_pipes_and_other_files_are_named_and_not_read(folder, site, board,
     assert f"{folder}/{name}: is a link, which is not followed; remove it" in found
     assert found.count(f"is not part of {folder}/; remove it") == 3
     assert "the-secret" not in found
+
+
+@pytest.mark.parametrize("folder", ["signatures", "attestations", "keys"])
+def test_folder_that_is_a_link_is_named_and_not_written_to(folder, site, board, tmp_path):
+    path = put(site, board, "attestation")
+    draft = path.rename(tmp_path / path.name)
+    shutil.rmtree(site / folder, ignore_errors=True)
+    (tmp_path / "elsewhere").mkdir()
+    (site / folder).symlink_to(tmp_path / "elsewhere")
+    assert f"{folder}: is a link, which is not followed" in messages(site)
+    with pytest.raises(InputError, match="is a link"):
+        add_statements(site, [read_once(draft)], [read_public_key(public(board))])
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_leftovers_of_an_interrupted_signature_are_removed(site, board):
+    path = put(site, board)
+    left = path.with_name(f".{path.name}.123.tmp")
+    left.touch()
+    assert "is not part of signatures/" in messages(site)
+    with locked(site):
+        assert not left.exists()
+    assert messages(site) == ""
 
 
 def test_too_many_attestations_are_not_read(site, board, monkeypatch):
