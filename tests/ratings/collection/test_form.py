@@ -386,10 +386,9 @@ def test_invalid_stored_state_is_ignored(sitting, form_of):
         },
     }
     key = f"fairstats-ratings/{assigned.assignment}/P0"
-    # The form saves its state once more when it is closed: this is written after that.
-    script = """([key, text]) => ["pagehide", "visibilitychange"].forEach(event =>
-      document.addEventListener(event, () => localStorage.setItem(key, text)))"""
-    tab.evaluate(script, [key, json.dumps(kept)])
+    # The form saves its state once more when it is closed, perhaps after the next page has begun.
+    stored = f"localStorage.setItem({json.dumps(key)}, {json.dumps(json.dumps(kept))})"
+    tab.add_init_script(script=stored)
     tab.reload()
     assert heading(tab) == "Independent assessment"
     assert tab.locator("#count").inner_text() == "1 of 2 done"
