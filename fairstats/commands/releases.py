@@ -43,6 +43,13 @@ def publish(
         bool,
         typer.Option("--without-retrievals", help="Publish even if the retrievals are missing."),
     ] = False,
+    overrule: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Publish this model's answers although screening blocks them. Repeatable.",
+        ),
+    ] = None,
     ratings: Annotated[
         list[Path] | None,
         typer.Option(help="Ratings file outside the --answers folders. Repeatable."),
@@ -67,6 +74,7 @@ def publish(
         out=out,
         retrievals=retrievals or (),
         without_retrievals=without_retrievals,
+        overrule=overrule or (),
         ratings=ratings or (),
         measures=measures or (),
         missing=missing,

@@ -40,6 +40,7 @@ from fairstats.benchmarks.declaration import (
 )
 from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.inference._checks import check_alpha
+from fairstats.publishing import screened
 from fairstats.publishing.documents import (
     PDF,
     draw_pages,
@@ -97,6 +98,7 @@ def publish(
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
     without_retrievals: bool = False,
+    overrule: Iterable[str] = (),
     renderer: Renderer = "auto",
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
@@ -125,6 +127,8 @@ def publish(
         They contain only numbers, not the text of the vignettes.
     without_retrievals : bool
         Publish answers generated with snippets, even if their retrievals are missing.
+    overrule : iterable of str
+        Models whose answers are published although screening blocks them. The pages name them.
     missing, alpha, benchmarks
         As for `fairstats.analyze`, but `alpha` must be from 0.001 to 0.1, and a benchmark with a
         built-in one's name must have the same declaration.
@@ -145,7 +149,8 @@ def publish(
         content. If a benchmark has retrievals but no answers, or lacks retrievals that a strategy
         of its answers names (see `fairstats.retrieval.variant_lists.strategy_problems`). If answers
         are majority votes, or `alpha` is not from 0.001 to 0.1. If a benchmark has the name of a
-        built-in one but a different declaration. Then no file is written.
+        built-in one but a different declaration. If screening blocks answers of a model that
+        `overrule` does not name (see `fairstats.screen`). Then no file is written.
     fairstats.report.render.RenderError
         If a page cannot be drawn; then no file is written either.
     """
@@ -185,6 +190,7 @@ def publish(
         _refuse_without(frame, lists)
     of = ReleaseInputs(frame, lists, judgements, of_vignettes, missing, alpha, known, asked_by)
     tables = {name: table.make(of) for name, table in TABLES.items()}
+    screened.refuse_blocked(tables["screening"], set(overrule))
 
     with named_errors(Path(out)), locked(Path(out)):
         return _publish_into(Path(out), release, of, tables, hashes, renderer)

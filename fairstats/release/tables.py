@@ -32,6 +32,7 @@ from fairstats.retrieval.effects import EFFECT_COLUMNS, retrieval_effects
 from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
 from fairstats.retrieval.variant_lists import RETRIEVER_COLUMNS, asked_with
 from fairstats.retrieval.voting import VOTE_COLUMNS, vote_counts
+from fairstats.screening.screen import SCREENING_COLUMNS, screen
 from fairstats.vignettes.audit import audit_findings
 from fairstats.vignettes.findings import FINDING_COLUMNS
 
@@ -165,6 +166,11 @@ TABLES: Mapping[str, ReleaseTable] = {
         RELEASE_COMPARISON_COLUMNS,
         ("kind", "model_old", "model_new", "strategy", "attribute", "group_a", "metric"),
         lambda of: comparisons_of(of.answers, of.missing, of.alpha, of.benchmarks),
+    ),
+    "screening": ReleaseTable(
+        SCREENING_COLUMNS,
+        (*UNIT_COLUMNS, "check"),
+        lambda of: screen(of.answers, benchmarks=of.benchmarks).to_frame(),
     ),
     "replication": ReleaseTable(
         REPLICATION_COLUMNS,

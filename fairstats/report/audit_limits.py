@@ -12,6 +12,7 @@ from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, answer_sets, names_of
 from fairstats.report.audit_confidence import robustness
 from fairstats.report.audit_finding import reasons
+from fairstats.report.screening_notes import flag_notes, screening_of
 from fairstats.report.sensitivity_tables import CHOICE_LABELS
 
 #: With fewer discordant pairs, the report warns that tests and intervals use little data.
@@ -47,6 +48,7 @@ def _limits(answers: AnswerSet) -> Iterator[str]:
     else:
         for reason in reasons(answers):
             yield f"A verdict is open or missing. {capital(reason)}."
+    yield from flag_notes(screening_of(answers.release, answers.board, answers.model))
     if answers.model in answers.board.why_unranked:
         why = answers.board.why_unranked[answers.model]
         yield f"{answers.model} has no rank ({why})."

@@ -34,6 +34,7 @@ from fairstats.report.audit_tables import changes_table, diagnostics_table, pair
 from fairstats.report.flips_section import flip_table
 from fairstats.report.page_output import show_markdown, show_table
 from fairstats.report.same_prompt_section import noise_line
+from fairstats.report.screening_notes import screening_of, screening_summary
 from fairstats.report.sensitivity_tables import choice_table, policy_table, with_missing
 from fairstats.report.tables import breakable
 
@@ -148,8 +149,10 @@ def show_sensitivity(release: Release, model: str) -> None:
 
 
 def show_diagnostics(release: Release, model: str) -> None:
-    """Show missing answers by group, letters, and the items with the most changed answers."""
+    """Show screening, missing answers by group, letters, and the items that change most."""
     sets = answer_sets(release, model)
+    screened = [screening_of(release, answers.board, model) for answers in sets]
+    show_markdown(escape_markdown(screening_summary(pd.concat(screened))))
     if sets[0].pairs:
         show_table(
             diagnostics_table([answers for answers in sets if answers.pairs]),

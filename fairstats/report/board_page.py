@@ -36,6 +36,7 @@ from fairstats.report.page_output import (
 )
 from fairstats.report.rank_table import difference_matrix, matrix_caption
 from fairstats.report.row_chart import show_chart
+from fairstats.report.screening_notes import flag_notes, screening_of, screening_summary
 from fairstats.report.switch import switch, switch_rules
 
 _MEASURES = {
@@ -153,6 +154,7 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
                 show_chart(chart(figures, name=f"{name}-{measure}"))
     show_markdown(f"::: small\n{_key(figures, release)}\n:::")
     _show_unranked(board)
+    _show_screening(release, board)
     _show_tables(figures, release, name=name)
     _show_shifts(figures, name=name)
     if len(board.ranked) > 1:
@@ -232,6 +234,14 @@ def _show_unranked(board: Board) -> None:
     elif notes:
         with closed(f"Why {number_word(len(notes))} models are not ranked"):
             show_markdown("::: small\n" + "\n".join(f"- {note}" for note in notes) + "\n:::")
+
+
+def _show_screening(release: Release, board: Board) -> None:
+    """Show what the screening of the answers found."""
+    rows = screening_of(release, board)
+    notes = [escape_markdown(note) for note in (screening_summary(rows), *flag_notes(rows)) if note]
+    if notes:
+        show_markdown("::: small\n" + "\n\n".join(notes) + "\n:::")
 
 
 def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:

@@ -25,6 +25,7 @@ from fairstats.report.board import (
 )
 from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.page_output import page_root
+from fairstats.report.screening_notes import screening_of, screening_word
 from fairstats.report.tables import MARKS, breakable, written_table
 
 if TYPE_CHECKING:
@@ -54,10 +55,14 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
         known = [abs(row["estimate"]) for row in every if row is not None]
         row["h"] = _span(known)
         row["p"] = _p(max(_p_values(figures, model, panels), default=float("nan")))
-        rows.append(row | {"missing": _missing(figures, model)})
+        screened = screening_of(figures.release, figures.board, model)
+        more = {"missing": _missing(figures, model), "screening": screening_word(screened)}
+        rows.append(row | more)
+    # What is the same in all rows is in the notes.
+    unlike = len({row["screening"] for row in rows}) > 1
     for model, values in figures.published():
         row = {"model": f"{escape_html(breakable(model))} {PUBLISHED}"}
-        row |= dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), "–")
+        row |= dict.fromkeys(("rank", "accuracy", "h", "p", "missing", "screening"), "–")
         for number, panel in enumerate(panels):
             for metric in ("ad", "cfr"):
                 value = values.get((panel.attribute, metric))
@@ -68,6 +73,7 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     labels |= dict(zip(ad, _labels(panels), strict=True))
     labels |= dict(zip(cfr, _labels(panels), strict=True))
     labels |= {"h": "Cohen’s |h|", "p": "McNemar p, largest", "missing": "Missing"}
+    labels |= {"screening": "Screening"} if unlike else {}
     table = written_table(
         rows,
         labels,

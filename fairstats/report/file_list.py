@@ -11,6 +11,7 @@ _CONTENTS = {
     "ranks": "ranks with their ranges, and the reason if a model has no rank",
     "rank_differences": "which models differ: one row per pair of ranked models",
     "comparisons": "changes between versions and between prompts",
+    "screening": "signs of copied, shifted, forced or invented answers",
     "replication": "published figures with recomputed ones",
     "sensitivity": "figures and verdicts with other choices of method",
     "letters": "how often each answer letter was given",

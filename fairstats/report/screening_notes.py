@@ -1,0 +1,66 @@
+"""State what the screening of a release's answers found, in plain text."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats._lib.formatting import number_word
+from fairstats.release.contents import Board, Release
+from fairstats.screening.findings import NOT_CHECKED
+
+
+def screening_of(release: Release, board: Board, model: str | None = None) -> pd.DataFrame:
+    """Return the screening of a board's answers, or of one model's."""
+    rows = release.table("screening")
+    rows = rows[
+        (rows["benchmark"] == board.benchmark.name)
+        & (rows["benchmark_version"] == board.version)
+        & (rows["strategy"] == board.strategy)
+    ]
+    return rows if model is None else rows[rows["model"] == model]
+
+
+def screening_word(rows: pd.DataFrame) -> str:
+    """Return the result of one answer set's screening in a word or two.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"flag": ["ok", "look"], "note": ["", "D is 81% of the answers."]})
+    >>> screening_word(rows), screening_word(rows[:1])
+    ('look', 'ok')
+    """
+    flags = set(rows.loc[_checked(rows), "flag"])
+    if "block" in flags:
+        return "overruled"
+    if "look" in flags:
+        return "look"
+    return "ok" if _checked(rows).all() else "partly checked"
+
+
+def flag_notes(rows: pd.DataFrame) -> list[str]:
+    """Return a sentence for each flag, without those of checks that were not possible."""
+    found = rows[_checked(rows) & (rows["flag"] != "ok")]
+    overruled = "Screening blocks these answers; the publisher overruled it. "
+    return [
+        f"{row['model']}: {overruled if row['flag'] == 'block' else ''}{row['note']}"
+        for row in found.to_dict("records")
+    ]
+
+
+def screening_summary(rows: pd.DataFrame) -> str:
+    """State how many checks were made and how many flags they gave; empty without any check."""
+    if rows.empty:
+        return ""
+    checked = _checked(rows)
+    flags = int((rows.loc[checked, "flag"] != "ok").sum())
+    what = "of copied, shifted, forced or invented answers"
+    found = "no sign" if not flags else "one sign" if flags == 1 else f"{number_word(flags)} signs"
+    text = f"Screening found {found} {what} in {int(checked.sum()):,} checks."
+    if missing := int((~checked).sum()):
+        were = "check was" if missing == 1 else "checks were"
+        text += f" {number_word(missing).capitalize()} more {were} not possible."
+    return text
+
+
+def _checked(rows: pd.DataFrame) -> pd.Series:
+    return ~rows["note"].str.startswith(NOT_CHECKED)

@@ -1,0 +1,132 @@
+"""Blocked answers are published only if the publisher names their model, and pages show it."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import write_answers
+from fairstats.publishing.publish import publish
+from fairstats.publishing.screened import refuse_blocked
+from fairstats.publishing.verify import verify
+from fairstats.release.contents import Release
+from fairstats.report.audit_limits import limitations
+from fairstats.report.board_page import show_leaderboard
+from fairstats.report.screening_notes import (
+    flag_notes,
+    screening_of,
+    screening_summary,
+    screening_word,
+)
+from fairstats.screening.screen import SCREENING_COLUMNS, screen
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+
+@pytest.fixture
+def refusing(monkeypatch):
+    """Other tests publish made-up answers, which screening may block."""
+    monkeypatch.setattr("fairstats.publishing.screened.refuse_blocked", refuse_blocked)
+
+
+@pytest.fixture
+def one_letter(demo, all_right, tmp_path):
+    """The answers of a model that always gives the same letter, and of one that is right."""
+    right = all_right(demo).assign(model="right")
+    always = right.assign(model="always A", answer="A")
+    return write_answers(pd.concat([right, always], ignore_index=True), tmp_path / "in.parquet")
+
+
+def test_blocked_answers_are_refused_and_no_file_is_written(refusing, one_letter, tmp_path):
+    with pytest.raises(InputError) as error:
+        publish(one_letter, release="1", out=tmp_path / "site")
+    text = str(error.value)
+    assert "model = 'always A'" in text
+    assert "blocked by the check letter_shares (A is 100% of the answers" in text
+    assert "--overrule" in text
+    assert not (tmp_path / "site").exists()
+
+
+def test_publisher_overrules_by_name_and_pages_show_it(refusing, one_letter, tmp_path, drawn_text):
+    made = publish(one_letter, release="1", out=tmp_path / "site", overrule=blocked(one_letter))
+    release = Release(made.path)
+    (board,) = release.boards
+    rows = screening_of(release, board, "always A")
+    assert screening_word(rows) == "overruled"
+    sentence = "Screening blocks these answers; the publisher overruled it."
+    assert any(sentence in note for note in flag_notes(rows))
+    assert any(sentence in text for text in limitations(release, "always A"))
+    page = drawn_text(show_leaderboard, release)
+    assert sentence in page
+    assert re.search(r"<th[^>]*>Screening</th>", page)
+    assert re.search(r"<td[^>]*>overruled</td>", page)
+    assert not any(found.problems for found in verify(tmp_path / "site", pages=False))
+
+
+def blocked(path) -> list[str]:
+    table = screen(pd.read_parquet(path)).to_frame()
+    return sorted(set(table.loc[table["flag"] == "block", "model"]))
+
+
+@pytest.fixture
+def drawn_text(monkeypatch):
+    def text(show, *arguments) -> str:
+        parts: list[str] = []
+        monkeypatch.setattr("IPython.display.display", lambda what: parts.append(what.data))
+        show(*arguments)
+        return "\n".join(parts).replace("\\", "")
+
+    return text
+
+
+def test_only_models_with_blocked_answers_can_be_named(refusing, one_letter, tmp_path):
+    named = [*blocked(one_letter), "nobody"]
+    with pytest.raises(InputError, match="model = 'nobody': has no blocked answers"):
+        publish(one_letter, release="1", out=tmp_path / "site", overrule=named)
+    assert not (tmp_path / "site").exists()
+
+
+def rows_with(*flags: str, notes: dict[int, str] | None = None) -> pd.DataFrame:
+    """Checks of one answer set with these flags."""
+    rows = pd.DataFrame({"flag": flags, "note": "A note.", "model": "m"})
+    return rows.assign(note=[(notes or {}).get(n, "A note.") for n in range(len(rows))])
+
+
+@pytest.mark.parametrize(
+    ("rows", "word", "summary"),
+    [
+        (
+            rows_with("ok", "ok"),
+            "ok",
+            "no sign of copied, shifted, forced or invented answers",
+        ),
+        (rows_with("ok", "look"), "look", "one sign of"),
+        (rows_with("look", "block"), "overruled", "two signs of"),
+        (
+            rows_with("ok", "look", notes={1: "Not checked: too few models."}),
+            "partly checked",
+            "in 1 checks. One more check was not possible.",
+        ),
+    ],
+)
+def test_result_of_screening_in_words(rows, word, summary):
+    assert screening_word(rows) == word
+    assert summary in screening_summary(rows)
+
+
+def test_checks_that_were_not_possible_are_no_flags():
+    rows = rows_with("look", notes={0: "Not checked: too few models."})
+    assert flag_notes(rows) == []
+    assert screening_word(rows) == "partly checked"
+
+
+def test_table_of_screening_is_that_of_the_function(demo, all_right, tmp_path):
+    answers = all_right(demo)
+    path = write_answers(answers, tmp_path / "a.parquet")
+    release = Release(publish(path, release="1", out=tmp_path / "site").path)
+    found, made = release.table("screening"), screen(answers).to_frame()
+    assert tuple(found.columns) == SCREENING_COLUMNS
+    pd.testing.assert_frame_equal(found, made, check_dtype=False)
