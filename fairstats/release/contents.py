@@ -134,6 +134,11 @@ class Release:
         """Return the comparisons of versions and strategies (`fairstats.comparisons.declared`)."""
         return self.table("comparisons")
 
+    @cached_property
+    def screening(self) -> pd.DataFrame:
+        """Return the checks of its answer sets, see `fairstats.screen`."""
+        return self.table("screening")
+
     def table(self, name: str) -> pd.DataFrame:
         """Return one of the release's tables, see `fairstats.release.tables`."""
         return _read(self.path / DOWNLOADS / f"{name}.parquet")

@@ -26,11 +26,12 @@ from fairstats.report.row_chart import (
     tick,
     words,
 )
+from fairstats.report.screening_notes import flag_notes, screening_of
 
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}
 # Marks that are added to names, and explained below the chart.
-SELECTED, PUBLISHED, UNRANKED = "◆", "◇", "†"
+SELECTED, PUBLISHED, UNRANKED, FLAGGED = "◆", "◇", "†", "‡"
 
 
 def gap_chart(figures: BoardFigures, *, name: str) -> Chart:
@@ -229,6 +230,17 @@ def _axes(
 _LIMITS = ("ci_low", "ci_high")
 
 
+def marks_of(figures: BoardFigures, model: str) -> str:
+    """Return the marks that follow a model's name; the notes explain them."""
+    board, marks = figures.board, ""
+    if model in board.benchmark.selected_on:
+        marks = f" {SELECTED}"
+    elif model in board.why_unranked:
+        marks = f" {UNRANKED}"
+    flagged = flag_notes(screening_of(figures.release, board, model))
+    return f"{marks} {FLAGGED}" if flagged else marks
+
+
 def _chart(
     figures: BoardFigures,
     name: str,
@@ -246,14 +258,9 @@ def _chart(
     pairs = list(zip(figures.overview, axes, strict=True))
     rows = []
     for model in board.ordered:
-        mark = ""
-        if model in board.benchmark.selected_on:
-            mark = f" {SELECTED}"
-        elif model in board.why_unranked:
-            mark = f" {UNRANKED}"
         rows.append(
             Row(
-                f"{model}{mark}",
+                f"{model}{marks_of(figures, model)}",
                 tuple(cell(model, panel, axis) for panel, axis in pairs),
                 (
                     figures.rank(model),

@@ -12,6 +12,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Board, Release, output_format
 from fairstats.report.board import (
+    FLAGGED,
     PUBLISHED,
     SELECTED,
     UNRANKED,
@@ -239,9 +240,9 @@ def _show_unranked(board: Board) -> None:
 def _show_screening(release: Release, board: Board) -> None:
     """Show what the screening of the answers found."""
     rows = screening_of(release, board)
-    notes = [escape_markdown(note) for note in (screening_summary(rows), *flag_notes(rows)) if note]
-    if notes:
-        show_markdown("::: small\n" + "\n\n".join(notes) + "\n:::")
+    notes = [screening_summary(rows), *(f"{FLAGGED} {note}" for note in flag_notes(rows))]
+    if text := escape_markdown(" ".join(filter(None, notes))):
+        show_markdown(f"::: small\n{text}\n:::")
 
 
 def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:

@@ -18,14 +18,12 @@ from fairstats._lib.formatting import (
 from fairstats.release.contents import output_format
 from fairstats.report.board import (
     PUBLISHED,
-    SELECTED,
-    UNRANKED,
     accuracy_head,
+    marks_of,
     original_accuracy,
 )
 from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.page_output import page_root
-from fairstats.report.screening_notes import screening_of, screening_word
 from fairstats.report.tables import MARKS, breakable, written_table
 
 if TYPE_CHECKING:
@@ -55,14 +53,10 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
         known = [abs(row["estimate"]) for row in every if row is not None]
         row["h"] = _span(known)
         row["p"] = _p(max(_p_values(figures, model, panels), default=float("nan")))
-        screened = screening_of(figures.release, figures.board, model)
-        more = {"missing": _missing(figures, model), "screening": screening_word(screened)}
-        rows.append(row | more)
-    # What is the same in all rows is in the notes.
-    unlike = len({row["screening"] for row in rows}) > 1
+        rows.append(row | {"missing": _missing(figures, model)})
     for model, values in figures.published():
         row = {"model": f"{escape_html(breakable(model))} {PUBLISHED}"}
-        row |= dict.fromkeys(("rank", "accuracy", "h", "p", "missing", "screening"), "–")
+        row |= dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), "–")
         for number, panel in enumerate(panels):
             for metric in ("ad", "cfr"):
                 value = values.get((panel.attribute, metric))
@@ -73,7 +67,6 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     labels |= dict(zip(ad, _labels(panels), strict=True))
     labels |= dict(zip(cfr, _labels(panels), strict=True))
     labels |= {"h": "Cohen’s |h|", "p": "McNemar p, largest", "missing": "Missing"}
-    labels |= {"screening": "Screening"} if unlike else {}
     table = written_table(
         rows,
         labels,
@@ -176,15 +169,11 @@ def _verdict(gap: pd.Series) -> str:
 
 
 def _head_cells(figures: BoardFigures, model: str) -> dict[str, str]:
-    board = figures.board
     name = escape_html(breakable(model))
     if output_format() == "html":
         address = f"{page_root()}reports/models/{figures.release.slugs[model]}.html"
         name = f'<a href="{address}">{name}</a>'
-    if model in board.benchmark.selected_on:
-        name += f" {SELECTED}"
-    elif model in board.why_unranked:
-        name += f" {UNRANKED}"
+    name += marks_of(figures, model)
     neutral = figures.neutral
     accuracy = None if neutral is None else figures.row(model, "accuracy_a", neutral)
     shown = _share(accuracy) if accuracy is not None else original_accuracy(figures, model)

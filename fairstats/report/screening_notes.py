@@ -11,30 +11,13 @@ from fairstats.screening.findings import NOT_CHECKED
 
 def screening_of(release: Release, board: Board, model: str | None = None) -> pd.DataFrame:
     """Return the screening of a board's answers, or of one model's."""
-    rows = release.table("screening")
+    rows = release.screening
     rows = rows[
         (rows["benchmark"] == board.benchmark.name)
         & (rows["benchmark_version"] == board.version)
         & (rows["strategy"] == board.strategy)
     ]
     return rows if model is None else rows[rows["model"] == model]
-
-
-def screening_word(rows: pd.DataFrame) -> str:
-    """Return the result of one answer set's screening in a word or two.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"flag": ["ok", "look"], "note": ["", "D is 81% of the answers."]})
-    >>> screening_word(rows), screening_word(rows[:1])
-    ('look', 'ok')
-    """
-    flags = set(rows.loc[_checked(rows), "flag"])
-    if "block" in flags:
-        return "overruled"
-    if "look" in flags:
-        return "look"
-    return "ok" if _checked(rows).all() else "partly checked"
 
 
 def flag_notes(rows: pd.DataFrame) -> list[str]:
@@ -55,7 +38,8 @@ def screening_summary(rows: pd.DataFrame) -> str:
     flags = int((rows.loc[checked, "flag"] != "ok").sum())
     what = "of copied, shifted, forced or invented answers"
     found = "no sign" if not flags else "one sign" if flags == 1 else f"{number_word(flags)} signs"
-    text = f"Screening found {found} {what} in {int(checked.sum()):,} checks."
+    n = int(checked.sum())
+    text = f"Screening found {found} {what} in {n:,} check{'s' * (n != 1)}."
     if missing := int((~checked).sum()):
         were = "check was" if missing == 1 else "checks were"
         text += f" {number_word(missing).capitalize()} more {were} not possible."
