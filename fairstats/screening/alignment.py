@@ -22,6 +22,8 @@ def check_alignment(sheet: Sheet, layout: Layout) -> Finding:
     Agreement is computed for all rotations of the items at once, from the circular correlation of
     answers and keys. Under the null hypothesis, items and keys are matched at random. The mean and
     variance of agreement are then exact (Hoeffding 1951), and its distribution is close to normal.
+    If the key of one item is often that of another, such as in sorted or periodic keys, accurate
+    answers agree with moved keys too. The expected agreement is then higher, see `_explained`.
     The p-value of the highest agreement is multiplied by the number of rotations and renamings.
     """
     options = layout.options
@@ -35,7 +37,8 @@ def check_alignment(sheet: Sheet, layout: Layout) -> Finding:
     moved = np.concatenate([by_shift, by_name])
     expected, variance = _moments(given, key)
     renamed = [_moments(given, np.roll(key, k, axis=1)) for k in range(1, options)]
-    means = np.concatenate([np.full(n - 1, expected), [mean for mean, _ in renamed]])
+    explained = np.maximum(expected, _explained(given, key, total))
+    means = np.concatenate([explained, [mean for mean, _ in renamed]])
     variances = np.concatenate([np.full(n - 1, variance), [v for _, v in renamed]])
     excess = (moved - means) / total
     z = (moved - means) / np.sqrt(np.maximum(variances, 1e-12))
@@ -57,6 +60,18 @@ def _rotations(given: FloatArray, key: FloatArray) -> FloatArray:
     """Return Σ_i given[i] · key[i + k] for every k, with items in a circle."""
     product = np.conj(np.fft.rfft(given, axis=0)) * np.fft.rfft(key, axis=0)
     return np.asarray(np.fft.irfft(product.sum(axis=1), n=len(key)))
+
+
+def _explained(given: FloatArray, key: FloatArray, total: float) -> FloatArray:
+    """Return the agreement with each moved key that follows from the accuracy alone.
+
+    With accuracy a, and a share r of items that have the key of the item k later, this is
+    a r + (1 − a)(1 − r) / (m − 1), if wrong answers are spread evenly over m − 1 options.
+    """
+    n, options = key.shape
+    accuracy = (given * key).sum() / total
+    same = np.rint(_rotations(key, key)[1:]) / n
+    return np.asarray(total * (accuracy * same + (1 - accuracy) * (1 - same) / (options - 1)))
 
 
 def _moments(given: FloatArray, key: FloatArray) -> tuple[float, float]:

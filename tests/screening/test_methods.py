@@ -66,6 +66,18 @@ def test_alignment_finds_letters_counted_from_another_start(demo):
     assert "letters moved by 1" in found.note
 
 
+@pytest.mark.parametrize(
+    "key",
+    [np.arange(240) % 4, np.arange(240) // 60, np.arange(240) // 5 % 3],
+    ids=["periodic", "sorted", "in runs"],
+)
+def test_sorted_or_periodic_keys_are_no_sign_of_moved_answers(demo, key):
+    layout = Layout(demo, "1", tuple(map(str, range(240))), key.astype(np.int8))
+    for accuracy in (0.3, 0.6, 0.9, 1.0):
+        found = check_alignment(sheet(layout, "m", accuracy=accuracy), layout)
+        assert found.p_value > 0.01, found.note
+
+
 def test_p_value_of_alignment_is_not_too_small_for_unrelated_answers(demo):
     """The p-value is bounded by the number of rotations, so it may only be too large."""
     small = 0
