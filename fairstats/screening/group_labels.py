@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from statistics import median
 
 import numpy as np
@@ -42,11 +41,12 @@ def check_labels(sheet: Sheet, panel: Panel) -> Finding | None:
     their usual direction is. Returns None if other models do not share directions.
     """
     layout = panel.sheets.layout
-    families = {one.family for one in panel.sheets.reference} - {sheet.family}
-    if len(families) < FEWEST_MODELS:
-        return too_few_models(GROUP_LABELS, len(families))
-    usual = _usual_agreement(sheet, panel)
-    if usual is None or usual < SHARED_DIRECTION:
+    models = panel.others(sheet).models
+    if models < FEWEST_MODELS:
+        return too_few_models(GROUP_LABELS, models)
+    agreements = panel.of_other_models(sheet, GROUP_LABELS, lambda one: _agreement(one, panel))
+    usual = median(agreements) if agreements else 0.0
+    if usual < SHARED_DIRECTION:
         return None
     agree, informative = _directions(sheet, panel)
     limit, block = (0.5 + part * (usual - 0.5) for part in (LIMIT, BLOCK))
@@ -88,13 +88,9 @@ def _directions(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]:
     return agree, informative
 
 
-def _usual_agreement(sheet: Sheet, panel: Panel) -> float | None:
-    """Return the median agreement of other models, each compared with the models but itself."""
-    shares: dict[str, list[float]] = {}
-    for other in panel.sheets.reference:
-        if other.family != sheet.family:
-            make = partial(_directions, other, panel)
-            agree, informative = panel.once((GROUP_LABELS, id(other)), make)
-            if informative.sum() >= FEWEST_ITEMS:
-                shares.setdefault(other.family, []).append(float(agree.sum() / informative.sum()))
-    return median(float(np.mean(one)) for one in shares.values()) if shares else None
+def _agreement(sheet: Sheet, panel: Panel) -> float | None:
+    """Return the agreement of a set with all models but its own; None for too few changes."""
+    agree, informative = _directions(sheet, panel)
+    if informative.sum() < FEWEST_ITEMS:
+        return None
+    return float(agree.sum() / informative.sum())

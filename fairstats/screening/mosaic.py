@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from statistics import median
 
 import numpy as np
@@ -37,20 +36,14 @@ def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
     """
     if len(panel.sheets.layout.benchmark.variants) < FEWEST_VARIANTS:
         return None
-    families = {one.family for one in panel.sheets.reference} - {sheet.family}
-    if len(families) < FEWEST_MODELS:
-        return too_few_models(MOSAIC, len(families))
+    models = panel.others(sheet).models
+    if models < FEWEST_MODELS:
+        return too_few_models(MOSAIC, models)
     unusual, same = _same_as_any(sheet, panel.sheets.everything, panel)
     if np.count_nonzero(unusual) < FEWEST_ITEMS:
         return not_checked(MOSAIC, f"fewer than {FEWEST_ITEMS} items have unexpected answers")
-    shares: dict[str, list[float]] = {}
-    for other in panel.sheets.reference:
-        if other.family != sheet.family:
-            make = partial(_same_as_any, other, panel.sheets.reference, panel)
-            some, as_any = panel.once(("mosaic", id(other)), make)
-            if some.any():
-                shares.setdefault(other.family, []).append(float(as_any[some].mean()))
-    usual = median(float(np.mean(one)) for one in shares.values()) if shares else 0.0
+    shares = panel.of_other_models(sheet, MOSAIC, lambda one: _share(one, panel))
+    usual = median(shares) if shares else 0.0
     limit, block = (usual + part * (1 - usual) for part in (LIMIT, BLOCK))
     value = float(same[unusual].mean())
     p = p_above_zero(same[unusual] - limit)
@@ -60,6 +53,12 @@ def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
         f"set; the median of other models is {percent(usual)}."
     )
     return Finding(MOSAIC, value, limit, p, worst, note)
+
+
+def _share(sheet: Sheet, panel: Panel) -> float | None:
+    """Return the share of a reference set; None if no item is unusual."""
+    unusual, same = _same_as_any(sheet, panel.sheets.reference, panel)
+    return float(same[unusual].mean()) if unusual.any() else None
 
 
 def _same_as_any(sheet: Sheet, others: Sequence[Sheet], panel: Panel) -> tuple[Bools, Bools]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from statistics import median
 
 import numpy as np
@@ -53,7 +52,8 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
     within, crossed = _by_pair(sheet, layout)
     if np.count_nonzero(crossed.any(axis=1)) < FEWEST_ITEMS:
         return not_checked(PAIR_FLIPS, f"fewer than {FEWEST_ITEMS} items have different answers")
-    usual = _usual_ratios(sheet, panel)
+    ratios = panel.of_other_models(sheet, PAIR_FLIPS, lambda one: _ratio(one, layout))
+    usual = median(ratios) if len(ratios) >= FEWEST_MODELS else None
     names = [name for name, _, _ in layout.pairs]
     exchanged = any(one != two for one, two, _, _ in layout.crossed)
     found: list[tuple[float, float, float, str, Flag]] = []
@@ -85,19 +85,14 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     It can never be more than a reason to look: a model may truly ignore the group.
     """
     layout = panel.sheets.layout
-    levels: dict[str, list[float]] = {}
-    for other in panel.sheets.reference:
-        if other.family != sheet.family:
-            flips = panel.once((FLIP_LEVEL, id(other)), partial(_flips, other, layout))
-            if np.isfinite(flips).any():
-                levels.setdefault(other.family, []).append(float(np.nanmean(flips)))
+    levels = panel.of_other_models(sheet, FLIP_LEVEL, lambda one: _level(one, layout))
     if len(levels) < FEWEST_MODELS:
         return too_few_models(FLIP_LEVEL, len(levels))
     own = _flips(sheet, layout)
     by_item = own[np.isfinite(own)]
     if len(by_item) < FEWEST_ITEMS:
         return not_checked(FLIP_LEVEL, f"fewer than {FEWEST_ITEMS} items have answers to a pair")
-    usual = median(float(np.mean(one)) for one in levels.values())
+    usual = median(levels)
     limit, value = usual * FEW_FLIPS, float(by_item.mean())
     note = (
         f"{percent(value)} of pairs have two different answers; the median of other models is "
@@ -134,16 +129,13 @@ def _by_pair(sheet: Sheet, layout: Layout) -> tuple[FloatArray, FloatArray]:
     return within, np.where(both, crossed / np.maximum(n, 1), 0.0)
 
 
-def _usual_ratios(sheet: Sheet, panel: Panel) -> float | None:
-    """Return the median ratio of all pairs over other models; None for too few models."""
-    ratios: dict[str, list[float]] = {}
-    for other in panel.sheets.reference:
-        if other.family != sheet.family:
-            make = partial(_by_pair, other, panel.sheets.layout)
-            within, crossed = panel.once((PAIR_FLIPS, id(other)), make)
-            if crossed.sum():
-                ratio = float(within.sum() / crossed.sum())
-                ratios.setdefault(other.family, []).append(ratio)
-    if len(ratios) < FEWEST_MODELS:
-        return None
-    return median(float(np.mean(one)) for one in ratios.values())
+def _ratio(sheet: Sheet, layout: Layout) -> float | None:
+    """Return the ratio of all pairs; None if no exchange gives a flip."""
+    within, crossed = _by_pair(sheet, layout)
+    return float(within.sum() / crossed.sum()) if crossed.sum() else None
+
+
+def _level(sheet: Sheet, layout: Layout) -> float | None:
+    """Return the mean share of pairs that differ; None without a complete pair."""
+    flips = _flips(sheet, layout)
+    return float(np.nanmean(flips)) if np.isfinite(flips).any() else None

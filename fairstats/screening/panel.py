@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -93,6 +93,21 @@ class Panel:
             self._made[key] = make()
         found: T = self._made[key]
         return found
+
+    def of_other_models(
+        self, sheet: Sheet, name: str, statistic: Callable[[Sheet], float | None]
+    ) -> list[float]:
+        """Return a statistic of each other model: the mean over its sheets, except None.
+
+        `name` identifies the statistic, which is computed once per sheet.
+        """
+        values: dict[str, list[float]] = {}
+        for other in self.sheets.reference:
+            if other.family != sheet.family:
+                value = self.once((name, id(other)), partial(statistic, other))
+                if value is not None:
+                    values.setdefault(other.family, []).append(value)
+        return [float(np.mean(own)) for own in values.values()]
 
     @cached_property
     def by_model(self) -> dict[str, Shares]:
