@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.asking.parsing import parse_answer
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.vignette_items import load_items
 from fairstats.screening.findings import Finding, Flag
-from fairstats.screening.sheets import NO_ROW, Sheet, Sheets
+from fairstats.screening.sheets import NO_ROW, Layout, Sheet, Sheets
 
 ROWS = "missing_rows"
 RESUBMITTED = "resubmitted"
@@ -46,7 +42,7 @@ def check_resubmission(sheet: Sheet, sheets: Sheets) -> Finding | None:
     return None
 
 
-def check_replies(rows: pd.DataFrame, benchmark: Benchmark) -> Finding | None:
+def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     """Read the stored replies again, and count letters that differ from the stored ones.
 
     If the benchmark has no option texts, a reply from which no letter can be read is left out: it
@@ -57,13 +53,12 @@ def check_replies(rows: pd.DataFrame, benchmark: Benchmark) -> Finding | None:
     stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
     if stored.empty:
         return None
-    options = _options(benchmark)
-    letters_only = dict.fromkeys(benchmark.options, "")
+    letters_only = dict.fromkeys(layout.benchmark.options, "")
     differ = known = 0
     for item, raw, letter in zip(
         stored["item_id"], stored["answer_raw"], stored["answer"], strict=True
     ):
-        texts = options.get(str(item))
+        texts = layout.option_texts.get(str(item))
         read = parse_answer(str(raw), texts or letters_only).letter
         if read is None and texts is None:
             continue
@@ -76,12 +71,6 @@ def check_replies(rows: pd.DataFrame, benchmark: Benchmark) -> Finding | None:
     worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look"
     note = f"{differ:,} of {known:,} stored replies give another letter than the stored one."
     return Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note)
-
-
-def _options(benchmark: Benchmark) -> Mapping[str, Mapping[str, str]]:
-    if benchmark.items_file is None:
-        return {}
-    return {item.item_id: item.options for item in load_items(benchmark)}
 
 
 def check_marks(rows: pd.DataFrame) -> Finding | None:

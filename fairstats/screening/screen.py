@@ -212,10 +212,17 @@ def screen(
         declared = more | declared
     if marks is not None:
         checked = checked.assign(**{MARK_COLUMN: marks.to_numpy()})
+    return screen_checked(checked, trusted, declared)
+
+
+def screen_checked(
+    answers: pd.DataFrame, against: pd.DataFrame | None, benchmarks: Mapping[str, Benchmark]
+) -> Screening:
+    """Screen answers as `screen` does, if they were checked and their benchmarks are loaded."""
     found = [
         result
-        for sheets in read_sheets(checked, trusted, declared)
-        for result in _screen_version(sheets, checked)
+        for sheets in read_sheets(answers, against, benchmarks)
+        for result in _screen_version(sheets, answers)
     ]
     adjusted = adjust_pvalues([one.finding.p_value for one in found])
     return Screening(
@@ -248,7 +255,7 @@ def _screen_version(sheets: Sheets, answers: pd.DataFrame) -> Iterator[ScreenedS
             _of_samples([(sheet, check(sheet, panel)) for sheet in samples])
             for check in _SHEET_CHECKS
         ]
-        findings += [check_replies(of_set, layout.benchmark), check_marks(of_set)]
+        findings += [check_replies(of_set, layout), check_marks(of_set)]
         for finding in findings:
             if finding is not None:
                 yield ScreenedSet(

@@ -13,6 +13,7 @@ import pandas as pd
 
 from fairstats._lib.safe_names import fold_name
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.vignette_items import load_items
 
 #: Codes of cells without a letter. Codes from 0 are positions in ``Benchmark.options``.
 NO_ANSWER = -1
@@ -121,6 +122,13 @@ class Layout:
                 for other in others
             ]
         return tuple(found)
+
+    @cached_property
+    def option_texts(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the texts of each item's options; empty if the benchmark has no items file."""
+        if self.benchmark.items_file is None:
+            return {}
+        return {item.item_id: item.options for item in load_items(self.benchmark)}
 
     def correct(self, sheet: Sheet) -> Bools:
         """Return which cells have the key's letter."""
