@@ -17,7 +17,7 @@ from fairstats.inference._checks import (
     check_counts,
     check_resampling,
 )
-from fairstats.inference.effect_sizes import cohens_h_interval, odds_ratio
+from fairstats.inference.effect_sizes import arcsine, cohens_h_interval, odds_ratio
 from fairstats.inference.exact_sums import discrete_law, plane_law, sum_law
 from fairstats.inference.intervals import wilson
 from fairstats.inference.tango import tango
@@ -57,7 +57,7 @@ def _share(total: FloatArray, n: FloatArray) -> FloatArray:
 
 
 def _h(a: FloatArray, b: FloatArray, n: FloatArray) -> FloatArray:
-    return np.asarray(2 * np.arcsin(np.sqrt(a / n)) - 2 * np.arcsin(np.sqrt(b / n)))
+    return np.asarray(arcsine(a / n) - arcsine(b / n))
 
 
 def _ratio(a: FloatArray, b: FloatArray, n: FloatArray) -> FloatArray:

@@ -147,11 +147,12 @@ def cohens_h_interval(
         corrected_phi(n11, n10, n01, n00, copies) * overlap(n, n_a, n_b),
         alpha=alpha,
         design_effect=design_effect,
-        scale=_arcsine,
+        scale=arcsine,
         furthest=np.pi,
     )
     return Interval(low, high, 1 - alpha, "arcsine, paired")
 
 
-def _arcsine(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def arcsine(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return 2 arcsin √p, the scale on which Cohen's h is a difference."""
     return np.asarray(2 * np.arcsin(np.sqrt(p)))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.missing_policies import PairedCounts
-from fairstats.inference.effect_sizes import cohens_h_interval
+from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
 from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
 from fairstats.metrics.metric import PairMetric, Patterns, Range
 
@@ -72,7 +72,7 @@ def _bounds(c: Mapping[str, FloatArray]) -> Range:
 
 
 def _h(p_a: FloatArray, p_b: FloatArray) -> FloatArray:
-    return np.asarray(2 * np.arcsin(np.sqrt(p_a)) - 2 * np.arcsin(np.sqrt(p_b)))
+    return np.asarray(arcsine(p_a) - arcsine(p_b))
 
 
 COHENS_H = PairMetric(

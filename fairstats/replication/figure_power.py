@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from fairstats._lib.result_objects import FloatArray
+from fairstats.inference.effect_sizes import arcsine
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.replication.printed_figures import MAX_DECIMALS, SHARES
 
@@ -77,5 +78,5 @@ def _values(metric: str, n: int, test: McNemarMethod) -> FloatArray | None:
         n10, n01 = np.triu_indices(n + 1)
         there = n10 + n01 <= n
         return np.unique(mcnemar(n10[there], n01[there], method=test).p_value)
-    angle = 2 * np.arcsin(np.sqrt(np.arange(n + 1) / n))
+    angle = arcsine(np.arange(n + 1) / n)
     return np.unique(np.abs(angle[:, None] - angle))

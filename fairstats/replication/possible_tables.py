@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairstats._lib.result_objects import FloatArray
+from fairstats.inference.effect_sizes import arcsine
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.replication.discordant_runs import DiscordantRuns, discordant_runs
 from fairstats.replication.printed_figures import Flags, Integers, Range
@@ -191,7 +191,7 @@ def has_marginals(
     if "accuracy_difference" in ranges:
         inside &= ranges["accuracy_difference"].has_share(difference, n_a * n_b)
     if "cohens_h" in ranges or "abs_h" in ranges:
-        h = _angle(correct_a, n_a) - _angle(correct_b, n_b)
+        h = arcsine(correct_a / n_a) - arcsine(correct_b / n_b)
         # Equal proportions with different denominators have the same angle but for rounding.
         h = np.where(difference == 0, 0.0, h)
         if "cohens_h" in ranges:
@@ -199,10 +199,6 @@ def has_marginals(
         if "abs_h" in ranges:
             inside &= ranges["abs_h"].has(np.abs(h))
     return inside
-
-
-def _angle(correct: Integers, n: int) -> FloatArray:
-    return np.asarray(2 * np.arcsin(np.sqrt(correct / n)))
 
 
 def _deltas(ranges: Ranges, space: PairSpace) -> Iterator[int]:

@@ -317,7 +317,7 @@ def test_the_options_of_the_command(tmp_path):
         assert done.exit_code == 1
         assert message in done.output, wrong
     assert not out.exists()
-    # A value with an equals sign in it, and one that stands for a missing answer.
+    # A value with an equals sign in it, and one that means a missing answer.
     done = run(
         *("--set", "benchmark=demo", "--map", "group=who", "--values", "group:W=white"),
         *("--values", "group:a=b=white", "--strategy", "cot"),
