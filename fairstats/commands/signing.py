@@ -50,7 +50,7 @@ def sign(
     from fairstats.publishing.statements import state_of
 
     path = sign_site(site, key, passphrase=passphrase())
-    root = list(state_of(site).manifests.values())[-1]
+    root = state_of(site).root
     typer.echo(f"{path}: signed; the newest manifest has sha256 {root}")
 
 

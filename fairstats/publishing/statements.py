@@ -111,6 +111,11 @@ class State:
     policies: dict[str, dict[str, str]]
     published: dict[str, datetime]
 
+    @property
+    def root(self) -> str:
+        """Return the sha256 of the newest manifest."""
+        return list(self.manifests.values())[-1]
+
     def first(self, number: int) -> dict[str, str]:
         """Return the benchmark declarations of the first releases, up to this number."""
         return {

@@ -202,7 +202,7 @@ def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:
     keys = {keyid: one.key for keyid, one in trusted.items()}
     statements, problems = read_statements(site, trusted=keys)
     problems += list_problems(site, statements)
-    root = list(state_of(site).manifests.values())[-1]
+    root = state_of(site).root
     signatures = [one for one in statements if one.kind == "signature"]
     present = [one for one in signatures if one.root == root]
     accepted = [one for one in present if _accepted(one, trusted)]

@@ -26,7 +26,6 @@ from fairstats.report.row_chart import (
     tick,
     words,
 )
-from fairstats.report.screening_notes import flag_notes, screening_of
 
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}
@@ -237,8 +236,7 @@ def marks_of(figures: BoardFigures, model: str) -> str:
         marks = f" {SELECTED}"
     elif model in board.why_unranked:
         marks = f" {UNRANKED}"
-    flagged = flag_notes(screening_of(figures.release, board, model))
-    return f"{marks} {FLAGGED}" if flagged else marks
+    return f"{marks} {FLAGGED}" if model in figures.flagged else marks
 
 
 def _chart(

@@ -13,6 +13,7 @@ from fairstats.benchmarks.terms import BASELINE, PLAIN, POOLED, POOLED_GROUPS
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
 from fairstats.report.findings import pair_note
+from fairstats.report.screening_notes import flags_of, screening_of
 
 #: The published table with a board's rows for models without released answers.
 PUBLISHED_TABLE = "fairmedqa-3"
@@ -56,6 +57,16 @@ class BoardFigures:
             tuple(key): row
             for key, (_, row) in zip(keys.itertuples(index=False), rows.iterrows(), strict=True)
         }
+
+    @cached_property
+    def screening(self) -> pd.DataFrame:
+        """Return the screening of the board's answers."""
+        return screening_of(self.release, self.board)
+
+    @cached_property
+    def flagged(self) -> frozenset[str]:
+        """Return the models whose answers have a flag."""
+        return frozenset(flags_of(self.screening)["model"])
 
     def row(self, model: str, metric: str, panel: Panel) -> pd.Series | None:
         """Return the estimate of a metric for a model and pair; None if it does not exist."""

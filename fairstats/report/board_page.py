@@ -37,7 +37,7 @@ from fairstats.report.page_output import (
 )
 from fairstats.report.rank_table import difference_matrix, matrix_caption
 from fairstats.report.row_chart import show_chart
-from fairstats.report.screening_notes import flag_notes, screening_of, screening_summary
+from fairstats.report.screening_notes import flag_notes, screening_summary
 from fairstats.report.switch import switch, switch_rules
 
 _MEASURES = {
@@ -155,7 +155,7 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
                 show_chart(chart(figures, name=f"{name}-{measure}"))
     show_markdown(f"::: small\n{_key(figures, release)}\n:::")
     _show_unranked(board)
-    _show_screening(release, board)
+    _show_screening(figures.screening)
     _show_tables(figures, release, name=name)
     _show_shifts(figures, name=name)
     if len(board.ranked) > 1:
@@ -237,9 +237,8 @@ def _show_unranked(board: Board) -> None:
             show_markdown("::: small\n" + "\n".join(f"- {note}" for note in notes) + "\n:::")
 
 
-def _show_screening(release: Release, board: Board) -> None:
+def _show_screening(rows: pd.DataFrame) -> None:
     """Show what the screening of the answers found."""
-    rows = screening_of(release, board)
     notes = [screening_summary(rows), *(f"{FLAGGED} {note}" for note in flag_notes(rows))]
     if text := escape_markdown(" ".join(filter(None, notes))):
         show_markdown(f"::: small\n{text}\n:::")

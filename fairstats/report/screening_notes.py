@@ -20,13 +20,17 @@ def screening_of(release: Release, board: Board, model: str | None = None) -> pd
     return rows if model is None else rows[rows["model"] == model]
 
 
+def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the checks with a flag, without those that were not possible."""
+    return rows[_checked(rows) & (rows["flag"] != "ok")]
+
+
 def flag_notes(rows: pd.DataFrame) -> list[str]:
-    """Return a sentence for each flag, without those of checks that were not possible."""
-    found = rows[_checked(rows) & (rows["flag"] != "ok")]
+    """Return a sentence for each flag, see `flags_of`."""
     overruled = "Screening blocks these answers; the publisher overruled it. "
     return [
         f"{row['model']}: {overruled if row['flag'] == 'block' else ''}{row['note']}"
-        for row in found.to_dict("records")
+        for row in flags_of(rows).to_dict("records")
     ]
 
 
@@ -35,7 +39,7 @@ def screening_summary(rows: pd.DataFrame) -> str:
     if rows.empty:
         return ""
     checked = _checked(rows)
-    flags = int((rows.loc[checked, "flag"] != "ok").sum())
+    flags = len(flags_of(rows))
     what = "of copied, shifted, forced or invented answers"
     found = "no sign" if not flags else "one sign" if flags == 1 else f"{number_word(flags)} signs"
     n = int(checked.sum())
