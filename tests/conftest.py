@@ -65,7 +65,7 @@ def _once(of_this_run: Path) -> Iterator[None]:
         patch.setenv(CACHE_VARIABLE, str(drawings))
         patch.setattr(builtin, "_execute", execute_here)
         # Most answers here are made up. Screening may block them, e.g. as copies of each other.
-        patch.setattr("fairstats.publishing.screened.refuse_blocked", lambda *_: None)
+        patch.setattr("fairstats.publishing.screened.blocked_sets", lambda screening: screening[:0])
         for name, table in list(all_tables.items()):
             patch.setitem(
                 all_tables, name, replace(table, make=made_once(name, table.make, tables))

@@ -128,7 +128,8 @@ def publish(
     without_retrievals : bool
         Publish answers generated with snippets, even if their retrievals are missing.
     overrule : iterable of str
-        Models whose answers are published although screening blocks them. The pages name them.
+        Models whose answers are published although screening blocks them. The manifest and the
+        pages name them.
     missing, alpha, benchmarks
         As for `fairstats.analyze`, but `alpha` must be from 0.001 to 0.1, and a benchmark with a
         built-in one's name must have the same declaration.
@@ -190,10 +191,11 @@ def publish(
         _refuse_without(frame, lists)
     of = ReleaseInputs(frame, lists, judgements, of_vignettes, missing, alpha, known, asked_by)
     tables = {name: table.make(of) for name, table in TABLES.items()}
-    screened.refuse_blocked(tables["screening"], set(overrule))
+    overruled = sorted(set(overrule))
+    screened.refuse_blocked(tables["screening"], overruled)
 
     with named_errors(Path(out)), locked(Path(out)):
-        return _publish_into(Path(out), release, of, tables, hashes, renderer)
+        return _publish_into(Path(out), release, of, tables, hashes, overruled, renderer)
 
 
 def _refuse_level(alpha: float) -> None:
@@ -318,6 +320,7 @@ def _publish_into(
     of: ReleaseInputs,
     tables: Mapping[str, pd.DataFrame],
     sources: list[dict[str, str]],
+    overruled: list[str],
     renderer: Renderer,
 ) -> Published:
     """Write and draw a release, unless it exists already; the caller holds the site's lock."""
@@ -349,6 +352,7 @@ def _publish_into(
             "libraries": library_versions(),
             "arguments": {"missing": of.missing, "alpha": of.alpha, "renderer": renderer},
             "sources": sources,
+            "overruled": overruled,
             **facts,
             "previous": _link(before[-1]) if before else None,
         }

@@ -16,6 +16,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import read_answers
+from fairstats.publishing import screened
 from fairstats.publishing.remade_files import copy_problems
 from fairstats.publishing.site_folder import LATEST, site_problems
 from fairstats.publishing.statement_list import has_statements
@@ -124,6 +125,8 @@ def verify(
 
     Notes
     -----
+    Answers that screening blocks are a problem unless the manifest names their model as overruled.
+
     Figures are compared to a relative 1e-9: libraries may differ in their last digit. Everything
     else is compared byte by byte. A different file is reported as "was not verified" if the release
     was made by another version of fairstats, a library or the renderer.
@@ -295,6 +298,10 @@ def _verified(path: Path, *, pages: bool) -> Verification:
             of = _inputs(Release(path), manifest)
             rows, figures = _recomputed(Release(path), of)
             problems += figures
+            if not figures:
+                problems += screened.overruling_problems(
+                    Release(path).screening, manifest.get("overruled", []), str(path / MANIFEST)
+                )
             if intact and not figures:
                 copies, notes = copy_problems(Release(path), of, manifest, pages=pages)
                 problems += copies

@@ -41,6 +41,7 @@ _ENTRIES = frozenset(
         "files",
         "libraries",
         "measures",
+        "overruled",
         "previous",
         "python",
         "ratings",
@@ -196,6 +197,10 @@ def _check_manifest(manifest: dict[str, Any]) -> None:
         if not all(isinstance(value, (str, int)) for value in manifest[name].values()):
             raise TypeError
     if not all(isinstance(text, str) for one in manifest["sources"] for text in one.values()):
+        raise TypeError
+    # Releases made before answers were screened have none.
+    overruled = manifest.get("overruled", [])
+    if not isinstance(overruled, list) or not all(isinstance(name, str) for name in overruled):
         raise TypeError
     if datetime.fromisoformat(manifest["created_at"]).tzinfo is None:
         raise ValueError

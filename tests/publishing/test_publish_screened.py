@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pandas as pd
 import pytest
 
-from fairstats._lib.problems import InputError
+from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import write_answers
 from fairstats.publishing.publish import publish
-from fairstats.publishing.screened import refuse_blocked
+from fairstats.publishing.screened import blocked_sets
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
 from fairstats.report.audit_limits import limitations
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("without_pages")
 @pytest.fixture
 def refusing(monkeypatch):
     """Other tests publish made-up answers, which screening may block."""
-    monkeypatch.setattr("fairstats.publishing.screened.refuse_blocked", refuse_blocked)
+    monkeypatch.setattr("fairstats.publishing.screened.blocked_sets", blocked_sets)
 
 
 @pytest.fixture
@@ -62,6 +63,35 @@ def test_publisher_overrules_by_name_and_pages_show_it(refusing, one_letter, tmp
     # In the charts and the table.
     assert len(re.findall(r"</a>( †)? ‡", page)) > 3
     assert not any(found.problems for found in verify(tmp_path / "site", pages=False))
+
+
+def test_blocked_answers_that_nobody_overruled_fail_verification(
+    refusing, one_letter, tmp_path, monkeypatch
+):
+    with monkeypatch.context() as edited:
+        edited.setattr("fairstats.publishing.screened.refuse_blocked", lambda *_: None)
+        publish(one_letter, release="1", out=tmp_path / "site")
+    (problem,) = problems_of(tmp_path / "site")
+    assert problem.path == str(tmp_path / "site" / "v" / "1" / "manifest.json")
+    assert problem.value == "always A"
+    assert "blocked by the check letter_shares (A is 100% of the answers" in problem.message
+    assert "the publisher did not overrule this by name" in problem.message
+    assert "--overrule" in problem.remedy
+
+
+def test_overruled_model_without_blocked_answers_fails_verification(refusing, one_letter, tmp_path):
+    made = publish(one_letter, release="1", out=tmp_path / "site", overrule=blocked(one_letter))
+    path = made.path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    assert manifest["overruled"] == ["always A"]
+    path.write_text(json.dumps(manifest | {"overruled": ["always A", "right"]}))
+    (problem,) = problems_of(made.path)
+    assert (problem.column, problem.value) == ("overruled", "right")
+    assert "has no blocked answers" in problem.message
+
+
+def problems_of(path) -> list[Problem]:
+    return [problem for found in verify(path, pages=False) for problem in found.problems]
 
 
 def blocked(path) -> list[str]:

@@ -587,6 +587,7 @@ def test_nothing_is_published_after_a_release_that_is_damaged(manifest, site, tm
     [
         lambda text: text.replace('"arguments": {', '"arguments": {"certified_by": "us", ', 1),
         lambda text: json.dumps(json.loads(text) | {"answers": [{}]}),
+        lambda text: json.dumps(json.loads(text) | {"overruled": [{"model": "One"}]}),
         lambda text: json.dumps(json.loads(text) | {"libraries": 5}),
         lambda text: json.dumps(json.loads(text) | {"libraries": {"pandas": ["3"]}}),
         lambda text: json.dumps(json.loads(text) | {"sources": [{"path": 1}]}),
