@@ -100,14 +100,16 @@ class SignedStatement:
 
 
 def read_statements(
-    site: Path, *, trusted: Mapping[str, PublicKey] | None = None
+    site: Path, state: State, *, trusted: Mapping[str, PublicKey] | None = None
 ) -> tuple[list[SignedStatement], list[Problem]]:
     """Read every signed statement of a site and check its signature and its releases.
 
     Parameters
     ----------
     site : Path
-        The site's folder, with releases that have readable manifests.
+        The site's folder.
+    state : State
+        Its present state, see `state_of`.
     trusted : mapping of str to PublicKey, optional
         Keys by id, in addition to those in the site.
 
@@ -120,7 +122,6 @@ def read_statements(
     """
     keys, problems = _read_keys(site)
     keys |= trusted or {}
-    state = state_of(site)
     found: list[SignedStatement] = []
     for kind, folder in FOLDERS.items():
         paths, others = _files(site, folder)
@@ -282,9 +283,9 @@ def add_statements(
         If a statement is not correct, or is not about this site. Also if another statement of the
         site has a problem. Then no file is written.
     """
-    refuse_problems(site)
-    known = _read_keys(site)[0] | {key.id: key for key in keys}
     state = state_of(site)
+    refuse_problems(site, state)
+    known = _read_keys(site)[0] | {key.id: key for key in keys}
     problems: list[Problem] = []
     files: dict[Path, bytes] = {}
     added = []
@@ -302,7 +303,7 @@ def add_statements(
     return added
 
 
-def refuse_problems(site: Path) -> list[SignedStatement]:
+def refuse_problems(site: Path, state: State) -> list[SignedStatement]:
     """Return the signed statements of a site; refuse one with a problem.
 
     Raises
@@ -310,7 +311,7 @@ def refuse_problems(site: Path) -> list[SignedStatement]:
     InputError
         For each problem.
     """
-    statements, problems = read_statements(site)
+    statements, problems = read_statements(site, state)
     if problems:
         raise InputError(problems)
     return statements
@@ -324,7 +325,7 @@ def write_list(site: Path) -> list[SignedStatement]:
     InputError
         If one of them has a problem. Then the list does not change.
     """
-    statements = refuse_problems(site)
+    statements = refuse_problems(site, state_of(site))
     with whole_file(site / STATEMENT_LIST) as temporary:
         write_text(list_text(entries_of(statements)), temporary)
     return statements

@@ -200,11 +200,11 @@ def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:
         With `trusted` keys it is a problem if none of them signed the present state.
     """
     keys = {keyid: one.key for keyid, one in trusted.items()}
-    statements, problems = read_statements(site, trusted=keys)
+    state = state_of(site)
+    statements, problems = read_statements(site, state, trusted=keys)
     problems += list_problems(site, statements)
-    root = state_of(site).root
     signatures = [one for one in statements if one.kind == "signature"]
-    present = [one for one in signatures if one.root == root]
+    present = [one for one in signatures if one.root == state.root]
     accepted = [one for one in present if _accepted(one, trusted)]
     notes = [
         f"signed by {trusted[one.key.id].label} on {one.created.date()}"
@@ -216,7 +216,7 @@ def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:
     ]
     if trusted and not accepted:
         problems += _unsigned(site, signatures, present, trusted)
-    counted, note = _witnesses(statements, root, trusted)
+    counted, note = _witnesses(statements, state.root, trusted)
     return Signers(
         tuple(sorted({one.key.id for one in accepted})),
         tuple(counted),
