@@ -22,7 +22,7 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
-from fairstats.commands.signing import passphrase
+from fairstats.publishing.passphrase import passphrase
 
 commands = typer.Typer()
 

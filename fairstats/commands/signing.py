@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fairstats.commands._shared import AsJson, print_table, says_what_is_wrong
+from fairstats.publishing.passphrase import passphrase
 
 commands = typer.Typer()
-
-
-def passphrase() -> bytes | None:
-    """Return the passphrase of a private key; as an option, other users could read it."""
-    found = os.environ.get("FAIRSTATS_PASSPHRASE")
-    return None if found is None else os.fsencode(found)
 
 
 @commands.command()

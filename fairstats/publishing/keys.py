@@ -26,12 +26,11 @@ from cryptography.hazmat.primitives.serialization import (
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import read_once
+from fairstats.publishing.passphrase import PASSPHRASE_VARIABLE
 from fairstats.release.contents import RELEASES
 
 #: The suffix of a public key.
 PUBLIC = ".pub"
-#: The environment variable with the passphrase of a private key.
-PASSPHRASE_VARIABLE = "FAIRSTATS_PASSPHRASE"
 # A key is some hundred bytes.
 _LARGEST_KEY = 16 << 10
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
