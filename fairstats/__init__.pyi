@@ -52,6 +52,7 @@ from .inference.tango import tango as tango
 from .inference.variance_components import variance_components as variance_components
 from .publishing.diff import diff_releases as diff_releases
 from .publishing.publish import publish as publish
+from .publishing.submission_check import check_submission as check_submission
 from .publishing.verify import verify as verify
 from .ratings.agreement import rating_agreement as rating_agreement
 from .ratings.bradley_terry import bradley_terry as bradley_terry

@@ -19,6 +19,7 @@ from fairstats.commands import (
     screening,
     serve,
     signing,
+    submissions,
     vignette_review,
     vignettes,
     voting,
@@ -49,6 +50,8 @@ for group in (
 ratings.commands.add_typer(rating_figures.commands)
 ratings.commands.add_typer(rating_models.commands)
 app.add_typer(ratings.commands, name="ratings")
+app.add_typer(submissions.commands, name="submission")
+app.add_typer(submissions.site, name="site")
 
 
 def _version(wanted: bool) -> None:

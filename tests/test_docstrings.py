@@ -19,6 +19,7 @@ FUNCTIONS = sorted(
 WITHOUT_SOURCE = {
     "analyze",
     "answers_schema",
+    "check_submission",
     "count_items",
     "count_outcomes",
     "diff_releases",

@@ -133,6 +133,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.bootstrap: lambda: (([1, 2, 3, 4],), {"n_resamples": 99, "rng": 1}),
     fairstats.bounded_mean_interval: lambda: (([0.1, 0.5, 0.7],), {}),
     fairstats.bradley_terry: lambda: ((ratings(),), {}),
+    fairstats.check_submission: lambda: (("no/such/folder",), {}),
     fairstats.cluster_bootstrap: lambda: (
         ([[1, 1, 0, 0], [1, 0, 1, 0]],),
         {"n_resamples": 99, "rng": 1},

@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def item_lines(items: Iterable[Mapping[str, Any]]) -> str:
 
 
 def toml_text(values: Mapping[str, Any]) -> str:
-    """Return texts, numbers, lists of texts and tables of these as TOML.
+    """Return texts, numbers, dates, lists of texts and tables of these as TOML.
 
     Examples
     --------
@@ -78,6 +79,8 @@ def _toml_key(key: str) -> str:
 
 
 def _toml_value(value: object) -> str:
+    if isinstance(value, date):
+        return value.isoformat()
     # A JSON text, list or number is valid TOML, except for one control character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 

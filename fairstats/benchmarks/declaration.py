@@ -263,7 +263,7 @@ _TOML_BYTES = 2**20
 _TOML_DOTS = 64
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a TOML file, or raise `InputError` if it is missing or broken."""
     text = read_text(path, _TOML_BYTES)
     for number, line in enumerate(text.split("\n"), start=1):

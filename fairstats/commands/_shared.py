@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, wraps
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -19,6 +20,8 @@ from fairstats._lib.problems import InputError, Note, Problem, in_lines, printab
 from fairstats.benchmarks.terms import MissingPolicy
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fairstats.benchmarks.declaration import Benchmark
     from fairstats.ratings.rubrics import Rubric
 
@@ -43,6 +46,7 @@ RubricFiles = Annotated[
     ),
 ]
 Alpha = Annotated[float, typer.Option(help="Significance level: 1 − confidence level.")]
+Pairs = list[str] | None
 AsJson = Annotated[bool, typer.Option("--json", help="Print the table as JSON.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")]
 
@@ -166,3 +170,48 @@ def plugin(group: str, name: str) -> Callable[..., Any]:
         raise InputError([Problem(name, f"is not one of the installed {kind}", remedy)])
     loaded: Callable[..., Any] = found[name].load()
     return loaded
+
+
+def typed_pairs(option: str, texts: Pairs) -> dict[str, str]:
+    """Return the pairs of an option given as NAME=VALUE any number of times."""
+    pairs: dict[str, str] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise InputError([Problem(option, "must be NAME=VALUE", "give both parts", value=text)])
+        if name in pairs:
+            raise InputError([Problem(option, "is given twice", "keep one", value=name)])
+        pairs[name] = value
+    return pairs
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """Answers to compare with, the benchmarks of their releases, and the newest one's arguments."""
+
+    answers: pd.DataFrame
+    benchmarks: dict[str, Benchmark]
+    arguments: dict[str, Any]
+
+
+def read_trusted(paths: list[Path]) -> Trusted:
+    """Read releases and answer files."""
+    from fairstats.answers.files import join_answers, read_answer_file, read_answers
+    from fairstats.answers.schema import duplicate_problems
+    from fairstats.release.contents import is_release
+    from fairstats.release.folder import open_release
+
+    releases = [open_release(path) for path in paths if is_release(path)]
+    files = [path for path in paths if not is_release(path)]
+    names = [str(release.answers_path) for release in releases]
+    frames = [read_answer_file(release.answers_path) for release in releases]
+    if files:
+        names.append(", ".join(map(str, files)))
+        frames.append(read_answers(files))
+    if problems := duplicate_problems(frames, names):
+        raise InputError(problems)
+    declared = {name: one for release in releases for name, one in release.benchmarks.items()}
+    newest = max(releases, key=lambda release: release.created_at, default=None)
+    given = {} if newest is None else newest.manifest["arguments"]
+    arguments = {name: given[name] for name in ("missing", "alpha") if name in given}
+    return Trusted(join_answers(frames), declared, arguments)

@@ -14,6 +14,7 @@ from fairstats.commands._shared import (
     AsCsv,
     AsJson,
     Files,
+    Pairs,
     Paths,
     load_files,
     plugin,
@@ -21,6 +22,7 @@ from fairstats.commands._shared import (
     print_problems,
     print_table,
     says_what_is_wrong,
+    typed_pairs,
 )
 
 commands = typer.Typer()
@@ -37,9 +39,6 @@ def validate(paths: Paths, benchmark_file: Files = None) -> None:
         print_problems(problems, err=False)
         raise typer.Exit(1)
     typer.echo("no problems found")
-
-
-Pairs = list[str] | None
 
 
 @cache
@@ -108,27 +107,14 @@ def import_answers(
     answers = plugin("fairstats.importers", layout)(
         files,
         benchmark=benchmark,
-        columns=_pairs("--map", map_),
-        constants={k: v for k, v in facts.items() if v} | _pairs("--set", set_),
+        columns=typed_pairs("--map", map_),
+        constants={k: v for k, v in facts.items() if v} | typed_pairs("--set", set_),
         values=_values(values),
-        where=_pairs("--where", where),
+        where=typed_pairs("--where", where),
         wide=_wide(wide),
     )
     for path in write_answer_sets(answers, out, add=True):
         typer.echo(path)
-
-
-def _pairs(option: str, texts: Pairs) -> dict[str, str]:
-    """Return the pairs of an option given as NAME=VALUE any number of times."""
-    pairs: dict[str, str] = {}
-    for text in texts or []:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise InputError([Problem(option, "must be NAME=VALUE", "give both parts", value=text)])
-        if name in pairs:
-            raise InputError([Problem(option, "is given twice", "keep one", value=name)])
-        pairs[name] = value
-    return pairs
 
 
 def _values(texts: Pairs) -> dict[str, dict[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,13 +14,9 @@ from fairstats.commands._shared import (
     Paths,
     load_files,
     print_table,
+    read_trusted,
     says_what_is_wrong,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from fairstats.benchmarks.declaration import Benchmark
 
 commands = typer.Typer()
 
@@ -57,8 +53,8 @@ def screen(
     answers = read_answers(paths)
     trusted = None
     if against:
-        trusted, declared = _trusted(against)
-        known = declared | known
+        reference = read_trusted(against)
+        trusted, known = reference.answers, reference.benchmarks | known
     found = run(answers, trusted, benchmarks=known)
     table = found.to_frame()
     if out is not None:
@@ -68,27 +64,6 @@ def screen(
     typer.echo(count_flags(table), err=True)
     if found.blocked:
         raise typer.Exit(1)
-
-
-def _trusted(paths: list[Path]) -> tuple[pd.DataFrame, dict[str, Benchmark]]:
-    """Read releases and answer files, with the benchmarks of the releases."""
-    from fairstats._lib.problems import InputError
-    from fairstats.answers.files import join_answers, read_answer_file, read_answers
-    from fairstats.answers.schema import duplicate_problems
-    from fairstats.release.contents import is_release
-    from fairstats.release.folder import open_release
-
-    releases = [open_release(path) for path in paths if is_release(path)]
-    files = [path for path in paths if not is_release(path)]
-    names = [str(release.answers_path) for release in releases]
-    frames = [read_answer_file(release.answers_path) for release in releases]
-    if files:
-        names.append(", ".join(map(str, files)))
-        frames.append(read_answers(files))
-    if problems := duplicate_problems(frames, names):
-        raise InputError(problems)
-    declared = {name: one for release in releases for name, one in release.benchmarks.items()}
-    return join_answers(frames), declared
 
 
 def _print_flagged(table: Any) -> None:

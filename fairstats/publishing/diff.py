@@ -86,7 +86,8 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
         "answers changed",
     )
     answer_sets = sets.index.to_frame(index=False).assign(change=change)
-    return ReleaseDiff(answer_sets, _figures(one, other, answer_sets), _verdicts(one, other))
+    verdicts = verdict_changes(one.estimates, other.estimates)
+    return ReleaseDiff(answer_sets, _figures(one, other, answer_sets), verdicts)
 
 
 def _answer_hashes(release: Release) -> pd.Series:
@@ -126,12 +127,10 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
     return moved[list(FIGURE_COLUMNS)].reset_index(drop=True)
 
 
-def _verdicts(old: Release, new: Release) -> pd.DataFrame:
+def verdict_changes(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Return the changed verdicts of pairs that are in both estimates, with `VERDICT_COLUMNS`."""
     keys = list(_ROW)
-    before, after = (
-        release.estimates.loc[release.estimates["metric"] == "accuracy_difference"]
-        for release in (old, new)
-    )
+    before, after = (rows[rows["metric"] == "accuracy_difference"] for rows in (old, new))
     if "verdict_reason" not in after:
         # Older releases have no reasons.
         after = after.assign(verdict_reason=pd.Series(index=after.index, dtype="str"))

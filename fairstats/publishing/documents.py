@@ -48,6 +48,7 @@ def write_inputs(of: ReleaseInputs, release: Release) -> None:
     write_parquet(of.retrievals, release.retrievals_path)
     write_parquet(of.ratings, release.ratings_path)
     write_parquet(of.measures, release.measures_path)
+    write_parquet(of.submissions, release.submissions_path)
 
 
 def write_changes(old: Release, new: Release, folder: Path) -> None:

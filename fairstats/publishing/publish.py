@@ -66,6 +66,8 @@ from fairstats.retrieval.variant_lists import (
     open_retrievals,
     refuse_lacking,
 )
+from fairstats.submissions.folder import accepted_submissions
+from fairstats.submissions.records import submission_records
 from fairstats.vignettes.measures import no_measures, read_measures
 
 
@@ -110,7 +112,9 @@ def publish(
     answers : path, or iterable of paths
         Answer files or folders, as for `fairstats.read_answers`. Files of retrievals, of
         ratings and vignettes' measures in the folders (``*.retrievals.parquet``,
-        ``*.ratings.parquet``, ``*.measures.parquet``) are included automatically.
+        ``*.ratings.parquet``, ``*.measures.parquet``) are included automatically. Answers next to
+        a ``submission.toml`` must be an accepted submission, see
+        `fairstats.submissions.folder.read_submission`.
     release : str
         The release's name, e.g. ``"2026.11"``: letters, digits, dots and hyphens.
     out : path
@@ -151,7 +155,8 @@ def publish(
         of its answers names (see `fairstats.retrieval.variant_lists.strategy_problems`). If answers
         are majority votes, or `alpha` is not from 0.001 to 0.1. If a benchmark has the name of a
         built-in one but a different declaration. If screening blocks answers of a model that
-        `overrule` does not name (see `fairstats.screen`). Then no file is written.
+        `overrule` does not name (see `fairstats.screen`), or a submission was not accepted. Then no
+        file is written.
     fairstats.report.render.RenderError
         If a page cannot be drawn; then no file is written either.
     """
@@ -175,6 +180,7 @@ def publish(
     # Each file is read only once. A file that changes during publishing must not skip the checks,
     # or be published under the hash of other bytes.
     read = {path: read_once(path) for path in (*sources, *retrieved, *judged, *measured)}
+    records = submission_records(accepted_submissions(read))
     # Only the name: the path on the publisher's machine is private.
     hashes = [{"name": path.name, "sha256": file.sha256} for path, file in read.items()]
     frame = read_valid([read[path] for path in sources], benchmarks=given)
@@ -189,10 +195,12 @@ def publish(
     del read, ratings_read
     if not without_retrievals:
         _refuse_without(frame, lists)
-    of = ReleaseInputs(frame, lists, judgements, of_vignettes, missing, alpha, known, asked_by)
+    of = ReleaseInputs(
+        frame, lists, judgements, of_vignettes, records, missing, alpha, known, asked_by
+    )
     tables = {name: table.make(of) for name, table in TABLES.items()}
-    overruled = sorted(set(overrule))
-    screened.refuse_blocked(tables["screening"], overruled)
+    overruled = screened.overruled_models(overrule, records)
+    screened.refuse_blocked(of, tables["screening"], overruled)
 
     with named_errors(Path(out)), locked(Path(out)):
         return _publish_into(Path(out), release, of, tables, hashes, overruled, renderer)

@@ -35,6 +35,7 @@ from fairstats.release.manifest_facts import facts_of
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.retrieval.retrievals_table import check_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals
+from fairstats.submissions.records import check_submissions
 from fairstats.vignettes.measures import check_measures
 
 if TYPE_CHECKING:
@@ -300,7 +301,7 @@ def _verified(path: Path, *, pages: bool) -> Verification:
             problems += figures
             if not figures:
                 problems += screened.overruling_problems(
-                    Release(path).screening, manifest.get("overruled", []), str(path / MANIFEST)
+                    of, Release(path).screening, Release(path).overruled, str(path / MANIFEST)
                 )
             if intact and not figures:
                 copies, notes = copy_problems(Release(path), of, manifest, pages=pages)
@@ -367,18 +368,22 @@ def _ratings(release: Release) -> pd.DataFrame:
 
 
 def _inputs(release: Release, manifest: dict[str, Any]) -> ReleaseInputs:
-    for name in ("answers", "retrievals", "ratings", "measures"):
+    for name in ("answers", "retrievals", "ratings", "measures", "submissions"):
         # Each is read with the checks for files from outside, because others may read it
         # afterwards.
         if _table_path(release, name).exists():
             load_parquet(_table_path(release, name))
             if problem := hidden_columns(_table_path(release, name)):
                 raise InputError([problem])
+    answers = read_answers(release.answers_path)
     return ReleaseInputs(
-        answers=read_answers(release.answers_path),
+        answers=answers,
         retrievals=_retrievals(release),
         ratings=_ratings(release),
         measures=check_measures(release.measures, path=str(release.measures_path)),
+        submissions=check_submissions(
+            release.submissions, answers, path=str(release.submissions_path)
+        ),
         missing=manifest["arguments"]["missing"],
         alpha=manifest["arguments"]["alpha"],
         benchmarks=release.benchmarks,

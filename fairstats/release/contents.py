@@ -19,6 +19,7 @@ from fairstats.benchmarks.terms import PLAIN
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.table import no_ratings
 from fairstats.retrieval.variant_lists import no_retrievals
+from fairstats.submissions.records import no_submissions
 from fairstats.vignettes.measures import no_measures
 
 #: The folder or name of the release to draw; by default the newest of `DEFAULT_SITE`.
@@ -139,6 +140,11 @@ class Release:
         """Return the checks of its answer sets, see `fairstats.screen`."""
         return self.table("screening")
 
+    @property
+    def overruled(self) -> list[str]:
+        """Return the models whose answers were published although screening blocks them."""
+        return list(self.manifest.get("overruled", []))
+
     def table(self, name: str) -> pd.DataFrame:
         """Return one of the release's tables, see `fairstats.release.tables`."""
         return _read(self.path / DOWNLOADS / f"{name}.parquet")
@@ -181,6 +187,17 @@ class Release:
         """Return the measures of vignettes; empty if there are none."""
         there = self.measures_path.exists()
         return _read(self.measures_path) if there else no_measures()
+
+    @property
+    def submissions_path(self) -> Path:
+        """Return the file of who sent in which answers."""
+        return self.path / DOWNLOADS / "submissions.parquet"
+
+    @cached_property
+    def submissions(self) -> pd.DataFrame:
+        """Return who sent in which answers; empty if the publisher added all of them."""
+        there = self.submissions_path.exists()
+        return _read(self.submissions_path) if there else no_submissions()
 
     @cached_property
     def rubrics(self) -> dict[str, Rubric]:

@@ -22,6 +22,7 @@ def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str,
         "retrievals": of.retrievals,
         "ratings": of.ratings,
         "measures": of.measures,
+        "submissions": of.submissions,
         **tables,
     }
     return {

@@ -53,6 +53,9 @@ class ReleaseInputs:
     measures : pandas.DataFrame
         Measures of vignettes, `fairstats.vignettes.measures.MEASURE_COLUMNS`; empty if there are
         none.
+    submissions : pandas.DataFrame
+        Who sent in which answers, `fairstats.submissions.records.SUBMISSION_COLUMNS`; empty if the
+        publisher added all of them.
     missing : {"available", "complete", "incorrect", "bounds"} or None
         The policy for missing answers; None for the one declared by each benchmark.
     alpha : float
@@ -67,6 +70,7 @@ class ReleaseInputs:
     retrievals: pd.DataFrame
     ratings: pd.DataFrame
     measures: pd.DataFrame
+    submissions: pd.DataFrame
     missing: MissingPolicy | None
     alpha: float
     benchmarks: Mapping[str, Benchmark]

@@ -14,6 +14,7 @@ from fairstats.report.audit_confidence import robustness
 from fairstats.report.audit_finding import reasons
 from fairstats.report.screening_notes import flag_notes, screening_of
 from fairstats.report.sensitivity_tables import CHOICE_LABELS
+from fairstats.report.submission_notes import submission_caveats, submissions_of
 
 #: With fewer discordant pairs, the report warns that tests and intervals use little data.
 FEW_DISCORDANT = 10
@@ -48,7 +49,9 @@ def _limits(answers: AnswerSet) -> Iterator[str]:
     else:
         for reason in reasons(answers):
             yield f"A verdict is open or missing. {capital(reason)}."
-    yield from flag_notes(screening_of(answers.release, answers.board, answers.model))
+    screening = screening_of(answers.release, answers.board, answers.model)
+    yield from flag_notes(screening, answers.release.overruled)
+    yield from submission_caveats(submissions_of(answers.release, answers.board, answers.model))
     if answers.model in answers.board.why_unranked:
         why = answers.board.why_unranked[answers.model]
         yield f"{answers.model} has no rank ({why})."

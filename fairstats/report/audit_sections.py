@@ -36,6 +36,7 @@ from fairstats.report.page_output import show_markdown, show_table
 from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.screening_notes import screening_of, screening_summary
 from fairstats.report.sensitivity_tables import choice_table, policy_table, with_missing
+from fairstats.report.submission_notes import submission_facts, submissions_of
 from fairstats.report.tables import breakable
 
 #: The number of listed items with changed answers; the release has all of them.
@@ -211,6 +212,7 @@ def show_provenance(release: Release, model: str) -> None:
     sets = answer_sets(release, model)
     lines = [
         *(text for answers in sets for text in scope(answers)),
+        *submission_facts(pd.concat([submissions_of(release, a.board, model) for a in sets])),
         *rating_scope(release, model),
         *(
             f"{benchmark.title}: {', '.join(benchmark.sources)}; licence: {benchmark.licence}"

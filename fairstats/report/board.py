@@ -30,7 +30,7 @@ from fairstats.report.row_chart import (
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}
 # Marks that are added to names, and explained below the chart.
-SELECTED, PUBLISHED, UNRANKED, FLAGGED = "◆", "◇", "†", "‡"
+SELECTED, PUBLISHED, UNRANKED, FLAGGED, CHOSEN = "◆", "◇", "†", "‡", "§"
 
 
 def gap_chart(figures: BoardFigures, *, name: str) -> Chart:
@@ -236,7 +236,8 @@ def marks_of(figures: BoardFigures, model: str) -> str:
         marks = f" {SELECTED}"
     elif model in board.why_unranked:
         marks = f" {UNRANKED}"
-    return f"{marks} {FLAGGED}" if model in figures.flagged else marks
+    marks += f" {FLAGGED}" if model in figures.flagged else ""
+    return f"{marks} {CHOSEN}" if model in figures.chosen else marks
 
 
 def _chart(

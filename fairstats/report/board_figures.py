@@ -14,6 +14,7 @@ from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
 from fairstats.report.findings import pair_note
 from fairstats.report.screening_notes import flags_of, screening_of
+from fairstats.report.submission_notes import selected_runs, submissions_of
 
 #: The published table with a board's rows for models without released answers.
 PUBLISHED_TABLE = "fairmedqa-3"
@@ -67,6 +68,16 @@ class BoardFigures:
     def flagged(self) -> frozenset[str]:
         """Return the models whose answers have a flag."""
         return frozenset(flags_of(self.screening)["model"])
+
+    @cached_property
+    def submissions(self) -> pd.DataFrame:
+        """Return who sent the board's answers."""
+        return submissions_of(self.release, self.board)
+
+    @cached_property
+    def chosen(self) -> frozenset[str]:
+        """Return the models whose answers were chosen among several runs."""
+        return frozenset(selected_runs(self.submissions)["model"])
 
     def row(self, model: str, metric: str, panel: Panel) -> pd.Series | None:
         """Return the estimate of a metric for a model and pair; None if it does not exist."""

@@ -12,6 +12,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Board, Release, output_format
 from fairstats.report.board import (
+    CHOSEN,
     FLAGGED,
     PUBLISHED,
     SELECTED,
@@ -38,6 +39,7 @@ from fairstats.report.page_output import (
 from fairstats.report.rank_table import difference_matrix, matrix_caption
 from fairstats.report.row_chart import show_chart
 from fairstats.report.screening_notes import flag_notes, screening_summary
+from fairstats.report.submission_notes import selection_notes, submissions_table
 from fairstats.report.switch import switch, switch_rules
 
 _MEASURES = {
@@ -155,9 +157,17 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
                 show_chart(chart(figures, name=f"{name}-{measure}"))
     show_markdown(f"::: small\n{_key(figures, release)}\n:::")
     _show_unranked(board)
-    _show_screening(figures.screening)
+    _show_screening(figures)
     _show_tables(figures, release, name=name)
     _show_shifts(figures, name=name)
+    if len(figures.submissions):
+        with closed("Who sent these answers?"):
+            show_table(
+                submissions_table(figures.submissions, board.ordered, name=f"{name}-submissions"),
+                caption="As declared by the submitters. Attempts: complete runs that were made, of "
+                "which one is shown.",
+                css_class="estimates compact",
+            )
     if len(board.ranked) > 1:
         with closed("Which models differ?"):
             show_table(
@@ -237,9 +247,14 @@ def _show_unranked(board: Board) -> None:
             show_markdown("::: small\n" + "\n".join(f"- {note}" for note in notes) + "\n:::")
 
 
-def _show_screening(rows: pd.DataFrame) -> None:
-    """Show what the screening of the answers found."""
-    notes = [screening_summary(rows), *(f"{FLAGGED} {note}" for note in flag_notes(rows))]
+def _show_screening(figures: BoardFigures) -> None:
+    """Show what the screening of the answers found, and which were chosen among several runs."""
+    rows, overruled = figures.screening, figures.release.overruled
+    notes = [
+        screening_summary(rows),
+        *(f"{FLAGGED} {note}" for note in flag_notes(rows, overruled)),
+    ]
+    notes += [f"{CHOSEN} {note}" for note in selection_notes(figures.submissions)]
     if text := escape_markdown(" ".join(filter(None, notes))):
         show_markdown(f"::: small\n{text}\n:::")
 

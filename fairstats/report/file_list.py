@@ -39,6 +39,7 @@ _INPUTS = {
     "retrievals": "snippets given with each variant, by rank, without their text",
     "ratings": "every judgement of every rater, without comments",
     "measures": "measurements of each variant, without its text",
+    "submissions": "who sent in which answers, how they were made, and who accepted them",
 }
 _CHANGES = ("figure_changes", "verdict_changes", "answer_set_changes")
 

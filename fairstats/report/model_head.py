@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from fairstats._lib.formatting import (
     escape_html,
     escape_markdown,
@@ -18,6 +20,7 @@ from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
 from fairstats.report.findings import findings, ordinal, pair_note
 from fairstats.report.model_sets import UNKNOWN, AnswerSet, Figure, span_of
 from fairstats.report.page_output import show_markdown
+from fairstats.report.submission_notes import submission_facts, submissions_of
 
 
 def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
@@ -66,6 +69,10 @@ def _facts(release: Release, sets: list[AnswerSet]) -> str:
     if len(sets) > 1:
         tested = f"Figures above: {escape_html(own.label)}<br>{tested}"
     tested = f'<div class="whole"><dt>Tested</dt><dd>{tested}</dd></div>'
+    sent = pd.concat([submissions_of(release, one.board, own.model) for one in sets])
+    if lines := submission_facts(sent):
+        texts = "<br>".join(map(escape_html, lines))
+        tested += f'<div class="whole"><dt>Submitted answers</dt><dd>{texts}</dd></div>'
     return f'<dl class="key-figures">{cells}{tested}</dl>'
 
 

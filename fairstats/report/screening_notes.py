@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from fairstats._lib.formatting import number_word
@@ -25,11 +27,15 @@ def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[_checked(rows) & (rows["flag"] != "ok")]
 
 
-def flag_notes(rows: pd.DataFrame) -> list[str]:
-    """Return a sentence for each flag, see `flags_of`."""
-    overruled = "Screening blocks these answers; the publisher overruled it. "
+def flag_notes(rows: pd.DataFrame, overruled: Collection[str]) -> list[str]:
+    """Return a sentence for each flag, see `flags_of`; these models were overruled."""
+    blocked = "Screening blocks these answers; the publisher overruled it. "
+    # Such answers are published only if they are not blocked without the overruled ones.
+    beside = "Screening blocks these answers because of others that the publisher overruled. "
     return [
-        f"{row['model']}: {overruled if row['flag'] == 'block' else ''}{row['note']}"
+        f"{row['model']}: "
+        + ("" if row["flag"] != "block" else blocked if row["model"] in overruled else beside)
+        + str(row["note"])
         for row in flags_of(rows).to_dict("records")
     ]
 

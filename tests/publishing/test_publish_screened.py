@@ -56,7 +56,7 @@ def test_publisher_overrules_by_name_and_pages_show_it(refusing, one_letter, tmp
     (board,) = release.boards
     rows = screening_of(release, board, "always A")
     sentence = "Screening blocks these answers; the publisher overruled it."
-    assert any(sentence in note for note in flag_notes(rows))
+    assert any(sentence in note for note in flag_notes(rows, release.overruled))
     assert any(sentence in text for text in limitations(release, "always A"))
     page = drawn_text(show_leaderboard, release)
     assert sentence in page
@@ -141,7 +141,7 @@ def test_result_of_screening_in_words(rows, summary):
 
 def test_checks_that_were_not_possible_are_no_flags():
     rows = rows_with("look", notes={0: "Not checked: too few models."})
-    assert flag_notes(rows) == []
+    assert flag_notes(rows, []) == []
 
 
 def test_table_of_screening_is_that_of_the_function(demo, all_right, tmp_path):

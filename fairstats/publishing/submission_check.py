@@ -1,0 +1,253 @@
+"""Check a submission: its declaration, its answers, their screening, and its effect on a board."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from fairstats._lib.formatting import (
+    capital,
+    escape_markdown,
+    p_figure,
+    percent,
+    point_range,
+    points,
+)
+from fairstats._lib.problems import InputError, Problem, in_lines
+from fairstats._lib.table_text import json_text, records
+from fairstats.answers.strategies import votes_among
+from fairstats.answers.validation import read_valid
+from fairstats.benchmarks.declaration import Benchmark, by_name, load_benchmarks
+from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy
+from fairstats.inference._checks import check_alpha, check_choice
+from fairstats.publishing.submission_preview import Preview, preview
+from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
+from fairstats.screening.summary import markdown as screening_markdown
+from fairstats.submissions.folder import Submission, mismatches, read_submission
+
+Result = Literal["ok", "look", "block", "invalid"]
+#: What each result means, for the submitter and the board's keeper.
+MEANINGS: Mapping[Result, str] = {
+    "ok": "valid, and screening found nothing unusual",
+    "look": "valid; screening asks for a closer look",
+    "block": "screening blocks these answers: explain how they were made",
+    "invalid": "cannot be used: correct the problems and check it again",
+}
+# A page that shows them has a limit.
+_MOST_LINES = 50
+
+
+@dataclass(frozen=True)
+class SubmissionCheck:
+    """The result of checking a submission.
+
+    Attributes
+    ----------
+    path : Path
+        The submission's folder.
+    submission : Submission or None
+        The submission; None if its folder has problems.
+    problems : tuple of Problem
+        Everything to correct before it can be accepted.
+    screening : pandas.DataFrame
+        See `fairstats.screen`; without rows if there are problems.
+    preview : Preview or None
+        How it would change the board; None if there are problems.
+    """
+
+    path: Path
+    submission: Submission | None
+    problems: tuple[Problem, ...]
+    screening: pd.DataFrame
+    preview: Preview | None
+
+    @property
+    def result(self) -> Result:
+        """Return the most serious finding."""
+        if self.problems:
+            return "invalid"
+        flags = set(self.screening["flag"])
+        return "block" if "block" in flags else "look" if "look" in flags else "ok"
+
+    @property
+    def lines(self) -> list[str]:
+        """Return the effect on the board, one sentence per line, as plain text."""
+        return [] if self.preview is None else list(_sentences(self.preview))
+
+    def to_json(self) -> str:
+        """Return everything as a JSON object."""
+        declared = None if self.submission is None else self.submission.declaration
+        found: dict[str, Any] = {
+            "submission": self.path.name,
+            "result": self.result,
+            "declaration": None if declared is None else declared.model_dump(mode="json"),
+            "problems": [asdict(problem) for problem in self.problems],
+            "screening": records(self.screening),
+        }
+        if self.preview is not None:
+            found |= {
+                name: records(getattr(self.preview, name))
+                for name in ("figures", "ranks", "verdicts")
+            }
+            found["replaced"] = list(self.preview.replaced)
+        return json_text(found)
+
+    def to_markdown(self) -> str:
+        """Return a comment for a pull request, with every text of the submission escaped."""
+        parts = [
+            f"## Submission {_text(self.path.name)}: {self.result}",
+            f"{_text(capital(MEANINGS[self.result]))}.",
+        ]
+        if self.submission is not None:
+            parts.append(_declared(self.submission))
+        if self.problems:
+            lines = in_lines(self.problems)
+            parts.append("### Problems")
+            parts.append("\n".join(f"- {_text(line)}" for line in lines[:_MOST_LINES]))
+            if len(lines) > _MOST_LINES:
+                parts.append(f"... and {len(lines) - _MOST_LINES} more.")
+        if len(self.screening):
+            parts += ["### Screening", screening_markdown(self.screening).strip()]
+        if self.preview is not None:
+            parts += ["### What would change on the board"]
+            parts.append("\n".join(f"- {_text(line)}" for line in self.lines))
+        return "\n\n".join(parts) + "\n"
+
+
+def check_submission(
+    folder: str | os.PathLike[str],
+    present: pd.DataFrame | None = None,
+    *,
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> SubmissionCheck:
+    """Validate and screen a submission, and preview how it would change a board.
+
+    Parameters
+    ----------
+    folder : path
+        The submission's folder.
+    present : pandas.DataFrame, optional
+        The answers on the board, which screening and the preview compare with. By default, the
+        board is empty.
+    missing, alpha, benchmarks
+        As in `fairstats.analyze`.
+
+    Returns
+    -------
+    SubmissionCheck
+        Its ``problems`` has every problem of the folder; none of them is raised.
+
+    Raises
+    ------
+    InputError
+        If `present` violates the schema or a benchmark's declaration.
+    ValueError
+        If `alpha` is not above 0 and below 0.5, or `missing` is not a policy.
+
+    Notes
+    -----
+    ``result`` is ``invalid`` if the folder, the declaration or the answers have a problem. If not,
+    it is the most serious flag of `fairstats.screen`: ``block``, ``look`` or ``ok``. Screening
+    compares with `present`, except for answer sets that the submission would replace. The preview
+    compares the estimates and rank ranges of `present` with those after the submission.
+
+    Examples
+    --------
+    >>> found = check_submission("no/such/folder")
+    >>> found.result, found.problems[0].message
+    ('invalid', 'is not the folder of a submission')
+    """
+    check_alpha(alpha)
+    if missing is not None:
+        check_choice("missing", missing, MISSING_POLICIES)
+    path = Path(os.path.normpath(folder))
+    given = by_name(benchmarks)
+    submission, none = None, pd.DataFrame(columns=list(SCREENING_COLUMNS))
+    try:
+        submission = read_submission(path)
+        answers = read_valid(submission.answer_files, benchmarks=given)
+        if problems := [*mismatches(submission, answers), *_vote_problems(path, answers)]:
+            raise InputError(problems)
+    except InputError as error:
+        return SubmissionCheck(path, submission, error.problems, none, None)
+    names = set(answers["benchmark"]) | (set() if present is None else set(present["benchmark"]))
+    known = load_benchmarks(names, given)
+    others = None if present is None else _others(present, answers)
+    screening = screen_checked(answers, others, known).to_frame()
+    changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
+    return SubmissionCheck(path, submission, (), screening, changes)
+
+
+def _others(present: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame | None:
+    """Return the answers to compare with: without those of the sets that would be replaced."""
+    keys = ["benchmark", "benchmark_version", "model", "strategy"]
+    new = pd.MultiIndex.from_frame(answers[keys].drop_duplicates())
+    others = present[~pd.MultiIndex.from_frame(present[keys]).isin(new)]
+    return others if len(others) else None
+
+
+def _vote_problems(path: Path, answers: pd.DataFrame) -> Iterator[Problem]:
+    """Refuse majority votes, as publishing does."""
+    for name in votes_among(answers["strategy"].unique()):
+        message = "is a majority vote, so groups cannot differ"
+        remedy = "submit the answers that were voted on"
+        yield Problem(str(path), message, remedy, column="strategy", value=name)
+
+
+def _declared(submission: Submission) -> str:
+    """Return what the submitter declares, as a Markdown table."""
+    declared = submission.declaration
+    facts = {
+        "Model": f"{declared.model} ({declared.snapshot})",
+        "Run by": declared.provider,
+        "Run": f"{declared.started} to {declared.ended}",
+        "Attempts": str(declared.attempts),
+        "Chosen by": declared.chosen_by,
+        "Settings": ", ".join(f"{key} = {value}" for key, value in declared.settings.items()),
+        "Submitter": declared.submitter,
+        "Conflicts of interest": declared.conflicts,
+        "Training data": declared.training_data,
+    }
+    rows = [f"| {name} | {_text(value)} |" for name, value in facts.items() if value]
+    return "\n".join(["| Declared | |", "|---|---|", *rows])
+
+
+def _sentences(found: Preview) -> Iterator[str]:
+    """State what would change, the submitted answers first."""
+    for name in found.replaced:
+        yield f"Replaces the answers of {name}."
+    for row in found.figures.to_dict("records"):
+        gap = point_range(row["ci_low"], row["ci_high"])
+        value = "" if pd.isna(row["accuracy_difference"]) else points(row["accuracy_difference"])
+        p = p_figure(row["p_adjusted"])
+        verdict = row["verdict"] if isinstance(row["verdict"], str) else "no verdict"
+        yield (
+            f"{row['model']} ({row['strategy']}), {row['attribute']} {row['group_a']} − "
+            f"{row['group_b']}: gap {value} ({gap}) points, CFR {percent(row['cfr'])}"
+            f"{f', adjusted p {p}' if p else ''}: {verdict}."
+        )
+    for row in found.ranks.to_dict("records"):
+        after = row["rank_after"] or f"none ({row['method_note']})"
+        before = "new" if row["rank_before"] is None else f"before: {row['rank_before'] or 'none'}"
+        which = f"{row['model']} ({row['benchmark_version']}, {row['strategy']})"
+        yield f"Rank of {which}: {after}; {before}."
+    for row in found.verdicts.to_dict("records"):
+        pair = f"{row['attribute']} {row['group_a']} − {row['group_b']}"
+        yield (
+            f"Verdict on {row['model']} ({row['strategy']}), {pair}: {row['old']} before, "
+            f"{row['new']} after."
+        )
+    if found.verdicts.empty:
+        yield "No verdict on another model changes."
+
+
+def _text(text: str) -> str:
+    """Return a text that Markdown shows literally, on one line."""
+    return escape_markdown(" ".join(text.split()))

@@ -1,0 +1,139 @@
+"""Preview how a submission would change a board: its figures, and those of the other models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, MissingPolicy
+from fairstats.comparisons.ranking import rank_boards
+from fairstats.estimates.analyze import analyze
+from fairstats.publishing.diff import verdict_changes
+
+_BOARD = ["benchmark", "benchmark_version", "strategy"]
+_PAIR = [*UNIT_COLUMNS, "attribute", "group_a", "group_b"]
+#: Columns of `Preview.figures`, in order.
+PREVIEW_COLUMNS = (
+    *_PAIR,
+    "accuracy_difference",
+    "ci_low",
+    "ci_high",
+    "cfr",
+    "p_adjusted",
+    "verdict",
+    "verdict_reason",
+)
+#: Columns of `Preview.ranks`, in order; the ranks are ranges such as "2–3".
+RANK_CHANGE_COLUMNS = (*_BOARD, "model", "rank_before", "rank_after", "method_note")
+
+
+@dataclass(frozen=True)
+class Preview:
+    """How a submission would change a board.
+
+    Attributes
+    ----------
+    figures : pandas.DataFrame
+        `PREVIEW_COLUMNS`, one row per pair of groups of the submitted answer sets.
+    ranks : pandas.DataFrame
+        `RANK_CHANGE_COLUMNS`: the submitted sets, and each other model with a changed range. A
+        range is empty if the model has no rank, and None before if it was not on the board.
+    verdicts : pandas.DataFrame
+        `fairstats.publishing.diff.VERDICT_COLUMNS`: changed verdicts on other models, whose
+        p-values are adjusted together with the new ones.
+    replaced : tuple of str
+        Labels of the answer sets on the board that the submission would replace.
+    """
+
+    figures: pd.DataFrame
+    ranks: pd.DataFrame
+    verdicts: pd.DataFrame
+    replaced: tuple[str, ...]
+
+
+def preview(
+    submitted: pd.DataFrame,
+    present: pd.DataFrame | None,
+    *,
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    benchmarks: Mapping[str, Benchmark],
+) -> Preview:
+    """Compute the estimates and ranks of a board with and without submitted answers.
+
+    Parameters
+    ----------
+    submitted, present : pandas.DataFrame
+        The submitted answers, and those on the board; None for an empty board.
+    missing, alpha, benchmarks
+        As in `fairstats.analyze`.
+    """
+    keys = list(UNIT_COLUMNS)
+    new = pd.MultiIndex.from_frame(submitted[keys].drop_duplicates())
+    before, replaced = None, list[str]()
+    if present is not None:
+        present = present[present["benchmark"].isin(submitted["benchmark"].unique())]
+        old = pd.MultiIndex.from_frame(present[keys])
+        replaced = [" / ".join(key) for key in new if key in old]
+        before = present if len(present) else None
+    after = submitted
+    if before is not None:
+        kept = before[~pd.MultiIndex.from_frame(before[keys]).isin(new)]
+        after = pd.concat([kept, submitted], ignore_index=True)
+    estimates = analyze(after, missing, alpha, benchmarks=benchmarks)
+    own = pd.MultiIndex.from_frame(estimates[keys]).isin(new)
+    verdicts = verdict_changes(estimates[:0], estimates[:0])
+    if before is not None:
+        verdicts = verdict_changes(
+            analyze(before, missing, alpha, benchmarks=benchmarks), estimates[~own]
+        )
+    old_ranks, new_ranks = (_ranks(one, missing, alpha, benchmarks) for one in (before, after))
+    ranks = _rank_changes(old_ranks, new_ranks, new)
+    return Preview(_figures(estimates[own]), ranks, verdicts, tuple(replaced))
+
+
+def _figures(estimates: pd.DataFrame) -> pd.DataFrame:
+    rows = estimates[(estimates["attribute"] != BASELINE) & estimates["group_a"].notna()]
+    rows = rows[rows["metric"].isin(["accuracy_difference", "cfr"])].set_index(_PAIR)
+    gaps = rows[rows["metric"] == "accuracy_difference"]
+    shares = rows.loc[rows["metric"] == "cfr", "estimate"].rename("cfr")
+    table = gaps.rename(columns={"estimate": "accuracy_difference"}).join(shares).reset_index()
+    return table[list(PREVIEW_COLUMNS)]
+
+
+def _ranks(
+    answers: pd.DataFrame | None,
+    missing: MissingPolicy | None,
+    alpha: float,
+    benchmarks: Mapping[str, Benchmark],
+) -> pd.DataFrame:
+    """Return the range of ranks and the note of each model, by board and model."""
+    columns = [*_BOARD, "model", "rank", "method_note"]
+    if answers is None or missing == "bounds":
+        return pd.DataFrame(columns=columns).set_index([*_BOARD, "model"])
+    names = answers["benchmark"].unique()
+    ranked = [n for n in names if (missing or benchmarks[n].missing) != "bounds"]
+    answers = answers[answers["benchmark"].isin(ranked)]
+    if answers.empty:
+        return pd.DataFrame(columns=columns).set_index([*_BOARD, "model"])
+    table = rank_boards(answers, "ad", missing=missing, alpha=alpha, benchmarks=benchmarks).ranks
+    ranges = [
+        "" if pd.isna(low) else str(low) if low == high else f"{low}–{high}"
+        for low, high in zip(table["rank_low"], table["rank_high"], strict=True)
+    ]
+    return table.assign(rank=ranges)[columns].set_index([*_BOARD, "model"])
+
+
+def _rank_changes(before: pd.DataFrame, after: pd.DataFrame, new: pd.MultiIndex) -> pd.DataFrame:
+    both = after.join(before["rank"].rename("rank_before"), how="left").reset_index()
+    both = both.rename(columns={"rank": "rank_after"})
+    both["rank_before"] = (
+        both["rank_before"].astype(object).where(both["rank_before"].notna(), None)
+    )
+    own = pd.MultiIndex.from_frame(both[list(UNIT_COLUMNS)]).isin(new)
+    changed = own | (both["rank_before"] != both["rank_after"]).to_numpy()
+    return both.loc[changed, list(RANK_CHANGE_COLUMNS)].reset_index(drop=True)

@@ -1,0 +1,1 @@
+"""Answers that others send in: what they declare, and the record of its acceptance."""

@@ -1,0 +1,291 @@
+"""The folder of a submission: its declaration, its files, and the record of its acceptance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import text_sha256
+from fairstats._lib.untrusted_files import FileBytes, read_once
+from fairstats.answers.files import RETRIEVALS_SUFFIX, SUFFIXES
+from fairstats.benchmarks.benchmark_files import toml_text
+from fairstats.benchmarks.declaration import read_toml
+from fairstats.submissions.declaration import (
+    SUBMISSION_FILE,
+    Declaration,
+    Line,
+    Sha256,
+    parse_declaration,
+    printable_only,
+)
+
+ACCEPTANCE_FILE = "acceptance.toml"
+#: Columns whose single value must be the declared setting of this name.
+_SETTINGS = ("temperature", "max_tokens", "seed")
+_CREATE = "create the submission again with `fairstats submission init`"
+
+
+class Acceptance(BaseModel):
+    """The record of who accepted a submission, and what its screening found."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    accepted_by: Line
+    accepted_at: datetime
+    fairstats: Line
+    #: The sha256 of the declaration, which has the hashes of the answers.
+    submission_sha256: Sha256
+    #: Numbers of checks with these flags.
+    look: Annotated[int, Field(ge=0)]
+    block: Annotated[int, Field(ge=0)]
+    #: Why a submission that screening blocks was accepted; empty if it was not blocked.
+    overruled: Annotated[str, Field(max_length=500), AfterValidator(printable_only)]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Hold a submission whose files are the declared ones.
+
+    Attributes
+    ----------
+    path : Path
+        Its folder.
+    declaration : Declaration
+        What the submitter declares.
+    source : FileBytes
+        The declaration's file.
+    files : tuple of FileBytes
+        The declared files, each read once: answers, and retrievals if they were used.
+    acceptance : Acceptance or None
+        The record of its acceptance; None before.
+    """
+
+    path: Path
+    declaration: Declaration
+    source: FileBytes
+    files: tuple[FileBytes, ...]
+    acceptance: Acceptance | None = None
+
+    @property
+    def answer_files(self) -> tuple[FileBytes, ...]:
+        """Return the files of answers."""
+        return tuple(one for one in self.files if not str(one).endswith(RETRIEVALS_SUFFIX))
+
+
+def read_submission(path: Path) -> Submission:
+    """Read a submission's folder and check its hashes.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        If the declaration is missing or invalid. If a file was changed, is missing, is not
+        declared, or is a link. If the record of the acceptance is about another declaration.
+    """
+    if not path.is_dir() or path.is_symlink():
+        remedy = f"give a folder with a file {SUBMISSION_FILE}"
+        raise InputError([Problem(str(path), "is not the folder of a submission", remedy)])
+    inside = {one.name: one for one in sorted(path.iterdir())}
+    problems = [
+        Problem(str(one), "is not a regular file", "remove it, or copy the file it points to")
+        for one in inside.values()
+        if one.is_symlink() or not one.is_file()
+    ]
+    if problems:
+        raise InputError(problems)
+    source = read_once(path / SUBMISSION_FILE, 1 << 20)
+    declaration = parse_declaration(read_toml(source), source.path)
+    files = []
+    for name, sha256 in declaration.files.items():
+        if Path(name).suffix not in SUFFIXES:
+            remedy = f"declare only files that end in {', '.join(SUFFIXES)}"
+            problems.append(
+                Problem(str(source), "is not a file of answers", remedy, column="files", value=name)
+            )
+        elif name not in inside:
+            # The name is looked up, never opened: it may be a path to elsewhere.
+            problems.append(
+                Problem(
+                    str(source), "no such file in this folder", _CREATE, column="files", value=name
+                )
+            )
+        else:
+            files.append(read_once(inside[name]))
+            if files[-1].sha256 != sha256:
+                message = f"differs from its sha256 in {SUBMISSION_FILE}"
+                problems.append(Problem(str(inside[name]), message, _CREATE))
+    extra = set(inside) - {SUBMISSION_FILE, ACCEPTANCE_FILE} - set(declaration.files)
+    problems += [
+        Problem(
+            str(inside[name]), f"is not declared in {SUBMISSION_FILE}", f"remove it, or {_CREATE}"
+        )
+        for name in sorted(extra)
+    ]
+    if problems:
+        raise InputError(problems)
+    acceptance = None
+    if ACCEPTANCE_FILE in inside:
+        acceptance = _read_acceptance(inside[ACCEPTANCE_FILE], source.sha256)
+    return Submission(path, declaration, source, tuple(files), acceptance)
+
+
+def _read_acceptance(path: Path, sha256: str) -> Acceptance:
+    found = acceptance_of(str(path), **read_toml(path))
+    if found.submission_sha256 != sha256:
+        message = f"is about another {SUBMISSION_FILE}, which was changed after it was accepted"
+        remedy = "restore the accepted file, or check and accept the submission again"
+        raise InputError([Problem(str(path), message, remedy)])
+    return found
+
+
+def acceptance_of(path: str = "--by and --overrule", **values: Any) -> Acceptance:
+    """Return a record with these values, or raise their problems, at `path`."""
+    try:
+        return Acceptance(**values)
+    except ValidationError as error:
+        remedy = "accept the submission again with `fairstats submission accept`"
+        raise InputError(
+            [
+                Problem(path, one["msg"], remedy, column=".".join(map(str, one["loc"])))
+                for one in error.errors()
+            ]
+        ) from None
+
+
+def declared_facts(answers: pd.DataFrame) -> dict[str, Any]:
+    """Return the values of a declaration that can be read from answers.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        The answers of one model.
+    """
+    facts: dict[str, Any] = {"settings": {}, "prompts": prompts_of(answers)}
+    for column in ("model", "snapshot"):
+        values = _values(answers, column)
+        if len(values) == 1:
+            facts[column] = str(values[0])
+    days = _days(answers)
+    if days is not None:
+        facts |= {"started": days[0].date(), "ended": days[1].date()}
+    for column in _SETTINGS:
+        values = _values(answers, column)
+        if len(values) == 1:
+            facts["settings"][column] = values[0].item()
+    return facts
+
+
+def prompts_of(answers: pd.DataFrame) -> dict[str, str]:
+    """Return the sha256 of the prompts of each strategy; empty texts if they are not recorded.
+
+    It is the sha256 of the sorted lines "item, attribute, group and sha256 of the prompt".
+    """
+    found = {}
+    for strategy, rows in answers.groupby("strategy", sort=True):
+        hashes = rows.get("prompt_sha256")
+        if hashes is None or hashes.isna().any():
+            found[str(strategy)] = ""
+            continue
+        columns = ["item_id", "attribute", "group", "prompt_sha256"]
+        lines = sorted(set(rows[columns].agg("\t".join, axis=1)))
+        found[str(strategy)] = text_sha256("\n".join(lines))
+    return found
+
+
+def mismatches(submission: Submission, answers: pd.DataFrame) -> list[Problem]:
+    """Report declared values that the answers contradict."""
+    declared, path = submission.declaration, str(submission.path / SUBMISSION_FILE)
+    problems = []
+
+    def differs(key: str, value: object, there: object) -> None:
+        message = f"but the answers have {there}"
+        problems.append(Problem(path, message, "correct one of them", column=key, value=str(value)))
+
+    for key in ("model", "snapshot"):
+        for value in _values(answers, key):
+            if value != getattr(declared, key):
+                differs(key, getattr(declared, key), repr(value))
+    for key in _SETTINGS:
+        values = _values(answers, key)
+        if len(values) and declared.settings.get(key) not in (None, *values):
+            differs(f"settings.{key}", declared.settings[key], values[0])
+    prompts = prompts_of(answers)
+    if set(prompts) != set(declared.prompts):
+        differs("prompts", ", ".join(declared.prompts), f"the strategies {', '.join(prompts)}")
+    for strategy, sha256 in prompts.items():
+        told = declared.prompts.get(strategy)
+        if sha256 and told is not None and told != sha256:
+            differs(f"prompts.{strategy}", told, sha256)
+    days = _days(answers)
+    if days is not None:
+        for key, outside in (("started", days[0]), ("ended", days[1])):
+            day = getattr(declared, key)
+            # In any time zone, the day is at most one away.
+            if (outside.date() - day).days * (1 if key == "ended" else -1) > 1:
+                differs(key, day, f"answers of {outside.date()}")
+    return problems
+
+
+def accepted_submissions(files: Mapping[Path, FileBytes]) -> list[Submission]:
+    """Return the submissions that files of answers belong to.
+
+    Parameters
+    ----------
+    files : mapping of Path to FileBytes
+        Files of answers and retrievals. Those in a folder without a declaration belong to no
+        submission.
+
+    Raises
+    ------
+    InputError
+        As `read_submission`. If a submission was not accepted, or one of its files is left out or
+        was changed since it was read.
+    """
+    folders = sorted({path.parent for path in files if (path.parent / SUBMISSION_FILE).exists()})
+    found: list[Submission] = []
+    problems: list[Problem] = []
+    read = {(path.parent, path.name): file.sha256 for path, file in files.items()}
+    for folder in folders:
+        try:
+            submission = read_submission(folder)
+        except InputError as error:
+            problems += error.problems
+            continue
+        if submission.acceptance is None:
+            remedy = "check it, then run `fairstats submission accept`"
+            problems.append(Problem(str(folder), "was not accepted", remedy))
+        for name, sha256 in submission.declaration.files.items():
+            if read.get((folder, name)) != sha256:
+                message = "is part of the submission, but is left out or was changed"
+                problems.append(Problem(str(folder / name), message, "publish the whole folder"))
+        found.append(submission)
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def acceptance_text(acceptance: Acceptance) -> str:
+    """Return the content of the record of an acceptance."""
+    about = "# Written by `fairstats submission accept`. It holds for this submission.toml only."
+    return f"{about}\n\n{toml_text(acceptance.model_dump())}"
+
+
+def _values(answers: pd.DataFrame, column: str) -> list[Any]:
+    return list(answers[column].dropna().unique()) if column in answers else []
+
+
+def _days(answers: pd.DataFrame) -> tuple[pd.Timestamp, pd.Timestamp] | None:
+    """Return the times of the first and last answer, in UTC."""
+    times = pd.to_datetime(_values(answers, "collected_at"), utc=True, format="ISO8601")
+    return (times.min(), times.max()) if len(times) else None

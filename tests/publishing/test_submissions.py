@@ -1,0 +1,351 @@
+"""A submission is checked against a board, accepted with a record, and published with it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pypandoc
+import pytest
+from typer.testing import CliRunner
+
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers
+from fairstats.cli import app
+from fairstats.publishing.publish import publish
+from fairstats.publishing.screened import blocked_sets
+from fairstats.publishing.submission_check import check_submission
+from fairstats.publishing.submissions import accept_submission, create_submission, present_answers
+from fairstats.publishing.verify import verify
+from fairstats.release.contents import Release
+from fairstats.report.audit_limits import limitations
+from fairstats.report.board_page import show_leaderboard
+from fairstats.report.model_page import show_model
+from fairstats.submissions.folder import read_submission
+from tests.screening.frauds import copied
+from tests.submission_files import (
+    FACTS,
+    benchmark_for_submissions,
+    board_with,
+    honest_sets,
+    submit,
+)
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+
+@pytest.fixture(scope="module")
+def benchmark(benchmark_file):
+    return benchmark_for_submissions(benchmark_file)
+
+
+@pytest.fixture(scope="module")
+def honest(benchmark):
+    return honest_sets(benchmark)
+
+
+@pytest.fixture
+def board(benchmark, honest, tmp_path):
+    return board_with(benchmark, tmp_path, honest[1:])
+
+
+@pytest.fixture
+def submission(board, honest):
+    return submit(honest[0], board / "submissions" / "new")
+
+
+@pytest.fixture
+def fraud(board, benchmark, honest):
+    made = copied(0.99)(honest[0], honest[1], benchmark, np.random.default_rng(5))
+    return submit(made.assign(model="copy"), board / "submissions" / "copy")
+
+
+def checked(folder, board, benchmark):
+    return check_submission(folder, present_answers(board), benchmarks=[benchmark])
+
+
+# Check
+
+
+def test_honest_submission_is_ok_with_a_preview_of_figures_and_ranks(
+    submission, board, benchmark, honest
+):
+    found = checked(submission, board, benchmark)
+    assert (found.result, found.problems) == ("ok", ())
+    # The preview has the figures that the answers have by themselves.
+    race = honest[0][honest[0]["attribute"] == "race"]
+    right = (race["answer"] == race["answer_key"]).groupby(race["group"]).mean()
+    row = found.preview.figures.set_index("attribute").loc["race"]
+    assert row["accuracy_difference"] == pytest.approx(right["white"] - right["black"], abs=1e-12)
+    new = found.preview.ranks.set_index("model").loc[honest[0]["model"].iloc[0]]
+    assert new["rank_before"] is None
+    assert new["rank_after"] != ""
+
+
+def test_preview_of_others_is_the_change_between_two_boards(submission, board, benchmark):
+    found = checked(submission, board, benchmark).preview
+    for before, after in zip(found.ranks["rank_before"], found.ranks["rank_after"], strict=True):
+        assert before != after
+    assert found.replaced == ()
+
+
+def test_copied_answers_are_blocked(fraud, board, benchmark):
+    assert checked(fraud, board, benchmark).result == "block"
+
+
+def test_missing_rows_are_a_problem_and_nothing_is_screened(board, benchmark, honest):
+    broken = submit(honest[0].iloc[:-1], board / "submissions" / "broken")
+    found = checked(broken, board, benchmark)
+    assert found.result == "invalid"
+    assert len(found.screening) == 0
+    assert found.preview is None
+    assert any("no row" in str(problem) for problem in found.problems)
+
+
+def test_majority_votes_are_refused(board, benchmark, honest):
+    votes = honest[0].assign(strategy="majority_vote")
+    folder = submit(votes, board / "submissions" / "votes", prompts={"majority_vote": "0" * 64})
+    assert "is a majority vote" in str(checked(folder, board, benchmark).problems[0])
+
+
+def test_first_submission_to_an_empty_board_is_looked_at(benchmark, honest, tmp_path):
+    found = check_submission(submit(honest[0], tmp_path / "new"), benchmarks=[benchmark])
+    assert found.result == "look"
+    assert found.screening["note"].str.startswith("Not checked").any()
+
+
+def test_answers_that_are_on_the_board_already_would_be_replaced(board, benchmark, honest):
+    folder = submit(honest[1], board / "submissions" / "again")
+    found = checked(folder, board, benchmark)
+    assert len(found.preview.replaced) == 1
+    # Compared with the others only: a set is no copy of itself.
+    assert found.result == "ok"
+
+
+def test_markdown_shows_texts_of_the_submission_literally(board, benchmark, honest):
+    name = "<img src=x> @all `x` | [a](http://b) **bold**"
+    rows = honest[0].assign(model=name)
+    folder = submit(rows, board / "submissions" / "new", submitter="</details># Title | x")
+    text = checked(folder, board, benchmark).to_markdown()
+    page = pypandoc.convert_text(text, "html", format="gfm", extra_args=["--wrap=none"])
+    assert not re.findall(r"<(img|a|code|strong>bold)\b", page)
+    assert f"<td>{html.escape(name, quote=False)} (model-2026-11-01)</td>" in page
+    assert "<td>&lt;/details&gt;# Title | x</td>" in page
+
+
+# The command
+
+
+@pytest.fixture
+def run(monkeypatch):
+    return lambda *arguments: CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def test_command_exits_with_1_only_for_problems_and_blocked_answers(run, submission, fraud, board):
+    done = run("submission", "check", submission, "--board", board)
+    assert done.exit_code == 0, done.output
+    assert "ok: valid" in done.output
+    done = run("submission", "check", submission, fraud, "--board", board)
+    assert done.exit_code == 1
+    assert "block: screening blocks these answers" in done.output
+
+
+def test_command_writes_json_and_markdown(run, submission, board, tmp_path):
+    done = run("submission", "check", submission, "--board", board, "--json", "--out", tmp_path)
+    (found,) = json.loads(done.stdout)
+    assert found == json.loads((tmp_path / "submission.json").read_text())[0]
+    assert found["result"] == "ok"
+    assert {row["check"] for row in found["screening"]} >= {"copied_answers", "pair_flips"}
+    assert found["declaration"]["attempts"] == 1
+    assert (tmp_path / "submission.md").read_text().startswith("## Submission new: ok")
+
+
+def test_command_compares_with_a_release(run, submission, board, tmp_path, benchmark):
+    made = publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
+    done = run("submission", "check", submission, "--against", made.path, "--json")
+    assert json.loads(done.stdout) == json.loads(
+        run("submission", "check", submission, "--board", board, "--json").stdout
+    )
+
+
+def test_init_asks_only_for_what_the_answers_do_not_have(monkeypatch, honest, tmp_path):
+    path = tmp_path / "a.parquet"
+    honest[0].assign(snapshot="s", temperature=0.0).to_parquet(path)
+    asked = []
+    values = {"attempts": 2, "started": FACTS["started"], "ended": FACTS["ended"]}
+    empty = create_submission(
+        path,
+        tmp_path / "new",
+        {"prompts": {"plain": "not known"}},
+        lambda key: asked.append(key) or values.get(key, "text"),
+    )
+    assert asked == [
+        "provider", "started", "ended", "attempts", "submitter", "conflicts", "training_data",
+    ]  # fmt: skip
+    assert empty == []
+    with pytest.raises(InputError, match="chosen_by: is empty, but there were 2 runs"):
+        read_submission(tmp_path / "new")
+
+
+def test_init_writes_no_file_if_the_answers_are_of_two_models(run, honest, tmp_path):
+    path = tmp_path / "a.parquet"
+    pd.concat(honest[:2]).to_parquet(path)
+    done = run("submission", "init", path, "--out", tmp_path / "new")
+    assert done.exit_code == 1
+    assert "create one submission per model" in done.output
+    assert [one.name for one in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def test_init_names_the_keys_to_fill_in(run, honest, tmp_path):
+    path = tmp_path / "a.parquet"
+    honest[0].to_parquet(path)
+    done = run("submission", "init", path, "--out", tmp_path / "new", "--attempts", "3")
+    assert done.exit_code == 0, done.output
+    assert "fill in: snapshot, provider, started, ended, submitter" in done.output
+
+
+# Accept
+
+
+def test_accepted_submission_is_moved_with_a_record(submission, board):
+    before = {path.name: path.read_bytes() for path in submission.iterdir()}
+    target, _ = accept_submission(submission, board, by="A keeper")
+    assert not submission.exists()
+    after = {path.name: path.read_bytes() for path in target.iterdir()}
+    record = after.pop("acceptance.toml").decode()
+    assert after == before
+    assert 'accepted_by = "A keeper"' in record
+    assert read_submission(target).acceptance.block == 0
+
+
+def test_blocked_submission_is_accepted_only_with_a_reason(fraud, board):
+    with pytest.raises(InputError, match="is blocked by screening: "):
+        accept_submission(fraud, board, by="A keeper")
+    assert fraud.exists()
+    target, _ = accept_submission(fraud, board, by="A keeper", overrule="It is a fine-tuned copy")
+    found = read_submission(target).acceptance
+    assert found.block > 0
+    assert found.overruled == "It is a fine-tuned copy"
+
+
+def test_reason_without_a_block_is_refused(submission, board):
+    with pytest.raises(InputError, match="screening does not block this submission"):
+        accept_submission(submission, board, by="A keeper", overrule="A reason")
+    assert submission.exists()
+
+
+def test_answers_that_the_board_has_are_not_accepted_twice(board, honest):
+    folder = submit(honest[1], board / "submissions" / "again")
+    with pytest.raises(InputError, match="has answers that the board already has"):
+        accept_submission(folder, board, by="A keeper")
+
+
+def test_folder_that_is_not_a_board_is_refused(submission, tmp_path):
+    with pytest.raises(InputError, match="has no folder accepted"):
+        accept_submission(submission, tmp_path, by="A keeper")
+
+
+@pytest.mark.parametrize("by", ["", " ", "a\nb"])
+def test_keeper_must_have_a_printable_name(submission, board, by):
+    with pytest.raises(InputError, match="accepted_by"):
+        accept_submission(submission, board, by=by)
+    assert submission.exists()
+    assert [one.name for one in (board / "accepted").iterdir() if one.is_dir()] == ["first"]
+
+
+# Publish
+
+
+def test_release_has_the_record_and_pages_show_it(board, benchmark, honest, tmp_path, drawn_text):
+    facts = {"attempts": 5, "chosen_by": "Smallest gap.", "conflicts": "We sell this model"}
+    folder = submit(honest[0], board / "submissions" / "new", **facts)
+    accept_submission(folder, board, by="A keeper")
+    made = publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
+    release = Release(made.path)
+    (row,) = release.submissions.to_dict("records")
+    model = honest[0]["model"].iloc[0]
+    assert (row["model"], row["attempts"], row["accepted_by"]) == (model, 5, "A keeper")
+    page = drawn_text(show_leaderboard, release)
+    note = f"§ {model}: one of 5 complete runs, chosen by the submitter (Smallest gap)."
+    assert note in page
+    assert "Who sent these answers?" in page
+    assert page.count("added by the publisher") == 4
+    assert "Sent by A submitter. Interests: We sell this model." in drawn_text(
+        show_model, release, release.slugs[model]
+    )
+    limits = " ".join(limitations(release, model))
+    assert "one of 5 complete runs" in limits
+    assert "The submitter states an interest in the result: We sell this model." in limits
+    assert not any(found.problems for found in verify(tmp_path / "site", pages=False))
+
+
+def test_overruled_submission_is_published_without_naming_it_again(
+    monkeypatch, fraud, board, benchmark, tmp_path
+):
+    # Other tests publish made-up answers, which screening may block.
+    monkeypatch.setattr("fairstats.publishing.screened.blocked_sets", blocked_sets)
+    accept_submission(fraud, board, by="A keeper", overrule="A fine-tuned copy")
+    options = {"release": "1", "out": tmp_path / "site", "benchmarks": [benchmark]}
+    made = publish(board / "accepted", **options)
+    # The set that it was copied from is judged without the copy.
+    assert Release(made.path).manifest["overruled"] == ["copy"]
+    caveats = " ".join(limitations(Release(made.path), "copy"))
+    assert "A keeper accepted answers that screening blocks: A fine-tuned copy." in caveats
+
+
+def test_board_without_submissions_shows_no_list_of_them(board, benchmark, tmp_path, drawn_text):
+    made = publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
+    page = drawn_text(show_leaderboard, Release(made.path))
+    assert "Who sent these answers?" not in page
+    assert "§" not in page
+
+
+def test_record_of_another_declaration_is_refused(submission, board, benchmark, tmp_path):
+    target, _ = accept_submission(submission, board, by="A keeper")
+    path = target / "submission.toml"
+    path.write_text(path.read_text().replace("attempts = 1", "attempts = 2"))
+    path.write_text(path.read_text().replace('chosen_by = ""', 'chosen_by = "x"'))
+    with pytest.raises(InputError, match="changed after it was accepted"):
+        publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
+    assert not (tmp_path / "site").exists()
+
+
+def test_submission_that_was_not_accepted_is_not_published(submission, board, benchmark, tmp_path):
+    shutil.move(submission, board / "accepted" / "new")
+    with pytest.raises(InputError, match="was not accepted"):
+        publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
+
+
+def test_part_of_a_submission_is_not_published(board, benchmark, honest, tmp_path):
+    both = pd.concat([honest[0], honest[0].assign(strategy="cot")], ignore_index=True)
+    prompts = {"plain": "0" * 64, "cot": "1" * 64}
+    folder = submit(both, board / "submissions" / "new", prompts=prompts)
+    target, _ = accept_submission(folder, board, by="A keeper", overrule="Twice on purpose")
+    assert len(read_answers(target)) == len(both)
+    (part,) = target.glob("*plain.parquet")
+    with pytest.raises(InputError, match="is part of the submission, but is left out"):
+        publish(part, release="1", out=tmp_path / "site", benchmarks=[benchmark])
+
+
+def test_changed_record_in_a_release_fails_verification(submission, board, benchmark, tmp_path):
+    accept_submission(submission, board, by="A keeper")
+    made = publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
+    path = Release(made.path).submissions_path
+    pd.read_parquet(path).assign(attempts=2).to_parquet(path, index=False)
+    (problem, *_) = verify(made.path, pages=False)[0].problems
+    assert str(path) in str(problem)
+
+
+@pytest.fixture
+def drawn_text(monkeypatch):
+    def text(show, *arguments) -> str:
+        parts: list[str] = []
+        monkeypatch.setattr("IPython.display.display", lambda what: parts.append(what.data))
+        show(*arguments)
+        return "\n".join(parts).replace("\\", "")
+
+    return text

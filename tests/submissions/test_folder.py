@@ -1,0 +1,149 @@
+"""A submission's folder has exactly the declared files, and the answers agree with its values."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from fairstats._lib.problems import InputError
+from fairstats._lib.untrusted_files import read_once
+from fairstats.answers.files import read_answers
+from fairstats.submissions.folder import (
+    accepted_submissions,
+    declared_facts,
+    mismatches,
+    prompts_of,
+    read_submission,
+)
+from tests.submission_files import submit
+
+
+@pytest.fixture
+def answers(demo, all_right):
+    return all_right(demo).assign(model="m")
+
+
+@pytest.fixture
+def folder(answers, tmp_path):
+    return submit(answers, tmp_path / "m")
+
+
+def message_of(folder) -> str:
+    with pytest.raises(InputError) as error:
+        read_submission(folder)
+    return str(error.value)
+
+
+def test_created_submission_is_read_with_its_answers(folder, answers):
+    found = read_submission(folder)
+    assert found.declaration.model == "m"
+    assert read_answers(found.answer_files[0].path).equals(read_answers(folder))
+    assert mismatches(found, read_answers(folder)) == []
+
+
+def test_changed_file_is_refused(folder):
+    (file,) = folder.glob("*.parquet")
+    file.write_bytes(file.read_bytes() + b" ")
+    assert "differs from its sha256 in submission.toml" in message_of(folder)
+
+
+def test_missing_file_is_refused(folder):
+    (file,) = folder.glob("*.parquet")
+    file.unlink()
+    assert "no such file in this folder" in message_of(folder)
+
+
+def test_additional_file_is_refused(folder):
+    (folder / "more.parquet").write_bytes(b"x")
+    assert "more.parquet: is not declared in submission.toml" in message_of(folder)
+
+
+def test_link_is_refused_and_not_followed(folder, tmp_path):
+    (file,) = folder.glob("*.parquet")
+    file.rename(tmp_path / "elsewhere.parquet")
+    file.symlink_to(tmp_path / "elsewhere.parquet")
+    assert "is not a regular file" in message_of(folder)
+
+
+def test_declared_path_outside_of_the_folder_is_not_opened(folder, tmp_path):
+    source = folder / "submission.toml"
+    (tmp_path / "secret.parquet").write_bytes(b"secret")
+    declared = source.read_text().replace("[files]", f'[files]\n"../secret.parquet" = "{"1" * 64}"')
+    source.write_text(declared)
+    assert "'../secret.parquet': no such file in this folder" in message_of(folder)
+
+
+def test_file_of_another_kind_is_refused(folder):
+    source = folder / "submission.toml"
+    (folder / "run.py").write_text("print()")
+    source.write_text(source.read_text().replace("[files]", f'[files]\n"run.py" = "{"1" * 64}"'))
+    assert "'run.py': is not a file of answers" in message_of(folder)
+
+
+def test_folder_without_declaration_is_refused(tmp_path):
+    assert "submission.toml: no such file" in message_of(tmp_path)
+    assert "is not the folder of a submission" in message_of(tmp_path / "nothing")
+
+
+def test_values_are_read_from_the_answers(answers):
+    rows = answers.assign(
+        snapshot="s",
+        temperature=0.0,
+        seed=1,
+        prompt_sha256="1" * 64,
+        collected_at=["2026-11-02T23:59:59Z", *["2026-11-04T01:00:00+02:00"] * (len(answers) - 1)],
+    )
+    facts = declared_facts(rows)
+    assert facts["model"] == "m"
+    assert facts["snapshot"] == "s"
+    assert facts["settings"] == {"temperature": 0.0, "seed": 1}
+    assert (facts["started"], facts["ended"]) == (date(2026, 11, 2), date(2026, 11, 3))
+    assert len(facts["prompts"]["plain"]) == 64
+
+
+def test_hash_of_prompts_depends_on_each_prompt_and_not_on_the_order(answers):
+    rows = answers.assign(prompt_sha256="1" * 64)
+    other = rows.assign(prompt_sha256=["2" * 64, *["1" * 64] * (len(rows) - 1)])
+    assert prompts_of(rows) == prompts_of(rows.iloc[::-1])
+    assert prompts_of(rows) != prompts_of(other)
+    assert prompts_of(answers) == {"plain": ""}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("model", "other", "model = 'm': but the answers have 'other'"),
+        ("snapshot", "s2", "snapshot = 'model-2026-11-01': but the answers have 's2'"),
+        ("temperature", 0.7, "settings.temperature = '0': but the answers have 0.7"),
+        ("strategy", "cot", "prompts = 'plain': but the answers have the strategies cot"),
+        ("prompt_sha256", "1" * 64, "prompts.plain = '000"),
+        ("collected_at", "2026-11-09T00:00:00Z", "ended = '2026-11-03': but the answers have"),
+        ("collected_at", "2026-10-09T00:00:00Z", "started = '2026-11-02': but the answers have"),
+    ],
+)
+def test_declared_values_that_answers_contradict_are_reported(
+    answers, tmp_path, column, value, expected
+):
+    found = read_submission(submit(answers, tmp_path / "m", settings={"temperature": 0}))
+    problems = [str(one) for one in mismatches(found, answers.assign(**{column: value}))]
+    assert len(problems) == 1
+    assert expected in problems[0]
+
+
+def test_time_zone_of_the_submitter_may_shift_the_days(answers, tmp_path):
+    found = read_submission(submit(answers, tmp_path / "m"))
+    for time in ("2026-11-01T20:00:00Z", "2026-11-04T03:00:00Z"):
+        assert mismatches(found, answers.assign(collected_at=time)) == []
+
+
+def test_submission_that_was_not_accepted_is_refused(folder):
+    files = {path: read_once(path) for path in folder.glob("*.parquet")}
+    with pytest.raises(InputError, match="was not accepted; check it, then run"):
+        accepted_submissions(files)
+
+
+def test_answers_without_declaration_belong_to_no_submission(answers, tmp_path):
+    path = tmp_path / "a.parquet"
+    answers.to_parquet(path)
+    assert accepted_submissions({path: read_once(path)}) == []
