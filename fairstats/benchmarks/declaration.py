@@ -53,7 +53,7 @@ class Attribute:
     groups : Mapping[str, str]
         Each group's name and its label, in the declared order; any number of groups.
     pairs : tuple of (str, str)
-        The compared pairs, with the privileged group first.
+        The compared pairs; differences are first minus second.
     crosses : tuple of str
         The attributes that this one crosses, e.g. ``("race", "sex")``; empty for most.
     levels : Mapping[str, tuple of str]

@@ -20,4 +20,4 @@ NEUTRALIZED = "neutralized"
 PLAIN = "plain"
 #: The attribute and group name for all demographic pairs of an item combined.
 POOLED = "pooled"
-POOLED_GROUPS = ("privileged", "unprivileged")
+POOLED_GROUPS = ("first", "second")

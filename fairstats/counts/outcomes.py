@@ -97,9 +97,9 @@ def count_outcomes(
     Returns
     -------
     pandas.DataFrame
-        One row per unit: its keys, ``group_a`` (privileged), ``group_b``, and the number of pairs
-        with each of the ten patterns of `PATTERNS`. The pairs of an item combine all of its answers
-        for one group with all of those for the other. So the numbering of samples does not matter.
+        One row per unit: its keys, ``group_a``, ``group_b``, and the number of pairs with each of
+        the ten patterns of `PATTERNS`. The pairs of an item combine all of its answers for one
+        group with all of those for the other. So the numbering of samples does not matter.
         Each answer is in ``copies`` of the pairs. If every item has the same number of samples,
         ``copies`` is that number. If the numbers differ, it is their least common multiple, and
         pairs are weighted (`fairstats.counts.sample_weights`). A variant without a row counts as

@@ -104,7 +104,7 @@ def content_findings(
         which ``question_asked`` … holds, that have no new quantity and no lost phrase
         (``no_new_quantity``, ``no_lost_phrase``), and that keep all numbers and drugs, ask the
         question unchanged and add no quantity (``all_kept``). For ``findings_kept``, the ``mean``
-        of the shares. For each pair, ``privileged minus unprivileged``.
+        of the shares. For each pair, ``first minus second``.
 
     Notes
     -----

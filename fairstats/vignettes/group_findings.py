@@ -18,7 +18,7 @@ from fairstats.inference.tango import tango
 
 MEAN = "mean"
 GROUP_MINUS_NEUTRAL = "group minus neutral"
-PAIR_DIFFERENCE = "privileged minus unprivileged"
+PAIR_DIFFERENCE = "first minus second"
 SHARE = "share of variants"
 #: Replacement for a p-value that underflows, which is not 0.
 _SMALLEST = float(np.finfo(np.float64).tiny)

@@ -169,7 +169,7 @@ def wording_findings(
     pandas.DataFrame
         With `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``wording``. Quantity ``group
         minus neutral`` for each group (``mean`` for ``sentiment``, which the neutral text does not
-        have), and ``privileged minus unprivileged`` for each pair: means over items of paired
+        have), and ``first minus second`` for each pair: means over items of paired
         differences. ``added_words`` equals ``words`` minus neutral, so it has no rows for that.
     """
     rows = pair_means(

@@ -426,7 +426,7 @@ def test_pooled_attributes_are_clusters_of_an_item(answers_of, row_of):
     estimates = analyze(pd.concat([race, sex]))
     alone = row_of(estimates, metric="accuracy_difference", attribute="race")
     pooled = row_of(estimates, metric="accuracy_difference", attribute="pooled")
-    assert (pooled["group_a"], pooled["group_b"]) == ("privileged", "unprivileged")
+    assert (pooled["group_a"], pooled["group_b"]) == ("first", "second")
     assert pooled["estimate"] == pytest.approx(alone["estimate"])
     assert (pooled["n"], pooled["n10"], pooled["n01"]) == (200, 60, 20)
     # The two attributes have the same answers to every item: together they are no more evidence

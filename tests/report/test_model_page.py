@@ -233,7 +233,7 @@ def test_table_has_all_figures_of_the_set(full, page):
     for key, strategy in (("s0", "plain"), ("s1", HOSTILE[1])):
         words = Markup(of_set(part, key)).words
         rows = estimates_of(full, NEW, strategy)
-        pairs = [*PAIRS.values(), ("pooled", "privileged", "unprivileged")]
+        pairs = [*PAIRS.values(), ("pooled", "first", "second")]
         for attribute, a, b in pairs:
             own = figures(rows, attribute=attribute, group_a=a, group_b=b)
             text = ""

@@ -84,7 +84,7 @@ def test_measures_and_findings_of_the_demonstration():
     assert set(found["quantity"]) == {
         "group minus neutral",
         "mean",
-        "privileged minus unprivileged",
+        "first minus second",
     }
     assert (found["p_value"] > 0).all()
     row = found[(found["measure"] == "words") & (found["group_a"] == "black")].iloc[0]
@@ -123,7 +123,7 @@ def test_the_released_items(shared_data):
         len(i.variants["white"].split()) - len(i.variants["black"].split()) for i in vignettes.items
     ]
     mean = sum(plain) / len(plain)
-    assert row["words", "privileged minus unprivileged", "white"] == pytest.approx(mean, abs=0.5)
-    assert row["words", "privileged minus unprivileged", "white"] == pytest.approx(-14.0, abs=0.1)
-    assert row["sentiment", "privileged minus unprivileged", "high_income"] > 0.1
-    assert row["hedging", "privileged minus unprivileged", "white"] < -0.005
+    assert row["words", "first minus second", "white"] == pytest.approx(mean, abs=0.5)
+    assert row["words", "first minus second", "white"] == pytest.approx(-14.0, abs=0.1)
+    assert row["sentiment", "first minus second", "high_income"] > 0.1
+    assert row["hedging", "first minus second", "white"] < -0.005

@@ -1,0 +1,214 @@
+"""Import the replies that the BiasMedQA authors released.
+
+A file has the replies of one model to all questions with one bias, or without. Questions have no
+id. They are recognised by their options and their key, whatever the order of the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Unpack
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Note, Problem
+from fairstats._lib.record_files import Paths, importable_files
+from fairstats._lib.safe_names import text_sha256
+from fairstats._lib.untrusted_files import read_text
+from fairstats.answers.schema import check_answers
+from fairstats.asking.parsing import parse_answer
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats_collectors.import_answers import join_files
+from fairstats_collectors.import_mapping import FACTS, Given, refuse_others
+
+BENCHMARK = "biasmedqa"
+_AS_RELEASED = "use the file as released"
+_LINE = re.compile(r"^~{20,}\n", re.MULTILINE)
+_BLOCK = re.compile(
+    r"PROMPT:\n(?P<prompt>.*)\n\nCORRECT ANSWER: (?P<key>.*?)\nRESPONSE:(?P<reply>.*)\n"
+    r"IS_CORRECT: (?P<flag>True|False|NR)\s*",
+    re.DOTALL,
+)
+# The last question of a prompt is the one that is asked; others are examples.
+_OPTIONS = re.compile(r"### Options: (.*?)\n### Answer", re.DOTALL)
+_TEXTS = re.compile(r"A: (.*?), B: (.*?), C: (.*?), D: (.*?), E: (.*)", re.DOTALL)
+# Two releases of a question differ in the escapes of quotes and line breaks.
+_ESCAPED = re.compile(r"(?:\\n|[^A-Za-z0-9])+")
+_NAME = re.compile(
+    r"(?P<judged>ae_)?bias_output"
+    r"(?:_(?P<bias>confirmation|cultural|false_consensus|frequency|recency|self_diagnosis"
+    r"|status_quo)(?:_bias)?(?P<second>_v2)?)?"
+    r"(?:[-_](?P<prompt>mitigated|education|one-shot|few-shot))?_(?P<model>.+)\.txt"
+)
+#: Why a released file is left out, by the part of its name that shows it.
+_LEFT_OUT = {
+    "judged": "the same replies, judged by another model",
+    "second": "a second wording of two biases, not asked of all variants",
+    "prompt": "a prompt that was not asked without a bias",
+}
+
+
+def import_biasmedqa(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
+    """Read released BiasMedQA files into the answers table.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        Files named ``bias_output…txt``, or folders with such files at any depth. A file is in the
+        folder of its model.
+    **given
+        Only ``constants``: model, snapshot, strategy and benchmark version. By default the model is
+        the folder's name, and the strategy is read from the file's name.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Answers, one row per question. The letter is read from the reply by this package. The
+        authors' flag is compared with it, and a `Note` counts the replies in which they differ.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, empty, in another layout, or in the folder of another model. If two
+        files contain the same answers. Then no answers are returned.
+
+    Notes
+    -----
+    Files that cannot be compared are left out, with a `Note`: replies judged by another model
+    (``ae_…``), a second wording of two biases (``…_v2…``), and the prompt ``mitigated``, which was
+    not asked without a bias.
+    """
+    refuse_others("biasmedqa", given, constants=FACTS)
+    constants = {name: value for name, value in given.get("constants", {}).items() if value}
+    files = importable_files(paths, lambda folder: [*folder.rglob("*bias_output*.txt")], (".txt",))
+    left_out: dict[str, int] = {}
+    for why in filter(None, map(_why_left_out, files)):
+        left_out[why] = left_out.get(why, 0) + 1
+    for why, count in left_out.items():
+        note = f"{count} file{'s' * (count != 1)} left out: {why}"
+        warnings.warn(note, Note, stacklevel=2)
+    kept = [path for path in files if _why_left_out(path) is None]
+    if not kept:
+        message, remedy = "none of the files can be imported", "give files of the replies"
+        raise InputError([Problem(str(files[0].parent), message, remedy)])
+    compared: dict[str, list[int]] = {}
+    answers = join_files(kept, lambda path: _import_file(path, constants, compared))
+    for model, (differ, replies) in compared.items():
+        if differ:
+            note = f"{model}: the authors' IS_CORRECT differs from the letter in the reply"
+            warnings.warn(f"{note}, in {differ:,} of {replies:,} replies", Note, stacklevel=2)
+    return answers
+
+
+def _why_left_out(path: Path) -> str | None:
+    """Return why a file is left out; None if it is imported."""
+    name = _NAME.fullmatch(path.name)
+    if name is None:
+        return None
+    found = name.groupdict()
+    for part in ("judged", "second"):
+        if found[part]:
+            return _LEFT_OUT[part]
+    return _LEFT_OUT["prompt"] if found["prompt"] in ("mitigated", "education") else None
+
+
+def _import_file(
+    path: Path, given: Mapping[str, str], compared: dict[str, list[int]]
+) -> pd.DataFrame:
+    """Return a file's answers, and add to `compared` how many flags differ, by model."""
+    facts = _facts(path, given)
+    rows: list[dict[str, Any]] = []
+    problems: list[Problem] = []
+    counts = compared.setdefault(facts["model"], [0, 0])
+    for number, block in enumerate(_blocks(path), start=1):
+        try:
+            row, flag = _row(block, number, path)
+        except InputError as error:
+            problems += error.problems
+            continue
+        rows.append(row)
+        if flag != "NR":
+            counts[0] += (row["answer"] == row["answer_key"]) != (flag == "True")
+            counts[1] += 1
+    if not rows and not problems:
+        problems.append(Problem(str(path), "contains no reply", _AS_RELEASED))
+    if problems:
+        raise InputError(problems)
+    return check_answers(pd.DataFrame(rows).assign(**facts), path=str(path))
+
+
+def _facts(path: Path, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the file's name and folder state, unless it is given."""
+    name = _NAME.fullmatch(path.name)
+    if name is None:
+        message = "is not named like a released file"
+        remedy = "name it as released, e.g. bias_output_recency_MODEL.txt"
+        raise InputError([Problem(str(path), message, remedy)])
+    folder = path.resolve().parent.name
+    if "model" not in given and name["model"] != folder:
+        message = f"its name is that of {name['model']}, but it is in the folder {folder}"
+        remedy = "move it to the folder of its model, or give --model"
+        raise InputError([Problem(str(path), message, remedy)])
+    benchmark = load_benchmark(BENCHMARK)
+    facts: dict[str, Any] = {
+        "benchmark": benchmark.name,
+        "benchmark_version": next(iter(benchmark.versions)),
+        "model": folder,
+        "strategy": name["prompt"] or "plain",
+        "attribute": "bias",
+        "group": name["bias"] or "none",
+        "sample": 0,
+        "collector": BENCHMARK,
+    }
+    return facts | dict(given)
+
+
+def _blocks(path: Path) -> Iterator[str]:
+    text = read_text(path).removeprefix("\ufeff")
+    return (block for block in _LINE.split(text) if block.strip())
+
+
+def _row(block: str, number: int, path: Path) -> tuple[dict[str, Any], str]:
+    """Return the answer in a block, and the authors' flag."""
+
+    def wrong(message: str, column: str) -> InputError:
+        return InputError([Problem(str(path), message, _AS_RELEASED, row=number, column=column)])
+
+    found = _BLOCK.fullmatch(block)
+    if found is None:
+        raise wrong("is not a prompt, a key, a reply and a flag", "block")
+    options = _OPTIONS.findall(found["prompt"])
+    texts = _TEXTS.fullmatch(options[-1]) if options else None
+    if texts is None:
+        raise wrong("has no five options", "PROMPT")
+    by_letter = dict(zip("ABCDE", texts.groups(), strict=True))
+    key = found["key"][:1]
+    if key not in by_letter:
+        raise wrong("is not an option", "CORRECT ANSWER")
+    reply = found["reply"].strip()
+    parsed = parse_answer(reply, by_letter)
+    row = {
+        "item_id": item_id(options[-1], key),
+        "answer": parsed.letter,
+        "answer_key": key,
+        "status": parsed.status,
+        "answer_raw": reply,
+        "prompt_sha256": text_sha256(found["prompt"]),
+    }
+    return row, found["flag"]
+
+
+def item_id(options: str, key: str) -> str:
+    r"""Return the id of a question: part of the sha256 of its options' letters and digits, and key.
+
+    Examples
+    --------
+    >>> item_id('A: Iron, B: \\"Zinc\\"', "B") == item_id("A: Iron, B: Zinc", "B")
+    True
+    """
+    text = f"{_ESCAPED.sub('', options)} {key}"
+    return f"q-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
