@@ -9,6 +9,9 @@ PASSPHRASE_VARIABLE = "FAIRSTATS_PASSPHRASE"
 
 
 def passphrase() -> bytes | None:
-    """Return the passphrase of a private key; as an option, other users could read it."""
-    found = os.environ.get(PASSPHRASE_VARIABLE)
+    """Return the passphrase of a private key; as an option, other users could read it.
+
+    It is removed from the environment, because programs that draw pages would inherit it.
+    """
+    found = os.environ.pop(PASSPHRASE_VARIABLE, None)
     return None if found is None else os.fsencode(found)
