@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import unique_slugs
 from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.release.folder import open_release
+from fairstats.report.audit_origin import origin_of
 from fairstats.report.audit_sections import model_of
 from fairstats.report.document import draw_document
 from fairstats.report.project import stage
@@ -21,6 +23,7 @@ def report_model(
     *,
     to: Literal["pdf", "html"] = "pdf",
     out: str | os.PathLike[str] | None = None,
+    finish: Callable[[bytes], bytes] = bytes,
 ) -> Path:
     """Write the audit report of one model.
 
@@ -35,6 +38,9 @@ def report_model(
     out : path, optional
         The file to write, by default in the current folder and named after release and model. A
         name without the format's suffix gets it.
+    finish : callable
+        Makes the content of the file from the drawn one, e.g. signs it
+        (`fairstats.publishing.sign_report.report_signer`).
 
     Returns
     -------
@@ -52,7 +58,8 @@ def report_model(
     Notes
     -----
     Every figure is read from the release, also those in sentences. The report is drawn by pandoc
-    and typst, so it is the same with and without Quarto.
+    and typst, so it is the same with and without Quarto. The keywords of a PDF state the model and
+    the sha256 of the release's manifest.
     """
     chosen = open_release(release)
     name = model_of(chosen, model)
@@ -69,6 +76,8 @@ def report_model(
             to=to,
             target=target,
             headline=True,
+            keywords=str(origin_of(chosen, name)),
+            finish=finish,
         )
     return target
 

@@ -11,7 +11,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.estimates.sensitivity import INTERVAL, MISSING, TEST
-from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, output_format
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_charts import (
     show_accuracies,
@@ -231,11 +231,12 @@ def show_provenance(release: Release, model: str) -> None:
     ]
     show_markdown(bullets(lines))
     folder = f"v/{release.name}"
+    this_file = "    fairstats verify REPORT.pdf --release .\n" if output_format() == "typst" else ""
     show_markdown(
         "To check the release and draw this report again, run in the site's folder, with this "
         "version of fairstats:\n\n"
         f"    fairstats verify {folder}\n"
-        f"    fairstats report {release.slugs[model]} --release {folder} --to pdf\n\n"
+        f"    fairstats report {release.slugs[model]} --release {folder} --to pdf\n{this_file}\n"
         f"All estimates of {escape_markdown(breakable(model))} are in `{DOWNLOADS}/estimates.csv`."
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +30,8 @@ def draw_document(
     to: Literal["pdf", "html"],
     target: Path,
     headline: bool = False,
+    keywords: str = "",
+    finish: Callable[[bytes], bytes] = bytes,
 ) -> None:
     """Draw a separate page, and write it whole or not at all.
 
@@ -51,6 +53,10 @@ def draw_document(
         The file to write.
     headline : bool
         Whether the page shows its title itself.
+    keywords : str
+        The keywords of a PDF.
+    finish : callable
+        Makes the content of the file from the drawn one, e.g. signs it.
 
     Raises
     ------
@@ -62,9 +68,13 @@ def draw_document(
     said = json.dumps(said, ensure_ascii=False)
     shown = "headline: true\n" if headline else ""
     typst = _TYPST if typeset else ""
+    if typeset and keywords:
+        # As code of typst, because pandoc would format text.
+        typst += f"keywords: {json.dumps(f'`{json.dumps(keywords)}`{{=typst}}')}\n"
     header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{shown}{typst}---\n"
     source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
     (project / source).write_text(header + body, encoding="utf-8")
     render_document(release, project, source, out=drawn)
+    content = finish(drawn.read_bytes())
     with whole_file(target) as building:
-        shutil.copyfile(drawn, building)
+        building.write_bytes(content)
