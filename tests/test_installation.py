@@ -104,6 +104,8 @@ def test_commands_without_their_extra_name_it(installed, tmp_path):
         (("vignettes", "audit", "demo", "--out", "audit"), "nltk", "audit"),
         (("analyze", "answers.parquet", "--engine", "duckdb"), "duckdb", "duckdb"),
         (("keygen", "--out", "key"), "cryptography", "submit"),
+        (("report", "one", "--release", "1", "--sign", "a.p12"), "pyhanko", "pades"),
+        (("verify", "a.pdf", "--release", "1"), "pyhanko", "pades"),
     ):
         if command[0] == "analyze":
             (tmp_path / "job.py").write_text(_MAIN_JOB, encoding="utf-8")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,6 +24,9 @@ from fairstats.commands._shared import (
     says_what_is_wrong,
 )
 from fairstats.publishing.passphrase import passphrase
+
+if TYPE_CHECKING:
+    from fairstats.publishing.verify import Verification
 
 commands = typer.Typer()
 
@@ -90,7 +94,14 @@ def publish(
 @commands.command()
 @says_what_is_wrong
 def verify(
-    path: Annotated[Path, typer.Argument(help="Folder of a release or of a site.")],
+    path: Annotated[
+        Path,
+        typer.Argument(help="Folder of a release or of a site, or the PDF of an audit report."),
+    ],
+    release: Annotated[
+        Path | None,
+        typer.Option(help="For a PDF: release that it was made from, or a site with it."),
+    ] = None,
     expect: Annotated[
         str | None,
         typer.Option(help="Expected sha256 of the newest manifest, as announced by the publisher."),
@@ -104,7 +115,8 @@ def verify(
     trust: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Public key that must have signed the site, or a .toml file of keys. Repeatable."
+            help="Public key that must have signed the site, or a .toml file of keys. For a PDF, a "
+            "certificate in PEM. Repeatable."
         ),
     ] = None,
     attest: Annotated[
@@ -116,8 +128,19 @@ def verify(
         bool, typer.Option("--pages/--no-pages", help="Render the pages again and compare them.")
     ] = True,
 ) -> None:
-    """Recompute every hash, figure and page of a release or a whole site; list all differences."""
-    from fairstats._lib.problems import InputError, Problem, printable
+    """Recompute every hash, figure and page of a release or a whole site; list all differences.
+
+    For the PDF of an audit report, also check its signature.
+    """
+    from fairstats._lib.problems import InputError, Problem
+
+    if path.suffix.lower() == ".pdf" and not path.is_dir():
+        about_sites = {"--expect": expect, "--after": after, "--attest": attest, "--key": key}
+        _print_verified(_verified_report(path, release, trust, pages, about_sites))
+        return
+    if release is not None:
+        message, remedy = f"{path} is not a PDF", "give the PDF of an audit report, or no --release"
+        raise InputError([Problem("--release", message, remedy)])
     from fairstats.publishing.verify import verify as verify_releases
 
     if attest != (key is not None):
@@ -139,20 +162,52 @@ def verify(
         results, signed = attested.found, attested.path
     else:
         results = verify_releases(path, expect=expect, after=after, trust=trust or (), pages=pages)
-    wrong = False
-    for found in results:
-        if found.problems:
-            wrong = True
-            print_problems(found.problems, err=False)
-        else:
-            rows = [f"{count:,} {name}" for name, count in found.rows.items()]
-            typer.echo(f"{found.path}: verified {', '.join([f'{found.files:,} files', *rows])}")
-        for note in found.notes:
-            typer.echo(printable(f"{found.path}: {note}"))
+    _print_verified(results, attesting=attest)
     if signed is not None:
         typer.echo(f"{signed}: attested; send it and your public key to the publisher")
-    if wrong:
-        if attest:
+
+
+def _verified_report(
+    path: Path,
+    release: Path | None,
+    trust: list[Path] | None,
+    pages: bool,
+    about_sites: Mapping[str, object],
+) -> list[Verification]:
+    """Verify the PDF of an audit report, without the options about sites."""
+    from fairstats._lib.problems import InputError, Problem
+
+    problems = [
+        Problem(option, f"is not for a PDF ({path})", "verify its release with this option")
+        for option, value in about_sites.items()
+        if value
+    ]
+    if release is None:
+        message = "give the release that it was made from: --release site/v/NAME"
+        problems.append(Problem(str(path), "is checked against a release", message))
+        raise InputError(problems)
+    if problems:
+        raise InputError(problems)
+    from fairstats.publishing.verify_report import verify_report
+
+    return verify_report(path, release, trust=trust or (), pages=pages)
+
+
+def _print_verified(results: list[Verification], *, attesting: bool = False) -> None:
+    """Print the results of a verification; exit with 1 if there is a problem."""
+    from fairstats._lib.problems import printable
+
+    for found in results:
+        if found.problems:
+            print_problems(found.problems, err=False)
+        else:
+            files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
+            rows = [f"{count:,} {name}" for name, count in found.rows.items()]
+            typer.echo(f"{found.path}: verified {', '.join([files, *rows])}")
+        for note in found.notes:
+            typer.echo(printable(f"{found.path}: {note}"))
+    if any(found.problems for found in results):
+        if attesting:
             typer.echo("not attested: the verification failed")
         raise typer.Exit(1)
 
@@ -169,11 +224,28 @@ def report(
             help="File to write, suffix optional (default: named after release and model)."
         ),
     ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(help="PKCS#12 file (.p12) of the key and certificate that sign the PDF."),
+    ] = None,
 ) -> None:
-    """Write the audit report of one model, for signature."""
+    """Write the audit report of one model, for signature.
+
+    With --sign, FAIRSTATS_PASSPHRASE decrypts the key.
+    """
+    from fairstats._lib.problems import InputError, Problem
     from fairstats.report.audit_document import report_model
 
-    typer.echo(report_model(model, release, to=to, out=out))
+    if sign is None:
+        typer.echo(report_model(model, release, to=to, out=out))
+        return
+    if to != "pdf":
+        message, remedy = "only a PDF can be signed", "use --to pdf, or leave out --sign"
+        raise InputError([Problem("--sign", message, remedy)])
+    from fairstats.publishing.sign_report import report_signer
+
+    signer = report_signer(sign, passphrase=passphrase())
+    typer.echo(report_model(model, release, to=to, out=out, finish=signer))
 
 
 @commands.command()

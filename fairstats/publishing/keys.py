@@ -97,7 +97,7 @@ def create_key(
     ('board.pub', True)
     """
     private, public = Path(out), Path(f"{os.fspath(out)}{PUBLIC}")
-    _refuse_in_site(private, "write it to a folder that is not published")
+    refuse_in_site(private, "write it to a folder that is not published")
     if passphrase is not None and not passphrase:
         message, remedy = "is empty", "give a passphrase, or unset it for a key without one"
         raise InputError([Problem(PASSPHRASE_VARIABLE, message, remedy)])
@@ -146,11 +146,10 @@ def read_private_key(
     def wrong(message: str, remedy: str) -> InputError:
         return InputError([Problem(str(file), message, remedy)])
 
-    _refuse_in_site(file, "move it to a folder that is not published, and use a new key")
+    refuse_in_site(file, "move it to a folder that is not published, and use a new key")
     if b"PUBLIC KEY" in content:
         raise wrong("is a public key", f"give the private key, without {PUBLIC}")
-    if os.name == "posix" and file.stat().st_mode & _OTHERS:
-        raise wrong("can be read by other users of this machine", f"run chmod 600 {file.name}")
+    refuse_readable(file)
     try:
         key = load_pem_private_key(content, passphrase)
     except TypeError:
@@ -214,8 +213,27 @@ def _public(key: Ed25519PublicKey) -> PublicKey:
     return PublicKey(hashlib.sha256(der).hexdigest(), pem)
 
 
-def _refuse_in_site(path: Path, remedy: str) -> None:
-    """Refuse a place in a site's folder, because all of that is published."""
+def refuse_readable(path: Path) -> None:
+    """Refuse a secret file that other users of this machine can read.
+
+    Raises
+    ------
+    InputError
+        Contains the command that protects the file.
+    """
+    if os.name == "posix" and path.stat().st_mode & _OTHERS:
+        message = "can be read by other users of this machine"
+        raise InputError([Problem(str(path), message, f"run chmod 600 {path.name}")])
+
+
+def refuse_in_site(path: Path, remedy: str) -> None:
+    """Refuse a place in a site's folder, because all of that is published.
+
+    Raises
+    ------
+    InputError
+        Names the site.
+    """
     for folder in path.resolve().parents:
         if any((folder / RELEASES).glob("*/manifest.json")):
             message = f"is inside the site {folder}, which is published"

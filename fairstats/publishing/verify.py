@@ -66,7 +66,8 @@ class Verification:
     notes : tuple of str
         The checks that were left out; for a site, also who signed and recomputed it.
     signed_by : tuple of str
-        For a site, the ids of the keys in `trust` that signed its present state.
+        For a site, the ids of the keys in `trust` that signed its present state; for the PDF of a
+        report, the sha256 of its signer's certificate if that is trusted.
     recomputed_by : tuple of str
         For a site, the ids of the keys that attest to have recomputed its present state. With
         `trust`, only those of trusted keys. Publishers of the site do not count.

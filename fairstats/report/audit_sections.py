@@ -231,7 +231,9 @@ def show_provenance(release: Release, model: str) -> None:
     ]
     show_markdown(bullets(lines))
     folder = f"v/{release.name}"
-    this_file = "    fairstats verify REPORT.pdf --release .\n" if output_format() == "typst" else ""
+    this_file = (
+        "    fairstats verify REPORT.pdf --release .\n" if output_format() == "typst" else ""
+    )
     show_markdown(
         "To check the release and draw this report again, run in the site's folder, with this "
         "version of fairstats:\n\n"
