@@ -44,6 +44,7 @@ _NAME = re.compile(
     r"|status_quo)(?:_bias)?(?P<second>_v2)?)?"
     r"(?:[-_](?P<prompt>mitigated|education|one-shot|few-shot))?_(?P<model>.+)\.txt"
 )
+_NO_RESPONSE = "NR"
 #: Why a released file is left out, by the part of its name that shows it.
 _LEFT_OUT = {
     "judged": "the same replies, judged by another model",
@@ -191,11 +192,13 @@ def _row(block: str, number: int, path: Path) -> tuple[dict[str, Any], str]:
         raise wrong("is not an option", "CORRECT ANSWER")
     reply = found["reply"].strip()
     parsed = parse_answer(reply, by_letter)
+    # The authors' mark of a request to which the provider gave no response.
+    status = "refused" if reply == _NO_RESPONSE else parsed.status
     row = {
         "item_id": item_id(options[-1], key),
         "answer": parsed.letter,
         "answer_key": key,
-        "status": parsed.status,
+        "status": status,
         "answer_raw": reply,
         "prompt_sha256": text_sha256(found["prompt"]),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairstats.inference.mcnemar import mcnemar
@@ -24,13 +26,26 @@ MISSING_BY_ITEM = "missing_by_item"
 PREDICTED, PREDICTED_BLOCK = 0.65, 0.7
 
 
+def with_replies(finding: Finding) -> Finding:
+    """Return a finding on missing answers that stored replies confirm: it does not block.
+
+    Models do fail to name a letter more often in some versions of a question, e.g. in sentences.
+    Such answers cannot flatter a model: no verdict may depend on them, and ranks count them as
+    wrong. So the replies are a reason to look at them, not to refuse them.
+    """
+    if finding.check not in (MISSING_BY_GROUP, MISSING_BY_ITEM) or finding.worst != "block":
+        return finding
+    note = f"{finding.note} The stored replies give no letter."
+    return replace(finding, worst="look", note=note)
+
+
 def check_missing_by_group(sheet: Sheet, layout: Layout) -> Finding:
     """Test if more answers are missing for one group of a pair than for the other.
 
     McNemar's exact test of the items that only one group's answer is missing for; the smallest
     p-value of all pairs is multiplied by their number. Models may truly refuse more often for one
     group. So a set is blocked only if the difference exceeds the share of missing answers with
-    which the benchmark ranks a model.
+    which the benchmark ranks a model, and no replies confirm it (see `with_replies`).
     """
     missing, found = ~sheet.answered, []
     for name, a, b in layout.pairs:

@@ -73,6 +73,25 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     return Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note)
 
 
+def replies_without_letter(rows: pd.DataFrame, layout: Layout) -> bool:
+    """Return whether stored replies confirm the missing answers: no letter can be read in them.
+
+    Most missing answers must have such a reply. A parser that knew the options' texts, which a
+    benchmark may not ship, may have read a few of them differently.
+    """
+    missing = rows[rows["answer"].isna()]
+    if missing.empty or "answer_raw" not in missing:
+        return False
+    letters_only = dict.fromkeys(layout.benchmark.options, "")
+    confirmed = sum(
+        isinstance(raw, str)
+        and raw.strip() != ""
+        and parse_answer(raw, layout.option_texts.get(str(item)) or letters_only).letter is None
+        for item, raw in zip(missing["item_id"], missing["answer_raw"], strict=True)
+    )
+    return bool(confirmed >= (1 - DIFFERENT_REPLIES_BLOCK) * len(missing))
+
+
 def check_marks(rows: pd.DataFrame) -> Finding | None:
     """Compare stored marks of correct answers with the letters. Returns None without marks."""
     if MARK_COLUMN not in rows or rows[MARK_COLUMN].isna().all():

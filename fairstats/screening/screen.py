@@ -19,7 +19,11 @@ from fairstats.screening.difficulty import check_difficulty, check_hard_items
 from fairstats.screening.findings import NOT_CHECKED, Finding, Flag
 from fairstats.screening.group_labels import check_labels
 from fairstats.screening.letter_shares import check_chance, check_letters
-from fairstats.screening.missing_answers import check_missing_by_group, check_missing_by_item
+from fairstats.screening.missing_answers import (
+    check_missing_by_group,
+    check_missing_by_item,
+    with_replies,
+)
 from fairstats.screening.mosaic import check_mosaic
 from fairstats.screening.pair_flips import check_flip_level, check_pair_flips
 from fairstats.screening.panel import Panel
@@ -30,6 +34,7 @@ from fairstats.screening.records import (
     check_resubmission,
     check_rows,
     read_marks,
+    replies_without_letter,
 )
 from fairstats.screening.sheets import Sheet, Sheets, read_sheets
 
@@ -256,6 +261,10 @@ def _screen_version(sheets: Sheets, answers: pd.DataFrame) -> Iterator[ScreenedS
             for check in _SHEET_CHECKS
         ]
         findings += [check_replies(of_set, layout), check_marks(of_set)]
+        softer = [None if one is None else with_replies(one) for one in findings]
+        # Reading the replies takes long, so only if it can make a difference.
+        if softer != findings and replies_without_letter(of_set, layout):
+            findings = softer
         for finding in findings:
             if finding is not None:
                 yield ScreenedSet(

@@ -231,3 +231,27 @@ def test_degenerate_sets_give_a_row_per_check_and_are_not_cleared(
     others = pd.concat([*honest[1:5], made], ignore_index=True)
     rows = by_check(screen(honest[0], others, benchmarks=[synthetic]), "Model-A")
     assert "block" not in set(rows["flag"])
+
+
+def test_missing_answers_of_one_group_block_only_without_replies_that_confirm_them(
+    honest, synthetic, by_check
+):
+    lost = (honest[0]["group"] == "black") & (honest[0]["item_id"] < "item-150")
+    rows = honest[0].assign(
+        model="new",
+        answer=honest[0]["answer"].where(~lost),
+        status=honest[0]["status"].where(~lost, "unparsed"),
+    )
+    against = pd.concat(honest[1:], ignore_index=True)
+
+    def flag(replies) -> tuple[str, str]:
+        found = screen(rows.assign(answer_raw=replies), against, benchmarks=[synthetic])
+        row = by_check(found, "new").loc["missing_by_group"]
+        return row["flag"], row["note"]
+
+    letters = rows["answer"].astype(object)
+    assert flag(letters.where(~lost, None))[0] == "block"
+    assert flag(letters.where(~lost, "The answer is B."))[0] == "block"
+    confirmed = flag(letters.where(~lost, "It depends on more findings than these."))
+    assert confirmed[0] == "look"
+    assert confirmed[1].endswith("The stored replies give no letter.")
