@@ -23,6 +23,7 @@ from fairstats.asking.reply_patterns import (
     SEPARATOR,
     letter_patterns,
 )
+from fairstats.asking.reply_text import plain_text
 
 #: Maximum distance of a list of letters or an option's text after a statement.
 _REACH = 500
@@ -41,7 +42,9 @@ class Reader:
 
     def __init__(self, text: str, options: Mapping[str, str]) -> None:
         self.text = text
-        folded = {letter: " ".join(words.casefold().split()) for letter, words in options.items()}
+        # In the form of the reply: with the same quotes.
+        plain = {letter: plain_text(words).casefold() for letter, words in options.items()}
+        folded = {letter: " ".join(words.split()) for letter, words in plain.items()}
         # Longest first: "aspirin and heparin" is not a mention of "aspirin".
         self.texts = dict(sorted(folded.items(), key=lambda pair: -len(pair[1])))
         self.patterns = letter_patterns(tuple(options))
@@ -119,11 +122,11 @@ class Reader:
             before = self.patterns.labelled.search(sentence.casefold().partition(words)[0])
             if before and before["letter"].upper() not in found:
                 return set()
-            bare = sentence.casefold().strip(" .,:;!\"'()")
+            bare = _bare(sentence.casefold())
             ends = sentence is sentences[-1] and (sentence[-1] in ".!" or bare.endswith(words))
             around = sentence.casefold().replace(words, "")
             doubted = HEDGE.search(sentence) or COMBINED.search(around)
-            if bare == words or (ends and self._named_in(sentence) and not doubted):
+            if bare == _bare(words) or (ends and self._named_in(sentence) and not doubted):
                 return found
         return set()
 
@@ -257,3 +260,8 @@ class Reader:
             if times:
                 found.add(letter)
         return found
+
+
+def _bare(text: str) -> str:
+    """Return the text without quotes, brackets and punctuation around it."""
+    return text.strip(" .,:;!\"'()")

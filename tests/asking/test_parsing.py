@@ -146,6 +146,14 @@ def test_completion_that_begins_with_a_colon(
     assert parse_answer(raw, options).letter == said
 
 
+def test_options_are_compared_in_the_form_of_a_reply() -> None:
+    options = {"A": "The patient’s heart", "B": "Heart failure (HF).", "C": "580 / (580 + 20)"}
+    assert parse_answer("The patient's heart.", options).letter == "A"
+    assert parse_answer("B. The patient's heart", options).letter is None
+    assert parse_answer("Heart failure (HF).\nIt is severe.", options).letter == "B"
+    assert parse_answer("580 / (580 + 20)", options).letter == "C"
+
+
 def test_any_number_of_options_and_empty_options() -> None:
     options = {"A": "yes", "B": "no", "E": ""}
     assert parse_answer("Answer: E", options).letter == "E"
