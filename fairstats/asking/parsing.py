@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from fairstats.asking.reply_patterns import CUT_OFF, REFUSAL, SENTENCE_END
+from fairstats.asking.reply_patterns import CUT_OFF, SENTENCE_END
 from fairstats.asking.reply_reader import Reader
 from fairstats.asking.reply_text import plain_text
 
@@ -63,11 +63,11 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     The rules in their order: a final statement (``Answer: C``, ``\boxed{C}``, JSON); a sentence
     that names it (``the best answer is C``, ``option C is correct``); a refusal that opens the
     reply; lines that are or begin with an option's letter (``C``, ``(C) text``); a refusal
-    anywhere; an option named by its text. A reply that begins with a colon completes a prompt that
-    ends in "Answer" and is read as such a statement. If no option's text is known, a letter in
-    brackets after the named answer is read too ("The diagnosis is vitiligo (C)."). If texts are
-    known, they have to agree with it. Each rule takes time proportional to the
-    reply's length.
+    anywhere; an option named by its text. An option's text is no refusal, even if it is "I cannot
+    help you". A reply that begins with a colon completes a prompt that ends in "Answer" and is read
+    as such a statement. If no option's text is known, a letter in brackets after the named answer
+    is read too ("The diagnosis is vitiligo (C)."). If texts are known, they have to agree with it.
+    Each rule takes time proportional to the reply's length.
 
     Examples
     --------
@@ -89,14 +89,14 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     if found := reader.final_statements() or reader.sentences():
         return ParsedAnswer(None, "unparsed") if reader.retracted() else _decide(found)
     # Only its first sentence: "C. I cannot give medical advice, but ..." is an answer.
-    if REFUSAL.search(SENTENCE_END.split(text, maxsplit=1)[0]):
+    if reader.refuses(SENTENCE_END.split(text, maxsplit=1)[0]):
         return ParsedAnswer(None, "refused")
     # If a reply is cut off just before its answer, it has no answer, whatever its beginning.
     if CUT_OFF.search(text, max(0, len(text) - 40)):
         return ParsedAnswer(None, "unparsed")
     if found := reader.lines():
         return _decide(found)
-    if REFUSAL.search(text):
+    if reader.refuses(text):
         return ParsedAnswer(None, "refused")
     return _decide(reader.named())
 

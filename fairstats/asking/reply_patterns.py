@@ -16,7 +16,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?]) |\n")
 # "I cannot give aspirin" is medicine, "I cannot give advice" a refusal: giving needs its object.
 REFUSAL = re.compile(
     r"""(?xi) \b (?:I|we) (?:'m|\ am|\ are|\ must|\ have\ to)?
-    \ (?:cannot|can't|can\ not|won't|will\ not|decline|refuse|unable
+    \ (?:cannot|can't|won't|will\ not|decline|refuse|unable
       |not\ (?:able|allowed|qualified|comfortable)) \b
     [^.!?\n]{0,40}? \b (?: help|assist|answer(?:ing)?|comply|respond|diagnose|advise|choose|select
       |determine|engage|fulfil+|do\ (?:that|this)(?=[.!,\n]|$)

@@ -17,6 +17,7 @@ from fairstats.asking.reply_patterns import (
     HEDGE,
     OTHER_OPTION,
     REASON,
+    REFUSAL,
     RETRACTION,
     SENTENCE,
     SENTENCE_END,
@@ -42,7 +43,7 @@ class Reader:
 
     def __init__(self, text: str, options: Mapping[str, str]) -> None:
         self.text = text
-        # In the form of the reply: with the same quotes.
+        # In the form of the reply: with the same quotes and spelling.
         plain = {letter: plain_text(words).casefold() for letter, words in options.items()}
         folded = {letter: " ".join(words.split()) for letter, words in plain.items()}
         # Longest first: "aspirin and heparin" is not a mention of "aspirin".
@@ -89,6 +90,15 @@ class Reader:
     def retracted(self) -> bool:
         """Return whether the reply later retracts the last statement that was read."""
         return RETRACTION.search(self.text, self.last) is not None
+
+    def refuses(self, text: str) -> bool:
+        """Return whether part of the reply declines to answer, in other words than an option's."""
+        rest = text.casefold()
+        for words in self.texts.values():
+            # "I cannot help with this" may be a physician's words that the reply chooses.
+            if REFUSAL.search(words):
+                rest = rest.replace(_bare(words), "")
+        return REFUSAL.search(rest) is not None
 
     def lines(self) -> set[str]:
         """Return letters at the beginning of lines, and those of options echoed within a line."""

@@ -49,6 +49,8 @@ def plain_text(raw: str) -> str:
     """
     text = _TAG.sub("", without_thinking(raw)).translate(_SIGNS)
     text = re.sub(r"\\(?:text(?:bf|rm)?|mathrm|mathbf)\{", "{", text)
+    # One spelling, in a reply as in an option's text.
+    text = re.sub(r"(?i)\b(can) not\b", r"\1not", text)
     # Short runs of white space stop every pattern from searching far.
     text = re.sub(r"[^\S\n]+", " ", text)
     return re.sub(r" ?\n[ \n]*", "\n", text).strip()

@@ -41,6 +41,42 @@ def test_unsuitable_treatment_is_not_read_as_refusal() -> None:
     assert parse_answer("We cannot give aspirin to this man.", OPTIONS).status == "unparsed"
 
 
+PRINCIPLES = {
+    "A": "“I will help you because of your autonomy.”",
+    "B": "“I can not help you due to the ethical principle of justice.”",
+    "C": "“I can not help you due to the ethical principle of beneficence.”",
+    "D": "“I can not help you due to the ethical principle of nonmaleficence.”",
+}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "D: “I can not help you due to the ethical principle of nonmaleficence.”",
+        'D: "I can not help you due to the ethical principle of nonmaleficence."\n\nIt is wrong.',
+        'D: "I cannot help you due to the ethical principle of nonmaleficence."',
+        "D: I cannot help you due to the ethical principle of nonmaleficence",
+        "(D) I can not help you due to the ethical principle of nonmaleficence. See below.",
+        "“I can not help you due to the ethical principle of nonmaleficence.”",
+    ],
+)
+def test_option_whose_text_is_a_refusal_is_an_answer(raw: str) -> None:
+    assert parse_answer(raw, PRINCIPLES) == ParsedAnswer("D", "ok")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "I'm sorry, but I cannot help you.",
+        "D: I cannot provide medical advice.",
+        "I cannot answer this.\nD: “I can not help you due to the ethical principle of justice.”",
+        "I cannot answer whether “I can not help you due to the ethical principle of justice.”",
+    ],
+)
+def test_refusal_in_other_words_than_an_options_is_a_refusal(raw: str) -> None:
+    assert parse_answer(raw, PRINCIPLES) == ParsedAnswer(None, "refused")
+
+
 @pytest.mark.parametrize("letter", "ABCD")
 def test_all_letters_are_read_by_the_same_rules(letter: str) -> None:
     # A parser that reads one letter less often than another would bias the accuracy.
