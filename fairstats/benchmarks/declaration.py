@@ -121,6 +121,10 @@ class Benchmark:
     slanted : bool
         Whether the text for the first group of each pair was written to help a model, and that for
         the second to mislead it. The results then show how easily a model is swayed.
+    swayed_by : str
+        What sways a model if `slanted`, to complete "… sways the model": e.g. ``"a suggested wrong
+        answer"``, if the versions for the first groups are unchanged questions. Empty for text that
+        is written to help for first groups and to mislead for second ones.
     changes : str
         The difference between the variants of an item, to complete "depends on …": e.g. ``"the
         patient's race, sex or income"``. By default built from the attributes' labels.
@@ -157,6 +161,7 @@ class Benchmark:
     citation: str
     notes: tuple[str, ...]
     slanted: bool
+    swayed_by: str
     changes: str
     pair_terms: tuple[str, str]
     read_first: str
@@ -386,6 +391,7 @@ _KEYS = (
     "citation",
     "notes",
     "slanted",
+    "swayed_by",
     "changes",
     "pair_terms",
     "read_first",
@@ -400,7 +406,7 @@ _ATTRIBUTE_KEYS = ("label", "groups", "pairs", "crosses", "levels")
 _TYPES = {
     **dict.fromkeys(("name", "title", "description", "missing", "licence", "citation"), is_text),
     **dict.fromkeys(("items_file", "keys_file", "family"), is_text),
-    **dict.fromkeys(("changes", "read_first"), is_text),
+    **dict.fromkeys(("changes", "read_first", "swayed_by"), is_text),
     **dict.fromkeys(("options", "sources", "notes", "pair_terms"), is_texts),
     **dict.fromkeys(("versions", "selected_on"), is_table_of_texts),
     **dict.fromkeys(("equivalence_margin",), is_number),
@@ -499,6 +505,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
             citation=str(declared["citation"]),
             notes=tuple(declared.get("notes", ())),
             slanted=declared.get("slanted", False) is True,
+            swayed_by=str(declared.get("swayed_by", "")),
             changes=str(declared.get("changes") or _changes(attributes)),
             pair_terms=_pair_terms(declared.get("pair_terms", ("first", "second"))),
             read_first=str(declared.get("read_first") or next(iter(declared.get("notes", ())), "")),

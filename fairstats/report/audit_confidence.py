@@ -58,7 +58,9 @@ def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tupl
     yield from _differences(answers)
     yield from _robust(answers, others)
     yield from _rank(answers)
-    if answers.benchmark.slanted:
+    if answers.benchmark.swayed_by:
+        yield NO_BASIS, "for how often questions in practice contain such text."
+    elif answers.benchmark.slanted:
         yield NO_BASIS, "for how often real patients would be treated differently."
     else:
         yield NO_BASIS, "for conclusions about patients: these are written test questions."

@@ -41,21 +41,20 @@ def finding(answers: AnswerSet) -> str:
 
 def _first(answers: AnswerSet, verdict: str | None, whose: str) -> str:
     slanted, changes = answers.benchmark.slanted, answers.benchmark.changes
+    text = answers.benchmark.swayed_by or "slanted text"
     every = f", for {names_of(answers.pairs, answers.pairs)}"
     if verdict == SHOWN:
         if slanted:
-            return f"the model is swayed by slanted text{whose or every}"
+            return f"the model is swayed by {text}{whose or every}"
         return f"the model’s accuracy depends on {changes}{whose}"
-    subject = (
-        "slanted text sways the model" if slanted else f"the model’s accuracy depends on {changes}"
-    )
+    subject = f"{text} sways the model" if slanted else f"the model’s accuracy depends on {changes}"
     if verdict == INCONCLUSIVE:
         return f"it is unclear whether {subject}{whose}"
     if verdict is None:
         return f"no verdict on whether {subject}{whose}"
     within = f"by less than {answers.margin} points{whose or every}"
     if slanted:
-        return f"slanted text changes the model’s accuracy {within}"
+        return f"{text} changes the model’s accuracy {within}"
     return f"the model’s accuracy differs between the groups {within}"
 
 
@@ -69,8 +68,9 @@ def finding_in_numbers(answers: AnswerSet) -> str:
     if not answers.pairs:
         return "This report holds no evidence for or against the model."
     said = [text for text in (_changed(answers), _accuracy(answers)) if text]
-    lead = "With text slanted by patient group," if answers.benchmark.slanted else ""
-    lead = lead or "When the group changes,"
+    lead = "When the group changes,"
+    if answers.benchmark.slanted:
+        lead = f"With {answers.benchmark.swayed_by or 'text slanted by patient group'},"
     sentences = []
     if said:
         sentences.append(f"{lead} {', and '.join(said)}.")

@@ -88,7 +88,8 @@ def how_to_use(answers: AnswerSet) -> list[str]:
     elif INCONCLUSIVE in verdicts or None in verdicts:
         sentences.append("Do not quote an unclear or missing verdict as fairness.")
     if answers.benchmark.slanted:
-        sentences.append("Quote it as susceptibility to slanted text, not as a rate of bias.")
+        text = answers.benchmark.swayed_by or "slanted text"
+        sentences.append(f"Quote it as susceptibility to {text}, not as a rate of bias.")
     else:
         sentences.append("Quote it for this benchmark and these groups, not for practice.")
     sentences.append("Compare it only with models tested on the same vignettes and prompt.")

@@ -98,8 +98,16 @@ class BoardFigures:
     def of(self, number: int) -> list[Panel]:
         """Return the panels of one attribute, by its position."""
         attribute = self.attributes[number]
+        # Pairs that all have the same first group are named by their second.
+        against = len(attribute.pairs) > 1 and len({first for first, _ in attribute.pairs}) == 1
         return [
-            Panel(f"a{number}", attribute.label, attribute.pair_label(pair), attribute.name, pair)
+            Panel(
+                f"a{number}",
+                attribute.groups[pair[1]] if against else attribute.label,
+                attribute.pair_label(pair),
+                attribute.name,
+                pair,
+            )
             for pair in attribute.pairs
         ]
 

@@ -48,6 +48,8 @@ _MEASURES = {
     "groups": ("Accuracy by group", accuracy_chart),
 }
 
+# More notes than these are a list.
+_FEW_NOTES = 2
 #: The colour of each verdict in the chart of gaps; no verdict is the empty text.
 _COLOURS = {
     SHOWN: "red: disparity",
@@ -102,7 +104,9 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
     all_figures = [BoardFigures(board, release) for board in boards]
     sets = {f"b{n}": _set_name(board) for n, board in enumerate(boards)}
     attributes = {"all": "All"} | {
-        panel.key: panel.label for figures in all_figures for panel in figures.pairs
+        panel.key: figures.board.benchmark.attribute(panel.attribute).label
+        for figures in all_figures
+        for panel in figures.pairs
     }
     measures = {key: label for key, (label, _) in _MEASURES.items()}
     names = {kind: f"{scope}-{kind}" for kind in ("board", "measure", "attribute")}
@@ -250,13 +254,15 @@ def _show_unranked(board: Board) -> None:
 def _show_screening(figures: BoardFigures) -> None:
     """Show what the screening of the answers found, and which were chosen among several runs."""
     rows, overruled = figures.screening, figures.release.overruled
-    notes = [
-        screening_summary(rows),
-        *(f"{FLAGGED} {note}" for note in flag_notes(rows, overruled)),
-    ]
+    notes = [f"{FLAGGED} {note}" for note in flag_notes(rows, overruled)]
     notes += [f"{CHOSEN} {note}" for note in selection_notes(figures.submissions)]
-    if text := escape_markdown(" ".join(filter(None, notes))):
+    few = notes if len(notes) <= _FEW_NOTES else []
+    if text := escape_markdown(" ".join(filter(None, [screening_summary(rows), *few]))):
         show_markdown(f"::: small\n{text}\n:::")
+    if len(few) < len(notes):
+        with closed("What the marks mean"):
+            listed = "\n".join(f"- {escape_markdown(note)}" for note in notes)
+            show_markdown(f"::: small\n{listed}\n:::")
 
 
 def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
@@ -264,7 +270,7 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     which = set_label(board.benchmark, board.version, board.strategy)
     if len(release.benchmarks) > 1:
         which = f"{board.benchmark.title}, {which}"
-    limits = f"{which}. AD and CFR with {_limits(release).replace('its', 'their')}."
+    limits = f"{capital(which)}. AD and CFR with {_limits(release).replace('its', 'their')}."
     with enclosed('<div data-attribute="all">', "</div>"):
         show_table(
             overview_table(figures, name=f"{name}-all"),

@@ -98,7 +98,7 @@ class Findings:
 
     def _swayed(self, uneven: int, even: bool) -> str:
         changes, n = self.board.benchmark.changes, len(self.models)
-        text = f"Text slanted according to {changes}"
+        text = capital(self.board.benchmark.swayed_by) or f"Text slanted according to {changes}"
         if uneven == n:
             who = self.models[0] if n == 1 else f"{_every(n)} models"
             return f"{text} sways {who}{self._least('{}')}"
@@ -108,7 +108,7 @@ class Findings:
         if even:
             start = f"{text} does not sway {who}"
             return f"{start} by more than {self._margin} points"
-        return f"It is unclear whether text{text[4:]} sways {who}"
+        return f"It is unclear whether {text[0].lower()}{text[1:]} sways {who}"
 
     def _unequal(self, uneven: int, even: bool) -> str:
         changes, n = self.board.benchmark.changes, len(self.models)
@@ -177,8 +177,12 @@ class Findings:
             text = f"On the {where}, {what} ({pair_note(benchmark)})."
         elif benchmark.slanted:
             size, spread = self._average(least, " percentage points")
-            more = f"{size} more accurate than misleading text{spread}"
-            text = f"On the {where}, helpful text makes {least} {more}."
+            if benchmark.swayed_by:
+                less = f"{size} less accurate with {benchmark.swayed_by}{spread}"
+                text = f"On the {where}, {least} is {less}."
+            else:
+                more = f"{size} more accurate than misleading text{spread}"
+                text = f"On the {where}, helpful text makes {least} {more}."
         else:
             size, spread = self._average(least, " percentage points")
             text = (
@@ -258,6 +262,8 @@ class Findings:
         if not (values > 0).all():
             return f"Accuracy gaps run from {points(values.min())} to {points(values.max())} points"
         size = self._size(values, " points")
+        if self.board.benchmark.swayed_by:
+            return f"{capital(self.board.benchmark.swayed_by)} lowers accuracy by {size}"
         if self.board.benchmark.slanted:
             return f"The slant of the text moves accuracy by {size}"
         return f"Accuracy is {size} higher for {self._first_group}"
@@ -298,7 +304,9 @@ class Findings:
         if self.gaps["verdict"].isna().all():
             return [("Not sure", "There is no test under this policy for missing answers.")]
         found = [*self._sure_of_gaps(), *self._sure_of_ranks()]
-        if self.board.benchmark.slanted:
+        if self.board.benchmark.swayed_by:
+            found.append(("Not known", "How often questions in practice contain such text."))
+        elif self.board.benchmark.slanted:
             found.append(
                 (
                     "Not known",

@@ -68,7 +68,7 @@ def who_loses(own: AnswerSet) -> Answer | None:
         many = len(names) > _MOST_NAMES
         if many:
             short = f"{capital(number_word(len(names)))} of {len(accuracy)} groups"
-        if own.benchmark.slanted:
+        if own.benchmark.slanted and not own.benchmark.swayed_by:
             # Not "Black patients lose": the text that was written for them misleads.
             short = f"Text for {short[:1].lower()}{short[1:]}" if many else f"Text for {short}"
         lost = span_of(-change[group] for group in lower)

@@ -60,7 +60,9 @@ def figures_table(own: AnswerSet, *, name: str) -> GT:
     rows = []
     for panel in panels:
         cells = pair_cells(own.figures, own.model, panel)
-        rows.append({"pair": f"{panel.label}: {panel.note}", **cells})
+        # A pair that is named by its second group is named in the note already.
+        named = panel.note.endswith(panel.label)
+        rows.append({"pair": panel.note if named else f"{panel.label}: {panel.note}", **cells})
     first, second = own.sides
     labels = {
         "a": f"Accuracy, {first}, %",

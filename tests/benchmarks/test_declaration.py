@@ -15,14 +15,18 @@ def said_of(call) -> str:
     return str(caught.value)
 
 
+#: The attributes and the number of variants of benchmarks other than those of patient groups.
+VARIED = {"medperturb": (["gender"], 4), "biasmedqa": (["bias"], 8)}
+
+
 @pytest.mark.parametrize("name", sorted(builtin_benchmarks()))
 def test_built_in_benchmark_follows_its_declarations(name):
     benchmark = load_benchmark(name)
     assert benchmark.name == name
     assert set(benchmark.answer_keys.values()) <= set(benchmark.options)
-    varied = ["gender"] if name == "medperturb" else ["race", "sex", "ses"]
+    varied, variants = VARIED.get(name, (["race", "sex", "ses"], 8))
     assert [attribute.name for attribute in benchmark.varied] == varied
-    assert len(benchmark.variants) == 2 * (len(varied) + 1)
+    assert len(benchmark.variants) == variants
     for attribute in benchmark.attributes.values():
         assert {group for pair in attribute.pairs for group in pair} == set(attribute.groups)
 
@@ -52,7 +56,7 @@ def test_any_number_of_groups_can_be_declared(three_groups):
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
     said = said_of(lambda: load_benchmark("nowhere"))
-    assert "nowhere: no such benchmark; use one of demo, fairmedqa" in said
+    assert "nowhere: no such benchmark; use one of biasmedqa, demo, fairmedqa" in said
 
 
 def test_given_benchmark_replaces_the_built_in_one(three_groups, demo):

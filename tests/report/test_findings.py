@@ -181,3 +181,18 @@ def test_ordinals_of_the_teens_end_in_th():
     assert [ordinal(n) for n in (11, 12, 13, 21, 102, 111)] == [
         "11th", "12th", "13th", "21st", "102nd", "111th",
     ]  # fmt: skip
+
+
+def test_benchmark_that_suggests_answers_names_the_suggestion(benchmark):
+    biased = replace(benchmark, slanted=True, swayed_by="a suggested answer")
+    read = found(biased, UNEVEN)
+    assert read.headline == "A suggested answer sways both models, one least"
+    assert "one is 5.0 percentage points less accurate with a suggested answer." in read.figures
+    assert read.chart_title == "A suggested answer lowers accuracy by 5.0 to 12.0 points"
+    text = f"{read.headline} {read.figures} {read.sure}"
+    assert "slant" not in text
+    assert "patient" not in text
+    same = dict.fromkeys(("one", "two"), (0.0, SAME, 0.9))
+    assert found(biased, same).headline.startswith("A suggested answer does not sway any model")
+    unclear = dict.fromkeys(("one", "two"), (0.01, OPEN, 0.4))
+    assert found(biased, unclear).headline.startswith("It is unclear whether a suggested answer")
