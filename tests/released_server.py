@@ -12,8 +12,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from fairstats_collectors import amqa, fairmedqa
-from fairstats_collectors.amqa import ReleasedArchive, ReleasedFile
+from fairstats_collectors import amqa, fairmedqa, listed_files
+from fairstats_collectors.amqa import ReleasedFile
+from fairstats_collectors.listed_files import ListedFile
 
 from tests.serving import only_loopback, served
 
@@ -63,16 +64,14 @@ def served_release(
         )
     )
     content = (server.root / ARCHIVE).read_bytes()
-    archives = (
-        ReleasedArchive(**listed, path=ARCHIVE, bytes=len(content), sha256=_sha256(content)),
-    )
+    archives = (ListedFile(**listed, path=ARCHIVE, bytes=len(content), sha256=_sha256(content)),)
     for module in (amqa, fairmedqa):
         monkeypatch.setattr(module, "released_files", lambda: files)
         monkeypatch.setattr(module, "released_archives", lambda: archives)
     only_loopback(monkeypatch)
     with served(ThreadingHTTPServer(("127.0.0.1", 0), _handler(server, folder))) as running:
         address = f"http://127.0.0.1:{running.server_port}"
-        monkeypatch.setattr(fairmedqa, "_ADDRESS", address + "/{repository}/{commit}/{path}")
+        monkeypatch.setattr(listed_files, "_ADDRESS", address + "/{repository}/{commit}/{path}")
         yield server
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -13,13 +11,13 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.record_files import Paths, importable_files
-from fairstats._lib.resources import resource
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.schema import check_answers
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats_collectors.import_answers import join_files
 from fairstats_collectors.import_mapping import FACTS, Given, refuse_others
+from fairstats_collectors.listed_files import ListedFile, listed_file, read_list
 
 _PREFIX = "test_model_answer_"
 # The two releases spell two of the eight keys differently.
@@ -33,14 +31,9 @@ _UNPARSED = "Unknown"
 
 
 @dataclass(frozen=True)
-class ReleasedFile:
+class ReleasedFile(ListedFile):
     """A released answer file as listed in ``data/sources/fairmedqa.csv``."""
 
-    repository: str
-    commit: str
-    path: str
-    bytes: int
-    sha256: str
     rows: int
     model: str
     snapshot: str
@@ -49,41 +42,19 @@ class ReleasedFile:
     benchmark_version: str
 
 
-@dataclass(frozen=True)
-class ReleasedArchive:
-    """An archive that holds released answer files."""
-
-    repository: str
-    commit: str
-    path: str
-    bytes: int
-    sha256: str
-
-
 def released_files() -> tuple[ReleasedFile, ...]:
-    """Return every listed answer file; one inside an archive has the path ``archive!member``."""
+    """Return every listed answer file."""
     return tuple(
         ReleasedFile(**{**row, "bytes": int(row["bytes"]), "rows": int(row["rows"])})
-        for row in _listed()
+        for row in read_list("fairmedqa.csv")
         if row["model"]
     )
 
 
-def released_archives() -> tuple[ReleasedArchive, ...]:
+def released_archives() -> tuple[ListedFile, ...]:
     """Return every listed archive."""
-    return tuple(
-        ReleasedArchive(
-            row["repository"], row["commit"], row["path"], int(row["bytes"]), row["sha256"]
-        )
-        for row in _listed()
-        if not row["model"]
-    )
-
-
-@cache
-def _listed() -> tuple[dict[str, Any], ...]:
-    with resource("data", "sources", "fairmedqa.csv").open(encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file))
+    rows = read_list("fairmedqa.csv")
+    return tuple(listed_file(row) for row in rows if not row["model"])
 
 
 def import_amqa(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
-from fairstats_collectors import amqa, fairmedqa
+from fairstats_collectors import amqa, fairmedqa, listed_files
 
 from fairstats._lib.problems import InputError
 from tests.released_server import served_release
@@ -51,7 +51,7 @@ def test_download_is_announced_only_if_files_are_missing(server, tmp_path):
 
 
 def test_announcement_of_all_listed_files_counts_the_archive_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(fairmedqa, "_download", lambda *args: None)
+    monkeypatch.setattr(listed_files, "_download", lambda *args: None)
     said = []
     fairmedqa.fetch_fairmedqa(tmp_path, say=said.append)
     assert said == [
@@ -70,16 +70,16 @@ def test_file_is_named_and_not_kept_if_its_download_fails(server, tmp_path, faul
 
 def test_host_is_named_without_network(server, tmp_path, monkeypatch):
     # No server listens on port 9 of loopback.
-    monkeypatch.setattr(fairmedqa, "_ADDRESS", "http://127.0.0.1:9/{repository}/{commit}/{path}")
+    monkeypatch.setattr(listed_files, "_ADDRESS", "http://127.0.0.1:9/{repository}/{commit}/{path}")
     with pytest.raises(InputError, match=r"127\.0\.0\.1:9: cannot be reached.*--from"):
         fairmedqa.fetch_fairmedqa(tmp_path / "out")
 
 
 def test_silent_server_is_given_up_after_the_timeout(tmp_path, monkeypatch):
-    monkeypatch.setattr(fairmedqa, "_SECONDS", (0.2, 0.2))
+    monkeypatch.setattr(listed_files, "_SECONDS", (0.2, 0.2))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        monkeypatch.setattr(fairmedqa, "_ADDRESS", address + "/{repository}/{commit}/{path}")
+        monkeypatch.setattr(listed_files, "_ADDRESS", address + "/{repository}/{commit}/{path}")
         only_loopback(monkeypatch)
         with pytest.raises(InputError, match=r"cannot be reached"):
             fairmedqa.fetch_fairmedqa(tmp_path / "out")

@@ -1,0 +1,203 @@
+"""Get files that others released, as listed in ``data/sources``, each verified by its sha256."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import shutil
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.resources import resource
+from fairstats._lib.safe_names import file_sha256
+
+_ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
+# To connect, for each address of the host, and between two parts of a file. A packet that is lost
+# on the way is sent again after one second.
+_SECONDS = (3, 10)
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """A file or an archive; a file inside an archive has the path ``archive!member``."""
+
+    repository: str
+    commit: str
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Hold the verified files, and the names of those missing from a folder."""
+
+    files: tuple[Path, ...]
+    not_found: tuple[str, ...]
+
+
+@cache
+def read_list(name: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of a list in ``data/sources``."""
+    with resource("data", "sources", name).open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
+
+
+def listed_file(row: Mapping[str, str]) -> ListedFile:
+    """Return the file in a row of a list."""
+    path, sha256 = row["path"], row["sha256"]
+    return ListedFile(row["repository"], row["commit"], path, int(row["bytes"]), sha256)
+
+
+def fetch_listed(
+    listed: Mapping[Path, ListedFile],
+    out: str | os.PathLike[str],
+    *,
+    archives: Iterable[ListedFile] = (),
+    source: str | os.PathLike[str] | None = None,
+    say: Callable[[str], object] = lambda line: None,
+) -> Fetched:
+    """Copy or download every listed file into a folder.
+
+    Parameters
+    ----------
+    listed : mapping of path to ListedFile
+        The files by their paths in the folder.
+    out : path
+        The folder; verified files in it are left in place.
+    archives : iterable of ListedFile
+        The archives that contain files.
+    source : path, optional
+        Copy the files from this folder instead of downloading them. They are recognised by their
+        sha256, whatever their names; missing ones are listed.
+    say : callable, optional
+        Called with one line before any download: how much, and from where.
+
+    Returns
+    -------
+    Fetched
+
+    Raises
+    ------
+    InputError
+        If `source` is not a folder, a file cannot be downloaded whole, or has another sha256. Files
+        that were verified before stay.
+    """
+    folder = Path(out)
+    if source is not None:
+        return _take(listed, Path(source), folder)
+    targets = {folder / name: one for name, one in listed.items()}
+    online = {
+        target: _online(one, archives)
+        for target, one in targets.items()
+        if not _verified(target, one)
+    }
+    if online:
+        say(_announcement(set(online.values())))
+    for target, download in online.items():
+        _download(targets[target], download, target, folder)
+    return Fetched(tuple(targets), ())
+
+
+def _take(listed: Mapping[Path, ListedFile], source: Path, folder: Path) -> Fetched:
+    if not source.is_dir():
+        raise InputError([Problem(str(source), "is not a folder", "give the folder of the files")])
+    sizes = {one.bytes for one in listed.values()}
+    found: dict[str, Path] = {}
+    for path in sorted(p for p in source.rglob("*") if p.is_file()):
+        # Only a file of a listed size can be a listed one; others are not read.
+        if path.stat().st_size in sizes:
+            found.setdefault(file_sha256(path), path)
+    files, not_found = [], []
+    for name, one in listed.items():
+        if one.sha256 not in found:
+            not_found.append(str(name))
+            continue
+        target = folder / name
+        if not _verified(target, one):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(found[one.sha256], target)
+        files.append(target)
+    return Fetched(tuple(files), tuple(not_found))
+
+
+def _verified(target: Path, listed: ListedFile) -> bool:
+    return target.exists() and file_sha256(target) == listed.sha256
+
+
+def _online(listed: ListedFile, archives: Iterable[ListedFile]) -> ListedFile:
+    """Return the download of a listed file: the file, or the archive that contains it."""
+    archive, _, member = listed.path.partition("!")
+    if not member:
+        return listed
+    return next(a for a in archives if (a.repository, a.path) == (listed.repository, archive))
+
+
+def _announcement(online: set[ListedFile]) -> str:
+    count = "1 file" if len(online) == 1 else f"{len(online)} files"
+    size = sum(one.bytes for one in online) / 1e6
+    repositories = " and ".join(sorted({one.repository for one in online}))
+    return f"Downloading {count} ({size:.1f} MB) of {repositories} from {_host()} ..."
+
+
+def _host() -> str:
+    return urlsplit(_ADDRESS).netloc
+
+
+def _download(listed: ListedFile, online: ListedFile, target: Path, folder: Path) -> None:
+    if online is listed:
+        _retrieve(online, target)
+        return
+    path = folder / Path(online.path).name
+    _retrieve(online, path)
+    member = listed.path.partition("!")[2]
+    with zipfile.ZipFile(path) as opened, opened.open(member) as stream:
+        # One byte more than listed is enough to see that it is another file.
+        content = stream.read(listed.bytes + 1)
+    if hashlib.sha256(content).hexdigest() != listed.sha256:
+        raise _another_file(listed.path)
+    with whole_file(target) as temporary:
+        temporary.write_bytes(content)
+
+
+def _retrieve(online: ListedFile, target: Path) -> None:
+    import pooch
+    import requests
+
+    # All downloads were announced in one line already.
+    pooch.get_logger().setLevel("WARNING")
+    address = _ADDRESS.format(repository=online.repository, commit=online.commit, path=online.path)
+    try:
+        pooch.retrieve(
+            address,
+            known_hash=f"sha256:{online.sha256}",
+            fname=target.name,
+            path=target.parent,
+            downloader=pooch.HTTPDownloader(timeout=_SECONDS),
+        )
+    except requests.RequestException as error:
+        remedy = (
+            f"check the network, or download github.com/{online.repository} at commit "
+            f"{online.commit[:12]} yourself and give its folder with --from"
+        )
+        if isinstance(error, (requests.ConnectionError, requests.Timeout)):
+            problem = Problem(_host(), "cannot be reached", remedy)
+        else:
+            answered = error.response
+            cause = type(error).__name__ if answered is None else f"HTTP {answered.status_code}"
+            problem = Problem(address, f"could not be downloaded ({cause})", remedy)
+        raise InputError([problem]) from None
+    except ValueError:
+        raise _another_file(address) from None
+
+
+def _another_file(name: str) -> InputError:
+    message = "does not have the listed sha256"
+    return InputError([Problem(name, message, "do not use it; report it to this project")])
