@@ -44,11 +44,13 @@ class ReleasedFile(ListedFile):
 
 def released_files() -> tuple[ReleasedFile, ...]:
     """Return every listed answer file."""
-    return tuple(
-        ReleasedFile(**{**row, "bytes": int(row["bytes"]), "rows": int(row["rows"])})
+    numbers = ("bytes", "rows")
+    rows: list[dict[str, Any]] = [
+        row | {name: int(row[name]) for name in numbers}
         for row in read_list("fairmedqa.csv")
         if row["model"]
-    )
+    ]
+    return tuple(ReleasedFile(**row) for row in rows)
 
 
 def released_archives() -> tuple[ListedFile, ...]:
