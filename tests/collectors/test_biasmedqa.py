@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from fairstats.answers.validation import validate_answers
 from fairstats.benchmarks.declaration import load_benchmark
 
 LINE = "~" * 100
+DOC = Path(__file__).parents[2] / "docs" / "import.md"
 #: Accuracies by the authors' own flag, as released with the replies of GPT-4.
 GPT_4 = {
     "none": 0.7266,
@@ -165,3 +167,29 @@ def test_accuracies_of_gpt_4_are_those_of_the_authors(released):
     rows = released[released["model"] == "gpt-4-0613"]
     right = (rows["answer"] == rows["answer_key"]).groupby(rows["group"]).mean()
     assert right.round(4).to_dict() == GPT_4
+
+
+def test_flags_of_the_authors_compare_the_first_character_with_the_key(shared_data):
+    block = r"(?s)\nCORRECT ANSWER: (.).*?\nRESPONSE: ?(.).*?\nIS_CORRECT: (\w+)\n"
+    flags = [
+        found
+        for path in shared_data("biasmedqa").rglob("bias_output*.txt")
+        for found in re.findall(block, path.read_text(encoding="utf-8"))
+    ]
+    assert len(flags) == 2 * 8 * len(load_benchmark("biasmedqa").answer_keys)
+    assert all((key == first) == (flag == "True") for key, first, flag in flags)
+
+
+def test_differences_from_the_flags_are_those_of_the_document(released):
+    rows = released[released["model"] == "llama-2-70b-chat"]
+    first, right = rows["answer_raw"].str[0], rows["answer"] == rows["answer_key"]
+    flagged = first == rows["answer_key"]
+    # Replies whose first letter is part of a word are those with the key B.
+    assert set(rows.loc[flagged & ~right, "answer_key"]) == {"B"}
+    found = pd.DataFrame(
+        {"differ": flagged != right, "counted": flagged & ~right, "lost": right & ~flagged}
+    )
+    table = re.findall(r"(?m)^\| `(\w+)` \| (\d+) \| (\d+) \| (\d+) \|$", DOC.read_text("utf-8"))
+    documented = {group: tuple(map(int, counts)) for group, *counts in table}
+    sums = found.groupby(rows["group"]).sum()
+    assert dict(zip(sums.index, sums.itertuples(index=False, name=None), strict=True)) == documented
