@@ -36,6 +36,8 @@ _BLOCK = re.compile(
 # The last question of a prompt is the one that is asked; others are examples.
 _OPTIONS = re.compile(r"### Options: (.*?)\n### Answer", re.DOTALL)
 _TEXTS = re.compile(r"A: (.*?), B: (.*?), C: (.*?), D: (.*?), E: (.*)", re.DOTALL)
+# The last option of some questions ends in an escaped line break and a quote.
+_END = re.compile(r'(?:\\n|[\s"\\])+\Z')
 # Two releases of a question differ in the escapes of quotes and line breaks.
 _ESCAPED = re.compile(r"(?:\\n|[^A-Za-z0-9])+")
 _NAME = re.compile(
@@ -186,7 +188,7 @@ def _row(block: str, number: int, path: Path) -> tuple[dict[str, Any], str]:
     texts = _TEXTS.fullmatch(options[-1]) if options else None
     if texts is None:
         raise wrong("has no five options", "PROMPT")
-    by_letter = dict(zip("ABCDE", texts.groups(), strict=True))
+    by_letter = dict(zip("ABCDE", (_END.sub("", text) for text in texts.groups()), strict=True))
     key = found["key"][:1]
     if key not in by_letter:
         raise wrong("is not an option", "CORRECT ANSWER")
