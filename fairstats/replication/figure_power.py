@@ -10,11 +10,9 @@ import numpy as np
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference.effect_sizes import arcsine
-from fairstats.inference.mcnemar import McNemarMethod, mcnemar
+from fairstats.inference.mcnemar import McNemarMethod
+from fairstats.replication.discordant_runs import MOST_LISTED, p_values
 from fairstats.replication.printed_figures import MAX_DECIMALS, SHARES
-
-#: Up to this n, all values of h and p are computed.
-MOST_PAIRS = 1000
 
 
 @dataclass(frozen=True)
@@ -72,11 +70,10 @@ def _values(metric: str, n: int, test: McNemarMethod) -> FloatArray | None:
     if metric in SHARES:
         low = -n if metric == "accuracy_difference" else 0
         return np.arange(low, n + 1) / n
-    if metric == "odds_ratio" or n > MOST_PAIRS:
+    if metric == "odds_ratio" or n > MOST_LISTED:
         return None
     if metric == "p":
-        n10, n01 = np.triu_indices(n + 1)
-        there = n10 + n01 <= n
-        return np.unique(mcnemar(n10[there], n01[there], method=test).p_value)
+        values = np.unique(p_values(n, test))
+        return values[~np.isnan(values)]
     angle = arcsine(np.arange(n + 1) / n)
     return np.unique(np.abs(angle[:, None] - angle))

@@ -7,18 +7,28 @@ have no partner, and any number of these may be correct.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
 
 from fairstats.inference.mcnemar import McNemarMethod
+from fairstats.replication.missing_bounds import (
+    Accuracies,
+    Differences,
+    Discordant,
+    accuracies,
+    differences,
+    discordant,
+    partners,
+    signs,
+)
 from fairstats.replication.possible_tables import (
+    SLACK,
     PairSpace,
     Ranges,
     has_marginals,
-    is_possible,
     pair_space,
     runs_of,
 )
@@ -28,8 +38,6 @@ from fairstats.replication.printed_figures import Flags, Integers, Range
 Answered = tuple[int, int, int]
 Alternatives = Sequence[tuple[Ranges, McNemarMethod]]
 _MARGINAL = {"accuracy_a", "accuracy_b", "ad", "accuracy_difference", "cohens_h", "abs_h"}
-# Far above the error of an arcsine and its inverse, in counts.
-_SLACK = 1e-6
 
 
 def fewest_missing(alternatives: Alternatives, n: int, most: int) -> list[Answered]:
@@ -50,58 +58,107 @@ def fewest_missing(alternatives: Alternatives, n: int, most: int) -> list[Answer
         Each (n_a, n_b, m) with the fewest missing answers in all; of several m the highest. Empty
         if no numbers fit.
     """
-    # The same numbers of pairs occur with many numbers of answers.
-    spaces = [cache(partial(_space, ranges, n, test)) for ranges, test in alternatives]
+    figures = [one for one in _grouped(alternatives, n, most) if one.allowed]
     for missing in range(1, 2 * most + 1):
+        reaching = [one for one in figures if one.reach(missing)]
+        if not reaching:
+            continue
         lowest = max(0, missing - most)
         split = [(n - a, n - missing + a) for a in range(lowest, missing - lowest + 1)]
-        fits = [
-            (*answers, m) for answers in split if (m := _pairs(alternatives, spaces, *answers, n))
-        ]
+        fits = [(*answers, m) for answers in split if (m := _pairs(reaching, *answers, n))]
         if fits:
             return fits
     return []
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """The ranges of a row's figures, with every version of the test that may explain them.
+
+    Attributes
+    ----------
+    ranges : mapping of str to Range
+        The ranges.
+    spaces : tuple of callables
+        For each version of the test, what CFR, p and odds ratio allow of a number of pairs.
+    allowed : Differences
+        The δ that some version allows.
+    accuracies : Accuracies or None
+        The accuracies that the other figures allow; None without any such figure.
+    same : ndarray, shape (3, …)
+        Each number of pairs that CFR allows, and its lowest and highest number of equal answers.
+    """
+
+    ranges: Ranges
+    spaces: tuple[Callable[[int], PairSpace], ...]
+    allowed: Differences
+    accuracies: Accuracies | None
+    same: Integers
+
+    def reach(self, missing: int) -> bool:
+        """Return whether so many missing answers in all may explain the figures."""
+        return self.accuracies is None or self.accuracies.reach(self.allowed, missing)
+
+
+def _grouped(alternatives: Alternatives, n: int, most: int) -> Iterator[_Figures]:
+    """Join the alternatives that differ only in the version of the test."""
+    tests: dict[frozenset[tuple[str, Range]], list[McNemarMethod]] = {}
+    for ranges, test in alternatives:
+        tests.setdefault(frozenset(ranges.items()), []).append(test)
+    for key, versions in tests.items():
+        ranges = dict(key)
+        yield _Figures(
+            ranges,
+            # The same numbers of pairs occur with many numbers of answers.
+            tuple(cache(partial(_space, ranges, n, test)) for test in versions),
+            differences(ranges, n, [runs_of(ranges, n, test) for test in versions]),
+            None if _MARGINAL.isdisjoint(ranges) else accuracies(ranges),
+            _equal_answers(ranges.get("cfr"), range(max(n - 2 * most, 1), n + 1)),
+        )
 
 
 def _space(ranges: Ranges, n: int, test: McNemarMethod, m: int) -> PairSpace:
     return pair_space(ranges, m, runs_of(ranges, n, test))
 
 
-def _pairs(
-    alternatives: Alternatives,
-    spaces: Sequence[Callable[[int], PairSpace]],
-    n_a: int,
-    n_b: int,
-    n: int,
-) -> int:
+def _equal_answers(cfr: Range | None, numbers: Sequence[int]) -> Integers:
+    """Return each number of pairs that CFR allows, and its fewest and most equal answers."""
+    limits = [(m, *((0, m) if cfr is None else cfr.counts(m))) for m in numbers]
+    return np.array([one for one in limits if one[1] <= one[2]], np.int64).reshape(-1, 3).T
+
+
+def _pairs(figures: Sequence[_Figures], n_a: int, n_b: int, n: int) -> int:
     """Return the highest number of pairs with which figures are possible; 0 if there is none."""
     lowest = max(n_a + n_b - n, 1)
     best = 0
-    # Versions of the test share their numbers of correct answers.
-    correct: dict[frozenset[tuple[str, Range]], Integers] = {}
-    for (ranges, test), space in zip(alternatives, spaces, strict=True):
-        if not _MARGINAL & set(ranges):
+    for one in figures:
+        if one.accuracies is None:
             # More pairs were possible with fewer missing answers.
-            if is_possible(ranges, lowest, test):
+            if any((space(lowest).low <= space(lowest).high).any() for space in one.spaces):
                 best = max(best, lowest)
             continue
-        key = frozenset((name, ranges[name]) for name in _MARGINAL & set(ranges))
-        if key not in correct:
-            correct[key] = _correct(ranges, n_a, n_b)
-        runs = correct[key]
-        numbers = range(min(n_a, n_b), max(lowest, best + 1) - 1, -1)
-        if not numbers or not _near(ranges, runs, (n_a, n_b), numbers).any():
+        numbers = one.same[0]
+        tried = one.same[:, (numbers >= max(lowest, best + 1)) & (numbers <= min(n_a, n_b))]
+        if not tried.size:
             continue
-        for m in numbers:
-            near = _near(ranges, runs, (n_a, n_b), [m])
-            if near.any() and _fits(space(m), runs[:, near], n_a, n_b):
-                best = m
+        runs = _candidates(one.ranges, n_a, n_b)
+        # First all numbers of pairs together, then each number.
+        runs = runs[:, _near(one.allowed, runs, n_a, n_b, _widest(*tried))]
+        if not runs.size:
+            continue
+        runs = _exact(one.ranges, runs, n_a, n_b)
+        m, fewest, most = tried[:, ::-1, None]
+        near = _near(one.allowed, runs, n_a, n_b, _Limits(m, m, m - fewest, most))
+        for place in np.flatnonzero(near.any(axis=1)):
+            number, own = int(m[place, 0]), runs[:, near[place]]
+            if any(_fits(space(number), own, n_a, n_b) for space in one.spaces):
+                best = number
                 break
     return best
 
 
-def _correct(ranges: Ranges, n_a: int, n_b: int) -> Integers:
-    """Return the numbers of correct answers that give accuracies, difference, AD and h in range.
+def _candidates(ranges: Ranges, n_a: int, n_b: int) -> Integers:
+    """Return numbers of correct answers with accuracies, difference, AD and h near their ranges.
 
     Returns
     -------
@@ -109,55 +166,66 @@ def _correct(ranges: Ranges, n_a: int, n_b: int) -> Integers:
         The number of group a, and the first and last of a run of numbers of group b.
     """
     low, high = ranges["accuracy_a"].counts(n_a) if "accuracy_a" in ranges else (0, n_a)
-    limits = ranges["accuracy_b"].counts(n_b) if "accuracy_b" in ranges else (0, n_b)
     correct_a = np.arange(low, high + 1)
-    signs = (1, -1) if {"ad", "abs_h"} & set(ranges) else (1,)
-    return np.concatenate(
-        [_with_partners(ranges, correct_a, n_a, n_b, limits, sign) for sign in signs], axis=1
+    runs = []
+    for sign in signs(ranges):
+        least, most = partners(ranges, correct_a / n_a, sign)
+        first = np.ceil(n_b * least - SLACK).astype(np.int64)
+        last = np.floor(n_b * most + SLACK).astype(np.int64)
+        runs.append(np.stack([correct_a, first, last])[:, first <= last])
+    return np.concatenate(runs, axis=1)
+
+
+def _exact(ranges: Ranges, runs: Integers, n_a: int, n_b: int) -> Integers:
+    """Return the runs of `_candidates` without the numbers that only the slack admitted."""
+    a, first, last = runs
+    # That is at most one number at each end.
+    first, last = (
+        first + ~has_marginals(ranges, a, n_a, first, n_b),
+        last - ~has_marginals(ranges, a, n_a, last, n_b),
     )
+    return np.stack([a, first, last])[:, first <= last]
 
 
-def _with_partners(
-    ranges: Ranges, a: Integers, n_a: int, n_b: int, limits: tuple[int, int], sign: int
-) -> Integers:
-    """Return the runs of `_correct` for one sign of unsigned figures."""
-    low, high = (np.full(a.shape, limit, np.float64) for limit in limits)
-    for name in ("ad", "accuracy_difference", "cohens_h", "abs_h"):
-        if name not in ranges:
-            continue
-        least, most = _difference(ranges[name], sign if name in ("ad", "abs_h") else 0)
-        if name in ("ad", "accuracy_difference"):
-            lower, upper = ((a / n_a - size) * n_b for size in (most, least))
-        else:
-            angle = np.arcsin(np.sqrt(a / n_a))
-            lower, upper = (
-                np.sin(np.clip(angle - size / 2, 0, math.pi / 2)) ** 2 * n_b
-                for size in (most, least)
-            )
-        low, high = np.maximum(low, lower), np.minimum(high, upper)
-    first = np.ceil(low - _SLACK).astype(np.int64)
-    last = np.floor(high + _SLACK).astype(np.int64)
-    # The slack admits at most one number too many at each end.
-    for _ in range(2):
-        there = first <= last
-        a, first, last = a[there], first[there], last[there]
-        first = first + ~has_marginals(ranges, a, n_a, first, n_b)
-        last = last - ~has_marginals(ranges, a, n_a, last, n_b)
-    there = first <= last
-    return np.stack([a[there], first[there], last[there]])
+@dataclass(frozen=True)
+class _Limits:
+    """Limits of the pairs, one per row of the result.
+
+    Attributes
+    ----------
+    fewest, most : ndarray
+        The lowest and highest number of pairs.
+    different, same : ndarray
+        The highest number of different answers, and of equal ones.
+    """
+
+    fewest: Integers
+    most: Integers
+    different: Integers
+    same: Integers
 
 
-def _difference(allowed: Range, sign: int) -> tuple[float, float]:
-    """Return the lowest and highest difference; `sign` is that of an unsigned figure's, or 0."""
-    least = -math.inf if allowed.low is None else float(allowed.low)
-    most = math.inf if allowed.high is None else float(allowed.high)
-    if sign == 0:
-        return least, most
-    least = max(least, 0.0)
-    return (least, most) if sign > 0 else (-most, -least)
+def _widest(m: Integers, fewest: Integers, most: Integers) -> _Limits:
+    """Return limits that hold for each of these numbers of pairs, see `_Figures.same`."""
+    return _Limits(m[:1], m[-1:], (m - fewest).max(keepdims=True), most.max(keepdims=True))
 
 
-def _rectangles(runs: Integers, n_a: int, n_b: int, m: int) -> tuple[Integers, ...]:
+def _near(allowed: Differences, runs: Integers, n_a: int, n_b: int, limits: _Limits) -> Flags:
+    """Return which runs may have tables within the limits.
+
+    Tables with x and y correct answers and s equal ones exist if x + y − m ≤ s ≤ m − |x − y|. One
+    version of the test must also allow δ = x − y, with n10 and n01 in these pairs.
+    """
+    x_low, _, y_low, _ = _rectangles(runs, n_a, n_b, limits.fewest)
+    _, x_high, _, y_high = _rectangles(runs, n_a, n_b, limits.most)
+    # The smallest x + y with |x − y| at most the number of different answers.
+    x, y = np.maximum(x_low, y_low - limits.different), np.maximum(y_low, x_low - limits.different)
+    same = (x <= x_high) & (y <= y_high) & (x + y <= limits.most + limits.same)
+    rectangles = x_low, x_high, y_low, y_high
+    return np.asarray(same & allowed.allow(_discordant(rectangles, limits.most, limits.same)))
+
+
+def _rectangles(runs: Integers, n_a: int, n_b: int, m: int | Integers) -> tuple[Integers, ...]:
     """Return lowest and highest numbers of correct answers in m pairs, of group a and of group b.
 
     Of the answers without a partner, any number may be correct.
@@ -171,36 +239,28 @@ def _rectangles(runs: Integers, n_a: int, n_b: int, m: int) -> tuple[Integers, .
     )
 
 
-def _near(
-    ranges: Ranges, runs: Integers, answered: tuple[int, int], numbers: Sequence[int]
-) -> Flags:
-    """Return which runs CFR allows with some of these numbers of pairs; exact for one number.
-
-    Tables with x and y correct answers and s equal ones exist if x + y − m ≤ s ≤ m − |x − y|.
-    """
-    same = {m: ranges["cfr"].counts(m) if "cfr" in ranges else (0, m) for m in numbers}
-    same = {m: (low, high) for m, (low, high) in same.items() if low <= high}
-    if not same:
-        return np.zeros(runs.shape[1], np.bool_)
-    # With several numbers of pairs, take the widest limits of each.
-    apart = max(m - low for m, (low, _) in same.items())
-    most = max(m + high for m, (_, high) in same.items())
-    x_low, _, y_low, _ = _rectangles(runs, *answered, min(same))
-    _, x_high, _, y_high = _rectangles(runs, *answered, max(same))
-    # The smallest x + y with |x − y| at most `apart`.
-    x, y = np.maximum(x_low, y_low - apart), np.maximum(y_low, x_low - apart)
-    return np.asarray((x <= x_high) & (y <= y_high) & (x + y <= most))
+def _discordant(
+    rectangles: tuple[Integers, ...], most_pairs: int | Integers, most_same: int | Integers
+) -> Discordant:
+    """Return the limits of the discordant counts."""
+    x_low, x_high, y_low, y_high = rectangles
+    # Pairs that are right in both groups have equal answers.
+    return discordant(
+        (x_low - y_high, x_high - y_low),
+        (x_low - most_same, np.minimum(x_high, most_pairs - y_low)),
+        (y_low - most_same, np.minimum(y_high, most_pairs - x_low)),
+    )
 
 
 def _fits(space: PairSpace, runs: Integers, n_a: int, n_b: int) -> bool:
     """Return whether the pairs can have one of these numbers of correct answers."""
     m = space.m
-    x_low, x_high, y_low, y_high = _rectangles(runs, n_a, n_b, m)
+    rectangles = _rectangles(runs, n_a, n_b, m)
+    low, high = _discordant(rectangles, m, space.same[1]).delta
     allowed = np.r_[0, np.cumsum(space.low <= space.high)]
-    # Most runs have no δ = x − y that is allowed at all.
-    there = allowed[x_high - y_low + m + 1] > allowed[x_low - y_high + m]
-    limits = np.stack([x_low, x_high, y_low, y_high])[:, there]
-    for x0, x1, y0, y1 in limits.T.tolist():
+    # Most runs have no δ = x − y that this version of the test allows.
+    there = (low <= high) & (allowed[np.maximum(high, low) + m + 1] > allowed[low + m])
+    for x0, x1, y0, y1 in np.stack(rectangles)[:, there].T.tolist():
         delta = np.arange(x0 - y1, x1 - y0 + 1)
         low = np.maximum(np.maximum(x0, y0 + delta), space.low[delta + m])
         high = np.minimum(np.minimum(x1, y1 + delta), space.high[delta + m])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,6 +25,8 @@ Ranges = Mapping[str, Range]
 Table = tuple[int, int, int, int, int]
 #: More values than this are not listed: a value has at most four mirror images.
 FEW = 4
+#: Far above the error of a sine or an arcsine, also in counts.
+SLACK = 1e-6
 
 
 @dataclass(frozen=True)
@@ -206,11 +209,15 @@ def _deltas(ranges: Ranges, space: PairSpace) -> Iterator[int]:
     n = space.m
     delta = np.arange(-n, n + 1)
     low, high = _correct_limits(ranges, n, delta)
-    inside = np.maximum(low, space.low) <= np.minimum(high, space.high)
+    low, high = np.maximum(low, space.low), np.minimum(high, space.high)
+    inside = low <= high
     if "ad" in ranges:
         inside &= ranges["ad"].has_share(np.abs(delta), n)
     if "accuracy_difference" in ranges:
         inside &= ranges["accuracy_difference"].has_share(delta, n)
+    for name in {"cohens_h", "abs_h"} & set(ranges):
+        there = np.flatnonzero(inside)
+        inside[there] = _may_have_h(name, ranges[name], n, delta[there], low[there], high[there])
     # The smallest first, as most published differences are small.
     return iter(sorted(map(int, delta[inside]), key=abs))
 
@@ -232,13 +239,38 @@ def _correct_runs(ranges: Ranges, space: PairSpace, delta: int) -> Iterator[tupl
     ends = _correct_limits(ranges, space.m, np.asarray([delta]))
     low = max(int(ends[0][0]), int(space.low[delta + space.m]))
     high = min(int(ends[1][0]), int(space.high[delta + space.m]))
-    if "cohens_h" not in ranges and "abs_h" not in ranges:
-        yield low, high
-        return
+    named = next((name for name in ("cohens_h", "abs_h") if name in ranges), None)
+    runs = [(low, high)] if named is None else _h_runs(named, ranges[named], space.m, delta)
+    for first, last in runs:
+        if max(first, low) <= min(last, high):
+            yield max(first, low), min(last, high)
+
+
+@lru_cache(maxsize=1 << 14)
+def _h_runs(name: str, allowed: Range, n: int, delta: int) -> list[tuple[int, int]]:
+    """Return the runs of the number of correct answers of group a that h allows, for one δ."""
+    low, high = max(delta, 0), min(n, n + delta)
     correct = np.arange(low, high + 1)
-    inside = has_marginals(ranges, correct, space.m, correct - delta, space.m)
-    for first, last in _runs(inside):
-        yield low + first, low + last
+    inside = has_marginals({name: allowed}, correct, n, correct - delta, n)
+    return [(low + first, low + last) for first, last in _runs(inside)]
+
+
+def _may_have_h(
+    name: str, allowed: Range, n: int, delta: Integers, low: Integers, high: Integers
+) -> Flags:
+    """Return where h may be in its range, for numbers correct of group a from low to high.
+
+    For one δ, the size of h falls until half of all answers are correct, and rises from there. So
+    its limits are at the ends and in the middle.
+    """
+    half = (n + delta) // 2
+    correct = np.stack([low, high, np.clip(half, low, high), np.clip(half + 1, low, high)])
+    h = arcsine(correct / n) - arcsine((correct - delta) / n)
+    if name == "abs_h":
+        h = np.abs(h)
+    least = -np.inf if allowed.low is None else float(allowed.low)
+    most = np.inf if allowed.high is None else float(allowed.high)
+    return np.asarray((h.max(axis=0) >= least - SLACK) & (h.min(axis=0) <= most + SLACK))
 
 
 def _runs(flags: Flags) -> Iterator[tuple[int, int]]:

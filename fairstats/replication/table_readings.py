@@ -8,7 +8,15 @@ from typing import Literal, TypeAlias, get_args
 
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.replication.missing_answers import Alternatives, Answered, fewest_missing
-from fairstats.replication.possible_tables import FEW, Ranges, Search, Table, is_possible, search
+from fairstats.replication.possible_tables import (
+    FEW,
+    Ranges,
+    Search,
+    Table,
+    is_possible,
+    runs_of,
+    search,
+)
 from fairstats.replication.printed_figures import Figure, Range, Rounding
 
 Verdict: TypeAlias = Literal["impossible", "possible", "unique", "possible_with_missing"]
@@ -147,7 +155,9 @@ def judge(row: Row, most_missing: int) -> Judgement:
     found = []
     for rounding, test in row.tried():
         ranges = row.ranges(rounding)
-        key = (test, *(_same_counts(name, one, row.n) for name, one in ranges.items()))
+        runs = runs_of(ranges, row.n, test or TESTS[0])
+        others = (_same_counts(name, one, row.n) for name, one in ranges.items())
+        key = (runs.first.tobytes(), runs.last.tobytes(), *others)
         if key not in searched:
             searched[key] = search(ranges, row.n, test or TESTS[0])
         if searched[key].n_tables:
@@ -171,7 +181,12 @@ def judge(row: Row, most_missing: int) -> Judgement:
 
 
 def _same_counts(name: str, allowed: Range, n: int) -> Hashable:
-    """Return what makes two ranges the same for n pairs: of shares, the counts they allow."""
+    """Return what makes two ranges the same for n pairs: of shares, the counts they allow.
+
+    Ranges of p and odds ratio are the same if they allow the same discordant counts.
+    """
+    if name in ("p", "odds_ratio"):
+        return name
     return allowed.counts(n) if name in ("accuracy_a", "accuracy_b", "ad", "cfr") else allowed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from decimal import ROUND_DOWN, ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cache
@@ -276,6 +277,46 @@ def test_missing_answers_equal_enumeration():
         expected = fewest_by_enumeration(row, n, most, rounding, test)
         assert sorted(checked.judgement.missing) == sorted(expected), (row, rounding, test)
     assert min(seen.values()) == 25
+
+
+def with_missing(rng: np.random.Generator, n: int, most: int) -> dict[str, str]:
+    """Figures of random answers to n items, some of them missing."""
+    m = n - int(rng.integers(1, most + 1))
+    table = tuple(int(count) for count in rng.multinomial(m, rng.dirichlet([3, 1, 1, 1, 1])))
+    alone = rng.multinomial(int(rng.integers(n - m + 1)), rng.dirichlet([1] * 4))
+    rounding, test = str(rng.choice(ROUNDINGS)), str(rng.choice(TESTS))
+    row = {}
+    for name in rng.choice(FIGURES, size=rng.integers(2, 6), replace=False):
+        exact = value(str(name), table, test, tuple(map(int, alone)), signed=True)
+        if exact is not None:
+            row[str(name)] = f"{min(published(exact, int(rng.integers(2, 5)), rounding)):f}"
+    return row
+
+
+def test_figures_of_answers_with_missing_ones_are_never_impossible():
+    rng, n, most = np.random.default_rng(7), 120, 12
+    rows = [row for _ in range(120) if (row := with_missing(rng, n, most))]
+    checked = check_table(pd.DataFrame(rows).fillna(""), n=n, max_missing=most).rows
+    verdicts = [one.verdict for one in checked]
+    assert "impossible" not in verdicts
+    assert verdicts.count("possible_with_missing") > 30
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"p": "0.01", "ad": "0.26"},
+        {"p": "0.6", "accuracy_a": "0.9", "cfr": "0.5"},
+        {"p": "0.35", "accuracy_a": "0.99", "accuracy_b": "0.92"},
+        {"p": "0.02", "accuracy_b": "0.37", "cfr": "0.40", "cohens_h": "0.50"},
+        {"p": "0.04", "accuracy_a": "0.55", "odds_ratio": "2.60"},
+    ],
+)
+def test_coarse_figures_are_impossible_within_seconds(row):
+    started = time.process_time()
+    assert check_table(pd.DataFrame([row]), n=801).rows[0].verdict == "impossible"
+    # Without bounds, each takes 20 s and more.
+    assert time.process_time() - started < 8
 
 
 def test_the_smallest_change_equals_enumeration():
