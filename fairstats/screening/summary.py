@@ -7,11 +7,13 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.table_text import table_csv, table_json, write_text
 from fairstats.screening.screen import Screening
 
 _SET = ["benchmark", "benchmark_version", "model", "strategy"]
-_MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]()<>#+!|~$&@"})
+# GitHub looks for people and issues after it removed the escapes. A word joiner hides them.
+_REFERENCES = str.maketrans({sign: f"{sign}\u2060" for sign in "@#"})
 
 
 def count_flags(table: pd.DataFrame) -> str:
@@ -58,8 +60,8 @@ def _figure(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape signs that Markdown or HTML would interpret."""
-    return " ".join(text.split()).translate(_MARKDOWN)
+    """Escape a text for a table in Markdown, which may be a comment on GitHub."""
+    return escape_markdown(" ".join(text.split())).translate(_REFERENCES)
 
 
 def write_screening(screening: Screening, folder: Path) -> list[Path]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
+import pypandoc
 import pytest
 from typer.testing import CliRunner
 
@@ -153,11 +156,37 @@ def test_duplicate_rows_are_refused(honest_demo):
     assert caught.value.problems[0].row == len(honest_demo[0]) + 1
 
 
-def test_names_of_models_are_escaped_in_markdown(honest_demo):
-    hostile = honest_demo[0].assign(model="<b>|[x](y)`")
-    text = markdown(screen(hostile).to_frame())
-    assert "<b>" not in text
-    assert r"\<b\>\|\[x\]\(y\)\`" in text
+@pytest.mark.parametrize(
+    "name",
+    [
+        "<b>|[x](y)`",
+        "<!-- <script>alert(1)</script>",
+        "![x](https://example.org/a.png)",
+        "``` |---| **x** ~~y~~ $z$",
+        "a\nb\u2028| c |",
+        "https://example.org www.example.org a@example.org",
+        "@octocat #1 octo/cat#1 @octo/team",
+        "&commat;octocat \\ \\| \\@octocat",
+        "[^1] :smile: {{< meta x >}}",
+    ],
+)
+def test_hostile_names_are_text_in_a_comment(name, honest_demo):
+    table = screen(honest_demo[0].assign(model="M")).to_frame().assign(model=name, note=name)
+    comment = pypandoc.convert_text(
+        markdown(table), "html", format="gfm", extra_args=["--wrap=none"]
+    )
+    page = ElementTree.fromstring(f"<div>{comment}</div>")
+    shown = " ".join(name.split())
+    rows = page.findall(".//tbody/tr")
+    assert len(rows) == (table["flag"] != "ok").sum()
+    for row in rows:
+        cells = ["".join(cell.itertext()).replace("\u2060", "") for cell in row]
+        assert len(cells) == 7
+        assert cells[1] == f"demo / 1 / {shown} / plain"
+        assert cells[6] == shown
+        assert {part.tag for part in row.iter()} == {"tr", "td"}
+    # GitHub looks for people and issues in the text of the page, where escapes are gone.
+    assert not re.search(r"[@#]\w", "".join(page.itertext()))
 
 
 def test_command_prints_json_writes_files_and_exits_with_1_only_on_block(
