@@ -50,6 +50,8 @@ def screening_summary(rows: pd.DataFrame) -> str:
     found = "no sign" if not flags else "one sign" if flags == 1 else f"{number_word(flags)} signs"
     n = int(checked.sum())
     text = f"Screening found {found} {what} in {n:,} check{'s' * (n != 1)}."
+    if flags:
+        text += " A flag is a reason to ask, not a proof."
     if missing := int((~checked).sum()):
         were = "check was" if missing == 1 else "checks were"
         text += f" {number_word(missing).capitalize()} more {were} not possible."

@@ -11,6 +11,7 @@ import numpy as np
 from fairstats._lib.result_objects import FloatArray
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
+    RELATED_MODELS,
     Finding,
     Flag,
     not_checked,
@@ -37,6 +38,11 @@ FEW_MODELS, FEW_MODELS_BLOCK = 0.6, 0.7
 #: number of others) and 0.53 (one model).
 ITEMS, ITEMS_BLOCK = 0.2, 0.28
 ITEMS_SAME_MODEL, ITEMS_SAME_MODEL_BLOCK = 0.55, 0.9
+#: What explains two answer sets of one model that are almost the same.
+SAME_MODEL_TWICE = (
+    "The two prompts may have the same effect, or one file may be there twice. Submitters can "
+    "check that; the board's keeper can overrule a block by the model's name."
+)
 #: Fewest variants for which it is unusual that all answers to an item agree.
 FEWEST_VARIANTS = 6
 
@@ -136,7 +142,9 @@ def _most_unusual(
     note = f"Shares {percent(max(one.value, 0))} of {what} with {one.other.model}"
     note += f" ({one.other.strategy})"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
-    return Finding(check, one.value, one.limit, min(1.0, one.p_value * len(found)), worst, note)
+    explanation = SAME_MODEL_TWICE if sheet.family == one.other.family else RELATED_MODELS
+    p = min(1.0, one.p_value * len(found))
+    return Finding(check, one.value, one.limit, p, worst, note, explanation)
 
 
 def limits(sheet: Sheet, other: Sheet, models: int) -> tuple[float, float]:

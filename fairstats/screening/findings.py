@@ -22,6 +22,12 @@ FEWEST_ITEMS = 10
 FEWEST_MODELS = 3
 
 NOT_CHECKED = "Not checked"
+#: What else explains answers that are those of another model.
+RELATED_MODELS = (
+    "A fine-tuned, quantised or re-hosted copy of the same model, or one model under two names, "
+    "can explain this. Submitters can declare that; the board's keeper can then overrule a block "
+    "by the model's name."
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,8 @@ class Finding:
         The flag of this value if the test is significant, or if there is no test.
     note : str
         The finding in a sentence.
+    explanation : str
+        What may explain a flagged value, and what to do then; empty if there is nothing to add.
     """
 
     check: str
@@ -51,6 +59,7 @@ class Finding:
     p_value: float
     worst: Flag
     note: str
+    explanation: str = ""
 
     def flag(self, p_adjusted: float) -> Flag:
         """Return the flag for a p-value that was adjusted over all checks and answer sets.

@@ -11,6 +11,7 @@ from fairstats.screening.copying import FEWEST_VARIANTS, unusual_items
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
+    RELATED_MODELS,
     Finding,
     Flag,
     not_checked,
@@ -52,7 +53,7 @@ def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
         f"{percent(value)} of items with unexpected answers are the same as in some other model's "
         f"set; the median of other models is {percent(usual)}."
     )
-    return Finding(MOSAIC, value, limit, p, worst, note)
+    return Finding(MOSAIC, value, limit, p, worst, note, RELATED_MODELS)
 
 
 def _share(sheet: Sheet, panel: Panel) -> float | None:

@@ -102,6 +102,12 @@ class ScreenedSet:
         """Return the flag."""
         return self.finding.flag(self.p_adjusted)
 
+    @property
+    def note(self) -> str:
+        """Return the finding in a sentence, and what may explain it if it is flagged."""
+        explanation = self.finding.explanation if self.flag != "ok" else ""
+        return f"{self.finding.note} {explanation}".rstrip()
+
 
 @dataclass(frozen=True)
 class Screening:
@@ -133,7 +139,7 @@ class Screening:
                 one.finding.p_value,
                 one.p_adjusted,
                 one.flag,
-                one.finding.note,
+                one.note,
             )
             for one in self.results
         ]

@@ -48,6 +48,33 @@ def test_fraud_of_released_set_is_blocked_by_its_check(name, released):
     assert "block" in set(flags[list(checks)]), flags.to_dict()
 
 
+def test_note_of_shared_answers_names_other_explanations_and_what_to_do(honest, synthetic):
+    """A fine-tuned or quantised model gives much the same answers as the one it was made from."""
+    made = copied(0.9)(honest[0], honest[1], synthetic, np.random.default_rng(3))
+    against = pd.concat(honest[1:], ignore_index=True)
+    table = screen(made.assign(model="tuned"), against, benchmarks=[synthetic]).to_frame()
+    rows = table.set_index("check")
+    assert rows.loc["copied_answers", "flag"] == "block"
+    for check in ("copied_answers", "copied_items", "mosaic"):
+        note = rows.loc[check, "note"]
+        words = ("fine-tuned", "quantised", "re-hosted", "two names", "declare", "overrule")
+        assert rows.loc[check, "flag"] != "ok"
+        assert not [word for word in words if word not in note], note
+    blamed = ("fraud", "copied", "cheat", "forged", "stolen")
+    assert not [word for word in blamed if table["note"].str.contains(word).any()]
+    cleared = screen(honest[0], against, benchmarks=[synthetic]).to_frame()
+    assert not cleared["note"].str.contains("quantised").any()
+
+
+def test_note_of_one_model_with_the_same_answers_twice_names_the_prompts(honest, synthetic):
+    again = honest[0].assign(strategy="cot")
+    answers = pd.concat([again, *honest], ignore_index=True)
+    table = screen(answers, benchmarks=[synthetic]).to_frame()
+    rows = table[table["model"] == honest[0]["model"].iloc[0]].set_index("check")
+    assert set(rows.loc["copied_answers", "flag"]) == {"block"}
+    assert rows.loc["copied_answers", "note"].str.contains("prompts may have the same effect").all()
+
+
 def test_honest_synthetic_sets_are_ok_against_each_other(honest, synthetic):
     table = screen(pd.concat(honest, ignore_index=True), benchmarks=[synthetic]).to_frame()
     assert set(table["flag"]) == {"ok"}, table[table["flag"] != "ok"].to_string()
