@@ -171,7 +171,10 @@ def test_duplicate_neutralized_answer_is_refused(answers_of):
 @pytest.mark.parametrize(
     ("unit", "said"),
     [
-        ({"benchmark": "nowhere"}, "nowhere: no such benchmark; use one of biasmedqa, demo, fairmedqa"),
+        (
+            {"benchmark": "nowhere"},
+            "nowhere: no such benchmark; use one of biasmedqa, demo, fairmedqa",
+        ),
         ({"attribute": "height"}, "attribute = 'height': unknown attribute; demo declares race"),
         ({"group": "wite"}, "group = 'wite': unknown group; demo declares white, black for race"),
     ],
