@@ -25,7 +25,7 @@ from fairstats.answers.validation import read_valid
 from fairstats.benchmarks.declaration import Benchmark, by_name, load_benchmarks
 from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy
 from fairstats.inference._checks import check_alpha, check_choice
-from fairstats.publishing.submission_preview import Preview, preview
+from fairstats.publishing.submission_preview import Preview, preview, without_sets
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
 from fairstats.screening.summary import markdown as screening_markdown
 from fairstats.submissions.folder import Submission, mismatches, read_submission
@@ -179,18 +179,13 @@ def check_submission(
         return SubmissionCheck(path, submission, error.problems, none, None)
     names = set(answers["benchmark"]) | (set() if present is None else set(present["benchmark"]))
     known = load_benchmarks(names, given)
-    others = None if present is None else _others(present, answers)
+    # A set that would be replaced is not compared with itself.
+    others = None if present is None else without_sets(present, answers)
+    if others is not None and others.empty:
+        others = None
     screening = screen_checked(answers, others, known).to_frame()
     changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
     return SubmissionCheck(path, submission, (), screening, changes)
-
-
-def _others(present: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the answers to compare with: without those of the sets that would be replaced."""
-    keys = ["benchmark", "benchmark_version", "model", "strategy"]
-    new = pd.MultiIndex.from_frame(answers[keys].drop_duplicates())
-    others = present[~pd.MultiIndex.from_frame(present[keys]).isin(new)]
-    return others if len(others) else None
 
 
 def _vote_problems(path: Path, answers: pd.DataFrame) -> Iterator[Problem]:

@@ -10,9 +10,9 @@ import pandas as pd
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, MissingPolicy
-from fairstats.comparisons.ranking import rank_boards
-from fairstats.estimates.analyze import analyze
+from fairstats.comparisons.ranking import no_ranking
 from fairstats.publishing.diff import verdict_changes
+from fairstats.release.tables import TABLES, ReleaseInputs
 
 _BOARD = ["benchmark", "benchmark_version", "strategy"]
 _PAIR = [*UNIT_COLUMNS, "attribute", "group_a", "group_b"]
@@ -74,26 +74,33 @@ def preview(
     """
     keys = list(UNIT_COLUMNS)
     new = pd.MultiIndex.from_frame(submitted[keys].drop_duplicates())
-    before, replaced = None, list[str]()
+    before, replaced, after = None, list[str](), submitted
     if present is not None:
         present = present[present["benchmark"].isin(submitted["benchmark"].unique())]
+    if present is not None and len(present):
         old = pd.MultiIndex.from_frame(present[keys])
         replaced = [" / ".join(key) for key in new if key in old]
-        before = present if len(present) else None
-    after = submitted
-    if before is not None:
-        kept = before[~pd.MultiIndex.from_frame(before[keys]).isin(new)]
-        after = pd.concat([kept, submitted], ignore_index=True)
-    estimates = analyze(after, missing, alpha, benchmarks=benchmarks)
+        after = pd.concat([without_sets(present, submitted), submitted], ignore_index=True)
+        before = ReleaseInputs.of_answers(present, missing, alpha, benchmarks)
+    tables = ReleaseInputs.of_answers(after, missing, alpha, benchmarks)
+    estimates = _estimates(tables)
     own = pd.MultiIndex.from_frame(estimates[keys]).isin(new)
-    verdicts = verdict_changes(estimates[:0], estimates[:0])
-    if before is not None:
-        verdicts = verdict_changes(
-            analyze(before, missing, alpha, benchmarks=benchmarks), estimates[~own]
-        )
-    old_ranks, new_ranks = (_ranks(one, missing, alpha, benchmarks) for one in (before, after))
-    ranks = _rank_changes(old_ranks, new_ranks, new)
+    verdicts = verdict_changes(
+        estimates[:0] if before is None else _estimates(before), estimates[~own]
+    )
+    ranks = _rank_changes(_ranks(before), _ranks(tables), new)
     return Preview(_figures(estimates[own]), ranks, verdicts, tuple(replaced))
+
+
+def without_sets(answers: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """Return answers without those of the answer sets that are in another table."""
+    keys = list(UNIT_COLUMNS)
+    sets = pd.MultiIndex.from_frame(others[keys].drop_duplicates())
+    return answers[~pd.MultiIndex.from_frame(answers[keys]).isin(sets)]
+
+
+def _estimates(of: ReleaseInputs) -> pd.DataFrame:
+    return TABLES["estimates"].make(of)
 
 
 def _figures(estimates: pd.DataFrame) -> pd.DataFrame:
@@ -105,26 +112,14 @@ def _figures(estimates: pd.DataFrame) -> pd.DataFrame:
     return table[list(PREVIEW_COLUMNS)]
 
 
-def _ranks(
-    answers: pd.DataFrame | None,
-    missing: MissingPolicy | None,
-    alpha: float,
-    benchmarks: Mapping[str, Benchmark],
-) -> pd.DataFrame:
+def _ranks(of: ReleaseInputs | None) -> pd.DataFrame:
     """Return the range of ranks and the note of each model, by board and model."""
-    columns = [*_BOARD, "model", "rank", "method_note"]
-    if answers is None or missing == "bounds":
-        return pd.DataFrame(columns=columns).set_index([*_BOARD, "model"])
-    names = answers["benchmark"].unique()
-    ranked = [n for n in names if (missing or benchmarks[n].missing) != "bounds"]
-    answers = answers[answers["benchmark"].isin(ranked)]
-    if answers.empty:
-        return pd.DataFrame(columns=columns).set_index([*_BOARD, "model"])
-    table = rank_boards(answers, "ad", missing=missing, alpha=alpha, benchmarks=benchmarks).ranks
+    table = no_ranking().ranks if of is None else of.ranking.ranks
     ranges = [
         "" if pd.isna(low) else str(low) if low == high else f"{low}–{high}"
         for low, high in zip(table["rank_low"], table["rank_high"], strict=True)
     ]
+    columns = [*_BOARD, "model", "rank", "method_note"]
     return table.assign(rank=ranges)[columns].set_index([*_BOARD, "model"])
 
 

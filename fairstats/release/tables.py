@@ -27,14 +27,17 @@ from fairstats.estimates.sensitivity import SENSITIVITY_COLUMNS, sensitivity_of
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.summaries import RATING_TABLES
+from fairstats.ratings.table import no_ratings
 from fairstats.replication.recomputed import REPLICATION_COLUMNS, replicate
 from fairstats.retrieval.effects import EFFECT_COLUMNS, retrieval_effects
 from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
-from fairstats.retrieval.variant_lists import RETRIEVER_COLUMNS, asked_with
+from fairstats.retrieval.variant_lists import RETRIEVER_COLUMNS, asked_with, no_retrievals
 from fairstats.retrieval.voting import VOTE_COLUMNS, vote_counts
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
+from fairstats.submissions.records import no_submissions
 from fairstats.vignettes.audit import audit_findings
 from fairstats.vignettes.findings import FINDING_COLUMNS
+from fairstats.vignettes.measures import no_measures
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,19 @@ class ReleaseInputs:
     alpha: float
     benchmarks: Mapping[str, Benchmark]
     rubrics: Mapping[str, Rubric]
+
+    @classmethod
+    def of_answers(
+        cls,
+        answers: pd.DataFrame,
+        missing: MissingPolicy | None,
+        alpha: float,
+        benchmarks: Mapping[str, Benchmark],
+    ) -> ReleaseInputs:
+        """Return the inputs of a release of answers alone."""
+        nothing = (no_retrievals(), no_ratings(), no_measures(), no_submissions())
+        own = {str(name): benchmarks[name] for name in answers["benchmark"].unique()}
+        return cls(answers, *nothing, missing, alpha, own, {})
 
     @cached_property
     def opened(self) -> OpenAnswers:
