@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable
 
 MINUS = "\u2212"
+# GitHub looks for people and issues after it removed the escapes. A word joiner hides them.
+_REFERENCES = str.maketrans({sign: f"{sign}\u2060" for sign in "@#"})
 
 
 def points(value: float, *, signed: bool = True) -> str:
@@ -104,6 +106,11 @@ def escape_markdown(text: str) -> str:
     text = text.replace("{{<", "{\u2060{<").replace(">}}", ">}\u2060}")
     marks = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
     return "".join(f"\\{c}" if c in marks else c for c in text)
+
+
+def escape_comment(text: str) -> str:
+    """Escape a text for one line of a comment on GitHub, e.g. a cell of a table."""
+    return escape_markdown(" ".join(text.split())).translate(_REFERENCES)
 
 
 def level(alpha: float) -> str:

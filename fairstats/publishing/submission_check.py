@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import (
     capital,
-    escape_markdown,
+    escape_comment,
     p_figure,
     percent,
     point_range,
@@ -100,22 +100,22 @@ class SubmissionCheck:
     def to_markdown(self) -> str:
         """Return a comment for a pull request, with every text of the submission escaped."""
         parts = [
-            f"## Submission {_text(self.path.name)}: {self.result}",
-            f"{_text(capital(MEANINGS[self.result]))}.",
+            f"## Submission {escape_comment(self.path.name)}: {self.result}",
+            f"{escape_comment(capital(MEANINGS[self.result]))}.",
         ]
         if self.submission is not None:
             parts.append(_declared(self.submission))
         if self.problems:
             lines = in_lines(self.problems)
             parts.append("### Problems")
-            parts.append("\n".join(f"- {_text(line)}" for line in lines[:_MOST_LINES]))
+            parts.append("\n".join(f"- {escape_comment(line)}" for line in lines[:_MOST_LINES]))
             if len(lines) > _MOST_LINES:
                 parts.append(f"... and {len(lines) - _MOST_LINES} more.")
         if len(self.screening):
             parts += ["### Screening", screening_markdown(self.screening).strip()]
         if self.preview is not None:
             parts += ["### What would change on the board"]
-            parts.append("\n".join(f"- {_text(line)}" for line in self.lines))
+            parts.append("\n".join(f"- {escape_comment(line)}" for line in self.lines))
         return "\n\n".join(parts) + "\n"
 
 
@@ -210,7 +210,7 @@ def _declared(submission: Submission) -> str:
         "Conflicts of interest": declared.conflicts,
         "Training data": declared.training_data,
     }
-    rows = [f"| {name} | {_text(value)} |" for name, value in facts.items() if value]
+    rows = [f"| {name} | {escape_comment(value)} |" for name, value in facts.items() if value]
     return "\n".join(["| Declared | |", "|---|---|", *rows])
 
 
@@ -241,8 +241,3 @@ def _sentences(found: Preview) -> Iterator[str]:
         )
     if found.verdicts.empty:
         yield "No verdict on another model changes."
-
-
-def _text(text: str) -> str:
-    """Return a text that Markdown shows literally, on one line."""
-    return escape_markdown(" ".join(text.split()))

@@ -7,13 +7,11 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.formatting import escape_comment
 from fairstats._lib.table_text import table_csv, table_json, write_text
 from fairstats.screening.screen import Screening
 
 _SET = ["benchmark", "benchmark_version", "model", "strategy"]
-# GitHub looks for people and issues after it removed the escapes. A word joiner hides them.
-_REFERENCES = str.maketrans({sign: f"{sign}\u2060" for sign in "@#"})
 
 
 def count_flags(table: pd.DataFrame) -> str:
@@ -49,7 +47,13 @@ def markdown(table: pd.DataFrame) -> str:
     for row in rows.to_dict("records"):
         name = " / ".join(str(row[column]) for column in _SET)
         figures = [_figure(row[column]) for column in ("value", "reference", "p_adjusted")]
-        cells = [row["flag"], _escaped(name), row["check"], *figures, _escaped(str(row["note"]))]
+        cells = [
+            row["flag"],
+            escape_comment(name),
+            row["check"],
+            *figures,
+            escape_comment(str(row["note"])),
+        ]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     lines += ["", f"{len(table)} checks. A flag is a reason to ask, not a proof."]
     return "\n".join(lines) + "\n"
@@ -57,11 +61,6 @@ def markdown(table: pd.DataFrame) -> str:
 
 def _figure(value: object) -> str:
     return "" if pd.isna(value) else f"{value:.2g}"
-
-
-def _escaped(text: str) -> str:
-    """Escape a text for a table in Markdown, which may be a comment on GitHub."""
-    return escape_markdown(" ".join(text.split())).translate(_REFERENCES)
 
 
 def write_screening(screening: Screening, folder: Path) -> list[Path]:

@@ -133,8 +133,10 @@ def test_markdown_shows_texts_of_the_submission_literally(board, benchmark, hone
     text = checked(folder, board, benchmark).to_markdown()
     page = pypandoc.convert_text(text, "html", format="gfm", extra_args=["--wrap=none"])
     assert not re.findall(r"<(img|a|code|strong>bold)\b", page)
-    assert f"<td>{html.escape(name, quote=False)} (model-2026-11-01)</td>" in page
-    assert "<td>&lt;/details&gt;# Title | x</td>" in page
+    # A word joiner keeps GitHub from mentioning a person or an issue.
+    shown = html.escape(name, quote=False).replace("@", "@\u2060")
+    assert f"<td>{shown} (model-2026-11-01)</td>" in page
+    assert "<td>&lt;/details&gt;#\u2060 Title | x</td>" in page
 
 
 # The command
