@@ -99,17 +99,6 @@ def blocked(path) -> list[str]:
     return sorted(set(table.loc[table["flag"] == "block", "model"]))
 
 
-@pytest.fixture
-def drawn_text(monkeypatch):
-    def text(show, *arguments) -> str:
-        parts: list[str] = []
-        monkeypatch.setattr("IPython.display.display", lambda what: parts.append(what.data))
-        show(*arguments)
-        return "\n".join(parts).replace("\\", "")
-
-    return text
-
-
 def test_only_models_with_blocked_answers_can_be_named(refusing, one_letter, tmp_path):
     named = [*blocked(one_letter), "nobody"]
     with pytest.raises(InputError, match="model = 'nobody': has no blocked answers"):

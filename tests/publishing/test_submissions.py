@@ -340,14 +340,3 @@ def test_changed_record_in_a_release_fails_verification(submission, board, bench
     pd.read_parquet(path).assign(attempts=2).to_parquet(path, index=False)
     (problem, *_) = verify(made.path, pages=False)[0].problems
     assert str(path) in str(problem)
-
-
-@pytest.fixture
-def drawn_text(monkeypatch):
-    def text(show, *arguments) -> str:
-        parts: list[str] = []
-        monkeypatch.setattr("IPython.display.display", lambda what: parts.append(what.data))
-        show(*arguments)
-        return "\n".join(parts).replace("\\", "")
-
-    return text
