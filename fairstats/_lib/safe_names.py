@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+#: A sha256 in hexadecimal digits, as `hashlib` writes it.
+SHA256 = re.compile(r"[0-9a-f]{64}")
+
 # Capitals first, then small letters. A capital can look like a different Latin letter from its
 # small letter: the Greek capital eta is an H.
 _LOOK_ALIKES = str.maketrans(

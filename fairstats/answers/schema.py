@@ -21,7 +21,7 @@ from pandas.api.types import (
 )
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.safe_names import normal_name
+from fairstats._lib.safe_names import SHA256, normal_name
 from fairstats._lib.untrusted_tables import repeated_columns
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ _RAW_LENGTH = 1_000_000
 # Maximum length of a text in a problem, since there may be hundreds of them.
 _SHOWN = 300
 _TOO_LONG = f"is longer than {_RAW_LENGTH:,} characters"
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _DECIMAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 _INTEGERS = range(-(2**63), 2**63)
@@ -81,7 +80,7 @@ def printable_check(most: int = _NAME_LENGTH) -> pandera.Check:
 
 def sha256_check() -> pandera.Check:
     """Return a check for hexadecimal digits, as in `hashlib`."""
-    return text_check(_SHA256.fullmatch, "must be 64 hexadecimal digits")
+    return text_check(SHA256.fullmatch, "must be 64 hexadecimal digits")
 
 
 @cache

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairstats._lib.problems import Problem
-from fairstats._lib.safe_names import canonical_json, file_sha256
+from fairstats._lib.safe_names import SHA256, canonical_json, file_sha256
 from fairstats._lib.untrusted_files import parse_json
 from fairstats._lib.version import __version__
 from fairstats.release.contents import MANIFEST, RELEASES, Release, releases_of
-from fairstats.release.folder import SHA256
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"

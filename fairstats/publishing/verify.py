@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairstats._lib.extras import how_to_install
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import read_answers
 from fairstats.publishing import screened
@@ -24,7 +24,6 @@ from fairstats.publishing.table_differences import hidden_columns, table_problem
 from fairstats.ratings.table import check_ratings, no_ratings
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.folder import (
-    SHA256,
     TAKE_AGAIN,
     chain_problems,
     check_manifests,

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, laid_out
-from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.untrusted_files import parse_json
 from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release
@@ -22,7 +22,6 @@ from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release
 RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
 #: At other levels, readers would mistake the verdicts for those at the usual level.
 ALPHAS = (0.001, 0.1)
-SHA256 = re.compile(r"[0-9a-f]{64}")
 TAKE_AGAIN = "download the release again from where it was published"
 #: Manifests and declarations are kilobytes; vignettes' texts and keys are some megabytes.
 _LARGEST_MANIFEST = 16 << 20

@@ -31,10 +31,10 @@ def flag_notes(rows: pd.DataFrame, overruled: Collection[str]) -> list[str]:
     """Return a sentence for each flag, see `flags_of`; these models were overruled."""
     blocked = "Screening blocks these answers; the publisher overruled it. "
     # Such answers are published only if they are not blocked without the overruled ones.
-    beside = "Screening blocks these answers because of others that the publisher overruled. "
+    indirect = "Screening blocks these answers because of others that the publisher overruled. "
     return [
         f"{row['model']}: "
-        + ("" if row["flag"] != "block" else blocked if row["model"] in overruled else beside)
+        + ("" if row["flag"] != "block" else blocked if row["model"] in overruled else indirect)
         + str(row["note"])
         for row in flags_of(rows).to_dict("records")
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -20,6 +19,7 @@ from pydantic import (
 )
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import SHA256
 from fairstats.benchmarks.benchmark_files import toml_text
 from fairstats.benchmarks.declaration import unknown_keys
 
@@ -29,7 +29,6 @@ NOT_KNOWN = "not known"
 MOST_ATTEMPTS = 10_000
 # Texts are shown on the board, in a table.
 _LONGEST = 500
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def printable_only(text: str) -> str:
@@ -39,7 +38,7 @@ def printable_only(text: str) -> str:
 
 
 def _sha256(text: str) -> str:
-    if not _SHA256.fullmatch(text):
+    if not SHA256.fullmatch(text):
         raise ValueError("is not a sha256 of 64 hexadecimal digits")
     return text
 
