@@ -13,11 +13,44 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Tabular:
-    """A frozen result with fields that are arrays of one shape, or single values."""
+    """A frozen result with fields that are arrays of one shape, or single values.
+
+    Arrays of no dimensions become numbers. In a notebook, a result is shown as a table.
+    """
+
+    def __post_init__(self) -> None:
+        """Turn arrays of no dimensions into numbers."""
+        for name, value in self._values().items():
+            if isinstance(value, np.ndarray) and value.ndim == 0:
+                object.__setattr__(self, name, value[()])
+
+    def __repr__(self) -> str:
+        """Return the fields, with six significant digits."""
+        shown = (f"{name}={_shown(value)}" for name, value in self._values().items())
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: one row per element, or per field of a single result."""
+        frame = self.to_frame()
+        return str(frame.T.to_html(header=False) if self._is_single() else frame.to_html())
+
+    def summary(self) -> str:
+        """Return the result as text: one line per field, or one row per array element."""
+        if not self._is_single():
+            return self.to_frame().to_string(index=False, float_format="{:.6g}".format)
+        values = self._values()
+        width = max(map(len, values))
+        return "\n".join(f"{name:<{width}}  {_shown(value)}" for name, value in values.items())
+
+    def _values(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+    def _is_single(self) -> bool:
+        return all(np.ndim(value) == 0 for value in self._values().values())
 
     def to_frame(self) -> pd.DataFrame:
         """Return the result as a frame, one row per array element."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        values = self._values()
         shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
         columns: dict[str, Any] = {
             name: np.broadcast_to(np.asarray(value), shape).ravel()
@@ -26,7 +59,7 @@ class Tabular:
         return pd.DataFrame(columns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Interval(Tabular):
     """A confidence interval.
 
@@ -46,7 +79,7 @@ class Interval(Tabular):
     method: str | npt.NDArray[np.str_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate(Tabular):
     """An estimate with its interval.
 
@@ -68,6 +101,18 @@ class Estimate(Tabular):
     ci_level: float
     ci_method: str | npt.NDArray[np.str_]
     n: npt.NDArray[np.int64]
+
+
+def _shown(value: Any) -> str:
+    """Return a value as in a repr, without numpy's names of types."""
+    if isinstance(value, np.ndarray):
+        text = np.array2string(
+            value, separator=", ", threshold=20, formatter={"all": _shown}, max_line_width=10**6
+        )
+        return text.replace("\n", "")
+    if isinstance(value, np.generic):
+        value = value.item()
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
 def naming_effect(method: str, effect: float) -> str:

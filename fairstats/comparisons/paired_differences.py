@@ -59,7 +59,7 @@ def _quotient(part: IntArray, whole: IntArray) -> FloatArray:
     return np.asarray(np.where(whole > 0, part / np.maximum(whole, 1), np.nan))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelDifference(Tabular):
     """A metric of the new model minus that of the old one.
 

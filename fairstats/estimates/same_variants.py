@@ -25,7 +25,7 @@ SAME, DIFFERENT, CANNOT_TELL = "same variants", "different variants", "cannot te
 NO_VERDICT = "no verdict"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SameVariants(Tabular):
     """Whether two answer sets are for the same variants.
 

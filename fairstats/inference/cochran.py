@@ -12,7 +12,7 @@ from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_counts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CochranResult(Tabular):
     """Result of `cochran_q`: statistic, degrees of freedom, p_value and the number of items."""
 

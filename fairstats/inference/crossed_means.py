@@ -23,7 +23,7 @@ _ROUNDING = 1e-12
 _LEAST_P = float(np.finfo(np.float64).tiny)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CrossedTest(Tabular):
     """Result of `crossed_test`: statistic, degrees of freedom (df), p_value and method."""
 

@@ -11,7 +11,7 @@ from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_counts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LetterTestResult(Tabular):
     """Result of `bowker` and `stuart_maxwell`: statistic, degrees of freedom, p_value, method."""
 

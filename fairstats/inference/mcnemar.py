@@ -15,7 +15,7 @@ from fairstats.inference._checks import check_choice, check_counts
 McNemarMethod = Literal["midp", "exact", "asymptotic", "asymptotic_cc"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class McNemarResult(Tabular):
     """Result of `mcnemar`: statistic, p_value (each of the counts' shape) and method."""
 

@@ -81,7 +81,7 @@ def _adjusted(p: FloatArray, method: AdjustMethod) -> FloatArray:
     return np.asarray(stats.false_discovery_control(p, method=method))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MaxTResult(Tabular):
     """Result of `max_t`: statistic, p_value (unadjusted) and p_adjusted, one per test."""
 

@@ -13,7 +13,7 @@ from fairstats.inference._checks import check_alpha, check_numbers, check_p_valu
 IntArray = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankSets(Tabular):
     """Ranks and their confidence sets, one element per model.
 

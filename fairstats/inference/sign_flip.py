@@ -40,7 +40,7 @@ def _heads(n: int) -> npt.NDArray[np.float64]:
     return law
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SignFlipResult(Tabular):
     """Result of `sign_flip_test`: statistic (Σ d), p_value and method."""
 

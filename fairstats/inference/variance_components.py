@@ -13,7 +13,7 @@ from fairstats.inference._checks import check_numbers
 _SINGULAR = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VarianceComponents(Tabular):
     """Result of `variance_components`; a component is NaN if the data do not identify it."""
 

@@ -28,7 +28,7 @@ from fairstats.ratings.planned_width import (
 _NOT_GIVEN = np.asarray(np.nan)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RatingPlan(Tabular):
     """Result of `plan_ratings`: the inputs and the required numbers.
 
@@ -69,7 +69,7 @@ class RatingPlan(Tabular):
     planned_width: FloatArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AgreementPlan(Tabular):
     """Result of `plan_agreement`: the inputs and the required number of items."""
 

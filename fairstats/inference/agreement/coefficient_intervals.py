@@ -30,7 +30,7 @@ _ROUNDING = 1e-12
 _NOTED = 0.001
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Agreement(Tabular):
     """An agreement coefficient with its interval.
 

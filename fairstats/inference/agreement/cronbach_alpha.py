@@ -12,7 +12,7 @@ from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_alpha, check_numbers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reliability(Tabular):
     """Result of `cronbach_alpha`: estimate, limits, level, method and sample sizes."""
 

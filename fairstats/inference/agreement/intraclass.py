@@ -21,7 +21,7 @@ _NAMES = {("agreement", False): "ICC(A,1)", ("agreement", True): "ICC(A,k)"} | {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntraclassCorrelation(Tabular):
     """Result of `intraclass_correlation`.
 
