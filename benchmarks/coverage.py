@@ -28,7 +28,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special, stats
 
-from fairstats._lib.result_objects import Interval
+from fairstats._lib.result_objects import Estimate
 from fairstats.inference.effect_sizes import cohens_h_interval
 from fairstats.inference.intervals import ProportionMethod, proportion_interval
 from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
@@ -68,7 +68,7 @@ _ROUNDING = 1e-12
 Counts = npt.NDArray[np.int64]
 Cells = tuple[Counts, Counts, Counts, Counts]
 Probabilities = npt.NDArray[np.float64]
-PairedInterval = Callable[..., Interval]
+PairedEstimate = Callable[..., Estimate]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -106,7 +106,7 @@ def proportions() -> Iterator[dict[str, object]]:
 
 def differences() -> Iterator[dict[str, object]]:
     """The intervals of the paired difference that depend on the discordant pairs alone."""
-    methods: dict[str, PairedInterval] = {
+    methods: dict[str, PairedEstimate] = {
         name: partial(difference_interval, method=name) for name in DISCORDANT_METHODS
     }
     for n, (p10, p01) in product(SIZES, DISCORDANCES):
@@ -128,7 +128,7 @@ def differences() -> Iterator[dict[str, object]]:
 
 def of_four_cells() -> Iterator[dict[str, object]]:
     """Newcombe's interval of the paired difference, and Cohen's h."""
-    methods: dict[str, PairedInterval] = {
+    methods: dict[str, PairedEstimate] = {
         "difference": partial(difference_interval, method="newcombe"),
         "cohens_h": cohens_h_interval,
     }
@@ -156,7 +156,7 @@ def of_four_cells() -> Iterator[dict[str, object]]:
 def paired_coverage(
     n: int,
     p: tuple[float, float, float, float],
-    intervals: Mapping[str, PairedInterval],
+    intervals: Mapping[str, PairedEstimate],
     truths: Mapping[str, float],
 ) -> dict[str, tuple[float, float]]:
     """Coverage and mean width of intervals of n11, n10, n01, n00 ~ Multinomial(n, p)."""
@@ -196,10 +196,12 @@ def window(n: int, p: float) -> Counts:
     return np.arange(int(law.ppf(_TAIL)), int(law.isf(_TAIL)) + 1)
 
 
-def covered(interval: Interval, truth: float, probability: Probabilities) -> tuple[float, float]:
+def covered(interval: Estimate, truth: float, probability: Probabilities) -> tuple[float, float]:
     """The probability that an interval holds the truth, and its mean width."""
-    holds = (interval.low <= truth + _ROUNDING) & (interval.high >= truth - _ROUNDING)
-    return float(probability[holds].sum()), float(probability @ (interval.high - interval.low))
+    holds = (interval.ci_low <= truth + _ROUNDING) & (interval.ci_high >= truth - _ROUNDING)
+    return float(probability[holds].sum()), float(
+        probability @ (interval.ci_high - interval.ci_low)
+    )
 
 
 if __name__ == "__main__":

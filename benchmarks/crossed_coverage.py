@@ -145,7 +145,7 @@ def intervals(
     chosen = crossed_interval(values, items, raters)
     own = (float(chosen.ci_low), float(chosen.ci_high))
     found = {
-        "wilson": (float(independent.low), float(independent.high)),
+        "wilson": (float(independent.ci_low), float(independent.ci_high)),
         "bca": (float(bca.ci_low), float(bca.ci_high)),
         "crossed_interval": own,
     }

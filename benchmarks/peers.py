@@ -98,9 +98,7 @@ def intervals() -> dict[str, Any]:
         "fairstats bootstrap, 9,999 resamples BCa, n = 801": best(
             lambda: bootstrap(COUNTS, n_resamples=RESAMPLES, rng=1), repetitions=20
         ),
-        "fairstats tango, n = 801": best(
-            lambda: tango(COUNTS[1], COUNTS[2], sum(COUNTS)), repetitions=50
-        ),
+        "fairstats tango, n = 801": best(lambda: tango(*COUNTS), repetitions=50),
         "scipy.stats.bootstrap, paired, 9,999 BCa, n = 801": best(scipy_paired, repetitions=3),
         "pingouin.compute_bootci, paired, 9,999 percentile, n = 801": best(
             pingouin_paired, repetitions=3
@@ -132,7 +130,9 @@ def tests() -> dict[str, Any]:
     n10, n01 = np.random.default_rng(1).integers(0, 100, (2, 1000))
     tables = [[[0, x], [y, 0]] for x, y in zip(n10, n01, strict=True)]
     seconds = {
-        "fairstats.mcnemar, exact": best(lambda: mcnemar(n10, n01, method="exact"), repetitions=20),
+        "fairstats.mcnemar, exact": best(
+            lambda: mcnemar(n10=n10, n01=n01, method="exact"), repetitions=20
+        ),
         "statsmodels mcnemar, exact": best(
             lambda: [peer(table, exact=True) for table in tables], repetitions=3
         ),

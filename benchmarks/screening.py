@@ -66,7 +66,7 @@ def honest_table(found: dict[str, dict[str, Any]]) -> str:
 
 def _share(count: int, n: int) -> str:
     interval = wilson(count, n)
-    low, high = float(interval.low), float(interval.high)
+    low, high = float(interval.ci_low), float(interval.ci_high)
     return f"{count} ({count / n:.0%}; {low:.0%} to {high:.0%})"
 
 

@@ -128,8 +128,8 @@ def rates(n_items: int, comparisons: int, changed: tuple[str, ...], trials: int)
         share = mean_interval(many, np.ones_like(many), largest=pairs, alpha=ALPHA)
         row |= {
             f"family_{rule}": count / trials,
-            f"family_{rule}_low": float(family.low),
-            f"family_{rule}_high": float(family.high),
+            f"family_{rule}_low": float(family.ci_low),
+            f"family_{rule}_high": float(family.ci_high),
             f"pair_{rule}": float(share.estimate) / pairs,
             f"pair_{rule}_low": max(float(share.ci_low), 0.0) / pairs,
             f"pair_{rule}_high": float(share.ci_high) / pairs,

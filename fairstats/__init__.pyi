@@ -40,6 +40,7 @@ from .inference.letter_symmetry import stuart_maxwell as stuart_maxwell
 from .inference.mcnemar import mcnemar as mcnemar
 from .inference.multiplicity import adjust_pvalues as adjust_pvalues
 from .inference.multiplicity import max_t as max_t
+from .inference.paired_counts import paired_counts as paired_counts
 from .inference.paired_intervals import difference_interval as difference_interval
 from .inference.paired_intervals import partly_paired_interval as partly_paired_interval
 from .inference.power import minimum_detectable_difference as minimum_detectable_difference

@@ -45,7 +45,7 @@ def summed(tables, probabilities, interval, truth):
     assert sum(probabilities) == pytest.approx(1, abs=1e-11)
     found = interval(*np.array(tables).T)
     coverage = width = 0.0
-    limits = zip(probabilities, found.low, found.high, strict=True)
+    limits = zip(probabilities, found.ci_low, found.ci_high, strict=True)
     for probability, low, high in limits:
         width += probability * (high - low)
         if low <= truth + 1e-12 and truth - 1e-12 <= high:

@@ -27,6 +27,7 @@ WITHOUT_SOURCE = {
     "load_benchmark",
     "load_rubric",
     "publish",
+    "paired_counts",
     "read_answers",
     "read_ratings",
     "read_retrievals",

@@ -14,7 +14,7 @@ import pytest
 
 import fairstats
 from fairstats import InputError
-from fairstats.counts.missing_policies import apply_policy, paired_counts
+from fairstats.counts.missing_policies import apply_policy, complete_counts
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.inference import exact_sums
 from fairstats.inference.agreement import coefficient_intervals, jackknife
@@ -27,6 +27,7 @@ from fairstats.inference.matched_patterns import matched_patterns
 from fairstats.inference.mean_difference import mean_difference
 from fairstats.inference.risk_ratio import partly_paired_ratio
 from fairstats.inference.square_and_add import square_and_add
+from fairstats.inference.tango import tango_limits
 from fairstats.metrics.accuracy import (
     accuracy,
     accuracy_difference,
@@ -123,7 +124,7 @@ def rows_of_ratings() -> pd.DataFrame:
 CROSSED = ([1, 1, 0, 0], [1, 1, 2, 2], ["a", "b", "a", "b"])
 PAIRED = {"n11": 60, "n10": 40, "n01": 20, "n00": 40}
 OWN = {"correct_a": 100, "n_a": 160, "correct_b": 80, "n_b": 160}
-COUNTS = paired_counts(**PAIRED)
+COUNTS = complete_counts(**PAIRED)
 LAW = exact_sums.discrete_law(np.arange(10.0))
 
 #: Valid arguments of every public function that takes a level, a margin, a power, a number of
@@ -182,7 +183,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     same_prompt: lambda: (([[2, 1], [3, 0]], [[1, 2], [3, 0]]), {}),
     fairstats.samplesize_mcnemar: lambda: ((0.2, 0.1), {}),
     fairstats.sign_flip_test: lambda: (([1, -1, 1],), {}),
-    fairstats.tango: lambda: ((3, 1, 10), {}),
+    fairstats.tango: lambda: ((3, 1, 2, 4), {}),
     fairstats.text_overlap: lambda: ((answers(),), {}),
     fairstats.verdict: lambda: ((0.5, -0.01, 0.01), {"margin": 0.02}),
     fairstats.vote_counts: lambda: ((answers(),), {}),
@@ -354,10 +355,13 @@ def shares_in_points() -> list[tuple[Callable[[], object], str]]:
         (lambda: fairstats.samplesize_mcnemar([0.1], 0.2), r"p10=\[0.1\].* one number"),
         (lambda: fairstats.samplesize_mcnemar("0.1", 0.2), "p10='0.1' must be a share"),
         (lambda: fairstats.power_mcnemar(9, 0.5, [0.1, 0.6]), "p10=0.5 and p01=0.6 must sum"),
-        (lambda: fairstats.mcnemar(BEYOND, 1), "n10=10000000000000000000 must be a whole number"),
-        (lambda: fairstats.mcnemar("3", 1), "n10='3' must be a whole number"),
-        (lambda: fairstats.mcnemar(3, ["1", "2"]), r"n01\[0\]='1' must be a whole number"),
-        (lambda: fairstats.mcnemar([1, 2], [1, 2, 3]), r"n10 \(2,\), n01 \(3,\)"),
+        (
+            lambda: fairstats.mcnemar(n10=BEYOND, n01=1),
+            "n10=10000000000000000000 must be a whole number",
+        ),
+        (lambda: fairstats.mcnemar(n10="3", n01=1), "n10='3' must be a whole number"),
+        (lambda: fairstats.mcnemar(n10=3, n01=["1", "2"]), r"n01\[0\]='1' must be a whole number"),
+        (lambda: fairstats.mcnemar(n10=[1, 2], n01=[1, 2, 3]), r"n10 \(2,\), n01 \(3,\)"),
     ]
 
 
@@ -372,7 +376,7 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
     (fairstats.mcnemar, {"n10": 3, "n01": 1}, ("n10", "n01")),
     (fairstats.odds_ratio, {"n10": 3, "n01": 1}, ("n10", "n01")),
     (fairstats.risk_ratio, PAIRED, tuple(PAIRED)),
-    (fairstats.tango, {"n10": 3, "n01": 1, "n": 9}, ("n10", "n01", "n")),
+    (fairstats.tango, PAIRED, tuple(PAIRED)),
     (fairstats.wilson, {"successes": 3, "n": 9}, ("successes", "n")),
     (fairstats.proportion_interval, {"successes": 3, "n": 9}, ("successes", "n")),
     (fairstats.difference_interval, PAIRED, tuple(PAIRED)),
@@ -404,7 +408,7 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
     (proportion, {"successes": 3, "n": 9}, ("successes", "n")),
     (accuracy, {"correct": 3, "n": 9}, ("n",)),
     (cfr, {"same": 3, "n": 9}, ("n",)),
-    (paired_counts, PAIRED | {"same": 61}, (*PAIRED, "same")),
+    (complete_counts, PAIRED | {"same": 61}, (*PAIRED, "same")),
     (counts_of_kinds, {"categories": ["a", "b"], "counts": [[1, 2]]}, ("counts",)),
     (exact_sums.sum_law, {"n": 2, "values": [0, 1], "probabilities": [0.5, 0.5]}, ("n",)),
     (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1, "n_raters": 5}, ("n_raters",)),
@@ -439,10 +443,14 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
     (proportion, {"successes": 3, "n": 2}, "successes=3 must not exceed n=2"),
     (accuracy, {"correct": 3, "n": 2}, "successes=3 must not exceed n=2"),
     (cfr, {"same": 3, "n": 2}, "successes=3 must not exceed n=2"),
-    (fairstats.tango, {"n10": 2, "n01": 2, "n": 3}, r"n10 \+ n01=4 must not exceed n=3"),
+    (
+        tango_limits,
+        {"n10": 2, "n01": 2, "n": 3, "alpha": 0.05},
+        r"n10 \+ n01=4 must not exceed n=3",
+    ),
     (fairstats.wilson, {"successes": 1, "n": 2, "design_effect": 0}, "design_effect=0 must be"),
     (fairstats.wilson, {"successes": 1, "n": 2, "design_effect": "2"}, "design_effect='2' must be"),
-    (fairstats.tango, {"n10": 1, "n01": 1, "n": 3, "design_effect": INF}, "design_effect=inf must"),
+    (fairstats.tango, PAIRED | {"design_effect": INF}, "design_effect=inf must"),
     (
         fairstats.wilson,
         {"successes": [1, 2], "n": 3, "design_effect": [1, 1, 1]},
@@ -468,8 +476,8 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         PAIRED | OWN | {"correct_a": 161},
         "correct_a=161 must not exceed n_a=160",
     ),
-    (paired_counts, PAIRED | {"same": 59}, "n11=60 must not exceed same=59"),
-    (paired_counts, PAIRED | {"same": 101}, r"same=101 must not exceed n11 \+ n00=100"),
+    (complete_counts, PAIRED | {"same": 59}, "n11=60 must not exceed same=59"),
+    (complete_counts, PAIRED | {"same": 101}, r"same=101 must not exceed n11 \+ n00=100"),
     (fairstats.adjust_pvalues, {"p_values": [0.1, 1.5]}, r"p_values\[1\]=1.5 must be a p-value"),
     (fairstats.adjust_pvalues, {"p_values": [0.1, "x"]}, r"p_values\[\d\]='.*' must be a p-value"),
     (fairstats.adjust_pvalues, {"p_values": [True]}, r"p_values\[0\]=True must be a p-value"),
@@ -654,18 +662,18 @@ def test_each_share_outside_0_to_1_is_refused_by_name(function, valid, name):
 
 def test_whole_numbers_of_any_kind_are_counts():
     kinds = (3, 3.0, np.int8(3), np.uint64(3), np.float32(3), np.array(3, dtype=object))
-    expected = fairstats.mcnemar(3, 1).p_value
+    expected = fairstats.mcnemar(n10=3, n01=1).p_value
     for three in kinds:
-        assert fairstats.mcnemar(three, 1).p_value == expected
+        assert fairstats.mcnemar(n10=three, n01=1).p_value == expected
     nullable = pd.Series([3, 3], dtype="Int64")
-    assert fairstats.mcnemar(nullable, 1).p_value.tolist() == [expected] * 2
+    assert fairstats.mcnemar(n10=nullable, n01=1).p_value.tolist() == [expected] * 2
 
 
 def test_largest_counts_give_finite_results():
     most = 2**50
     for method in ("midp", "exact", "asymptotic"):
-        assert 0 < float(fairstats.mcnemar(most, most - 9, method=method).p_value) <= 1
-    assert np.isfinite(fairstats.tango(most // 4, most // 4, most).high)
+        assert 0 < float(fairstats.mcnemar(n10=most, n01=most - 9, method=method).p_value) <= 1
+    assert np.isfinite(fairstats.tango(most // 2, most // 4, most // 4, 0).ci_high)
     assert np.isfinite(fairstats.bowker([[1, most], [most - 8, 1]]).statistic)
     assert fairstats.bowker([[1, most], [most, 1]]).p_value == 1
     assert fairstats.cochran_q([[1, 0, 1], [0, 1, 0]], [most, most]).p_value <= 1

@@ -40,7 +40,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.benchmarks.terms import BASELINE
-from fairstats.counts.missing_policies import PairedCounts, apply_policy
+from fairstats.counts.missing_policies import PolicyCounts, apply_policy
 from fairstats.counts.outcomes import count_outcomes
 from fairstats.metrics.accuracy import accuracy_difference as difference_of
 from fairstats.metrics.cfr import cfr as cfr_of
@@ -75,7 +75,7 @@ def _row(sample: object, metadata: dict[str, Any] | None, benchmark: Benchmark) 
 
 
 def _of_pairs(
-    name: str, benchmark: str | None, figure: Callable[[PairedCounts], FloatArray]
+    name: str, benchmark: str | None, figure: Callable[[PolicyCounts], FloatArray]
 ) -> Metric:
     def compute(scores: list[SampleScore]) -> Value:
         if not scores:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,11 +13,23 @@ import pandas as pd
 FloatArray = npt.NDArray[np.float64]
 
 
+# In a table of estimates, intervals and tests have separate methods.
+_IN_ESTIMATES = {"method": "ci_method"}
+
+
 class Tabular:
     """A frozen result with fields that are arrays of one shape, or single values.
 
     Arrays of no dimensions become numbers. In a notebook, a result is shown as a table.
     """
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the fields by their names in the estimates table: ``method`` is ``ci_method``."""
+        return {_IN_ESTIMATES.get(name, name): value for name, value in self._values().items()}
+
+    def to_estimates(self) -> pd.DataFrame:
+        """Return the frame with the column names of the estimates table, as `to_row`."""
+        return self.to_frame().rename(columns=_IN_ESTIMATES)
 
     def __post_init__(self) -> None:
         """Turn arrays of no dimensions into numbers."""
@@ -43,7 +56,9 @@ class Tabular:
         return "\n".join(f"{name:<{width}}  {_shown(value)}" for name, value in values.items())
 
     def _values(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        """Return the fields that have a value."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in values.items() if value is not None}
 
     def _is_single(self) -> bool:
         return all(np.ndim(value) == 0 for value in self._values().values())
@@ -60,26 +75,6 @@ class Tabular:
 
 
 @dataclass(frozen=True, repr=False)
-class Interval(Tabular):
-    """A confidence interval.
-
-    Attributes
-    ----------
-    low, high : ndarray
-        The limits, in the units of the estimate.
-    level : float
-        The confidence level, e.g. 0.95.
-    method : str or ndarray of str
-        The method used; an array if it differs between units.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    level: float
-    method: str | npt.NDArray[np.str_]
-
-
-@dataclass(frozen=True, repr=False)
 class Estimate(Tabular):
     """An estimate with its interval.
 
@@ -89,7 +84,7 @@ class Estimate(Tabular):
         The estimate (NaN if there is no answer to compute it from) and its limits.
     ci_level : float
         The confidence level.
-    ci_method : str or ndarray of str
+    method : str or ndarray of str
         The method of the interval; an array if it differs between units.
     n : ndarray
         The number of answers, or of pairs, used for the estimate.
@@ -99,8 +94,43 @@ class Estimate(Tabular):
     ci_low: FloatArray
     ci_high: FloatArray
     ci_level: float
-    ci_method: str | npt.NDArray[np.str_]
+    method: str | npt.NDArray[np.str_]
     n: npt.NDArray[np.int64]
+
+    @property
+    def ci(self) -> tuple[FloatArray, FloatArray]:
+        """The two limits, to be unpacked."""
+        return self.ci_low, self.ci_high
+
+
+@dataclass(frozen=True, repr=False)
+class TestResult(Tabular):
+    """The result of a test; `statistic, p_value = result` unpacks it, as scipy's.
+
+    Attributes
+    ----------
+    statistic, p_value : ndarray
+        The test statistic, and the p-value.
+    method : str
+        The method used.
+    df : ndarray, optional
+        Degrees of freedom, if the distribution has any.
+    n : ndarray, optional
+        The number of items, if the test counts them.
+    """
+
+    __test__ = False  # For pytest: not a class of tests.
+
+    statistic: FloatArray
+    p_value: FloatArray
+    method: str
+    df: npt.NDArray[Any] | None = None
+    n: npt.NDArray[np.int64] | None = None
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        """Yield statistic and p_value."""
+        yield self.statistic
+        yield self.p_value
 
 
 def _shown(value: Any) -> str:

@@ -508,7 +508,7 @@ def _rows(
             found = model_difference(
                 one, other, figure, alpha=alpha, n_resamples=n_resamples, rng=rng
             )
-            own: Row = found.to_frame().iloc[0].to_dict()
+            own: Row = found.to_estimates().iloc[0].to_dict()
             rows.append(_named(pair) | {"metric": metric, "n": len(one)} | own)
     return rows
 

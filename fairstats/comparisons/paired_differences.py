@@ -69,7 +69,7 @@ class ModelDifference(Tabular):
         The metric of each model.
     estimate, ci_low, ci_high : float
         new − old and its limits.
-    ci_method, test : str
+    method, test : str
         The method used.
     p_value : float
         For the hypothesis of no difference.
@@ -80,7 +80,7 @@ class ModelDifference(Tabular):
     estimate: float
     ci_low: float
     ci_high: float
-    ci_method: str
+    method: str
     p_value: float
     test: str
 
@@ -312,7 +312,7 @@ def _exact_ad_swaps(
     def of_signs(signs: tuple[int, ...]) -> tuple[float, str]:
         of_old, of_new = np.array(signs).reshape(2, -1)
         test = sign_flip_test(new @ of_new - old @ of_old, many)
-        return test.p_value, f"models swapped item by item, {test.method}"
+        return float(test.p_value), f"models swapped item by item, {test.method}"
 
     def test(signs: tuple[int, ...]) -> tuple[float, str]:
         # Reversing all signs only reverses the sign of the change.
@@ -367,7 +367,7 @@ def _sign_evidence(cells: IntArray, many: IntArray) -> list[float]:
         sums = cells[:, model, pair]
         a, b = (int(many @ sums[:, i]) / max(int(many @ sums[:, i + 1]), 1) for i in (0, 2))
         change = _paired_change(sums)
-        p_value = sign_flip_test(change, many, method="exact").p_value / 2
+        p_value = float(sign_flip_test(change, many, method="exact").p_value) / 2
         agrees = (a - b) * int(change @ many) > 0
         found.append((p_value if agrees else 1.0) * (1 if a > b else -1))
     return found
@@ -467,14 +467,14 @@ def _interval(
     if exact is not None:
         change, scale, largest = exact
         found = mean_interval(change, many, largest=largest, alpha=alpha)
-        return float(found.ci_low) / scale, float(found.ci_high) / scale, str(found.ci_method)
+        return float(found.ci_low) / scale, float(found.ci_high) / scale, str(found.method)
     flat, statistic = cells.reshape(len(cells), -1), _statistic(cells, figure)
     estimate = float(statistic((many @ flat)[None])[0])
     resampled = resample_clusters(flat, many, statistic, resampling.n, resampling.rng)
     if np.isnan(resampled).any():
         return -1.0, 1.0, "none (a resample has no answers for a group)"
     if np.ptp(resampled) == 0:
-        half = float(tango(0, 0, int(many.sum()), alpha=alpha).high)
+        half = float(tango(int(many.sum()), 0, 0, 0, alpha=alpha).ci_high)
         return estimate - half, estimate + half, "tango (the resamples do not vary)"
     acceleration = cluster_acceleration(flat, many, statistic)
     law = discrete_law(resampled)
@@ -489,7 +489,7 @@ def _swap_test(
     exact = _swap_values(cells, many, figure)
     if exact is not None:
         test = sign_flip_test((exact[:, 1] - exact[:, 0]).sum(axis=-1), many)
-        return test.p_value, f"models swapped item by item, {test.method}"
+        return float(test.p_value), f"models swapped item by item, {test.method}"
     used = cells.copy()
     # Cells that the metric does not use would only split kinds of items.
     used[..., slice(0, 4) if figure is cfr else slice(4, 6)] = 0

@@ -192,10 +192,10 @@ def _compared(
         "ci_low": float(found.ci_low[0]),
         "ci_high": float(found.ci_high[0]),
         "ci_level": 1 - alpha,
-        "ci_method": str(found.ci_method[0]),
+        "ci_method": str(found.method[0]),
         "gains": int(paired.n10[0]),
         "losses": int(paired.n01[0]),
-        "p_value": float(mcnemar(paired.n10, paired.n01).p_value[0]),
+        "p_value": float(mcnemar(n10=paired.n10, n01=paired.n01).p_value[0]),
         "test": "mcnemar midp",
         "n": int(paired.n[0]),
     }

@@ -21,7 +21,7 @@ CountingPolicy = Literal["available", "complete", "incorrect"]
 
 
 @dataclass(frozen=True)
-class PairedCounts:
+class PolicyCounts:
     """The counts from which the estimates of a pair of groups are computed, one element per unit.
 
     Attributes
@@ -62,14 +62,14 @@ class PairedCounts:
         }
 
 
-def paired_counts(
+def complete_counts(
     n11: npt.ArrayLike,
     n10: npt.ArrayLike,
     n01: npt.ArrayLike,
     n00: npt.ArrayLike,
     *,
     same: npt.ArrayLike | None = None,
-) -> PairedCounts:
+) -> PolicyCounts:
     """Build the counts of pairs without missing answers.
 
     Parameters
@@ -81,7 +81,7 @@ def paired_counts(
 
     Returns
     -------
-    PairedCounts
+    PolicyCounts
 
     Raises
     ------
@@ -95,10 +95,10 @@ def paired_counts(
     check_parts("n11", n11, "same", alike)
     check_parts("same", alike, "n11 + n00", n11 + n00)
     n = n11 + n10 + n01 + n00
-    return PairedCounts(n11, n10, n01, n00, alike, n11 + n10, n, n11 + n01, n)
+    return PolicyCounts(n11, n10, n01, n00, alike, n11 + n10, n, n11 + n01, n)
 
 
-def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
+def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PolicyCounts:
     """Convert the ten outcome patterns to the counts used under a policy.
 
     Parameters
@@ -114,7 +114,7 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
 
     Returns
     -------
-    PairedCounts
+    PolicyCounts
 
     Raises
     ------
@@ -139,7 +139,7 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
         correct_a, n_a = correct_a + own * c["n1x"], n_a + own * (c["n1x"] + c["n0x"])
         correct_b, n_b = correct_b + own * c["nx1"], n_b + own * (c["nx1"] + c["nx0"])
     copies = copies_of(counts)
-    return PairedCounts(n11, n10, n01, n00, same, correct_a, n_a, correct_b, n_b, copies)
+    return PolicyCounts(n11, n10, n01, n00, same, correct_a, n_a, correct_b, n_b, copies)
 
 
 def pooled_policy(missing: CountingPolicy) -> CountingPolicy:
@@ -172,15 +172,15 @@ def missing_per_group(counts: pd.DataFrame) -> tuple[IntArray, IntArray]:
     return a.to_numpy(dtype=np.int64), b.to_numpy(dtype=np.int64)
 
 
-def of_each_pattern(missing: CountingPolicy) -> PairedCounts:
+def of_each_pattern(missing: CountingPolicy) -> PolicyCounts:
     """Return one pair's contribution to the counts, for each outcome pattern of `PATTERNS`."""
     one_of_each = pd.DataFrame(np.eye(len(PATTERNS), dtype=np.int64), columns=list(PATTERNS))
     return apply_policy(one_of_each, missing)
 
 
-def missing_flags(counts: pd.DataFrame) -> PairedCounts:
+def missing_flags(counts: pd.DataFrame) -> PolicyCounts:
     """Return the paired table of missing answers, in which "correct" means missing."""
     only_a, only_b = counts["nx1"] + counts["nx0"], counts["n1x"] + counts["n0x"]
     there = counts[["n11", "n10", "n01", "n00_same", "n00_different"]].sum(axis=1)
     cells = (np.asarray(cell, dtype=np.int64) for cell in (counts["nxx"], only_a, only_b, there))
-    return paired_counts(*cells)
+    return complete_counts(*cells)

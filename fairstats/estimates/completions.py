@@ -14,7 +14,7 @@ from fairstats.counts.asked import Asked
 from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
-from fairstats.inference.tango import tango
+from fairstats.inference.tango import tango_limits
 
 IntArray = npt.NDArray[np.int64]
 _INCOMPLETE = [pattern for pattern in PATTERNS if MISSING in pattern]
@@ -101,12 +101,12 @@ def _of_pairs(
     for_a = c["n1x"] + c["nx0"] + c["nxx"] + more
     for_b = c["n0x"] + c["nx1"] + c["nxx"] + more
     n10, n01, n = c["n10"], c["n01"], answered + more
-    low = tango(n10, n01 + for_b, n, alpha=2 * alpha, design_effect=effect).low
-    high = tango(n10 + for_a, n01, n, alpha=2 * alpha, design_effect=effect).high
+    low, _ = tango_limits(n10, n01 + for_b, n, alpha=2 * alpha, design_effect=effect)
+    _, high = tango_limits(n10 + for_a, n01, n, alpha=2 * alpha, design_effect=effect)
 
     def p_value(only_a: IntArray, only_b: IntArray) -> FloatArray:
-        single = (np.floor(side / effect).astype(np.int64) for side in (only_a, only_b))
-        return np.asarray(mcnemar(*single).p_value)
+        n10, n01 = (np.floor(side / effect).astype(np.int64) for side in (only_a, only_b))
+        return np.asarray(mcnemar(n10=n10, n01=n01).p_value)
 
     towards_a = np.clip(n01 - n10, 0, for_a)
     towards_b = np.clip(n10 - n01, 0, for_b)

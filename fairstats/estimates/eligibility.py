@@ -165,7 +165,7 @@ def _accuracies(
     whole = np.rint(each * np.maximum(asked, len(benchmark.answer_keys))).astype(np.int64)
     nothing = (paired.n == 0) | (asked == 0)
     correct = np.where(nothing, 0, [paired.correct_a, paired.correct_b])
-    low = wilson(correct, whole, alpha=alpha, design_effect=np.stack([each, each])).low
+    low = wilson(correct, whole, alpha=alpha, design_effect=np.stack([each, each])).ci_low
     return (correct / np.maximum(whole, 1)).T, np.where(nothing, 0.0, low).T
 
 

@@ -56,7 +56,7 @@ def sample_table(
                 for metric in SAMPLE_METRICS:
                     estimate = metric.compute(samples)
                     if estimate.n > 0:
-                        row = estimate.to_frame().iloc[0].to_dict()
+                        row = estimate.to_estimates().iloc[0].to_dict()
                         named = {"metric": metric.name, "method_note": metric.note}
                         rows.append(keys | row | named)
     return pd.DataFrame(rows, columns=None if rows else [*PAIR_COLUMNS, "metric"])

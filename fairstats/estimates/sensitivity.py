@@ -15,7 +15,7 @@ from fairstats.answers.engine_frames import OpenAnswers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy
 from fairstats.counts.asked import Asked
-from fairstats.counts.missing_policies import CountingPolicy, PairedCounts, apply_policy
+from fairstats.counts.missing_policies import CountingPolicy, PolicyCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates
 from fairstats.estimates.design_effects import design_effects
@@ -202,7 +202,7 @@ class _Pairs:
         return self.benchmark.equivalence_margin
 
     @property
-    def paired(self) -> PairedCounts:
+    def paired(self) -> PolicyCounts:
         return apply_policy(self.counts, self.missing)
 
     @property
@@ -282,7 +282,7 @@ def _intervals(pairs: _Pairs) -> Iterator[pd.DataFrame]:
     estimate = proportion(right_a, paired.n) - proportion(right_b, paired.n)
     for method in INTERVALS:
         shown, inner = (
-            (interval.low, interval.high)
+            (interval.ci_low, interval.ci_high)
             for interval in (
                 difference_interval(*cells, method=method, alpha=level)
                 for level in (pairs.alpha, 2 * pairs.alpha)
@@ -327,7 +327,7 @@ def _asymptotic(
     """Return every pair's adjusted p-value by this test; clustered pairs keep theirs."""
     p_values = p_values.copy()
     for pairs in judged:
-        result = mcnemar(pairs.paired.n10, pairs.paired.n01, method=test)
+        result = mcnemar(n10=pairs.paired.n10, n01=pairs.paired.n01, method=test)
         single = ~pairs.clustered
         p_values.loc[pairs.published.index[single]] = result.p_value[single]
     adjusted = pd.Series(np.nan, index=p_values.index)

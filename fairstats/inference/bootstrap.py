@@ -153,7 +153,7 @@ def bootstrap(
     Examples
     --------
     >>> found = bootstrap([60, 40, 20, 40])
-    >>> float(found.estimate), float(found.ci_low), float(found.ci_high), str(found.ci_method)
+    >>> float(found.estimate), float(found.ci_low), float(found.ci_high), str(found.method)
     (0.125, 0.03125, 0.21875, 'bootstrap bca, exact')
     """
     alpha = check_alpha(alpha)
@@ -374,18 +374,18 @@ def _with_fallback(
         limits: tuple[npt.ArrayLike, npt.ArrayLike] = (np.nan, np.nan)
         name = "none"
         if statistic == "difference":
-            found = tango(row[1], row[2], n, alpha=alpha)
-            limits, name = (found.low, found.high), "tango"
+            found = tango(*row, alpha=alpha)
+            limits, name = (found.ci_low, found.ci_high), "tango"
         elif statistic in ("accuracy_a", "accuracy_b", "proportion"):
             successes = row @ np.array(_STATISTICS[str(statistic)].sums[0])
             found = wilson(successes, n, alpha=alpha)
-            limits, name = (found.low, found.high), "wilson"
+            limits, name = (found.ci_low, found.ci_high), "wilson"
         elif statistic == "odds_ratio":
-            exact = odds_ratio(row[1], row[2], alpha=alpha)
-            limits, name = (exact.ci_low, exact.ci_high), "exact conditional"
+            found = odds_ratio(*row, alpha=alpha)
+            limits, name = (found.ci_low, found.ci_high), "exact conditional"
         elif statistic == "cohens_h":
             found = cohens_h_interval(*row, alpha=alpha)
-            limits, name = (found.low, found.high), str(found.method)
+            limits, name = (found.ci_low, found.ci_high), str(found.method)
         low[i], high[i] = limits
         why = "no pairs" if n == 0 else f"bootstrap {method} is not informative here"
         names[i] = f"{name} ({why})"

@@ -107,7 +107,7 @@ def bounded_mean_interval(
     estimate = min(max(math.fsum(many * x) / n, float(x[0])), float(x[-1]))
     # On the lattice, such a small spread would become 0 or a whole spurious step.
     if x[-1] - x[0] <= 1 / STEPS + _ROUNDING:
-        unlike = float(wilson(0, n, alpha=alpha).high)
+        unlike = float(wilson(0, n, alpha=alpha).ci_high)
         low = estimate * (1 - unlike)
         name = f"wilson (bootstrap {method} is not informative here)"
         return result(estimate, low, low + unlike, name)

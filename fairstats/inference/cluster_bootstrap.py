@@ -106,7 +106,7 @@ def cluster_bootstrap(
             )
         sums = cells @ np.array(_PER_PAIR[statistic])
         of_sum = _bootstrap_mean(sums, many, method, alpha, int(sizes[0]))
-        size, name = float(sizes[0]), f"cluster {of_sum.ci_method}"
+        size, name = float(sizes[0]), f"cluster {of_sum.method}"
         least = 0.0 if statistic == "proportion" else -1.0
         limits = (np.maximum(of_sum.ci_low / size, least), np.minimum(of_sum.ci_high / size, 1.0))
         return Estimate(of_sum.estimate / size, *limits, 1 - alpha, name, np.asarray(k))
@@ -199,7 +199,7 @@ def _bootstrap_mean(
     total = int(values @ many)
     estimate = total / k
     if len(values) == 1:
-        half = largest * float(tango(0, 0, k, alpha=alpha).high)
+        half = largest * float(tango(k, 0, 0, 0, alpha=alpha).ci_high)
         limits = (
             np.asarray(max(estimate - half, -largest)),
             np.asarray(min(estimate + half, largest)),

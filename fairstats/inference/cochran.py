@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats._lib.result_objects import Tabular
+from fairstats._lib.result_objects import TestResult
 from fairstats.inference._checks import check_counts
 
 
-@dataclass(frozen=True, repr=False)
-class CochranResult(Tabular):
-    """Result of `cochran_q`: statistic, degrees of freedom, p_value and the number of items."""
-
-    statistic: float
-    df: int
-    p_value: float
-    n: int
-
-
-def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
+def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> TestResult:
     """Test equal accuracy of k groups on the same items (Cochran's Q).
 
     Q = (k − 1) (k Σ_g G_g² − T²) / (k T − Σ_i L_i²), compared with χ² with k − 1 degrees of
@@ -37,7 +25,7 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
 
     Returns
     -------
-    CochranResult
+    TestResult
         If all groups agree on every item, the statistic is 0 and p is 1.
 
     Raises
@@ -78,4 +66,10 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
     total, items = sum(groups), int(many.astype(object) @ states.sum(axis=1) ** 2)
     spread = k * total - items
     q = (k - 1) * (k * sum(group**2 for group in groups) - total**2) / spread if spread else 0.0
-    return CochranResult(float(q), k - 1, float(stats.chi2.sf(q, k - 1)), int(many.sum()))
+    return TestResult(
+        np.asarray(q),
+        np.asarray(stats.chi2.sf(q, k - 1)),
+        "cochran",
+        df=np.asarray(k - 1),
+        n=np.asarray(many.sum()),
+    )

@@ -6,13 +6,11 @@ further items and raters has to allow for both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats._lib.result_objects import Estimate, FloatArray, Tabular
+from fairstats._lib.result_objects import Estimate, FloatArray, TestResult
 from fairstats.inference._checks import check_alpha, check_between, check_share
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.crossed_variance import Crossing, crossed_variance
@@ -21,16 +19,6 @@ from fairstats.inference.crossed_variance import Crossing, crossed_variance
 _ROUNDING = 1e-12
 # A p-value that underflows is not 0.
 _LEAST_P = float(np.finfo(np.float64).tiny)
-
-
-@dataclass(frozen=True, repr=False)
-class CrossedTest(Tabular):
-    """Result of `crossed_test`: statistic, degrees of freedom (df), p_value and method."""
-
-    statistic: float
-    df: float
-    p_value: float
-    method: str
 
 
 def crossed_interval(
@@ -118,7 +106,7 @@ def crossed_interval(
 
 def crossed_test(
     values: npt.ArrayLike, items: npt.ArrayLike, raters: npt.ArrayLike, *, null: float
-) -> CrossedTest:
+) -> TestResult:
     """Test whether the mean of ratings is `null`, for further items and raters.
 
     This is the test that `crossed_interval` inverts: p is below alpha exactly if the interval of
@@ -133,7 +121,7 @@ def crossed_test(
 
     Returns
     -------
-    CrossedTest
+    TestResult
         Its p_value is NaN without ratings, and above 0 in all other cases.
 
     Raises
@@ -165,7 +153,7 @@ def crossed_test(
     null = check_between("null", null, example="0.5")
     x, crossing = _checked(values, items, raters)
     if len(x) == 0:
-        return CrossedTest(float("nan"), float("nan"), float("nan"), "none (no ratings)")
+        return _test_result(np.nan, np.nan, np.nan, "none (no ratings)")
     p = _mean(x)
     alike = _alike(x, crossing)
     if alike:
@@ -208,10 +196,14 @@ def _named(method: str, by: str) -> str:
     return f"{head}, {by}{bracket}{rest}"
 
 
-def _tested(t: float, df: float, method: str) -> CrossedTest:
+def _tested(t: float, df: float, method: str) -> TestResult:
     # With infinite degrees of freedom, Student's t is the normal distribution.
     p = max(2 * float(stats.t.sf(abs(t), df)), _LEAST_P)
-    return CrossedTest(t, df, p, method)
+    return _test_result(t, df, p, method)
+
+
+def _test_result(t: float, df: float, p: float, method: str) -> TestResult:
+    return TestResult(np.asarray(t), np.asarray(p), method, df=np.asarray(df))
 
 
 def wilson_limits(p: float, variance: float, quantile: float) -> tuple[float, float]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fairstats._lib.result_objects import Estimate, Interval
+from fairstats._lib.result_objects import Estimate
 from fairstats.inference._checks import check_alpha, check_counts
 from fairstats.inference.intervals import proportion_interval
+from fairstats.inference.paired_counts import Pairs, discordant_counts, paired_counts
 from fairstats.inference.square_and_add import (
     check_own_answers,
     corrected_phi,
@@ -16,7 +17,14 @@ from fairstats.inference.square_and_add import (
 )
 
 
-def odds_ratio(n10: npt.ArrayLike, n01: npt.ArrayLike, *, alpha: float = 0.05) -> Estimate:
+def odds_ratio(
+    n11: Pairs | None = None,
+    n10: npt.ArrayLike | None = None,
+    n01: npt.ArrayLike | None = None,
+    n00: npt.ArrayLike | None = None,
+    *,
+    alpha: float = 0.05,
+) -> Estimate:
     """Compute the conditional odds ratio of paired answers, n10 / n01, with its exact interval.
 
     In a discordant pair, the odds that a rather than b is correct. Given n10 + n01, the count n10
@@ -25,8 +33,9 @@ def odds_ratio(n10: npt.ArrayLike, n01: npt.ArrayLike, *, alpha: float = 0.05) -
 
     Parameters
     ----------
-    n10, n01 : array_like of int
-        Pairs in which only a is correct, and pairs in which only b is correct.
+    n11, n10, n01, n00 : array_like of int
+        Pairs with both correct, only a, only b, neither; broadcast against each other. Or one
+        table, or a frame of pairs: see `paired_counts`. Only ``n10=`` and ``n01=`` are needed.
     alpha : float
         1 − confidence level. The interval is conservative: its coverage is at least that level.
 
@@ -49,11 +58,11 @@ def odds_ratio(n10: npt.ArrayLike, n01: npt.ArrayLike, *, alpha: float = 0.05) -
 
     Examples
     --------
-    >>> found = odds_ratio(40, 20)
-    >>> float(found.estimate), float(found.ci_low.round(4)), float(found.ci_high.round(4))
-    (2.0, 1.1419, 3.6111)
+    >>> found = odds_ratio(n10=40, n01=20)
+    >>> [float(x.round(4)) for x in (found.estimate, *found.ci)]
+    [2.0, 1.1419, 3.6111]
     """
-    n10, n01 = check_counts(n10=n10, n01=n01)
+    n10, n01 = discordant_counts(n11, n10, n01, n00)
     n = n10 + n01
     share = proportion_interval(n10, n, method="clopper_pearson", alpha=alpha)
 
@@ -63,19 +72,19 @@ def odds_ratio(n10: npt.ArrayLike, n01: npt.ArrayLike, *, alpha: float = 0.05) -
 
     return Estimate(
         np.where(n > 0, odds(n10, n01), np.nan),
-        odds(share.low, 1 - share.low),
-        odds(share.high, 1 - share.high),
-        share.level,
+        odds(share.ci_low, 1 - share.ci_low),
+        odds(share.ci_high, 1 - share.ci_high),
+        share.ci_level,
         "exact conditional",
         n,
     )
 
 
 def cohens_h_interval(
-    n11: npt.ArrayLike,
-    n10: npt.ArrayLike,
-    n01: npt.ArrayLike,
-    n00: npt.ArrayLike,
+    n11: Pairs | None = None,
+    n10: npt.ArrayLike | None = None,
+    n01: npt.ArrayLike | None = None,
+    n00: npt.ArrayLike | None = None,
     *,
     correct_a: npt.ArrayLike | None = None,
     n_a: npt.ArrayLike | None = None,
@@ -84,8 +93,8 @@ def cohens_h_interval(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
     copies: npt.ArrayLike = 1.0,
-) -> Interval:
-    """Compute a confidence interval for Cohen's h of two paired accuracies.
+) -> Estimate:
+    """Compute Cohen's h with a confidence interval, for two paired accuracies.
 
     This is square-and-add on the arcsine scale. Wilson's limits of each accuracy are transformed to
     2 arcsin √p. Their distances from the estimates are added as lengths of correlated estimates.
@@ -94,7 +103,8 @@ def cohens_h_interval(
     Parameters
     ----------
     n11, n10, n01, n00 : array_like of int
-        The pairs with both answers.
+        The pairs with both answers: both correct, only a, only b, neither. Or one table, or a
+        frame of pairs: see `paired_counts`.
     correct_a, n_a, correct_b, n_b : array_like of int, optional
         Each group's correct answers and all its answers, if there are more than in the pairs.
     alpha : float
@@ -108,8 +118,8 @@ def cohens_h_interval(
 
     Returns
     -------
-    Interval
-        In [−π, π]; these are the limits if a group has no answers.
+    Estimate
+        In [−π, π]; NaN with these limits if a group has no answers. `n` is the number of pairs.
 
     Raises
     ------
@@ -124,10 +134,10 @@ def cohens_h_interval(
     Examples
     --------
     >>> found = cohens_h_interval(60, 40, 20, 40)
-    >>> float(found.low.round(4)), float(found.high.round(4))
-    (0.0619, 0.4397)
+    >>> [float(x.round(4)) for x in (found.estimate, found.ci_low, found.ci_high)]
+    [0.2527, 0.0619, 0.4397]
     """
-    n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
+    n11, n10, n01, n00 = paired_counts(n11, n10, n01, n00)
     n = n11 + n10 + n01 + n00
     correct_a, n_a, correct_b, n_b = check_counts(
         correct_a=n11 + n10 if correct_a is None else correct_a,
@@ -150,7 +160,9 @@ def cohens_h_interval(
         scale=arcsine,
         furthest=np.pi,
     )
-    return Interval(low, high, 1 - alpha, "arcsine, paired")
+    with np.errstate(invalid="ignore"):
+        estimate = arcsine(correct_a / n_a) - arcsine(correct_b / n_b)
+    return Estimate(estimate, low, high, 1 - alpha, "arcsine, paired", n)
 
 
 def arcsine(p: npt.ArrayLike) -> npt.NDArray[np.float64]:

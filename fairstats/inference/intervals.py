@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from fairstats._lib.result_objects import Interval
+from fairstats._lib.result_objects import Estimate
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -29,7 +29,7 @@ def proportion_interval(
     method: ProportionMethod = "wilson",
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
-) -> Interval:
+) -> Estimate:
     """Compute a confidence interval for a proportion, e.g. an accuracy or CFR.
 
     Parameters
@@ -47,9 +47,9 @@ def proportion_interval(
 
     Returns
     -------
-    Interval
-        Limits in [0, 1]. The lower limit is 0 without a success, and the upper limit is 1 without a
-        failure. With n = 0 they are 0 and 1.
+    Estimate
+        successes / n, with limits in [0, 1]. The lower limit is 0 without a success, and the upper
+        limit is 1 without a failure. With n = 0 the estimate is NaN and they are 0 and 1.
 
     Raises
     ------
@@ -65,9 +65,9 @@ def proportion_interval(
 
     Examples
     --------
-    >>> round(float(proportion_interval(0, 10).high), 4)
+    >>> round(float(proportion_interval(0, 10).ci_high), 4)
     0.2775
-    >>> round(float(proportion_interval(0, 10, method="clopper_pearson").high), 4)
+    >>> round(float(proportion_interval(0, 10, method="clopper_pearson").ci_high), 4)
     0.3085
     """
     from statsmodels.stats.proportion import proportion_confint
@@ -84,7 +84,9 @@ def proportion_interval(
     # The closed forms leave rounding error near an exact 0 or 1.
     low = np.where(successes == 0, 0.0, np.clip(low, 0.0, 1.0))
     high = np.where(successes == n, 1.0, np.clip(high, 0.0, 1.0))
-    return Interval(np.asarray(low), np.asarray(high), 1 - alpha, method)
+    estimate = np.where(n > 0, successes / np.maximum(n, 1), np.nan)
+    estimate, low, high, n = check_shapes(estimate=estimate, low=low, high=high, n=n)
+    return Estimate(estimate, low, high, 1 - alpha, method, n)
 
 
 def wilson(
@@ -93,7 +95,7 @@ def wilson(
     *,
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
-) -> Interval:
+) -> Estimate:
     """Compute Wilson's score interval for a proportion (the default of `proportion_interval`).
 
     Parameters
@@ -103,8 +105,8 @@ def wilson(
 
     Returns
     -------
-    Interval
-        Limits in [0, 1]; 0 and 1 with n = 0.
+    Estimate
+        successes / n, with limits in [0, 1]; NaN, 0 and 1 with n = 0.
 
     Raises
     ------
@@ -117,7 +119,7 @@ def wilson(
 
     Examples
     --------
-    >>> round(float(wilson(0, 10).high), 4)
+    >>> round(float(wilson(0, 10).ci_high), 4)
     0.2775
     """
     return proportion_interval(

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from fairstats._lib.result_objects import FloatArray, Tabular
+from fairstats._lib.result_objects import FloatArray, TestResult
 from fairstats.inference._checks import check_counts
 
 
-@dataclass(frozen=True, repr=False)
-class LetterTestResult(Tabular):
-    """Result of `bowker` and `stuart_maxwell`: statistic, degrees of freedom, p_value, method."""
-
-    statistic: FloatArray
-    df: npt.NDArray[np.int64]
-    p_value: FloatArray
-    method: str
-
-
-def bowker(table: npt.ArrayLike) -> LetterTestResult:
+def bowker(table: npt.ArrayLike) -> TestResult:
     """Test symmetry (Bowker): is a change from A to B as frequent as one from B to A?
 
     χ² = Σ_{i<j} (n_ij − n_ji)² / (n_ij + n_ji).
@@ -33,7 +21,7 @@ def bowker(table: npt.ArrayLike) -> LetterTestResult:
 
     Returns
     -------
-    LetterTestResult
+    TestResult
         One degree of freedom for each pair of letters between which an answer changed. Without any
         change, the statistic is 0 and p is 1.
 
@@ -62,12 +50,10 @@ def bowker(table: npt.ArrayLike) -> LetterTestResult:
     total = there + back
     statistic = ((there - back) ** 2 / np.maximum(total, 1)).sum(axis=-1)
     df = (total > 0).sum(axis=-1)
-    return LetterTestResult(
-        np.asarray(statistic), np.asarray(df), _chi2_sf(statistic, df), "bowker"
-    )
+    return TestResult(np.asarray(statistic), _chi2_sf(statistic, df), "bowker", df=np.asarray(df))
 
 
-def stuart_maxwell(table: npt.ArrayLike) -> LetterTestResult:
+def stuart_maxwell(table: npt.ArrayLike) -> TestResult:
     """Test equal margins (Stuart-Maxwell): is each letter given equally often to both groups?
 
     χ² = d' S⁻¹ d with d_i = n_i. − n_.i and S its covariance under equal margins,
@@ -80,7 +66,7 @@ def stuart_maxwell(table: npt.ArrayLike) -> LetterTestResult:
 
     Returns
     -------
-    LetterTestResult
+    TestResult
         The degrees of freedom are the rank of S: k − 1 if all letters are connected by changes.
         Without any change, the statistic is 0 and p is 1.
 
@@ -112,7 +98,7 @@ def stuart_maxwell(table: npt.ArrayLike) -> LetterTestResult:
     statistic = np.maximum(np.einsum("...i,...ij,...j->...", d, inverse, d), 0.0)
     df = np.linalg.matrix_rank(covariance, hermitian=True)
     statistic = np.where(df > 0, statistic, 0.0)
-    return LetterTestResult(statistic, np.asarray(df), _chi2_sf(statistic, df), "stuart_maxwell")
+    return TestResult(statistic, _chi2_sf(statistic, df), "stuart_maxwell", df=np.asarray(df))
 
 
 def _square(table: npt.ArrayLike) -> npt.NDArray[np.int64]:

@@ -37,7 +37,7 @@ class MatchedPatterns:
         The confidence level.
     p_value : float
         Two-sided: twice the smaller tail.
-    ci_method, test : str
+    method, test : str
         The method used.
     n, n_informative : int
         Items, and items in a stratum in which the number of matches can vary.
@@ -50,7 +50,7 @@ class MatchedPatterns:
     ci_high: float
     ci_level: float
     p_value: float
-    ci_method: str
+    method: str
     test: str
     n: int
     n_informative: int

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats._lib.result_objects import FloatArray, Tabular
-from fairstats.inference._checks import check_choice, check_counts
+from fairstats._lib.result_objects import TestResult
+from fairstats.inference._checks import check_choice
+from fairstats.inference.paired_counts import Pairs, discordant_counts
 
 McNemarMethod = Literal["midp", "exact", "asymptotic", "asymptotic_cc"]
 
 
-@dataclass(frozen=True, repr=False)
-class McNemarResult(Tabular):
-    """Result of `mcnemar`: statistic, p_value (each of the counts' shape) and method."""
-
-    statistic: FloatArray
-    p_value: FloatArray
-    method: McNemarMethod
-
-
 def mcnemar(
-    n10: npt.ArrayLike, n01: npt.ArrayLike, *, method: McNemarMethod = "midp"
-) -> McNemarResult:
+    n11: Pairs | None = None,
+    n10: npt.ArrayLike | None = None,
+    n01: npt.ArrayLike | None = None,
+    n00: npt.ArrayLike | None = None,
+    *,
+    method: McNemarMethod = "midp",
+) -> TestResult:
     """Test whether two paired proportions are equal, from the discordant counts.
 
     Under the null hypothesis, a discordant pair favours either group with probability 1/2. So,
@@ -34,9 +30,9 @@ def mcnemar(
 
     Parameters
     ----------
-    n10, n01 : array_like of int
-        Pairs in which only a is correct, and pairs in which only b is correct; broadcast against
-        each other.
+    n11, n10, n01, n00 : array_like of int
+        Pairs with both correct, only a, only b, neither; broadcast against each other. Or one
+        table, or a frame of pairs: see `paired_counts`. The test needs only ``n10=`` and ``n01=``.
     method : {"midp", "exact", "asymptotic", "asymptotic_cc"}
         ``midp``: the exact p-value minus the probability of the observed table; ``exact``: twice
         the smaller binomial tail, at most 1; ``asymptotic``: χ² = (n10 − n01)² / n with 1 degree of
@@ -44,7 +40,7 @@ def mcnemar(
 
     Returns
     -------
-    McNemarResult
+    TestResult
         ``statistic`` is min(n10, n01) for ``midp`` and ``exact``, and χ² for the other methods.
 
     Raises
@@ -68,13 +64,14 @@ def mcnemar(
 
     Examples
     --------
-    >>> float(mcnemar(1, 7).p_value), float(mcnemar(1, 7, method="exact").p_value)
-    (0.0390625, 0.0703125)
-    >>> float(mcnemar(0, 0).p_value)
-    1.0
+    >>> mcnemar(1, 1, 7, 12)
+    TestResult(statistic=1, p_value=0.0390625, method='midp')
+    >>> statistic, p_value = mcnemar(n10=1, n01=7, method="exact")
+    >>> float(p_value)
+    0.0703125
     """
     check_choice("method", method, get_args(McNemarMethod))
-    n10, n01 = check_counts(n10=n10, n01=n01)
+    n10, n01 = discordant_counts(n11, n10, n01, n00)
     n, fewer = n10 + n01, np.minimum(n10, n01)
     if method in ("midp", "exact"):
         tail = stats.binom.cdf(fewer, n, 0.5)
@@ -91,4 +88,4 @@ def mcnemar(
         p_value = stats.chi2.sf(statistic, df=1)
     # A p-value that underflows is not 0.
     p_value = np.maximum(p_value, np.finfo(np.float64).tiny)
-    return McNemarResult(np.asarray(statistic), np.asarray(p_value), method)
+    return TestResult(np.asarray(statistic), np.asarray(p_value), method)

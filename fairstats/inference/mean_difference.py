@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_alpha, check_number, check_numbers
 from fairstats.inference.intervals import wilson
 
 
-@dataclass(frozen=True)
-class MeanDifference:
+@dataclass(frozen=True, repr=False)
+class MeanDifference(Tabular):
     """Mean of the items' numbers, with matching limits and test of 0.
 
     Attributes
@@ -22,7 +23,7 @@ class MeanDifference:
         The mean (NaN without items) and its limits.
     ci_level : float
         The confidence level.
-    ci_method, test : str
+    method, test : str
         The method used.
     p_value : float
         Two-sided; 1 if there is nothing to test.
@@ -34,7 +35,7 @@ class MeanDifference:
     ci_low: float
     ci_high: float
     ci_level: float
-    ci_method: str
+    method: str
     p_value: float
     test: str
     n: int
@@ -99,7 +100,7 @@ def mean_difference(
         limits = result.confidence_interval(1 - alpha)
         low, high = max(float(limits.low), -largest), min(float(limits.high), largest)
         return MeanDifference(mean, low, high, 1 - alpha, "t", float(result.pvalue), "paired t", n)
-    unseen = float(wilson(0, n, alpha=alpha).high)
+    unseen = float(wilson(0, n, alpha=alpha).ci_high)
     reach = unseen * largest
     one_value = "all items have one value"
     if abs(mean) <= 1e-12:

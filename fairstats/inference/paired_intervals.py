@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats._lib.result_objects import Interval
+from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import check_alpha, check_choice, check_counts
 from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.paired_counts import PairedCounts, Pairs, paired_counts
 from fairstats.inference.square_and_add import corrected_phi, estimates_correlation, square_and_add
 from fairstats.inference.tango import tango
 
@@ -19,20 +20,21 @@ DifferenceMethod = Literal["tango", "bonett_price", "newcombe", "wald", "bootstr
 
 
 def difference_interval(
-    n11: npt.ArrayLike,
-    n10: npt.ArrayLike,
-    n01: npt.ArrayLike,
-    n00: npt.ArrayLike,
+    n11: Pairs | None = None,
+    n10: npt.ArrayLike | None = None,
+    n01: npt.ArrayLike | None = None,
+    n00: npt.ArrayLike | None = None,
     *,
     method: DifferenceMethod = "tango",
     alpha: float = 0.05,
-) -> Interval:
-    """Compute a confidence interval for p_a − p_b from paired counts.
+) -> Estimate:
+    """Compute p_a − p_b with a confidence interval from paired counts.
 
     Parameters
     ----------
     n11, n10, n01, n00 : array_like of int
-        Pairs with both correct, only a, only b, neither; broadcast against each other.
+        Pairs with both correct, only a, only b, neither; broadcast against each other. Or one
+        table, or a frame of pairs: see `paired_counts`.
     method : {"tango", "bonett_price", "newcombe", "wald", "bootstrap"}
         Tango's score interval; Wald's with one pair added to each discordant count; Newcombe's
         square-and-add of two Wilson intervals; unmodified Wald, for comparison only, since without
@@ -42,8 +44,8 @@ def difference_interval(
 
     Returns
     -------
-    Interval
-        Limits in [−1, 1]; without pairs they are −1 and 1.
+    Estimate
+        (n10 − n01) / n, with limits in [−1, 1]; without pairs NaN, −1 and 1.
 
     Raises
     ------
@@ -64,23 +66,25 @@ def difference_interval(
 
     Examples
     --------
-    >>> interval = difference_interval(1, 1, 7, 12, method="newcombe")
-    >>> float(interval.low.round(5)), float(interval.high.round(5))
-    (-0.50692, -0.02556)
+    >>> found = difference_interval([[1, 1], [7, 12]], method="newcombe")
+    >>> [float(x.round(5)) for x in (found.estimate, found.ci_low, found.ci_high)]
+    [-0.28571, -0.50692, -0.02556]
     """
     check_choice("method", method, get_args(DifferenceMethod))
-    n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
-    n = n11 + n10 + n01 + n00
+    counts = paired_counts(n11, n10, n01, n00)
+    n10, n01, n = counts.n10, counts.n01, counts.n
     if method == "tango":
-        return tango(n10, n01, n, alpha=alpha)
+        return tango(*counts, alpha=alpha)
+    if method == "bootstrap":
+        return bootstrap(np.stack(counts, axis=-1), alpha=alpha)
     if method == "bonett_price":
-        return _wald(n10 + 1, n01 + 1, n + 2, check_alpha(alpha), n > 0, method)
-    if method == "wald":
-        return _wald(n10, n01, n, check_alpha(alpha), n > 0, method)
-    if method == "newcombe":
-        return _newcombe(n11, n10, n01, n00, alpha)
-    found = bootstrap(np.stack([n11, n10, n01, n00], axis=-1), alpha=alpha)
-    return Interval(found.ci_low, found.ci_high, found.ci_level, found.ci_method)
+        low, high = _wald(n10 + 1, n01 + 1, n + 2, check_alpha(alpha), n > 0)
+    elif method == "wald":
+        low, high = _wald(n10, n01, n, check_alpha(alpha), n > 0)
+    else:
+        low, high = _newcombe(counts, alpha)
+    estimate = np.where(n > 0, (n10 - n01) / np.maximum(n, 1), np.nan)
+    return Estimate(estimate, low, high, 1 - alpha, method, n)
 
 
 def _wald(
@@ -89,35 +93,27 @@ def _wald(
     n: IntArray,
     alpha: float,
     known: npt.NDArray[np.bool_],
-    method: str,
-) -> Interval:
+) -> tuple[FloatArray, FloatArray]:
     trials = np.maximum(n, 1)
     difference = (n10 - n01) / trials
     variance = np.maximum((n10 + n01) / trials - difference**2, 0.0) / trials
     half = stats.norm.isf(alpha / 2) * np.sqrt(variance)
     low = np.where(known, np.maximum(difference - half, -1.0), -1.0)
     high = np.where(known, np.minimum(difference + half, 1.0), 1.0)
-    return Interval(low, high, 1 - alpha, method)
+    return low, high
 
 
-def _newcombe(
-    n11: IntArray,
-    n10: IntArray,
-    n01: IntArray,
-    n00: IntArray,
-    alpha: float,
-) -> Interval:
-    n = n11 + n10 + n01 + n00
-    phi = corrected_phi(n11, n10, n01, n00)
-    low, high = square_and_add(n11 + n10, n, n11 + n01, n, phi, alpha=check_alpha(alpha))
-    return Interval(low, high, 1 - alpha, "newcombe")
+def _newcombe(counts: PairedCounts, alpha: float) -> tuple[FloatArray, FloatArray]:
+    right_a, right_b = counts.n11 + counts.n10, counts.n11 + counts.n01
+    phi = corrected_phi(*counts)
+    return square_and_add(right_a, counts.n, right_b, counts.n, phi, alpha=check_alpha(alpha))
 
 
 def partly_paired_interval(
-    n11: npt.ArrayLike,
-    n10: npt.ArrayLike,
-    n01: npt.ArrayLike,
-    n00: npt.ArrayLike,
+    n11: Pairs | None = None,
+    n10: npt.ArrayLike | None = None,
+    n01: npt.ArrayLike | None = None,
+    n00: npt.ArrayLike | None = None,
     *,
     correct_a: npt.ArrayLike,
     n_a: npt.ArrayLike,
@@ -126,8 +122,8 @@ def partly_paired_interval(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
     copies: npt.ArrayLike = 1.0,
-) -> Interval:
-    """Compute an interval for the difference of two accuracies that share only some items.
+) -> Estimate:
+    """Compute the difference of two accuracies that share only some items, with an interval.
 
     If answers are missing, each group's accuracy uses all answers of that group. Newcombe's
     square-and-add then holds with the correlation of the two *estimates*, φ n / √(n_a n_b). Here φ
@@ -136,7 +132,8 @@ def partly_paired_interval(
     Parameters
     ----------
     n11, n10, n01, n00 : array_like of int
-        The pairs with both answers.
+        The pairs with both answers: both correct, only a, only b, neither. Or one table, or a
+        frame of pairs: see `paired_counts`.
     correct_a, n_a, correct_b, n_b : array_like of int
         Each group's correct answers and all its answers, including those of the pairs.
     alpha : float
@@ -150,8 +147,9 @@ def partly_paired_interval(
 
     Returns
     -------
-    Interval
-        In [−1, 1], around correct_a / n_a − correct_b / n_b; −1 and 1 if a group has no answers.
+    Estimate
+        correct_a / n_a − correct_b / n_b, with limits in [−1, 1]; NaN, −1 and 1 if a group has no
+        answers. `n` is the number of pairs.
 
     Raises
     ------
@@ -175,10 +173,10 @@ def partly_paired_interval(
     --------
     >>> own = dict(correct_a=100, n_a=160, correct_b=80, n_b=160)
     >>> found = partly_paired_interval(60, 40, 20, 40, **own)
-    >>> float(found.low.round(5)), float(found.high.round(5))
-    (0.0306, 0.2159)
+    >>> [float(x.round(4)) for x in (found.estimate, found.ci_low, found.ci_high)]
+    [0.125, 0.0306, 0.2159]
     """
-    cells = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
+    cells = paired_counts(n11, n10, n01, n00)
     correct_a, n_a, correct_b, n_b = check_counts(
         correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
     )
@@ -194,4 +192,6 @@ def partly_paired_interval(
         alpha=check_alpha(alpha),
         design_effect=design_effect,
     )
-    return Interval(low, high, 1 - alpha, "newcombe, partly paired")
+    with np.errstate(invalid="ignore"):
+        estimate = correct_a / n_a - correct_b / n_b
+    return Estimate(estimate, low, high, 1 - alpha, "newcombe, partly paired", cells.n)

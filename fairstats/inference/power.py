@@ -127,7 +127,7 @@ class _Critical:
         while np.any(high - low > 1):
             middle = (low + high) // 2
             tried = np.maximum(middle, 0)
-            result = mcnemar(tried, np.maximum(m - tried, 0), method=self.method)
+            result = mcnemar(n10=tried, n01=np.maximum(m - tried, 0), method=self.method)
             rejected = result.p_value <= self.alpha
             low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
         return low.astype(np.float64)
@@ -299,7 +299,7 @@ def minimum_detectable_difference(
 
 def _smallest(n: int, psi: float, power: float, critical: _Critical) -> float:
     # The largest possible difference: every pair is discordant, in the same direction.
-    if n == 0 or float(mcnemar(n, 0, method=critical.method).p_value) > critical.alpha:
+    if n == 0 or float(mcnemar(n10=n, n01=0, method=critical.method).p_value) > critical.alpha:
         return float("nan")
     low, high = 0.0, 1.0
     if psi >= 1e-300 and n * psi <= _LARGEST_EXACT:

@@ -6,13 +6,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats._lib.result_objects import Estimate, FloatArray, Interval
+from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import (
     check_alpha,
     check_counts,
     check_design_effect,
     check_shapes,
 )
+from fairstats.inference.paired_counts import Pairs, paired_counts
 from fairstats.inference.square_and_add import estimates_correlation, square_and_add
 
 # Finite limits of the largest counts are inside exp(±_FURTHEST); bisecting that range so often ends
@@ -22,10 +23,10 @@ _BISECTIONS = 64
 
 
 def risk_ratio(
-    n11: npt.ArrayLike,
-    n10: npt.ArrayLike,
-    n01: npt.ArrayLike,
-    n00: npt.ArrayLike,
+    n11: Pairs | None = None,
+    n10: npt.ArrayLike | None = None,
+    n01: npt.ArrayLike | None = None,
+    n00: npt.ArrayLike | None = None,
     *,
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
@@ -41,7 +42,8 @@ def risk_ratio(
     Parameters
     ----------
     n11, n10, n01, n00 : array_like of int
-        Pairs with both correct, only a, only b, neither; broadcast against each other.
+        Pairs with both correct, only a, only b, neither; broadcast against each other. Or one
+        table, or a frame of pairs: see `paired_counts`.
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
@@ -78,7 +80,7 @@ def risk_ratio(
     >>> [float(x.round(4)) for x in (found.estimate, found.ci_low, found.ci_high)]
     [1.1064, 0.9538, 1.3074]
     """
-    n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
+    n11, n10, n01, n00 = paired_counts(n11, n10, n01, n00)
     alpha, effect = check_alpha(alpha), check_design_effect(design_effect)
     check_shapes(n11=n11, design_effect=effect)
     a, b = (n11 + n10).astype(np.float64), (n11 + n01).astype(np.float64)
@@ -129,10 +131,10 @@ def _statistic(
 
 
 def partly_paired_ratio(
-    n11: npt.ArrayLike,
-    n10: npt.ArrayLike,
-    n01: npt.ArrayLike,
-    n00: npt.ArrayLike,
+    n11: Pairs | None = None,
+    n10: npt.ArrayLike | None = None,
+    n01: npt.ArrayLike | None = None,
+    n00: npt.ArrayLike | None = None,
     *,
     correct_a: npt.ArrayLike,
     n_a: npt.ArrayLike,
@@ -141,8 +143,8 @@ def partly_paired_ratio(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
     copies: npt.ArrayLike = 1.0,
-) -> Interval:
-    """Compute an interval for the ratio of two accuracies that share only some items.
+) -> Estimate:
+    """Compute the ratio of two accuracies that share only some items, with an interval.
 
     This is square-and-add on the log scale: the distances of Wilson's log limits from the log
     accuracies are added as lengths of correlated estimates. The correlation is that of
@@ -150,7 +152,7 @@ def partly_paired_ratio(
 
     Returns
     -------
-    Interval
+    Estimate
         In [0, ∞]; these are the limits if a group has no answers or no correct one.
 
     Raises
@@ -166,10 +168,10 @@ def partly_paired_ratio(
     --------
     >>> own = dict(correct_a=100, n_a=160, correct_b=80, n_b=160)
     >>> found = partly_paired_ratio(60, 40, 20, 40, **own)
-    >>> float(found.low.round(4)), float(found.high.round(4))
-    (1.056, 1.4884)
+    >>> [float(x.round(4)) for x in (found.estimate, found.ci_low, found.ci_high)]
+    [1.25, 1.056, 1.4884]
     """
-    cells = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
+    cells = paired_counts(n11, n10, n01, n00)
     correct_a, n_a, correct_b, n_b = check_counts(
         correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
     )
@@ -188,9 +190,13 @@ def partly_paired_ratio(
         scale=np.log,
         furthest=np.inf,
     )
-    return Interval(
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate = (correct_a / n_a) / (correct_b / n_b)
+    return Estimate(
+        estimate,
         np.where(known, np.exp(low), 0.0),
         np.where(known, np.exp(high), np.inf),
         1 - alpha,
         "log, partly paired",
+        cells.n,
     )

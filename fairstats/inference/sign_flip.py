@@ -7,7 +7,6 @@ takes a small table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats._lib.result_objects import Tabular
+from fairstats._lib.result_objects import TestResult
 from fairstats.inference._checks import (
     MOST,
     check_choice,
@@ -40,21 +39,12 @@ def _heads(n: int) -> npt.NDArray[np.float64]:
     return law
 
 
-@dataclass(frozen=True, repr=False)
-class SignFlipResult(Tabular):
-    """Result of `sign_flip_test`: statistic (Σ d), p_value and method."""
-
-    statistic: float
-    p_value: float
-    method: str
-
-
 def sign_flip_test(
     differences: npt.ArrayLike,
     multiplicity: npt.ArrayLike | None = None,
     *,
     method: Literal["midp", "exact", "asymptotic"] = "midp",
-) -> SignFlipResult:
+) -> TestResult:
     """Test clustered pairs by flipping whole items: McNemar's test for several answers per item.
 
     If the groups make no difference, an item's difference d = n10 − n01 has either sign with
@@ -74,7 +64,7 @@ def sign_flip_test(
 
     Returns
     -------
-    SignFlipResult
+    TestResult
         p is 1 if the sum is 0, and so also if all differences are 0.
 
     Raises
@@ -114,13 +104,14 @@ def sign_flip_test(
     factor = max(int(np.gcd.reduce(d[many > 0])), 1) if (many > 0).any() else 1
     d = d // factor
     if total == 0:
-        return SignFlipResult(0.0, 1.0, method)
+        return TestResult(np.asarray(0.0), np.asarray(1.0), method)
     if method == "asymptotic" or int(np.abs(d) @ many) > LARGEST_EXACT_SUM:
         p = max(float(stats.chi2.sf(total**2 / squares, df=1)), _LEAST_P)
-        return SignFlipResult(float(total), p, "asymptotic")
+        return TestResult(np.asarray(float(total)), np.asarray(p), "asymptotic")
     if np.all(np.abs(d) <= 1):
-        p_value = mcnemar(int(many[d == 1].sum()), int(many[d == -1].sum()), method=method).p_value
-        return SignFlipResult(float(total), float(p_value), method)
+        n10, n01 = (int(many[d == side].sum()) for side in (1, -1))
+        p_value = mcnemar(n10=n10, n01=n01, method=method).p_value
+        return TestResult(np.asarray(float(total)), p_value, method)
     # The sum is 2 Σ |d| · (flips up) − Σ |d|, so only the flips up are random.
     law = np.array([1.0])
     for step in map(int, np.unique(np.abs(d[(d != 0) & (many > 0)]))):
@@ -134,7 +125,7 @@ def sign_flip_test(
     beyond, at = law[sums > observed].sum(), law[sums == observed].sum()
     p = float(min(beyond + (at / 2 if method == "midp" else at), 1.0))
     p = max(p, _LEAST_P)
-    return SignFlipResult(float(total), p, method)
+    return TestResult(np.asarray(float(total)), np.asarray(p), method)
 
 
 def design_effect(

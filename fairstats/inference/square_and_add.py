@@ -123,7 +123,7 @@ def square_and_add(
     sides = []
     for correct, n in ((correct_a, n_a), (correct_b, n_b)):
         limits = proportion_interval(correct, n, alpha=alpha, design_effect=design_effect)
-        sides.append([scale(p) for p in (correct / np.maximum(n, 1), limits.low, limits.high)])
+        sides.append([scale(p) for p in (correct / np.maximum(n, 1), *limits.ci)])
     (a, a_low, a_high), (b, b_low, b_high) = sides
 
     def length(x: FloatArray, y: FloatArray) -> FloatArray:

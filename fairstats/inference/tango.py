@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats._lib.result_objects import FloatArray, Interval
+from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import (
     check_alpha,
     check_counts,
@@ -14,19 +14,21 @@ from fairstats.inference._checks import (
     check_parts,
     check_shapes,
 )
+from fairstats.inference.paired_counts import Pairs, paired_counts
 
 # Bisecting [-1, 1] this often ends between two neighbouring floating-point numbers.
 _BISECTIONS = 64
 
 
 def tango(
-    n10: npt.ArrayLike,
-    n01: npt.ArrayLike,
-    n: npt.ArrayLike,
+    n11: Pairs | None = None,
+    n10: npt.ArrayLike | None = None,
+    n01: npt.ArrayLike | None = None,
+    n00: npt.ArrayLike | None = None,
     *,
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
-) -> Interval:
+) -> Estimate:
     """Compute Tango's score interval for the difference of two paired proportions.
 
     The limits are the values Δ of p_a − p_b at which the score statistic
@@ -37,8 +39,9 @@ def tango(
 
     Parameters
     ----------
-    n10, n01, n : array_like of int
-        Discordant pairs and all pairs; broadcast against each other.
+    n11, n10, n01, n00 : array_like of int
+        Pairs with both correct, only a, only b, neither; broadcast against each other. Or one
+        table, or a frame of pairs: see `paired_counts`.
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
@@ -47,15 +50,14 @@ def tango(
 
     Returns
     -------
-    Interval
-        Limits in [−1, 1]. Without discordant pairs they are ±z²/(n + z²); with n = 0 they are
-        −1 and 1.
+    Estimate
+        (n10 − n01) / n, with limits in [−1, 1]. Without discordant pairs they are ±z²/(n + z²);
+        with n = 0 the estimate is NaN and the limits are −1 and 1.
 
     Raises
     ------
     ValueError
-        If n10 + n01 exceeds n, a count is invalid, alpha is outside (0, 1), or a design effect is
-        not positive.
+        If a count is invalid, alpha is outside (0, 1), or a design effect is not positive.
 
     Notes
     -----
@@ -68,9 +70,33 @@ def tango(
 
     Examples
     --------
-    >>> interval = tango(1, 7, 21)
-    >>> float(interval.low.round(5)), float(interval.high.round(5))
-    (-0.51723, -0.026)
+    >>> found = tango(1, 1, 7, 12)
+    >>> [float(x.round(5)) for x in (found.estimate, *found.ci)]
+    [-0.28571, -0.51723, -0.026]
+    """
+    counts = paired_counts(n11, n10, n01, n00)
+    low, high = tango_limits(
+        counts.n10, counts.n01, counts.n, alpha=alpha, design_effect=design_effect
+    )
+    estimate = np.where(counts.n > 0, (counts.n10 - counts.n01) / np.maximum(counts.n, 1), np.nan)
+    estimate, low, high, n = check_shapes(estimate=estimate, low=low, high=high, n=counts.n)
+    return Estimate(estimate, low, high, 1 - alpha, "tango", n)
+
+
+def tango_limits(
+    n10: npt.ArrayLike,
+    n01: npt.ArrayLike,
+    n: npt.ArrayLike,
+    *,
+    alpha: float,
+    design_effect: npt.ArrayLike = 1.0,
+) -> tuple[FloatArray, FloatArray]:
+    """Return Tango's limits, given the discordant pairs and the number of all pairs.
+
+    Raises
+    ------
+    ValueError
+        As `tango`, and if n10 + n01 exceeds n.
     """
     n10, n01, n = check_counts(n10=n10, n01=n01, n=n)
     check_parts("n10 + n01", n10 + n01, "n", n)
@@ -79,7 +105,9 @@ def tango(
     return _limits(n10 / effect, n01 / effect, n / effect, alpha)
 
 
-def _limits(n10: FloatArray, n01: FloatArray, n: FloatArray, alpha: float) -> Interval:
+def _limits(
+    n10: FloatArray, n01: FloatArray, n: FloatArray, alpha: float
+) -> tuple[FloatArray, FloatArray]:
     z = float(stats.norm.isf(alpha / 2))
     trials = np.where(n > 0, n, 1.0)
     estimate = (n10 - n01) / trials
@@ -91,7 +119,7 @@ def _limits(n10: FloatArray, n01: FloatArray, n: FloatArray, alpha: float) -> In
     )
     low = np.where((n == 0) | (n01 == n), -1.0, low)
     high = np.where((n == 0) | (n10 == n), 1.0, high)
-    return Interval(low, high, 1 - alpha, "tango")
+    return low, high
 
 
 def _score_limit(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.missing_policies import PairedCounts, copies_of
+from fairstats.counts.missing_policies import PolicyCounts, copies_of
 from fairstats.counts.sample_weights import per_answer
 from fairstats.inference._checks import check_counts, check_parts
 from fairstats.inference.intervals import wilson
@@ -37,9 +37,9 @@ def estimate_proportion(
     interval = wilson(successes, n, alpha=alpha, design_effect=design_effect)
     return Estimate(
         proportion(successes, n),
-        interval.low,
-        interval.high,
-        interval.level,
+        interval.ci_low,
+        interval.ci_high,
+        interval.ci_level,
         interval.method,
         np.asarray(n, dtype=np.int64),
     )
@@ -83,7 +83,7 @@ def accuracy(
 
 
 def accuracy_difference(
-    counts: PairedCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
+    counts: PolicyCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
 ) -> Estimate:
     """Compute the signed difference Acc_a − Acc_b over counterfactual pairs.
 
@@ -92,7 +92,7 @@ def accuracy_difference(
 
     Parameters
     ----------
-    counts : PairedCounts
+    counts : PolicyCounts
         The counts of the pairs, and of each group's answers.
     alpha : float
         1 − confidence level.
@@ -108,27 +108,20 @@ def accuracy_difference(
 
     Examples
     --------
-    >>> from fairstats.counts.missing_policies import paired_counts
-    >>> round(float(accuracy_difference(paired_counts(600, 83, 10, 108)).estimate), 4)
+    >>> from fairstats.counts.missing_policies import complete_counts
+    >>> round(float(accuracy_difference(complete_counts(600, 83, 10, 108)).estimate), 4)
     0.0911
     """
     estimate = proportion(counts.correct_a, counts.n_a) - proportion(counts.correct_b, counts.n_b)
-    paired = tango(counts.n10, counts.n01, counts.n, alpha=alpha, design_effect=design_effect)
-    own = partly_paired_interval(
-        counts.n11,
-        counts.n10,
-        counts.n01,
-        counts.n00,
-        **counts.own,
-        alpha=alpha,
-        design_effect=design_effect,
-    )
+    cells = counts.n11, counts.n10, counts.n01, counts.n00
+    paired = tango(*cells, alpha=alpha, design_effect=design_effect)
+    own = partly_paired_interval(*cells, **counts.own, alpha=alpha, design_effect=design_effect)
     partly = (counts.n_a != counts.n) | (counts.n_b != counts.n)
     return Estimate(
         estimate,
-        np.where(partly, own.low, paired.low),
-        np.where(partly, own.high, paired.high),
-        paired.level,
+        np.where(partly, own.ci_low, paired.ci_low),
+        np.where(partly, own.ci_high, paired.ci_high),
+        paired.ci_level,
         np.where(partly, own.method, paired.method),
         counts.n,
     )
@@ -137,10 +130,10 @@ def accuracy_difference(
 def absolute(difference: Estimate) -> Estimate:
     """Return \\|a − b\\|, given a − b."""
     low, high = absolute_interval(difference.ci_low, difference.ci_high)
-    methods = np.broadcast_to(difference.ci_method, low.shape)
+    methods = np.broadcast_to(difference.method, low.shape)
     method = np.array([f"{text}, absolute" for text in methods])
     estimate = np.abs(difference.estimate)
-    return replace(difference, estimate=estimate, ci_low=low, ci_high=high, ci_method=method)
+    return replace(difference, estimate=estimate, ci_low=low, ci_high=high, method=method)
 
 
 def absolute_interval(low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -9,20 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.missing_policies import PairedCounts
+from fairstats.counts.missing_policies import PolicyCounts
 from fairstats.inference.risk_ratio import partly_paired_ratio, risk_ratio
 from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
 from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
 
 
 def accuracy_ratio(
-    counts: PairedCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
+    counts: PolicyCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
 ) -> Estimate:
     """Compute the ratio of two groups' accuracies, Acc_a / Acc_b, over counterfactual pairs.
 
     Parameters
     ----------
-    counts : PairedCounts
+    counts : PolicyCounts
         The counts of the pairs, and of each group's answers.
     alpha : float
         1 − confidence level.
@@ -39,8 +39,8 @@ def accuracy_ratio(
 
     Examples
     --------
-    >>> from fairstats.counts.missing_policies import paired_counts
-    >>> round(float(accuracy_ratio(paired_counts(600, 83, 10, 108)).estimate), 4)
+    >>> from fairstats.counts.missing_policies import complete_counts
+    >>> round(float(accuracy_ratio(complete_counts(600, 83, 10, 108)).estimate), 4)
     1.1197
     """
     cells = counts.n11, counts.n10, counts.n01, counts.n00
@@ -51,10 +51,10 @@ def accuracy_ratio(
         quotient(
             proportion(counts.correct_a, counts.n_a), proportion(counts.correct_b, counts.n_b)
         ),
-        np.where(partly, own.low, paired.ci_low),
-        np.where(partly, own.high, paired.ci_high),
+        np.where(partly, own.ci_low, paired.ci_low),
+        np.where(partly, own.ci_high, paired.ci_high),
         paired.ci_level,
-        np.where(partly, own.method, paired.ci_method),
+        np.where(partly, own.method, paired.method),
         counts.n,
     )
 

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.missing_policies import PairedCounts
+from fairstats.counts.missing_policies import PolicyCounts
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
 from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
 from fairstats.metrics.metric import PairMetric, Patterns, Range
 
 
 def cohens_h(
-    counts: PairedCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
+    counts: PolicyCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
 ) -> Estimate:
     """Compute Cohen's effect size for two accuracies: h = 2 arcsin √Acc_a − 2 arcsin √Acc_b.
 
     Parameters
     ----------
-    counts : PairedCounts
+    counts : PolicyCounts
         The counts of the pairs, and of each group's answers.
     alpha : float
         1 − confidence level.
@@ -54,7 +55,7 @@ def cohens_h(
         alpha=alpha,
         design_effect=design_effect,
     )
-    return Estimate(h, interval.low, interval.high, interval.level, interval.method, counts.n)
+    return replace(interval, estimate=h)
 
 
 def _on_arcsine_scale(pair: Patterns, side: str) -> FloatArray:

@@ -24,7 +24,7 @@ def _rows(pairs: Pairs) -> pd.DataFrame:
     n = np.floor(paired.n / effect).astype(np.int64)
     discordant = proportion_interval(
         paired.n10 + paired.n01, paired.n, alpha=alpha, design_effect=effect
-    ).high
+    ).ci_high
     smallest = np.empty(len(n))
     for size in np.unique(tests):
         own = tests == size

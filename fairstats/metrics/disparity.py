@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.result_objects import Estimate
-from fairstats.counts.missing_policies import CountingPolicy, IntArray, PairedCounts
+from fairstats._lib.result_objects import Estimate, Tabular
+from fairstats.counts.missing_policies import CountingPolicy, IntArray, PolicyCounts
 from fairstats.counts.outcomes import MISSING, OTHER
 from fairstats.inference._checks import check_alpha, check_choice, check_counts
 from fairstats.metrics.accuracy import absolute_interval, accuracy_difference
 from fairstats.metrics.metric import Groups, Row
 
 
-@dataclass(frozen=True)
-class Disparity:
+@dataclass(frozen=True, repr=False)
+class Disparity(Tabular):
     """A disparity of one unit: max − min of a rate over groups, with its interval.
 
     Attributes
@@ -29,7 +29,7 @@ class Disparity:
         In [0, 1]; NaN if a group has no answer that counts.
     ci_low, ci_high : float
         Limits. A range is never negative, so they cannot serve as a test of 0.
-    ci_method : str
+    method : str
         The method used for the limits.
     n : int
         Items with an answer that counts for every group. With several samples of an item:
@@ -39,11 +39,11 @@ class Disparity:
     estimate: float
     ci_low: float
     ci_high: float
-    ci_method: str
+    method: str
     n: int
 
 
-#: Compares two groups, from `PairedCounts`: `accuracy_difference` or `accuracy_ratio`.
+#: Compares two groups, from `PolicyCounts`: `accuracy_difference` or `accuracy_ratio`.
 Measure = Callable[..., Estimate]
 #: Condition for an item to count: maps the joint outcome patterns of a unit to the matching rows.
 Condition = Callable[[pd.DataFrame], pd.Series]
@@ -93,7 +93,7 @@ def pair_differences(
 
 @dataclass(frozen=True)
 class _Counted:
-    """Input of `pair_differences`: each pair's `PairedCounts` as a row, and its design effect."""
+    """Input of `pair_differences`: each pair's `PolicyCounts` as a row, and its design effect."""
 
     pairs: tuple[tuple[int, int], ...]
     cells: IntArray
@@ -136,7 +136,7 @@ def _estimated(
 ) -> list[PairDifferences]:
     """Return the differences of several units with the same number of pairs, in one call."""
     many = len(counted[0].pairs)
-    paired = PairedCounts(*np.concatenate([one.cells for one in counted]).T)
+    paired = PolicyCounts(*np.concatenate([one.cells for one in counted]).T)
     estimate = measure(
         replace(paired, copies=np.repeat([one.copies for one in counted], many)),
         alpha=alpha / many,
@@ -197,7 +197,7 @@ class PairDifferences:
 
 
 def _cells(a: npt.NDArray[np.str_], b: npt.NDArray[np.str_], weights: IntArray) -> list[int]:
-    """Return the fields of `PairedCounts` of two groups; signs determine ``same`` only as n11."""
+    """Return the fields of `PolicyCounts` of two groups; signs determine ``same`` only as n11."""
     right_a, right_b = a == "1", b == "1"
     wrong_a, wrong_b = a == "0", b == "0"
     of_a, of_b = a != OTHER, b != OTHER
@@ -262,7 +262,7 @@ def range_of(
 
 def method_of(found: PairDifferences, folded: str, design_effect: float) -> str:
     """Name the method of an interval that is derived from those of all pairs of groups."""
-    method = " and ".join(sorted(set(np.asarray(found.estimate.ci_method).tolist())))
+    method = " and ".join(sorted(set(np.asarray(found.estimate.method).tolist())))
     method += f", {folded}"
     if len(found.pairs) > 1:
         method += f", Bonferroni over {len(found.pairs)} pairs"
@@ -315,7 +315,7 @@ differences_of = DifferencesOf()
 def disparity_row(found: Disparity, groups: Groups, note: str = "") -> Row:
     """Return a disparity's row of the estimates table."""
     note = "a range is never negative; not a test of 0" + note
-    return vars(found) | {"ci_level": 1 - groups.alpha, "method_note": note}
+    return found.to_row() | {"ci_level": 1 - groups.alpha, "method_note": note}
 
 
 _PARAMETERS = """

@@ -76,7 +76,7 @@ def _row(groups: Groups) -> Row:
     effect = max(groups.ratio_effects.values(), default=1.0)
     found = smallest_ratio(groups.once(_ratios_of), effect)
     note = "a ratio of the lowest to the highest is at most 1; not a test of 1"
-    return vars(found) | {"ci_level": 1 - groups.alpha, "method_note": note}
+    return found.to_row() | {"ci_level": 1 - groups.alpha, "method_note": note}
 
 
 IMPACT_RATIO = GroupsMetric(

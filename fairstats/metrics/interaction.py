@@ -36,7 +36,7 @@ def _rows(groups: Groups) -> Iterator[Row]:
             "ci_low": float(interval.ci_low),
             "ci_high": float(interval.ci_high),
             "ci_level": 1 - groups.alpha,
-            "ci_method": str(interval.ci_method),
+            "ci_method": str(interval.method),
             "statistic": test.statistic,
             "p_value": test.p_value,
             "test": f"sign flips of items, {test.method}",

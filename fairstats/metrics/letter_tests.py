@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.result_objects import TestResult
 from fairstats.counts.outcomes import PAIR_COLUMNS
-from fairstats.inference.letter_symmetry import LetterTestResult, bowker, stuart_maxwell
+from fairstats.inference.letter_symmetry import bowker, stuart_maxwell
 from fairstats.metrics.metric import PairMetric, Pairs
 
 
@@ -32,7 +33,7 @@ def _table(cells: pd.DataFrame) -> npt.NDArray[np.int64]:
 
 
 def _letter_test(
-    test: Callable[[npt.ArrayLike], LetterTestResult], order: int, label: str, definition: str
+    test: Callable[[npt.ArrayLike], TestResult], order: int, label: str, definition: str
 ) -> PairMetric:
     def rows(pairs: Pairs) -> pd.DataFrame:
         tables = pairs.once(_contingency)
@@ -40,7 +41,7 @@ def _letter_test(
         return pairs.counts.loc[~pairs.clustered, list(PAIR_COLUMNS)].assign(
             statistic=[float(result.statistic) for result in results],
             p_value=[float(result.p_value) for result in results],
-            test=[f"{test.__name__}, {int(result.df)} df" for result in results],
+            test=[f"{test.__name__}, {result.df} df" for result in results],
             n=[int(table.sum()) for table in tables],
             method_note="on the letters, right or wrong; not adjusted",
         )

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from fairstats.counts.missing_policies import PairedCounts, apply_policy
+from fairstats.counts.missing_policies import PolicyCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.inference.sign_flip import sign_flip_test
@@ -27,18 +27,20 @@ def mcnemar_bounds(counts: pd.DataFrame, *, method: McNemarMethod = "midp") -> R
     more10 = (counts["n1x"] + counts["nx0"] + counts["nxx"]).to_numpy(np.int64)
     more01 = (counts["n0x"] + counts["nx1"] + counts["nxx"]).to_numpy(np.int64)
     lowest = np.minimum(
-        mcnemar(n10 + more10, n01, method=method).p_value,
-        mcnemar(n10, n01 + more01, method=method).p_value,
+        mcnemar(n10=n10 + more10, n01=n01, method=method).p_value,
+        mcnemar(n10=n10, n01=n01 + more01, method=method).p_value,
     )
     to_balance = n10 - n01
     highest = mcnemar(
-        n10 + np.clip(-to_balance, 0, more10), n01 + np.clip(to_balance, 0, more01), method=method
+        n10=n10 + np.clip(-to_balance, 0, more10),
+        n01=n01 + np.clip(to_balance, 0, more01),
+        method=method,
     ).p_value
     return lowest, highest
 
 
 def with_flips(
-    table: pd.DataFrame, items: pd.DataFrame, kinds: PairedCounts, test: Literal["midp", "exact"]
+    table: pd.DataFrame, items: pd.DataFrame, kinds: PolicyCounts, test: Literal["midp", "exact"]
 ) -> pd.DataFrame:
     """Replace the test by sign flips of items for pairs with clustered answers.
 
@@ -64,7 +66,7 @@ def with_flips(
 def _tables(pairs: Pairs) -> Iterator[pd.DataFrame]:
     paired, kinds = pairs.paired, apply_policy(pairs.items, pairs.missing)
     for method in _TESTS:
-        result = mcnemar(paired.n10, paired.n01, method=method)
+        result = mcnemar(n10=paired.n10, n01=paired.n01, method=method)
         n = np.maximum(paired.n, 1)
         table = pairs.rows(paired=paired).assign(
             estimate=np.where(paired.n > 0, (paired.n10 - paired.n01) / n, np.nan),

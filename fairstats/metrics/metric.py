@@ -17,7 +17,7 @@ from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.missing_policies import (
     CountingPolicy,
     IntArray,
-    PairedCounts,
+    PolicyCounts,
     apply_policy,
     copies_of,
     missing_per_group,
@@ -77,7 +77,7 @@ class Pairs(_Once):
     tests: IntArray
 
     @cached_property
-    def paired(self) -> PairedCounts:
+    def paired(self) -> PolicyCounts:
         """Return the counts used under the policy."""
         return apply_policy(self.counts, self.missing)
 
@@ -95,10 +95,10 @@ class Pairs(_Once):
         return self.counts[list(PAIR_COLUMNS)].assign(n_missing_a=a, n_missing_b=b)
 
     def rows(
-        self, estimate: Estimate | None = None, paired: PairedCounts | None = None
+        self, estimate: Estimate | None = None, paired: PolicyCounts | None = None
     ) -> pd.DataFrame:
         """Return a row of the estimates table per pair; `paired` gives its discordant counts."""
-        table = self._keys.assign(**estimate.to_frame()) if estimate else self._keys
+        table = self._keys.assign(**estimate.to_estimates()) if estimate else self._keys
         return table.assign(n10=paired.n10, n01=paired.n01) if paired else table
 
 
@@ -108,13 +108,13 @@ class Patterns:
 
     Attributes
     ----------
-    one : PairedCounts
+    one : PolicyCounts
         The pair's contribution to the counts under the policy for missing answers.
     totals : ndarray of int
         The number of pairs with each pattern.
     """
 
-    one: PairedCounts
+    one: PolicyCounts
     totals: IntArray
 
     def share(self, part: npt.ArrayLike, whole: npt.ArrayLike) -> FloatArray:

@@ -20,7 +20,7 @@ _DIFFERENCES = np.array([(p[1] == MISSING) - float(p[2] == MISSING) for p in PAT
 def _rows(pairs: Pairs) -> pd.DataFrame:
     """Test whether one group has more missing answers (McNemar's test on missing flags)."""
     flags, kinds = missing_flags(pairs.counts), missing_flags(pairs.items)
-    result = mcnemar(flags.n10, flags.n01)
+    result = mcnemar(n10=flags.n10, n01=flags.n01)
     difference = accuracy_difference(
         flags, alpha=pairs.alpha, design_effect=pairs.effects["missing_difference"]
     )

@@ -12,7 +12,7 @@ from fairstats.metrics.metric import PairMetric, Pairs
 
 def _rows(pairs: Pairs) -> pd.DataFrame:
     paired = pairs.paired
-    return pairs.rows(odds_ratio(paired.n10, paired.n01, alpha=pairs.alpha), paired)
+    return pairs.rows(odds_ratio(n10=paired.n10, n01=paired.n01, alpha=pairs.alpha), paired)
 
 
 ODDS_RATIO = PairMetric(

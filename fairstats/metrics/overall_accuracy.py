@@ -26,7 +26,7 @@ def _row(groups: Groups) -> Row:
     share = right / n if n else 0.0
     effect = design_effect(clusters, items, [1 - share, -share]) if n else 1.0
     found = accuracy(right, n, alpha=groups.alpha, design_effect=effect)
-    (row,) = found.to_frame().to_dict("records")
+    (row,) = found.to_estimates().to_dict("records")
     note = "items are the independent units"
     return row | {"ci_method": naming_effect(row["ci_method"], effect), "method_note": note}
 

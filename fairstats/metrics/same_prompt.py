@@ -138,7 +138,7 @@ def same_prompt(
             2 * found.ci_low - 1,
             2 * found.ci_high - 1,
             found.ci_level,
-            found.ci_method,
+            found.method,
             found.n,
         ),
     )
@@ -155,7 +155,7 @@ def _of_whole_numbers(
     found = mean_interval(values // factor, many, largest=denominator // factor, alpha=alpha)
     scale = denominator // factor
     low, high = np.maximum(found.ci_low / scale, lowest), np.minimum(found.ci_high / scale, 1.0)
-    return Estimate(found.estimate / scale, low, high, found.ci_level, found.ci_method, found.n)
+    return Estimate(found.estimate / scale, low, high, found.ci_level, found.method, found.n)
 
 
 def _of_samples(own: Samples) -> SamePrompt:

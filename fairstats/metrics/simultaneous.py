@@ -12,7 +12,9 @@ from fairstats.metrics.metric import Groups, GroupsMetric, Row
 def _rows(groups: Groups) -> Iterator[Row]:
     found = groups.once(differences_of)
     names = list(groups.attribute.groups)
-    for (a, b), row in zip(found.pairs, found.estimate.to_frame().to_dict("records"), strict=True):
+    for (a, b), row in zip(
+        found.pairs, found.estimate.to_estimates().to_dict("records"), strict=True
+    ):
         method = naming_effect(row["ci_method"], groups.effects.get((a, b), 1.0))
         yield row | {
             "group_a": names[a],

@@ -323,7 +323,7 @@ def _rows_of(
             "ci_low": found.ci_low,
             "ci_high": found.ci_high,
             "ci_level": found.ci_level,
-            "ci_method": found.ci_method,
+            "ci_method": found.method,
             "crossed_low": low,
             "crossed_high": high,
             "crossed_method": method,

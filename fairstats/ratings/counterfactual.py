@@ -157,7 +157,7 @@ def counterfactual_rates(
     counts = np.stack([table["n_reported"], table["n_ratings"] - table["n_reported"]], axis=-1)
     found = bootstrap(counts, "proportion", alpha=alpha)
     for name in FIGURE_COLUMNS:
-        table[name] = getattr(found, name)
+        table[name] = found.to_row()[name]
     return without_empty_models(table)[list(COUNTERFACTUAL_COLUMNS)]
 
 

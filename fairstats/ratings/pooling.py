@@ -233,5 +233,5 @@ def crossed_limits(
     return {
         "crossed_low": least + span * float(found.ci_low),
         "crossed_high": least + span * float(found.ci_high),
-        "crossed_method": str(found.ci_method),
+        "crossed_method": str(found.method),
     }

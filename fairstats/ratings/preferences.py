@@ -258,7 +258,7 @@ def _estimates(
         part = keys.assign(metric=metric, statistic=np.nan, p_value=np.nan, test="none")
         part = part.assign(crossed_p_value=np.nan, crossed_test="none")
         for name in ("estimate", "ci_low", "ci_high", "ci_method"):
-            part[name] = getattr(found, name)
+            part[name] = found.to_row()[name]
         least = -1.0 if statistic == "difference" else 0.0
         places = [own.get(i, np.empty(0, dtype=np.int64)) for i in part.index]
         limits = [

@@ -186,7 +186,7 @@ def _rate_rows(unit: Unit, alpha: float) -> Iterator[dict[str, Any]]:
         "n_reported": int(reported.sum()),
         "crossed_low": float(crossed.ci_low),
         "crossed_high": float(crossed.ci_high),
-        "crossed_method": crossed.ci_method,
+        "crossed_method": crossed.method,
     }
     ties = int((yes == no).sum())
     # The first rating of each task gives its item.
@@ -199,7 +199,7 @@ def _rate_rows(unit: Unit, alpha: float) -> Iterator[dict[str, Any]]:
             "n_ties": n_ties,
             "crossed_low": float(by_item.ci_low),
             "crossed_high": float(by_item.ci_high),
-            "crossed_method": str(by_item.ci_method).replace(_ONE_RATER, "these raters"),
+            "crossed_method": str(by_item.method).replace(_ONE_RATER, "these raters"),
         }
 
 
@@ -210,7 +210,7 @@ def _intervals(table: pd.DataFrame, alpha: float) -> dict[str, npt.NDArray[Any]]
     # Equal counts have equal intervals, so each exact distribution is computed once.
     counts, place = np.unique(np.stack([reported, n - reported], -1), axis=0, return_inverse=True)
     found = bootstrap(counts.reshape(-1, 2), "proportion", alpha=alpha)
-    methods = np.where(found.n == 0, "none (no ratings)", found.ci_method)
+    methods = np.where(found.n == 0, "none (no ratings)", found.method)
     place = place.ravel()
     return {
         "estimate": found.estimate[place],

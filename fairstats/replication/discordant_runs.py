@@ -96,7 +96,7 @@ def _odds_ratio_runs(odds_ratio: Range, n: int) -> tuple[Integers, Integers]:
 
 def _p(k: Integers, apart: Integers, n: int, test: McNemarMethod) -> FloatArray:
     if n > MOST_LISTED:
-        return mcnemar(k, k + apart, method=test).p_value
+        return mcnemar(n10=k, n01=k + apart, method=test).p_value
     return p_values(n, test)[k, apart]
 
 
@@ -106,7 +106,7 @@ def p_values(n: int, test: McNemarMethod) -> FloatArray:
     k, apart = np.indices((n // 2 + 1, n + 1))
     there = 2 * k + apart <= n
     values = np.full(there.shape, np.nan)
-    values[there] = mcnemar(k[there], (k + apart)[there], method=test).p_value
+    values[there] = mcnemar(n10=k[there], n01=(k + apart)[there], method=test).p_value
     return values
 
 

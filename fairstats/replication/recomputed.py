@@ -269,7 +269,7 @@ def _figures(opened: OpenAnswers, benchmarks: set[str]) -> Figures:
         own = [proportion(getattr(paired, f"correct_{s}"), getattr(paired, f"n_{s}")) for s in "ab"]
         tests = {
             f"mcnemar {test}": np.where(
-                paired.n > 0, mcnemar(paired.n10, paired.n01, method=test).p_value, np.nan
+                paired.n > 0, mcnemar(n10=paired.n10, n01=paired.n01, method=test).p_value, np.nan
             )
             for test in _TESTS
         }

@@ -242,8 +242,8 @@ class _Pairs:
         found = wilson(count, n, alpha=self.alpha, design_effect=effect)
         return {
             "estimate": count / n if n else np.nan,
-            "ci_low": float(found.low),
-            "ci_high": float(found.high),
+            "ci_low": float(found.ci_low),
+            "ci_high": float(found.ci_high),
             "ci_method": naming_effect(str(found.method), effect),
             "count": count,
             "n": n,
@@ -265,8 +265,8 @@ class _Pairs:
         )
         row = {
             "estimate": np.nan,
-            "ci_low": float(found.low),
-            "ci_high": float(found.high),
+            "ci_low": float(found.ci_low),
+            "ci_high": float(found.ci_high),
             "ci_method": naming_effect("newcombe, independent", effect),
             "count": 0,
             "n": n_other + n_same,

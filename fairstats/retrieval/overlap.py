@@ -269,7 +269,7 @@ def _interval(values: npt.NDArray[np.float64], alpha: float) -> Row:
         "ci_low": float(found.ci_low),
         "ci_high": float(found.ci_high),
         "ci_level": found.ci_level,
-        "ci_method": str(found.ci_method),
+        "ci_method": str(found.method),
         "n": int(found.n),
         "exact": len(kinds) < 3,
     }

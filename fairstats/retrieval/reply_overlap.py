@@ -181,7 +181,7 @@ def _pair(
         "ci_low": float(interval.ci_low),
         "ci_high": float(interval.ci_high),
         "ci_level": interval.ci_level,
-        "ci_method": str(interval.ci_method),
+        "ci_method": str(interval.method),
         "n": len(means),
         "n_pairs": len(scores),
         "n_identical": sum(a == b for a, b in found if a),

@@ -310,11 +310,11 @@ def _limits(
     return {
         "score_low": float(of_items.ci_low),
         "score_high": float(of_items.ci_high),
-        "accuracy_vote_low": float(accuracy.low),
-        "accuracy_vote_high": float(accuracy.high),
+        "accuracy_vote_low": float(accuracy.ci_low),
+        "accuracy_vote_high": float(accuracy.ci_high),
         "accuracy_gain_low": 2 * float(gain.ci_low) - 1,
         "accuracy_gain_high": 2 * float(gain.ci_high) - 1,
-        "ci_method": f"score: {of_items.ci_method}; accuracy: wilson; gain: {gain.ci_method}",
+        "ci_method": f"score: {of_items.method}; accuracy: wilson; gain: {gain.method}",
         "method_note": "" if len(vote_right) else "no vote has a result",
     }
 

@@ -51,7 +51,7 @@ def check_missing_by_group(sheet: Sheet, layout: Layout) -> Finding:
     for name, a, b in layout.pairs:
         only_a = int((missing[:, a] & ~missing[:, b]).sum())
         only_b = int((missing[:, b] & ~missing[:, a]).sum())
-        p = float(mcnemar(only_a, only_b, method="exact").p_value) if only_a + only_b else 1.0
+        p = float(mcnemar(n10=only_a, n01=only_b, method="exact").p_value)
         found.append((p, -abs(only_a - only_b), only_a, only_b, name))
     p, _, only_a, only_b, name = min(found)
     value = (only_a - only_b) / len(missing)

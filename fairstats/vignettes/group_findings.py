@@ -14,7 +14,7 @@ from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.mean_difference import MeanDifference, mean_difference
-from fairstats.inference.tango import tango
+from fairstats.inference.tango import tango_limits
 
 MEAN = "mean"
 GROUP_MINUS_NEUTRAL = "group minus neutral"
@@ -107,8 +107,8 @@ def pair_shares(
                     "quantity": SHARE,
                     "group_a": group,
                     "estimate": count / n if n else np.nan,
-                    "ci_low": float(limits.low),
-                    "ci_high": float(limits.high),
+                    "ci_low": float(limits.ci_low),
+                    "ci_high": float(limits.ci_high),
                     "ci_level": 1 - alpha,
                     "ci_method": "wilson",
                     "n": n,
@@ -118,17 +118,17 @@ def pair_shares(
                 difference = (one - other).dropna()
                 n = len(difference)
                 n10, n01 = int((difference > 0).sum()), int((difference < 0).sum())
-                limits = tango(n10, n01, n, alpha=alpha)
+                low, high = tango_limits(n10, n01, n, alpha=alpha)
                 yield keys | {
                     "quantity": PAIR_DIFFERENCE,
                     "group_a": a,
                     "group_b": b,
                     "estimate": (n10 - n01) / n if n else np.nan,
-                    "ci_low": float(limits.low),
-                    "ci_high": float(limits.high),
+                    "ci_low": float(low),
+                    "ci_high": float(high),
                     "ci_level": 1 - alpha,
                     "ci_method": "tango",
-                    "p_value": max(float(mcnemar(n10, n01).p_value), _SMALLEST),
+                    "p_value": max(float(mcnemar(n10=n10, n01=n01).p_value), _SMALLEST),
                     "test": "mcnemar midp",
                     "n": n,
                 }
@@ -171,7 +171,7 @@ def pair_mean_shares(
         yield {name: row[name] for name in row if name not in {"p_value", "test"}} | {
             "ci_low": float(found.ci_low),
             "ci_high": float(found.ci_high),
-            "ci_method": str(found.ci_method),
+            "ci_method": str(found.method),
         }
 
 
@@ -193,7 +193,7 @@ def _fields(found: MeanDifference) -> dict[str, Any]:
         "ci_low": found.ci_low,
         "ci_high": found.ci_high,
         "ci_level": found.ci_level,
-        "ci_method": found.ci_method,
+        "ci_method": found.method,
         "p_value": max(found.p_value, _SMALLEST),
         "test": found.test,
         "n": found.n,

@@ -34,7 +34,7 @@ OLD, NEW = answered(400, 0.8, 0.7), answered(400, 0.85, 0.82)
 @pytest.mark.parametrize("figure", [accuracy, cfr, ad])
 def test_interval_equals_that_of_resampled_items(figure):
     found = model_difference(OLD, NEW, figure)
-    assert "bootstrap bca, exact" in found.ci_method
+    assert "bootstrap bca, exact" in found.method
     draws = np.random.default_rng(2).integers(0, 400, (20_000, 400))
     resampled = figure(NEW[draws].sum(axis=1)) - figure(OLD[draws].sum(axis=1))
     low, high = np.quantile(resampled, [0.025, 0.975])
@@ -50,7 +50,7 @@ def test_cfr_is_compared_by_mcnemars_test():
     same_old, same_new = OLD[:, 0, 4], NEW[:, 0, 4]
     n10, n01 = int((same_new > same_old).sum()), int((same_new < same_old).sum())
     found = model_difference(OLD, NEW, cfr)
-    assert found.p_value == pytest.approx(float(mcnemar(n10, n01).p_value))
+    assert found.p_value == pytest.approx(float(mcnemar(n10=n10, n01=n01).p_value))
     both = int((same_old & same_new).sum())
     interval = bootstrap([both, n10, n01, 400 - both - n10 - n01])
     assert (found.ci_low, found.ci_high) == (interval.ci_low, interval.ci_high)
@@ -79,7 +79,7 @@ def test_items_are_resampled_with_a_seed_if_an_answer_is_missing(figure):
     holes[0, 0] = [0, 0, 1, 1, 0, 0]
     one, other = (model_difference(holes, NEW, figure, n_resamples=4000) for _ in range(2))
     assert one == other
-    assert "bootstrap bca, 4000 resamples" in one.ci_method
+    assert "bootstrap bca, 4000 resamples" in one.method
     assert "4000 swaps" in one.test
     exact = model_difference(OLD, NEW, figure)
     assert one.ci_low == pytest.approx(exact.ci_low, abs=0.015)
@@ -248,7 +248,7 @@ def test_ads_p_value_can_be_arbitrarily_small():
     new = sums_of(np.repeat([1, -1, 0], [40, 40, 720])[:, None])
     found = model_difference(old, new, ad)
     assert 0 < found.p_value < 1e-8
-    swaps = float(mcnemar(320, 0).p_value)
+    swaps = float(mcnemar(n10=320, n01=0).p_value)
     # The sign of the new model's difference, 0, is open: both choices are equally hard to reject.
     assert found.p_value == pytest.approx(swaps / 0.99, rel=1e-9)
 
@@ -278,7 +278,7 @@ def test_interval_excludes_zero_only_if_the_test_rejects(figure, n, share):
         assert found.p_value <= 0.05
     if n <= 4:
         assert (found.ci_low, found.ci_high) == (-1, 1)
-        assert found.ci_method.startswith("none")
+        assert found.method.startswith("none")
 
 
 def test_random_swaps_report_their_smallest_p_value():

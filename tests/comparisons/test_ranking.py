@@ -92,7 +92,7 @@ def test_without_missing_answers_the_test_swaps_items(three_models):
 def test_flips_are_compared_by_mcnemars_test(three_models):
     """50 items keep their letter only with the fair model, and none only with the unfair one."""
     pairs = rank_differences(three_models, "cfr").set_index(["model_a", "model_b"])
-    expected = float(mcnemar(50, 0).p_value)
+    expected = float(mcnemar(n10=50, n01=0).p_value)
     assert pairs.loc[("fair", "unfair"), "p_value"] == pytest.approx(expected, rel=1e-12)
 
 
@@ -257,7 +257,7 @@ def test_items_asked_for_different_pairs_are_compared_exactly(answers_of):
         tables += [race, sex.assign(item_id="other-" + sex["item_id"])]
     (row,) = rank_differences(pd.concat(tables), "cfr").itertuples()
     assert row.n == 240
-    assert row.p_value == pytest.approx(float(mcnemar(120, 0).p_value), rel=1e-12)
+    assert row.p_value == pytest.approx(float(mcnemar(n10=120, n01=0).p_value), rel=1e-12)
 
 
 # --- Missing answers

@@ -41,11 +41,11 @@ def test_each_policy_counts_its_questions(missing, n, old, new, gains):
     assert (row["n"], row["gains"], row["losses"]) == (n, gains, 5)
     assert (row["old"], row["new"]) == pytest.approx((old, new))
     assert row["estimate"] == pytest.approx(new - old)
-    assert row["p_value"] == pytest.approx(float(mcnemar(gains, 5).p_value))
+    assert row["p_value"] == pytest.approx(float(mcnemar(n10=gains, n01=5).p_value))
     if missing != "available":
-        interval = tango(gains, 5, n)
+        interval = tango(n - gains - 5, gains, 5, 0)
         assert (row["ci_low"], row["ci_high"]) == pytest.approx(
-            (float(interval.low), float(interval.high))
+            (float(interval.ci_low), float(interval.ci_high))
         )
 
 

@@ -673,7 +673,7 @@ def test_the_interval_of_the_difference_is_that_of_the_answers_it_rests_on(answe
     row = row_of(analyze(answers_of(items), "available"), metric="accuracy_difference")
     own = {"correct_a": 72, "n_a": 106, "correct_b": 54, "n_b": 104}
     expected = partly_paired_interval(50, 20, 4, 30, **own)
-    assert (row["ci_low"], row["ci_high"]) == (expected.low, expected.high)
+    assert (row["ci_low"], row["ci_high"]) == (expected.ci_low, expected.ci_high)
     assert row["estimate"] == pytest.approx(72 / 106 - 54 / 104)
     assert row["method_note"] == "each group's own answers; the test over the pairs with both"
 
@@ -847,7 +847,7 @@ def test_chosen_items_give_no_verdict(answers_of, row_of):
     found, note = judged(527)
     assert found == "inconclusive"
     assert "274 of 801 items that were not asked could change the verdict" in note
-    last = most_missing(16, lambda k: float(tango(0, k, 801, alpha=0.1).low) > -0.02)
+    last = most_missing(16, lambda k: float(tango(801 - k, 0, k, 0, alpha=0.1).ci_low) > -0.02)
     assert last > 3
     assert judged(801 - last)[0] == "equivalent"
     assert judged(801 - last - 1)[0] == "inconclusive"
@@ -871,7 +871,7 @@ def most_missing(n10, decided):
 @pytest.mark.parametrize("policy", COUNTING)
 def test_disparity_requires_that_every_completion_rejects(mirror, policy, answers_of, row_of):
     """60 to 0 discordant pairs: k pairs without an answer could make them 60 to k."""
-    last = most_missing(60, lambda k: float(mcnemar(60, k).p_value) <= 0.05)
+    last = most_missing(60, lambda k: float(mcnemar(n10=60, n01=k).p_value) <= 0.05)
     assert 30 < last < 50
     for missing, expected in ((last, "disparity"), (last + 1, "inconclusive")):
         texts = ["AB"] * 60 + ["AA"] * 400 + ["--"] * missing
@@ -885,7 +885,7 @@ def test_disparity_requires_that_every_completion_rejects(mirror, policy, answer
 def test_equivalent_requires_the_interval_of_every_completion(sign, answers_of, row_of):
     """At five points: the interval of 0 against k of 800 pairs must lie inside."""
     margin = load_benchmark("demo").equivalence_margin
-    last = most_missing(40, lambda k: float(tango(0, k, 800, alpha=0.1).low) > -margin)
+    last = most_missing(40, lambda k: float(tango(800 - k, 0, k, 0, alpha=0.1).ci_low) > -margin)
     assert 10 < last < 39
     for missing, expected in ((last, "equivalent"), (last + 1, "inconclusive")):
         items = ["AA"] * (800 - missing) + [sign] * missing
@@ -976,7 +976,7 @@ def test_detectable_difference_is_that_of_the_adjusted_test(answers_of, row_of):
     of_board = row_of(
         analyze(pd.concat(tables)), metric="minimum_detectable_difference", model="00"
     )
-    share = float(proportion_interval(100, 800).high)
+    share = float(proportion_interval(100, 800).ci_high)
     for row, level in ((alone, 0.05), (of_board, 0.05 / 12)):
         expected = float(minimum_detectable_difference(800, share, alpha=level))
         assert row["estimate"] == pytest.approx(expected)

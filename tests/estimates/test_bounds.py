@@ -80,7 +80,7 @@ def pair_figures(items: list[str]) -> dict[str, float]:
         "neither_correct": (n - n11 - n10 - n01) / n,
         "dp": rate_range(items, 2),
         "eo": rate_range([item for item in items if item[-1] == "A"], 2),
-    } | {f"p {m}": float(mcnemar(n10, n01, method=m).p_value) for m in METHODS}
+    } | {f"p {m}": float(mcnemar(n10=n10, n01=n01, method=m).p_value) for m in METHODS}
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def test_without_missing_answers_every_range_is_a_point(counts_of):
     for low, high in pair_bounds(counts).values():
         assert low == high
     low, high = mcnemar_bounds(counts)
-    assert low == high == mcnemar(3, 1).p_value
+    assert low == high == mcnemar(n10=3, n01=1).p_value
 
 
 def test_without_known_answers_bounds_cover_the_whole_scale(counts_of):
@@ -212,7 +212,8 @@ def test_lowest_and_highest_p_are_right_for_larger_tables(counts_of):
             for k, m in product(range(either + 1), repeat=2)
             if k + m <= either
         ]
-        p = mcnemar(*np.array(reachable).T).p_value
+        n10s, n01s = np.array(reachable).T
+        p = mcnemar(n10=n10s, n01=n01s).p_value
         low, high = mcnemar_bounds(counts)
         assert (low[0], high[0]) == pytest.approx((p.min(), p.max()), rel=1e-12)
 

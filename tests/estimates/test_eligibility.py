@@ -57,7 +57,7 @@ def test_refused_baseline_answers_count_as_wrong(answers_of, four_keys):
 
 def test_lower_limit_must_exceed_the_declared_accuracy(answers_of, four_keys):
     answers = answers_of(["AA/A"] * 90 + ["AB/B"] * 30)
-    limit = float(wilson(90, 120).low)
+    limit = float(wilson(90, 120).ci_low)
     assert reason(answers, four_keys, lowest_accuracy=limit - 1e-9) == ""
     found = reason(answers, four_keys, lowest_accuracy=limit)
     assert "not above the required" in found
@@ -96,7 +96,7 @@ def test_samples_of_an_item_count_as_one_answer(answers_of, four_keys):
     items = one.groupby(keys)["item_id"].nunique()
     single, repeated = (why_not_above_chance(c, items, four_keys).item() for c in counts)
     assert single == repeated == ""
-    least = replace(four_keys, lowest_accuracy=float(wilson(44, 120).low) + 1e-9)
+    least = replace(four_keys, lowest_accuracy=float(wilson(44, 120).ci_low) + 1e-9)
     assert all(why_not_above_chance(c, items, least).item() for c in counts)
 
 

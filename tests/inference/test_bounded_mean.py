@@ -25,7 +25,7 @@ def test_without_items_there_is_no_estimate():
     found = bounded_mean_interval([])
     assert np.isnan(found.estimate)
     assert limits(found) == (0, 1)
-    assert (int(found.n), found.ci_method) == (0, "none (no items)")
+    assert (int(found.n), found.method) == (0, "none (no items)")
     none = bounded_mean_interval([0.5, 1], [0, 0])
     assert np.isnan(none.estimate)
 
@@ -34,15 +34,15 @@ def test_without_items_there_is_no_estimate():
 def test_items_of_one_value_leave_room_for_those_that_were_not_seen(n):
     all_the_same = bounded_mean_interval(np.ones(n))
     expected = wilson(n, n)
-    np.testing.assert_allclose(limits(all_the_same), (expected.low, 1), atol=1e-12)
-    assert "is not informative here" in all_the_same.ci_method
+    np.testing.assert_allclose(limits(all_the_same), (expected.ci_low, 1), atol=1e-12)
+    assert "is not informative here" in all_the_same.method
     none_the_same = bounded_mean_interval(np.zeros(n))
-    np.testing.assert_allclose(limits(none_the_same), (0, wilson(0, n).high), atol=1e-12)
+    np.testing.assert_allclose(limits(none_the_same), (0, wilson(0, n).ci_high), atol=1e-12)
     between = bounded_mean_interval(np.full(n, 1 / 3))
     assert between.estimate == 1 / 3
     assert 0 < between.ci_low < 1 / 3 < between.ci_high < 1
     width = float(between.ci_high - between.ci_low)
-    assert width == pytest.approx(float(wilson(0, n).high))
+    assert width == pytest.approx(float(wilson(0, n).ci_high))
 
 
 @pytest.mark.parametrize("wrong", [[1.1], [-0.1], [np.nan], [[0.5]]])
@@ -118,7 +118,7 @@ def test_exact_interval_agrees_with_resampling():
     # Four standard deviations of a simulated quantile.
     noise = 4 * np.sqrt(0.025 * 0.975 / 20_000) / stats.norm.pdf(1.96) * x.std() / np.sqrt(len(x))
     np.testing.assert_allclose(limits(found), drawn, atol=noise)
-    assert found.ci_method == "bootstrap bca, exact"
+    assert found.method == "bootstrap bca, exact"
 
 
 def test_zeros_and_ones_are_a_proportion():
@@ -157,12 +157,10 @@ def test_multiplicity_order_and_reflection_do_not_matter():
 def test_values_of_one_step_are_one_value(values, method):
     found = bounded_mean_interval(values, method=method)
     alone = bounded_mean_interval(np.full(len(values), np.mean(values)), method=method)
-    assert (
-        found.ci_method == alone.ci_method == f"wilson (bootstrap {method} is not informative here)"
-    )
+    assert found.method == alone.method == f"wilson (bootstrap {method} is not informative here)"
     assert float(found.estimate) == pytest.approx(np.mean(values), abs=1e-15)
     np.testing.assert_allclose(limits(found), limits(alone), rtol=0, atol=1e-14)
-    assert found.ci_high - found.ci_low == pytest.approx(float(wilson(0, 20).high))
+    assert found.ci_high - found.ci_low == pytest.approx(float(wilson(0, 20).ci_high))
 
 
 def test_values_of_one_step_stay_within_the_scale():
@@ -185,7 +183,7 @@ def test_values_more_than_a_step_apart_are_resampled():
     x = np.array([0.3, 0.3 + 1.1 / STEPS, 0.3 + 1.2 / STEPS, 0.3])
     for values in (x, x[:2]):
         found = bounded_mean_interval(values)
-        assert found.ci_method == "bootstrap bca, exact"
+        assert found.method == "bootstrap bca, exact"
         assert found.ci_low < found.estimate < found.ci_high
 
 
@@ -193,7 +191,7 @@ def test_estimate_is_within_its_limits_after_rounding():
     # Values that differ by little more than a step.
     x = np.full(400, 0.33333) + np.arange(400) % 3 * 6e-5
     found = bounded_mean_interval(x)
-    assert found.ci_method == "bootstrap bca, exact"
+    assert found.method == "bootstrap bca, exact"
     assert found.ci_low <= found.estimate <= found.ci_high
     assert found.ci_high - found.ci_low < 1e-3
 

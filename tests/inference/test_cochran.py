@@ -33,7 +33,10 @@ def test_agrees_with_statsmodels():
 
 
 def test_two_groups_are_mcnemars_test():
-    found, expected = cochran_q([[1, 0], [0, 1]], [7, 2]), mcnemar(7, 2, method="asymptotic")
+    found, expected = (
+        cochran_q([[1, 0], [0, 1]], [7, 2]),
+        mcnemar(n10=7, n01=2, method="asymptotic"),
+    )
     assert found.statistic == pytest.approx(float(expected.statistic))
 
 

@@ -46,7 +46,7 @@ def test_without_ratings_there_is_no_estimate():
     found = crossed_interval([], [], [])
     assert np.isnan(found.estimate)
     assert limits(found) == (0, 1)
-    assert (int(found.n), found.ci_method) == (0, "none (no ratings)")
+    assert (int(found.n), found.method) == (0, "none (no ratings)")
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.25])
@@ -56,10 +56,10 @@ def test_ratings_that_are_all_equal_leave_room_for_items_that_were_not_seen(valu
     assert found.estimate == value
     assert limits(found) == limits(bounded_mean_interval(np.full(20, value)))
     assert found.ci_low < found.ci_high
-    assert found.ci_method == "wilson over items (all ratings are equal)"
+    assert found.method == "wilson over items (all ratings are equal)"
     # Twenty items, not sixty ratings.
     if value == 0:
-        assert found.ci_high == wilson(0, 20).high
+        assert found.ci_high == wilson(0, 20).ci_high
     rng = np.random.default_rng(1)
     nothing = script().pigeonhole(np.full(60, value), items, raters, n_resamples=99, rng=rng)
     assert np.isnan(nothing).all()
@@ -67,18 +67,18 @@ def test_ratings_that_are_all_equal_leave_room_for_items_that_were_not_seen(valu
 
 def test_ratings_that_differ_by_rounding_are_equal():
     found = crossed_interval([0.1 + 0.2, 0.3, 0.3], [1, 2, 3], [1, 1, 2])
-    assert found.ci_method == "wilson over items (all ratings are equal)"
+    assert found.method == "wilson over items (all ratings are equal)"
     assert found.ci_high - found.ci_low > 0.3
 
 
 def test_one_rater_gives_no_interval_over_raters():
     values = np.array([0, 1, 1, 0, 0, 1, 0, 0, 0, 0.0])
     found = crossed_interval(values, np.arange(10), np.zeros(10))
-    assert "one rater" in found.ci_method
+    assert "one rater" in found.method
     # Ten independent items: Wilson's interval with the t quantile, and n − 1 in the variance.
     alpha = 2 * stats.norm.sf(stats.t.isf(0.025, 9))
     expected = wilson(3, 10, alpha=alpha, design_effect=10 / 9)
-    np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
+    np.testing.assert_allclose(limits(found), (expected.ci_low, expected.ci_high), rtol=1e-10)
 
 
 def test_repeats_by_one_rater_are_not_additional_items():
@@ -97,20 +97,20 @@ def test_ratings_that_balance_out_in_every_cell_are_independent(reports):
     found = crossed_interval(values, cells // 4, cells % 4)
     alpha = 2 * stats.norm.sf(stats.t.isf(0.025, 119))
     expected = wilson(40 * reports, 120, alpha=alpha, design_effect=120 / 119)
-    np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
+    np.testing.assert_allclose(limits(found), (expected.ci_low, expected.ci_high), rtol=1e-10)
 
 
 def test_one_item_gives_no_interval_over_items():
     values = np.array([0, 1, 1, 0, 0, 1, 0, 0, 0, 0.0])
     found = crossed_interval(values, np.zeros(10), np.arange(10))
-    assert "one item" in found.ci_method
+    assert "one item" in found.method
     swapped = crossed_interval(values, np.arange(10), np.zeros(10))
     assert limits(found) == limits(swapped)
 
 
 def test_one_rater_who_rates_one_item_often_is_one_observation():
     found = crossed_interval([0, 1, 1], ["i"] * 3, ["r"] * 3)
-    assert found.ci_method == "wilson (one item, one rater)"
+    assert found.method == "wilson (one item, one rater)"
     assert limits(found) == limits(bounded_mean_interval([2 / 3]))
     assert found.n == 3
 
@@ -119,12 +119,12 @@ def test_ratings_that_balance_out_are_not_more_than_independent_ones():
     # Σ over each item and over each rater is 0: the two-way variance is negative.
     found = crossed_interval([1, 0, 0, 1], [1, 1, 2, 2], ["a", "b", "a", "b"])
     alone = wilson(2, 4)
-    assert found.ci_low < alone.low
-    assert found.ci_high > alone.high
+    assert found.ci_low < alone.ci_low
+    assert found.ci_high > alone.ci_high
     larger = np.tile(np.eye(2), (10, 10)).ravel()
     items, raters = np.divmod(np.arange(400), 20)
     found = crossed_interval(larger, items, raters)
-    assert found.ci_low < wilson(200, 400).low
+    assert found.ci_low < wilson(200, 400).ci_low
 
 
 def test_ratings_with_separate_items_and_raters_are_independent():
@@ -132,7 +132,7 @@ def test_ratings_with_separate_items_and_raters_are_independent():
     found = crossed_interval(values, np.arange(60), np.arange(60))
     alpha = 2 * stats.norm.sf(stats.t.isf(0.025, 59))
     expected = wilson(12, 60, alpha=alpha, design_effect=60 / 59)
-    np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
+    np.testing.assert_allclose(limits(found), (expected.ci_low, expected.ci_high), rtol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_medperturb_clinicians_differ(shared_data):
     found = crossed_interval(values, np.tile(np.arange(n), 3), raters)
     alone = wilson(values.sum(), len(values))
     assert (int(found.n), round(float(found.estimate), 4)) == (2400, 0.4533)
-    assert found.ci_high - found.ci_low > 2 * (alone.high - alone.low)
+    assert found.ci_high - found.ci_low > 2 * (alone.ci_high - alone.ci_low)
     bootstrapped = script().pigeonhole(
         values, np.tile(np.arange(n), 3), raters, n_resamples=9999, rng=np.random.default_rng(1)
     )

@@ -21,13 +21,13 @@ def test_the_odds_ratio_agrees_with_r():
     known = ODDS[(ODDS["n10"] + ODDS["n01"]) > 0]
     assert len(known) > 30
     for alpha, rows in known.groupby("alpha"):
-        found = odds_ratio(rows["n10"], rows["n01"], alpha=alpha)
+        found = odds_ratio(n10=rows["n10"], n01=rows["n01"], alpha=alpha)
         np.testing.assert_allclose(found.ci_low, rows["low"], rtol=1e-10)
         np.testing.assert_allclose(found.ci_high, rows["high"], rtol=1e-10)
 
 
 def test_one_sided_discordance_is_infinite():
-    found = odds_ratio([9, 0, 0], [0, 9, 0])
+    found = odds_ratio(n10=[9, 0, 0], n01=[0, 9, 0])
     assert found.estimate[:2].tolist() == [np.inf, 0]
     assert np.isnan(found.estimate[2])
     assert found.ci_high[0] == np.inf
@@ -37,7 +37,7 @@ def test_one_sided_discordance_is_infinite():
 
 @given(n10=COUNT, n01=COUNT)
 def test_swapping_the_groups_turns_the_odds_over(n10, n01):
-    one, other = odds_ratio(n10, n01), odds_ratio(n01, n10)
+    one, other = odds_ratio(n10=n10, n01=n01), odds_ratio(n10=n01, n01=n10)
     for low, high in ((one.ci_low, other.ci_high), (other.ci_low, one.ci_high)):
         if low > 0:
             np.testing.assert_allclose(low * high, 1, rtol=1e-9)
@@ -47,10 +47,10 @@ def test_swapping_the_groups_turns_the_odds_over(n10, n01):
 
 def test_cohens_h_agrees_with_r():
     found = cohens_h_interval(*(PAIRED[cell] for cell in ("n11", "n10", "n01", "n00")))
-    np.testing.assert_allclose(found.low, PAIRED["h_low"], rtol=0, atol=1e-10)
-    np.testing.assert_allclose(found.high, PAIRED["h_high"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.ci_low, PAIRED["h_low"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.ci_high, PAIRED["h_high"], rtol=0, atol=1e-10)
 
 
 def test_a_group_without_an_answer_leaves_h_open():
     found = cohens_h_interval(0, 0, 0, 0, correct_a=3, n_a=4, correct_b=0, n_b=0)
-    assert (float(found.low), float(found.high)) == (-np.pi, np.pi)
+    assert (float(found.ci_low), float(found.ci_high)) == (-np.pi, np.pi)

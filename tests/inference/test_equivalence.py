@@ -49,8 +49,8 @@ def test_size_of_equivalence_agrees_with_the_methods_page():
     sizes = {}
     for n in range(100, 900):
         k = np.arange(min(n, 60))
-        interval = tango(k, 0, n, alpha=0.1)
-        inside = (interval.low > -0.02) & (interval.high < 0.02)
+        interval = tango(n - k - 0, k, 0, 0, alpha=0.1)
+        inside = (interval.ci_low > -0.02) & (interval.ci_high < 0.02)
         sizes[n] = float(stats.binom.pmf(k, n, 0.02)[inside].sum())
     worst = max(sizes, key=sizes.__getitem__)
     assert (worst, round(sizes[worst], 3)) == (133, 0.068)

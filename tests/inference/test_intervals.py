@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairstats.inference.intervals import proportion_interval, wilson
-from fairstats.inference.tango import tango
+from fairstats.inference.tango import tango, tango_limits
 
 R = Path(__file__).parents[1] / "r"
 PAIRED = pd.read_csv(R / "paired.csv")
@@ -21,28 +21,33 @@ CELLS = st.tuples(*[st.integers(0, 400)] * 3)
 Z2 = 3.8414588206941254  # qchisq(0.95, 1)
 
 
+def of_discordant(n10, n01, n, **options):
+    """Tango's interval, given the number of all pairs."""
+    return tango(np.subtract(n, np.add(n10, n01)), n10, n01, 0, **options)
+
+
 @pytest.mark.parametrize("level", [0.90, 0.95, 0.99])
 def test_wilson_agrees_with_r(level):
     rows = WILSON[WILSON["level"] == level]
     interval = wilson(rows["successes"], rows["n"], alpha=1 - level)
-    np.testing.assert_allclose(interval.low, rows["low"], rtol=0, atol=1e-10)
-    np.testing.assert_allclose(interval.high, rows["high"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(interval.ci_low, rows["low"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(interval.ci_high, rows["high"], rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("method", ["clopper_pearson", "jeffreys"])
 def test_other_intervals_of_a_proportion_agree_with_r(method):
     for alpha, rows in PROPORTIONS.groupby("alpha"):
         found = proportion_interval(rows["successes"], rows["n"], method=method, alpha=alpha)
-        np.testing.assert_allclose(found.low, rows[f"{method}_low"], rtol=0, atol=1e-10)
-        np.testing.assert_allclose(found.high, rows[f"{method}_high"], rtol=0, atol=1e-10)
+        np.testing.assert_allclose(found.ci_low, rows[f"{method}_low"], rtol=0, atol=1e-10)
+        np.testing.assert_allclose(found.ci_high, rows[f"{method}_high"], rtol=0, atol=1e-10)
         assert found.method == method
 
 
 @pytest.mark.parametrize("method", ["wilson", "clopper_pearson", "jeffreys"])
 def test_interval_of_no_trials_is_the_whole_scale(method):
     found = proportion_interval([0, 0, 9], [0, 9, 9], method=method)
-    assert (found.low[0], found.high[0]) == (0, 1)
-    assert (found.low[1], found.high[2]) == (0, 1)
+    assert (found.ci_low[0], found.ci_high[0]) == (0, 1)
+    assert (found.ci_low[1], found.ci_high[2]) == (0, 1)
 
 
 def test_an_unknown_method_is_refused():
@@ -52,9 +57,13 @@ def test_an_unknown_method_is_refused():
 
 def test_a_design_effect_counts_as_so_many_fewer_answers():
     wide, fewer = wilson(300, 400, design_effect=4), wilson(75, 100)
-    np.testing.assert_allclose([wide.low, wide.high], [fewer.low, fewer.high], atol=1e-14)
-    wide, fewer = tango(80, 40, 800, design_effect=4), tango(20, 10, 200)
-    np.testing.assert_allclose([wide.low, wide.high], [fewer.low, fewer.high], atol=1e-14)
+    np.testing.assert_allclose(
+        [wide.ci_low, wide.ci_high], [fewer.ci_low, fewer.ci_high], atol=1e-14
+    )
+    wide, fewer = of_discordant(80, 40, 800, design_effect=4), of_discordant(20, 10, 200)
+    np.testing.assert_allclose(
+        [wide.ci_low, wide.ci_high], [fewer.ci_low, fewer.ci_high], atol=1e-14
+    )
     with pytest.raises(ValueError, match="design_effect=0 must be positive"):
         wilson(1, 2, design_effect=0)
 
@@ -63,9 +72,9 @@ def test_a_design_effect_counts_as_so_many_fewer_answers():
 def test_tango_agrees_with_r(level):
     # R's uniroot stops at 1e-14, which gives the restricted estimate to about 1e-13.
     n = PAIRED[["n11", "n10", "n01", "n00"]].sum(axis=1)
-    interval = tango(PAIRED["n10"], PAIRED["n01"], n, alpha=1 - level / 100)
-    np.testing.assert_allclose(interval.low, PAIRED[f"tango{level}_low"], rtol=0, atol=1e-10)
-    np.testing.assert_allclose(interval.high, PAIRED[f"tango{level}_high"], rtol=0, atol=1e-10)
+    interval = of_discordant(PAIRED["n10"], PAIRED["n01"], n, alpha=1 - level / 100)
+    np.testing.assert_allclose(interval.ci_low, PAIRED[f"tango{level}_low"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(interval.ci_high, PAIRED[f"tango{level}_high"], rtol=0, atol=1e-10)
 
 
 # After Fagerland, Lydersen & Laake (2014), Statistics in Medicine 33:2850-2875; as printed.
@@ -79,95 +88,105 @@ def test_tango_agrees_with_r(level):
     ],
 )
 def test_tango_agrees_with_the_literature(n11, n10, n01, n00, low, high):
-    interval = tango(n10, n01, n11 + n10 + n01 + n00)
-    assert [round(float(interval.low), 5), round(float(interval.high), 5)] == [low, high]
+    interval = tango(n11, n10, n01, n00)
+    assert [round(float(interval.ci_low), 5), round(float(interval.ci_high), 5)] == [low, high]
 
 
 @pytest.mark.parametrize("n", [1, 2, 801, 10**9])
 def test_without_discordant_pairs_tango_is_the_known_closed_form(n):
     limit = Z2 / (n + Z2)
-    interval = tango(0, 0, n)
-    np.testing.assert_allclose([interval.low, interval.high], [-limit, limit], rtol=1e-9)
+    interval = of_discordant(0, 0, n)
+    np.testing.assert_allclose([interval.ci_low, interval.ci_high], [-limit, limit], rtol=1e-9)
 
 
 def test_all_pairs_discordant_to_one_side_reaches_the_end_of_the_scale():
-    interval = tango([5, 0], [0, 5], 5)
-    assert interval.high[0] == 1
-    assert interval.low[1] == -1
-    assert 0 < interval.low[0] < 1
-    assert interval.low[0] == pytest.approx(-interval.high[1], abs=1e-15)
+    interval = of_discordant([5, 0], [0, 5], 5)
+    assert interval.ci_high[0] == 1
+    assert interval.ci_low[1] == -1
+    assert 0 < interval.ci_low[0] < 1
+    assert interval.ci_low[0] == pytest.approx(-interval.ci_high[1], abs=1e-15)
 
 
 def test_interval_without_pairs_is_the_whole_scale():
-    assert (float(tango(0, 0, 0).low), float(tango(0, 0, 0).high)) == (-1, 1)
-    assert (float(wilson(0, 0).low), float(wilson(0, 0).high)) == (0, 1)
+    assert (float(of_discordant(0, 0, 0).ci_low), float(of_discordant(0, 0, 0).ci_high)) == (-1, 1)
+    assert (float(wilson(0, 0).ci_low), float(wilson(0, 0).ci_high)) == (0, 1)
 
 
 def test_wilson_is_exact_at_the_ends():
     interval = wilson([0, 7], 7)
-    assert interval.low[0] == 0
-    assert interval.high[1] == 1
-    assert interval.high[0] == pytest.approx(Z2 / (7 + Z2), abs=1e-15)
+    assert interval.ci_low[0] == 0
+    assert interval.ci_high[1] == 1
+    assert interval.ci_high[0] == pytest.approx(Z2 / (7 + Z2), abs=1e-15)
 
 
 @given(cells=CELLS)
 def test_tango_contains_the_estimate_and_is_within_the_scale(cells):
     n10, n01, rest = cells
     n = n10 + n01 + rest
-    interval = tango(n10, n01, n)
+    interval = of_discordant(n10, n01, n)
     estimate = (n10 - n01) / n if n else 0
-    assert -1 <= interval.low <= estimate <= interval.high <= 1
-    assert interval.low < interval.high
+    assert -1 <= interval.ci_low <= estimate <= interval.ci_high <= 1
+    assert interval.ci_low < interval.ci_high
 
 
 @given(cells=CELLS)
 def test_swapping_the_groups_mirrors_tango(cells):
     n10, n01, rest = cells
-    one, other = tango(n10, n01, n10 + n01 + rest), tango(n01, n10, n10 + n01 + rest)
-    np.testing.assert_allclose([one.low, one.high], [-other.high, -other.low], atol=1e-14)
+    one, other = (
+        of_discordant(n10, n01, n10 + n01 + rest),
+        of_discordant(n01, n10, n10 + n01 + rest),
+    )
+    np.testing.assert_allclose(
+        [one.ci_low, one.ci_high], [-other.ci_high, -other.ci_low], atol=1e-14
+    )
 
 
 @given(cells=CELLS, alpha=st.floats(1e-6, 0.9))
 def test_a_higher_level_gives_a_wider_interval(cells, alpha):
     n10, n01, rest = cells
     n = n10 + n01 + rest
-    wide, narrow = tango(n10, n01, n, alpha=alpha / 2), tango(n10, n01, n, alpha=alpha)
-    assert wide.low <= narrow.low
-    assert narrow.high <= wide.high
+    wide, narrow = (
+        of_discordant(n10, n01, n, alpha=alpha / 2),
+        of_discordant(n10, n01, n, alpha=alpha),
+    )
+    assert wide.ci_low <= narrow.ci_low
+    assert narrow.ci_high <= wide.ci_high
 
 
 @given(n=st.integers(0, 5000), share=st.floats(0, 1))
 def test_wilson_contains_the_estimate(n, share):
     successes = int(n * share)
     interval = wilson(successes, n)
-    assert 0 <= interval.low <= (successes / n if n else 0.5) <= interval.high <= 1
+    assert 0 <= interval.ci_low <= (successes / n if n else 0.5) <= interval.ci_high <= 1
 
 
 def test_interval_handles_hundreds_of_millions_of_pairs():
-    interval = tango(90_000_000, 80_000_000, 800_000_000)
+    interval = of_discordant(90_000_000, 80_000_000, 800_000_000)
     half = 1.959964 * np.sqrt(170_000_000 - 10_000_000**2 / 800_000_000) / 800_000_000
-    np.testing.assert_allclose([interval.low, interval.high], [0.0125 - half, 0.0125 + half], 1e-5)
+    np.testing.assert_allclose(
+        [interval.ci_low, interval.ci_high], [0.0125 - half, 0.0125 + half], 1e-5
+    )
 
 
 def test_units_are_computed_separately():
-    several = tango([1, 0, 5], [7, 0, 0], [21, 9, 0 + 5])
+    several = of_discordant([1, 0, 5], [7, 0, 0], [21, 9, 0 + 5])
     for i, (n10, n01, n) in enumerate([(1, 7, 21), (0, 0, 9), (5, 0, 5)]):
-        assert several.low[i] == tango(n10, n01, n).low
-        assert several.high[i] == tango(n10, n01, n).high
-    assert several.to_frame().shape == (3, 4)
+        assert several.ci_low[i] == of_discordant(n10, n01, n).ci_low
+        assert several.ci_high[i] == of_discordant(n10, n01, n).ci_high
+    assert several.to_frame().shape == (3, 6)
 
 
 def test_impossible_counts_are_refused():
     with pytest.raises(ValueError, match="successes=3 must not exceed n=2"):
         wilson(3, 2)
     with pytest.raises(ValueError, match=r"n10 \+ n01=4 must not exceed n=3"):
-        tango(2, 2, 3)
+        tango_limits(2, 2, 3, alpha=0.05)
     with pytest.raises(ValueError, match="n01=-1 must be a whole number"):
-        tango(0, -1, 3)
+        of_discordant(0, -1, 3)
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, 5, float("nan")])
 def test_alpha_outside_of_0_and_1_is_refused(alpha):
-    for compute in (lambda: wilson(1, 2, alpha=alpha), lambda: tango(1, 0, 2, alpha=alpha)):
+    for compute in (lambda: wilson(1, 2, alpha=alpha), lambda: of_discordant(1, 0, 2, alpha=alpha)):
         with pytest.raises(ValueError, match="alpha"):
             compute()

@@ -46,7 +46,7 @@ def test_p_is_1_without_changed_letters(test):
 
 @pytest.mark.parametrize("test", [bowker, stuart_maxwell])
 def test_two_letters_are_mcnemars_test(test):
-    found, expected = test([[10, 7], [2, 5]]), mcnemar(7, 2, method="asymptotic")
+    found, expected = test([[10, 7], [2, 5]]), mcnemar(n10=7, n01=2, method="asymptotic")
     assert float(found.statistic) == pytest.approx(float(expected.statistic))
     assert float(found.p_value) == pytest.approx(float(expected.p_value))
 

@@ -23,7 +23,7 @@ def test_p_agrees_with_r(method):
     # At n10 = n01 mid-p is 1 here, see the next test.
     balanced = (REFERENCE["n10"] == REFERENCE["n01"]) & (method == "midp")
     rows = REFERENCE[REFERENCE[method].notna() & ~balanced]
-    p = mcnemar(rows["n10"], rows["n01"], method=method).p_value
+    p = mcnemar(n10=rows["n10"], n01=rows["n01"], method=method).p_value
     assert len(rows) > 190
     np.testing.assert_allclose(p, rows[method], rtol=1e-10, atol=0)
 
@@ -33,7 +33,7 @@ def test_p_is_1_for_balanced_pairs_unlike_fagerlands_mid_p():
     uses twice the one-sided mid-p, which is 1."""
     rows = REFERENCE[(REFERENCE["n10"] == REFERENCE["n01"]) & (REFERENCE["n10"] > 0)]
     assert (rows["midp"] < 1).all()
-    assert (mcnemar(rows["n10"], rows["n01"]).p_value == 1).all()
+    assert (mcnemar(n10=rows["n10"], n01=rows["n01"]).p_value == 1).all()
 
 
 # After Fagerland, Lydersen & Laake (2014), Statistics in Medicine 33:2850-2875; as printed.
@@ -49,7 +49,7 @@ def test_p_is_1_for_balanced_pairs_unlike_fagerlands_mid_p():
 def test_p_agrees_with_the_literature(n10, n01, exact, midp, asymptotic):
     for method, printed in {"exact": exact, "midp": midp, "asymptotic": asymptotic}.items():
         half_a_digit = 0.5 * 10.0 ** Decimal(printed).as_tuple().exponent
-        found = float(mcnemar(n10, n01, method=method).p_value)
+        found = float(mcnemar(n10=n10, n01=n01, method=method).p_value)
         assert found == pytest.approx(float(printed), rel=0, abs=1.001 * half_a_digit), method
 
 
@@ -58,12 +58,14 @@ def test_p_agrees_with_the_literature(n10, n01, exact, midp, asymptotic):
     [(83, 10, 1.8485e-15), (106, 24, 1.7154e-13), (106, 16, 1.8173e-17), (138, 37, 6.6921e-15)],
 )
 def test_exact_p_of_published_counts(n10, n01, printed):
-    assert float(mcnemar(n10, n01, method="exact").p_value) == pytest.approx(printed, rel=3e-5)
+    assert float(mcnemar(n10=n10, n01=n01, method="exact").p_value) == pytest.approx(
+        printed, rel=3e-5
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_fair_model_gets_p_one_and_a_statistic_of_zero(method):
-    result = mcnemar([0, 3, 400], [0, 3, 400], method=method)
+    result = mcnemar(n10=[0, 3, 400], n01=[0, 3, 400], method=method)
     assert result.p_value.tolist() == [1, 1, 1]
     if method.startswith("asymptotic"):
         assert result.statistic.tolist() == [0, 0, 0]
@@ -72,7 +74,7 @@ def test_the_fair_model_gets_p_one_and_a_statistic_of_zero(method):
 @pytest.mark.parametrize("method", METHODS)
 @given(n10=COUNTS, n01=COUNTS)
 def test_p_is_a_probability_and_does_not_know_the_groups_names(method, n10, n01):
-    one, other = (mcnemar(*pair, method=method) for pair in ((n10, n01), (n01, n10)))
+    one, other = (mcnemar(n10=a, n01=b, method=method) for a, b in ((n10, n01), (n01, n10)))
     assert 0 <= one.p_value <= 1
     assert one.p_value == other.p_value
     assert one.statistic == other.statistic
@@ -81,12 +83,12 @@ def test_p_is_a_probability_and_does_not_know_the_groups_names(method, n10, n01)
 
 @given(n10=COUNTS, n01=COUNTS)
 def test_mid_p_is_at_most_the_exact_p(n10, n01):
-    assert mcnemar(n10, n01).p_value <= mcnemar(n10, n01, method="exact").p_value
+    assert mcnemar(n10=n10, n01=n01).p_value <= mcnemar(n10=n10, n01=n01, method="exact").p_value
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_p_falls_as_discordant_counts_diverge(method):
-    p = mcnemar(np.arange(30, 200), 30, method=method).p_value
+    p = mcnemar(n10=np.arange(30, 200), n01=30, method=method).p_value
     assert (np.diff(p) <= 0).all()
     assert p[0] == 1
     assert p[-1] < 1e-20
@@ -95,13 +97,13 @@ def test_p_falls_as_discordant_counts_diverge(method):
 def test_tiny_p_is_still_a_probability():
     """Around 2^-1074 the tails are no longer exact numbers."""
     n10, n01 = np.meshgrid(np.arange(4), np.arange(1000, 1150))
-    midp, exact = (mcnemar(n10, n01, method=method).p_value for method in ("midp", "exact"))
+    midp, exact = (mcnemar(n10=n10, n01=n01, method=method).p_value for method in ("midp", "exact"))
     assert (midp >= 0).all()
     assert (midp <= exact).all()
 
 
 def test_counts_broadcast_to_a_frame():
-    frame = mcnemar([1, 2, 3], 7).to_frame()
+    frame = mcnemar(n10=[1, 2, 3], n01=7).to_frame()
     assert list(frame.columns) == ["statistic", "p_value", "method"]
     assert frame["statistic"].tolist() == [1, 2, 3]
 
@@ -112,9 +114,9 @@ def test_counts_broadcast_to_a_frame():
 )
 def test_invalid_count_is_refused_by_name(n10, n01, named):
     with pytest.raises(ValueError, match=named):
-        mcnemar(n10, n01)
+        mcnemar(n10=n10, n01=n01)
 
 
 def test_unknown_method_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=r"'chi2'.*midp, exact"):
-        mcnemar(1, 2, method="chi2")
+        mcnemar(n10=1, n01=2, method="chi2")

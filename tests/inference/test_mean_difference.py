@@ -17,7 +17,7 @@ def test_no_item_gives_the_whole_range():
 @pytest.mark.parametrize("n", [1, 2, 50])
 def test_no_difference_in_any_item_is_not_significant_and_has_limits(n):
     found = mean_difference([0.0] * n, largest=1)
-    unseen = float(wilson(0, n).high)
+    unseen = float(wilson(0, n).ci_high)
     assert (found.estimate, found.p_value) == (0, 1)
     assert (found.ci_low, found.ci_high) == (pytest.approx(-unseen), pytest.approx(unseen))
 

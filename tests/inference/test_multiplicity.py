@@ -63,7 +63,7 @@ def test_every_procedure_agrees_with_r(method):
 def test_max_t_of_one_test_is_mcnemars():
     d = np.repeat([[1], [-1], [0]], [30, 14, 700], axis=0)
     found = max_t(d, rng=1, n_resamples=50_000)
-    exact = float(mcnemar(30, 14, method="exact").p_value)
+    exact = float(mcnemar(n10=30, n01=14, method="exact").p_value)
     assert found.p_value[0] == found.p_adjusted[0] == pytest.approx(exact, abs=0.003)
 
 

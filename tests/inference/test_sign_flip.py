@@ -34,7 +34,7 @@ def test_sign_flips_agree_with_enumeration(case):
 def test_one_answer_an_item_is_mcnemars_test(n10, n01, n00):
     for method in ("midp", "exact"):
         found = sign_flip_test([1, -1, 0], [n10, n01, n00], method=method).p_value
-        assert found == float(mcnemar(n10, n01, method=method).p_value)
+        assert found == float(mcnemar(n10=n10, n01=n01, method=method).p_value)
 
 
 def test_long_sums_are_approximated_and_reported():
@@ -96,4 +96,4 @@ def test_a_p_value_is_never_0():
     for method in ("midp", "exact", "asymptotic"):
         assert sign_flip_test([1], [5000], method=method).p_value > 0
         assert sign_flip_test([1, 2], [3000, 900], method=method).p_value > 0
-        assert mcnemar(5000, 0, method=method).p_value > 0
+        assert mcnemar(n10=5000, n01=0, method=method).p_value > 0

@@ -12,7 +12,9 @@ from fairstats.metrics.cfr import cfr
 def test_cfr_is_the_share_of_pairs_with_one_letter():
     result, interval = cfr([701, 0, 5], [801, 3, 5]), wilson([701, 0, 5], [801, 3, 5])
     np.testing.assert_array_equal(result.estimate, [701 / 801, 0, 1])
-    np.testing.assert_array_equal([result.ci_low, result.ci_high], [interval.low, interval.high])
+    np.testing.assert_array_equal(
+        [result.ci_low, result.ci_high], [interval.ci_low, interval.ci_high]
+    )
 
 
 def test_without_pairs_cfr_is_nan_between_0_and_1():

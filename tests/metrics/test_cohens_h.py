@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairstats.counts.missing_policies import PairedCounts, apply_policy
+from fairstats.counts.missing_policies import PolicyCounts, apply_policy
 from fairstats.metrics.cohens_h import cohens_h
 
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "paired.csv")
 CELLS = st.tuples(*[st.integers(0, 50)] * 4)
 
 
-def paired(n11, n10, n01, n00) -> PairedCounts:
+def paired(n11, n10, n01, n00) -> PolicyCounts:
     n11, n10, n01, n00 = (np.asarray(cell, dtype=np.int64) for cell in (n11, n10, n01, n00))
     n = n11 + n10 + n01 + n00
-    return PairedCounts(n11, n10, n01, n00, n11, n11 + n10, n, n11 + n01, n)
+    return PolicyCounts(n11, n10, n01, n00, n11, n11 + n10, n, n11 + n01, n)
 
 
 def test_h_and_its_interval_agree_with_r():

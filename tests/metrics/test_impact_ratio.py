@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.counts.missing_policies import apply_policy, paired_counts
+from fairstats.counts.missing_policies import apply_policy, complete_counts
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.inference.risk_ratio import risk_ratio
 from fairstats.metrics.accuracy_ratio import ACCURACY_RATIO, accuracy_ratio
@@ -103,5 +103,5 @@ def test_pairs_ratio_uses_each_groups_own_answers():
     counts = counts.assign(attribute="race")
     found = accuracy_ratio(apply_policy(counts, "available"))
     assert float(found.estimate[0]) == pytest.approx(1 / (60 / 80))
-    assert found.ci_method.tolist() == ["log, partly paired"]
-    assert accuracy_ratio(paired_counts(60, 20, 0, 0)).ci_method == "tang"
+    assert found.method.tolist() == ["log, partly paired"]
+    assert accuracy_ratio(complete_counts(60, 20, 0, 0)).method == "tang"

@@ -31,7 +31,7 @@ def test_items_with_equal_answers_count_once():
     row = row_of({"11": 60, "00": 40})
     alone = wilson(60, 100)
     assert row["estimate"] == pytest.approx(0.6)
-    limits = (float(alone.low), float(alone.high))
+    limits = (float(alone.ci_low), float(alone.ci_high))
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(limits, abs=0.001)
 
 

@@ -205,7 +205,7 @@ def test_crossed_limits_count_with_items_and_raters():
     assert row["crossed_high"] - row["crossed_low"] > 1.3 * (row["ci_high"] - row["ci_low"])
     share = crossed_interval(said == 1, items, raters)
     assert of(table, "preferred")["crossed_high"] == pytest.approx(float(share.ci_high))
-    assert of(table, "preferred")["crossed_method"] == str(share.ci_method)
+    assert of(table, "preferred")["crossed_method"] == str(share.method)
     nothing = of(preference_rates(check_ratings(judgements(["-"]))), "preference_difference")
     assert (nothing["crossed_low"], nothing["crossed_high"]) == (-1, 1)
 

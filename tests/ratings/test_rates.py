@@ -43,14 +43,14 @@ def test_identical_ratings_have_wilsons_limits(ratings_of, sign, low, high):
     rates = bias_rates(ratings_of({f"t{i}": sign * 3 for i in range(10)}))
     pooled = one(rates, dimension="visit", aggregation="pooled")
     whole = wilson(30 * (sign == "y"), 30)
-    assert (pooled["ci_low"], pooled["ci_high"]) == (whole.low, whole.high)
+    assert (pooled["ci_low"], pooled["ci_high"]) == (whole.ci_low, whole.ci_high)
     assert pooled["ci_method"].startswith("wilson")
     # Ten items: wider than thirty ratings, and never without a width.
     items = wilson(10 * (sign == "y"), 10)
-    assert pooled["crossed_low"] == pytest.approx(float(items.low))
-    assert pooled["crossed_high"] == pytest.approx(float(items.high))
+    assert pooled["crossed_low"] == pytest.approx(float(items.ci_low))
+    assert pooled["crossed_high"] == pytest.approx(float(items.ci_high))
     votes = one(rates, dimension="visit", aggregation="majority")
-    assert (votes["ci_low"], votes["ci_high"]) == (items.low, items.high)
+    assert (votes["ci_low"], votes["ci_high"]) == (items.ci_low, items.ci_high)
 
 
 def test_one_rating(ratings_of):

@@ -182,7 +182,7 @@ def test_counts_by_hand(key_a):
     assert set(table["top_k"]) == {2}
     share = table.loc[("all", CELLS[1])]
     assert (share["ci_low"], share["ci_high"]) == tuple(
-        map(float, (wilson(2, 7).low, wilson(2, 7).high))
+        map(float, (wilson(2, 7).ci_low, wilson(2, 7).ci_high))
     )
 
 

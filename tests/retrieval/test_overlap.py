@@ -67,7 +67,7 @@ def test_single_item():
     )
     assert row["estimate"] == 1 / 3
     assert (row["n"], row["n_identical"], row["n_empty"], row["n_left_out"]) == (1, 0, 0, 23)
-    unseen = float(wilson(0, 1).high)
+    unseen = float(wilson(0, 1).ci_high)
     assert row["ci_low"] == pytest.approx((1 - unseen) / 3)
     assert row["ci_high"] == pytest.approx((1 - unseen) / 3 + unseen)
 
@@ -77,7 +77,7 @@ def test_overlap_of_equal_lists_is_one(demo):
     table = retrieval_overlap(retrievals_of(lists))
     assert (table["estimate"] == 1).all()
     assert (table["ci_high"] == 1).all()
-    np.testing.assert_allclose(table["ci_low"], float(wilson(24, 24).low))
+    np.testing.assert_allclose(table["ci_low"], float(wilson(24, 24).ci_low))
     assert (table["n_identical"] == 24).all()
     assert table["ci_method"].str.contains("is not informative").all()
 
@@ -241,7 +241,7 @@ def test_the_odd_variant_may_be_any_and_the_overlap_is_one_number(demo):
     assert set(items.loc[items["attribute"] == "pooled", "jaccard"]) == {expected}
     row = row_of(retrieval_overlap(retrievals_of(lists)), attribute="pooled", measure="jaccard")
     assert row["estimate"] == pytest.approx(expected, abs=1e-15)
-    unseen = float(wilson(0, 24).high)
+    unseen = float(wilson(0, 24).ci_high)
     low = expected * (1 - unseen)
     np.testing.assert_allclose((row["ci_low"], row["ci_high"]), (low, low + unseen), atol=1e-14)
     assert row["ci_method"] == "wilson (bootstrap bca is not informative here)"

@@ -56,7 +56,7 @@ def test_replies_that_are_all_the_same():
     assert row["estimate"] == pytest.approx(2 * 3 / 8)
     same = text_overlap(said(*[("Give <b>aspirin</b>.", "give B aspirin b")] * 30)).iloc[0]
     assert (same["estimate"], same["n_identical"]) == (1, 30)
-    assert same["ci_low"] == pytest.approx(float(wilson(30, 30).low))
+    assert same["ci_low"] == pytest.approx(float(wilson(30, 30).ci_low))
 
 
 def test_answers_without_replies_or_twice_are_refused(demo):

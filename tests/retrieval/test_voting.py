@@ -119,7 +119,7 @@ def test_counts_by_hand():
     assert row["accuracy_gain"] == pytest.approx(np.mean(gains))
     assert row["accuracy_gain_low"] < row["accuracy_gain"] < row["accuracy_gain_high"]
     limits = wilson(3, 4)
-    assert (row["accuracy_vote_low"], row["accuracy_vote_high"]) == (limits.low, limits.high)
+    assert (row["accuracy_vote_low"], row["accuracy_vote_high"]) == (limits.ci_low, limits.ci_high)
 
 
 def test_of_several_samples_each_has_its_vote_and_no_interval():

@@ -46,7 +46,7 @@ class Agreement(Tabular):
         items.
     ci_level : float
         The confidence level.
-    ci_method : str
+    method : str
         The method used.
     n : int
         Items with two or more ratings; other items carry no information on agreement.
@@ -62,7 +62,7 @@ class Agreement(Tabular):
     ci_low: float
     ci_high: float
     ci_level: float
-    ci_method: str
+    method: str
     n: int
     n_ratings: int
     note: str
@@ -96,7 +96,7 @@ def coefficients_of(
             ci_low=low,
             ci_high=high,
             ci_level=1 - alpha,
-            ci_method=method,
+            method=method,
             n=table.n_items,
             n_ratings=table.n_ratings,
             note=note,
@@ -160,7 +160,7 @@ def _of_percent(
     found = bounded_mean_interval(table.agreeing, table.many, method="percentile", alpha=alpha)
     chance = 1 / max(len(table.categories), 2) if coefficient == "randolph" else 0.0
     low, high = ((float(x) - chance) / (1 - chance) for x in (found.ci_low, found.ci_high))
-    return low, high, str(found.ci_method)
+    return low, high, str(found.method)
 
 
 def _of_law(

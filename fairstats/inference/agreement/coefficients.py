@@ -137,7 +137,7 @@ def positive_agreement(
     --------
     >>> ratings = ["yes yes yes", "yes yes no", "yes no no", "no no no", "no no no"]
     >>> found = positive_agreement([row.split() for row in ratings], positive="yes")
-    >>> round(found.estimate, 4), found.ci_method
+    >>> round(found.estimate, 4), found.method
     (0.6667, 'bootstrap percentile, exact')
     """
     labels = positive if isinstance(positive, list | set) else [positive]
@@ -256,7 +256,7 @@ def fleiss_kappa(
     --------
     >>> ratings = ["yes yes yes", "yes yes no", "yes no no", "no no no", "no no no"]
     >>> found = fleiss_kappa([row.split() for row in ratings])
-    >>> round(found.estimate, 4), found.ci_method
+    >>> round(found.estimate, 4), found.method
     (0.4444, 'bootstrap percentile, exact')
     """
     table = rating_counts(ratings, categories, ordered=False)

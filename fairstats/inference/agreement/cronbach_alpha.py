@@ -20,7 +20,7 @@ class Reliability(Tabular):
     ci_low: float
     ci_high: float
     ci_level: float
-    ci_method: str
+    method: str
     takers: int
     items: int
 

@@ -151,7 +151,7 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     """
     alpha = check_alpha(alpha)
     if np.isnan(found.estimate):
-        return found.ci_low, found.ci_high, found.ci_method
+        return found.ci_low, found.ci_high, found.method
     clusters, unknown = _clusters(left)
     parts = jackknife_parts(left, clusters, found.coefficient, found.level, found.estimate)
     for kind, (part, _) in parts.items():

@@ -80,5 +80,5 @@ def _rows(rounds: pd.DataFrame, alpha: float) -> Iterator[tuple[object, ...]]:
 
 def _share(count: int, n: int, alpha: float) -> tuple[object, ...]:
     interval = wilson(count, n, alpha=alpha)
-    low, high = float(interval.low), float(interval.high)
+    low, high = float(interval.ci_low), float(interval.ci_high)
     return count / n, low, high, 1 - alpha, interval.method, count, n

@@ -18,7 +18,7 @@ from fairstats.benchmarks.terms import BASELINE, MissingPolicy
 from fairstats.counts.by_item import crossed_patterns, item_patterns
 from fairstats.counts.missing_policies import (
     CountingPolicy,
-    PairedCounts,
+    PolicyCounts,
     apply_policy,
     of_each_pattern,
 )
@@ -47,7 +47,7 @@ class _Figures:
 
     kind: str
     version: str
-    paired: PairedCounts
+    paired: PolicyCounts
     effect: float
     influence: pd.Series
 
@@ -59,7 +59,7 @@ class _Figures:
         """Return the accuracy disparity, its limits, and their method."""
         found = accuracy_difference(self.paired, alpha=alpha, design_effect=self.effect)
         low, high = absolute_interval(found.ci_low, found.ci_high)
-        method = f"{np.ravel(found.ci_method)[0]}, absolute"
+        method = f"{np.ravel(found.method)[0]}, absolute"
         return abs(float(found.estimate[0])), float(low[0]), float(high[0]), method
 
     @property

@@ -164,7 +164,7 @@ def _beside_others(
         "ci_low": found.ci_low,
         "ci_high": found.ci_high,
         "ci_level": found.ci_level,
-        "ci_method": found.ci_method,
+        "ci_method": found.method,
         "p_value": found.p_value,
         "test": found.test,
         "n": found.n,

@@ -134,7 +134,7 @@ def _of_term(estimate: float, error: float, df: int, alpha: float) -> dict[str, 
 
 def _of_mean(found: MeanDifference, note: str) -> dict[str, Any]:
     names = ("estimate", "ci_low", "ci_high", "ci_level", "ci_method", "p_value", "test")
-    return {name: getattr(found, name) for name in names} | {"note": note}
+    return {name: found.to_row()[name] for name in names} | {"note": note}
 
 
 def _without(reason: str, plain: ItemEstimate, changes: pd.DataFrame, n: int) -> WithinItems:

@@ -22,7 +22,7 @@ def mean_row(values: pd.Series, largest: float, alpha: float) -> dict[str, Any]:
         "ci_low": found.ci_low,
         "ci_high": found.ci_high,
         "ci_level": found.ci_level,
-        "ci_method": found.ci_method,
+        "ci_method": found.method,
         "p_value": found.p_value,
         "test": found.test,
         "n": found.n,

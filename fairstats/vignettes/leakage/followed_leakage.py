@@ -233,8 +233,8 @@ def _group_rows(mine: pd.DataFrame, alpha: float) -> list[Row]:
     share = {
         "quantity": FOLLOWED,
         "estimate": count / n,
-        "ci_low": float(limits.low),
-        "ci_high": float(limits.high),
+        "ci_low": float(limits.ci_low),
+        "ci_high": float(limits.ci_high),
         "ci_method": "wilson",
         "test": "none",
         "n": n,
@@ -288,7 +288,7 @@ def _mean(quantity: str, rows: pd.DataFrame, column: str, alpha: float) -> Row:
         return _none(quantity, "no item has two such answers")
     found = mean_difference(values, largest=max(1.0, float(np.abs(values).max())), alpha=alpha)
     names = ("estimate", "ci_low", "ci_high", "ci_method", "p_value", "test", "n")
-    return {name: getattr(found, name) for name in names} | {"quantity": quantity}
+    return {name: found.to_row()[name] for name in names} | {"quantity": quantity}
 
 
 def _none(quantity: str, reason: str) -> Row:

@@ -289,7 +289,7 @@ def _share(values: pd.Series, alpha: float) -> dict[str, Any]:
         "ci_low": float(found.ci_low),
         "ci_high": float(found.ci_high),
         "ci_level": found.ci_level,
-        "ci_method": str(found.ci_method),
+        "ci_method": str(found.method),
         "n": int(found.n),
     }
 
@@ -299,9 +299,9 @@ def _count(said: pd.Series, alpha: float) -> dict[str, Any]:
     found = proportion_interval(int(said.sum()), n, alpha=alpha)
     return {
         "estimate": _plain(said.astype("float64")),
-        "ci_low": float(found.low),
-        "ci_high": float(found.high),
-        "ci_level": found.level,
+        "ci_low": float(found.ci_low),
+        "ci_high": float(found.ci_high),
+        "ci_level": found.ci_level,
         "ci_method": str(found.method),
         "n": n,
     }

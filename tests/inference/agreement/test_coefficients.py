@@ -57,10 +57,10 @@ def test_without_a_twice_rated_item_there_is_no_estimate(name, ratings):
     expected = {"percent": (0, 1), "randolph": (-1, 1)}.get(name)
     if expected is None:
         assert np.isnan(limits(found)).all()
-        assert found.ci_method == "none (no item has two ratings)"
+        assert found.method == "none (no item has two ratings)"
     else:
         assert limits(found) == expected
-        assert found.ci_method.startswith("none")
+        assert found.method.startswith("none")
 
 
 @pytest.mark.parametrize("categories", [None, ["absent", "present"], ["absent", "x", "y"]])
@@ -71,14 +71,14 @@ def test_ratings_that_are_all_equal(name, categories):
     if name in BY_MARGINS:
         assert np.isnan([found.estimate, *limits(found)]).all()
         assert found.note == "0 / 0: all ratings are 'absent'"
-        assert found.note in found.ci_method
+        assert found.note in found.method
         return
     assert found.estimate == 1
     assert found.note == ""
     # The interval always has a width: thirty items are limited evidence.
     assert found.ci_high == 1
     k = len(categories or "ab")
-    least = float(wilson(30, 30).low)
+    least = float(wilson(30, 30).ci_low)
     chance = {"percent": 0, "randolph": 1 / k, "gwet_ac1": 0}[name]
     assert found.ci_low == pytest.approx((least - chance) / (1 - chance))
 
@@ -94,14 +94,14 @@ def test_unanimous_items_of_two_categories_have_a_width_too(name):
     assert found.estimate == 1
     assert found.ci_high == 1
     assert 0.7 < found.ci_low < 1
-    assert "do not vary" in found.ci_method
+    assert "do not vary" in found.method
 
 
 @pytest.mark.parametrize("name", BY_LAW)
 def test_chance_agreement_is_fixed_if_resamples_do_not_vary(name):
     found = FUNCTIONS[name]([["yes"] * 3] * 20 + [["no"] * 3] * 30)
     chance = {"fleiss": 0.52, "gwet_ac1": 0.48, "krippendorff": 1 - 0.48 * 150 / 149}[name]
-    least = float(wilson(50, 50).low)
+    least = float(wilson(50, 50).ci_low)
     assert found.ci_low == pytest.approx((least - chance) / (1 - chance))
 
 
@@ -109,7 +109,7 @@ def test_chance_agreement_is_fixed_if_resamples_do_not_vary(name):
 @pytest.mark.parametrize("name", BY_LAW)
 def test_identical_items_have_no_variance(name, n):
     found = FUNCTIONS[name]([["yes", "yes", "no"]] * n)
-    assert "do not vary" in found.ci_method
+    assert "do not vary" in found.method
     assert found.ci_low < found.estimate < found.ci_high
 
 
@@ -127,7 +127,7 @@ def test_interval_needs_informative_resamples(name):
     found = FUNCTIONS[name]([["yes", "yes", "no"]] + [["no"] * 3] * 99)
     assert np.isfinite(found.estimate)
     assert np.isnan(limits(found)).all()
-    assert found.ci_method == "none (undefined in too many resamples)"
+    assert found.method == "none (undefined in too many resamples)"
     assert "0.37 of the resamples" in found.note
     assert np.isfinite(limits(gwet_ac1([["yes", "yes", "no"]] + [["no"] * 3] * 99))).all()
     # 4 of 100 items: e⁻⁴, less than 5%.
@@ -197,7 +197,7 @@ def enumerated(ratings, name, alpha):
 def test_the_exact_law_is_that_of_all_resamples(name, alpha):
     ratings = np.array([[1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 0, 1], [0, 0, 0]])
     found = FUNCTIONS[name](ratings, alpha=alpha)
-    assert found.ci_method == "bootstrap percentile, exact"
+    assert found.method == "bootstrap percentile, exact"
     assert found.ci_level == 1 - alpha
     assert limits(found) == pytest.approx(enumerated(ratings, name, alpha), abs=1e-9)
 
@@ -210,7 +210,7 @@ def test_the_exact_law_is_that_of_many_resamples(name):
     gap = ratings.astype(float)
     gap[0, 0] = np.nan
     drawn = FUNCTIONS[name](gap, n_resamples=20_000, rng=3)
-    assert drawn.ci_method == "bootstrap percentile, 20000 resamples"
+    assert drawn.method == "bootstrap percentile, 20000 resamples"
     assert limits(drawn) == pytest.approx(limits(found), abs=0.012)
 
 
@@ -220,7 +220,7 @@ def test_percent_and_randolph_are_means_over_items():
     expected = bounded_mean_interval(shares, method="percentile")
     found = percent_agreement(ratings)
     assert limits(found) == (float(expected.ci_low), float(expected.ci_high))
-    assert found.ci_method == "bootstrap percentile, exact"
+    assert found.method == "bootstrap percentile, exact"
     kappa = randolph_kappa(ratings)
     assert limits(kappa) == pytest.approx((2 * found.ci_low - 1, 2 * found.ci_high - 1))
 
@@ -341,11 +341,11 @@ def test_positive_agreement_without_reports(positive):
 def test_positive_agreement_that_does_not_vary_is_of_the_items_with_a_report():
     name = "wilson over items in the category (the resamples do not vary)"
     never = positive_agreement([["y", "n", "n"]] * 8 + [["n"] * 3] * 50, positive="y")
-    assert (never.estimate, never.ci_method) == (0, name)
-    assert limits(never) == pytest.approx((0, float(wilson(0, 8).high)))
+    assert (never.estimate, never.method) == (0, name)
+    assert limits(never) == pytest.approx((0, float(wilson(0, 8).ci_high)))
     always = positive_agreement([["y"] * 3] * 8 + [["n"] * 3] * 50, positive="y")
-    assert (always.estimate, always.ci_method) == (1, name)
-    assert limits(always) == pytest.approx((float(wilson(8, 8).low), 1))
+    assert (always.estimate, always.method) == (1, name)
+    assert limits(always) == pytest.approx((float(wilson(8, 8).ci_low), 1))
     one = positive_agreement([["y", "y", "n"]], positive="y")
     assert one.estimate == 0.5
     assert 0 <= one.ci_low < 0.5 < one.ci_high <= 1
@@ -362,7 +362,7 @@ def test_positive_agreement_needs_resamples_with_a_report():
 def test_the_exact_law_of_positive_agreement_is_that_of_all_resamples(alpha):
     ratings = np.array([[1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 0, 1], [1, 0, 1]])
     found = positive_agreement(ratings, positive=1, alpha=alpha)
-    assert found.ci_method == "bootstrap percentile, exact"
+    assert found.method == "bootstrap percentile, exact"
     yes = ratings.sum(axis=1)
     values = []
     for draw in product(range(5), repeat=5):
@@ -424,7 +424,7 @@ def test_medperturb(shared_data, decision, randolph, alpha):
     assert round(found.estimate, 4) == randolph
     by_margins = krippendorff_alpha(ratings)
     assert round(by_margins.estimate, 4) == alpha
-    assert by_margins.ci_method == "bootstrap percentile, exact"
+    assert by_margins.method == "bootstrap percentile, exact"
     # Nearly the same coefficients; so are their intervals, of 800 items.
     assert limits(fleiss_kappa(ratings)) == pytest.approx(limits(by_margins), abs=0.001)
     assert (found.n, found.n_ratings) == (800, 2400)

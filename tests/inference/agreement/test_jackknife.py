@@ -207,7 +207,7 @@ def test_one_item_gives_limits_over_raters_only():
 def test_one_item_and_two_raters():
     found, (low, high, method) = limits("percent", *rows("yn"))
     assert found.estimate == 0
-    assert (low, high) == pytest.approx((0, float(wilson(0, 1).high)))
+    assert (low, high) == pytest.approx((0, float(wilson(0, 1).ci_high)))
     assert method == (
         "percent agreement's, chance held (leaving one out changes nothing) "
         "(one item: the variance between items is unknown; "
@@ -221,7 +221,7 @@ def test_without_an_estimate_crossed_limits_equal_the_plain_ones(name):
         found, crossed = limits(name, *rows(text))
         if np.isnan(found.estimate):
             np.testing.assert_array_equal(crossed[:2], (found.ci_low, found.ci_high))
-            assert crossed[2] == found.ci_method
+            assert crossed[2] == found.method
 
 
 @pytest.mark.parametrize("name", ["percent", "randolph", "gwet_ac1"])
@@ -229,7 +229,7 @@ def test_raters_who_always_agree_leave_room_for_items_that_were_not_seen(name):
     found, (low, high, method) = limits(name, *rows("nnn " * 30))
     assert (found.estimate, high) == (1, 1)
     # Chance is .5 for Randolph's kappa of two categories, and 0 for the others here.
-    least = float(wilson(30, 30).low)
+    least = float(wilson(30, 30).ci_low)
     assert low == pytest.approx(2 * least - 1 if name == "randolph" else least)
     assert method == "percent agreement's, chance held (leaving one out changes nothing)"
 
@@ -237,14 +237,14 @@ def test_raters_who_always_agree_leave_room_for_items_that_were_not_seen(name):
 def test_items_are_counted_and_not_tasks():
     value, task, rater = rows("nnn " * 30)
     _, (low, _, _) = limits("percent", value, task, rater, item=task // 3)
-    assert low == pytest.approx(float(wilson(10, 10).low))
+    assert low == pytest.approx(float(wilson(10, 10).ci_low))
 
 
 def test_positive_agreement_of_unshared_reports():
     # Without any one rater, still no two agree on a report.
     found, (low, high, method) = limits("positive", *rows("ynn nyn nny ynn nyn" + " nnn" * 20))
     assert found.estimate == 0
-    assert (low, high) == pytest.approx((0, float(wilson(0, 5).high)))
+    assert (low, high) == pytest.approx((0, float(wilson(0, 5).ci_high)))
     assert method == "wilson over items in the category (leaving one out changes nothing)"
 
 
@@ -260,7 +260,7 @@ def test_kappa_of_unshared_reports(name):
         value[of_rater[[r, 20 + r]]] = 1
     assert np.bincount(task, value).max() == 1
     share = 16 / 400
-    least = (float(wilson(0, 16).high) - share) / (1 - share)
+    least = (float(wilson(0, 16).ci_high) - share) / (1 - share)
     for reported in (value, 1 - value):
         found, (low, high, method) = limits(name, reported, task, rater)
         assert method == (
