@@ -26,7 +26,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse, stats
 
-from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.crossed_means import crossed_interval, wilson_limits
 from fairstats.inference.crossed_variance import Crossing, cluster_variance
 from fairstats.inference.exact_sums import discrete_law
@@ -141,7 +141,7 @@ def intervals(
     """The limits by each method that needs no seed."""
     n, reported = len(values), int(values.sum())
     independent = wilson(reported, n)
-    bca = bootstrap([reported, n - reported], "proportion")
+    bca = bootstrap_counts([reported, n - reported], "proportion")
     chosen = crossed_interval(values, items, raters)
     own = (float(chosen.ci_low), float(chosen.ci_high))
     found = {

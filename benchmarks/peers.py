@@ -88,15 +88,15 @@ def intervals() -> dict[str, Any]:
             random_state=1,
         ).difference_ci()
 
-    own = best(lambda: bootstrap(COUNTS), repetitions=50)
+    own = best(lambda: bootstrap(*COUNTS), repetitions=50)
     large = tuple(10_000_000 * count // sum(COUNTS) for count in COUNTS)
     seconds = {
         "fairstats bootstrap, exact BCa, n = 801": own,
         "fairstats bootstrap, exact BCa, n = 10 million": best(
-            lambda: bootstrap(large), repetitions=50
+            lambda: bootstrap(*large), repetitions=50
         ),
         "fairstats bootstrap, 9,999 resamples BCa, n = 801": best(
-            lambda: bootstrap(COUNTS, n_resamples=RESAMPLES, rng=1), repetitions=20
+            lambda: bootstrap(*COUNTS, n_resamples=RESAMPLES, rng=1), repetitions=20
         ),
         "fairstats tango, n = 801": best(lambda: tango(*COUNTS), repetitions=50),
         "scipy.stats.bootstrap, paired, 9,999 BCa, n = 801": best(scipy_paired, repetitions=3),
@@ -109,7 +109,7 @@ def intervals() -> dict[str, Any]:
         * RESAMPLES
         / few,
     }
-    limits = bootstrap(COUNTS)
+    limits = bootstrap(*COUNTS)
     peer = scipy_paired().confidence_interval
     return {
         "seconds": seconds,

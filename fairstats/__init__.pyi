@@ -17,6 +17,7 @@ from .counts.outcomes import count_outcomes as count_outcomes
 from .estimates.analyze import analyze as analyze
 from .estimates.logistic_regression import gee_logistic as gee_logistic
 from .estimates.policy_table import compare_policies as compare_policies
+from .estimates.publication import publication_table as publication_table
 from .inference.agreement.coefficients import fleiss_kappa as fleiss_kappa
 from .inference.agreement.coefficients import gwet_ac1 as gwet_ac1
 from .inference.agreement.coefficients import krippendorff_alpha as krippendorff_alpha
@@ -24,7 +25,7 @@ from .inference.agreement.coefficients import percent_agreement as percent_agree
 from .inference.agreement.coefficients import positive_agreement as positive_agreement
 from .inference.agreement.coefficients import randolph_kappa as randolph_kappa
 from .inference.agreement.intraclass import intraclass_correlation as intraclass_correlation
-from .inference.bootstrap import bootstrap as bootstrap
+from .inference.bootstrap import bootstrap_counts as bootstrap_counts
 from .inference.bounded_mean import bounded_mean_interval as bounded_mean_interval
 from .inference.cluster_bootstrap import cluster_bootstrap as cluster_bootstrap
 from .inference.cluster_bootstrap import mean_interval as mean_interval
@@ -41,6 +42,7 @@ from .inference.mcnemar import mcnemar as mcnemar
 from .inference.multiplicity import adjust_pvalues as adjust_pvalues
 from .inference.multiplicity import max_t as max_t
 from .inference.paired_counts import paired_counts as paired_counts
+from .inference.paired_intervals import bootstrap as bootstrap
 from .inference.paired_intervals import difference_interval as difference_interval
 from .inference.paired_intervals import partly_paired_interval as partly_paired_interval
 from .inference.power import minimum_detectable_difference as minimum_detectable_difference

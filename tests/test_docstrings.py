@@ -28,6 +28,7 @@ WITHOUT_SOURCE = {
     "load_rubric",
     "publish",
     "paired_counts",
+    "publication_table",
     "read_answers",
     "read_ratings",
     "read_retrievals",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -29,7 +29,13 @@ from fairstats.estimates.sample_estimates import sample_table
 from fairstats.estimates.table import ESTIMATE_COLUMNS, joined
 from fairstats.estimates.verdicts import families, join_notes, with_adjusted, with_verdicts
 from fairstats.estimates.westfall_young import joint_pvalues
-from fairstats.inference._checks import check_alpha, check_choice, check_resampling
+from fairstats.inference._checks import (
+    check_alpha,
+    check_choice,
+    check_margin,
+    check_number,
+    check_resampling,
+)
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.metrics.registry import METRICS, PAIR_METRICS
 
@@ -46,6 +52,9 @@ def analyze(
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    margin: float | None = None,
+    attributes: Collection[str] | None = None,
+    metrics: Collection[str] | None = None,
 ) -> pd.DataFrame:
     """Compute all estimates for every unit.
 
@@ -66,6 +75,12 @@ def analyze(
         The flips of ``max_t``; nothing else is random.
     benchmarks : iterable of Benchmark
         Additional benchmarks, or replacements for built-in ones.
+    margin : float, optional
+        The equivalence margin of all benchmarks, e.g. 0.05 for five points; by default the one
+        that each declares.
+    attributes, metrics : collection of str, optional
+        The attributes and metrics whose rows are returned. This changes no figure: p-values are
+        adjusted over all attributes of the answers.
 
     Returns
     -------
@@ -79,7 +94,8 @@ def analyze(
     InputError
         For an unknown benchmark, attribute or group, or a duplicate answer.
     ValueError
-        For an unknown policy or procedure, or alpha outside (0, 0.5).
+        For an unknown policy, procedure, attribute or metric, a margin outside (0, 1), or alpha
+        outside (0, 0.5).
 
     Notes
     -----
@@ -110,11 +126,36 @@ def analyze(
         raise ValueError(
             f"missing={missing!r} is unknown; use one of {', '.join(MISSING_POLICIES)}"
         )
+    if margin is not None:
+        margin = float(check_margin(check_number("margin", margin)))
     opened = open_answers(answers, benchmarks)
     joint = None
     if adjust == "max_t":
         joint = joint_pvalues(opened, missing, n_resamples=n_resamples, rng=rng)
-    return estimates_of(fold_for_estimates(opened), missing, alpha, adjust=adjust, joint=joint)
+    folded = fold_for_estimates(opened)
+    if margin is not None:
+        folded = replace(
+            folded,
+            known={
+                name: replace(benchmark, equivalence_margin=margin)
+                for name, benchmark in folded.known.items()
+            },
+        )
+    estimates = estimates_of(folded, missing, alpha, adjust=adjust, joint=joint)
+    return _selected(_selected(estimates, "attribute", attributes), "metric", metrics)
+
+
+def _selected(estimates: pd.DataFrame, column: str, values: Collection[str] | None) -> pd.DataFrame:
+    """Return the rows with these values, refusing one that has no row."""
+    if values is None:
+        return estimates
+    values = {values} if isinstance(values, str) else set(values)
+    known = list(estimates[column].unique())
+    if unknown := sorted(values - set(known)):
+        raise ValueError(
+            f"{column}s={unknown[0]!r} is not in the estimates; use {', '.join(known)}"
+        )
+    return estimates[estimates[column].isin(values)].reset_index(drop=True)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class SameVariants(Tabular):
     verdict : str
         `SAME`, `DIFFERENT` or `CANNOT_TELL`; `NO_VERDICT` if the benchmark does not declare
         ``same_variants_odds_ratio``.
-    odds_ratio, ci_low, ci_high, ci_level, method, p_value, test
+    odds_ratio, ci_low, ci_high, ci_level, ci_method, p_value, test
         From `fairstats.inference.matched_patterns`: the factor by which the same attribute of an
         item multiplies the odds of the same flip in the other set; 1 for unrelated variants.
     shared, expected : int, float
@@ -53,7 +53,7 @@ class SameVariants(Tabular):
     ci_low: float
     ci_high: float
     ci_level: float
-    method: str
+    ci_method: str
     p_value: float
     test: str
     shared: int
@@ -268,7 +268,7 @@ def same_flips(
         ci_low=found.ci_low,
         ci_high=found.ci_high,
         ci_level=found.ci_level,
-        method=found.method,
+        ci_method=found.method,
         p_value=found.p_value,
         test=found.test,
         shared=found.matched,

@@ -80,7 +80,7 @@ _STATISTICS = {
 }
 
 
-def bootstrap(
+def bootstrap_counts(
     counts: npt.ArrayLike,
     statistic: StatisticName | CountsFunction = "difference",
     *,
@@ -152,7 +152,7 @@ def bootstrap(
 
     Examples
     --------
-    >>> found = bootstrap([60, 40, 20, 40])
+    >>> found = bootstrap_counts([60, 40, 20, 40])
     >>> float(found.estimate), float(found.ci_low), float(found.ci_high), str(found.method)
     (0.125, 0.03125, 0.21875, 'bootstrap bca, exact')
     """

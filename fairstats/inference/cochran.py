@@ -46,7 +46,7 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> TestResult:
     Examples
     --------
     >>> result = cochran_q([[1, 1, 0], [1, 0, 0], [0, 0, 0]], [12, 6, 20])
-    >>> result.statistic, result.df
+    >>> float(result.statistic), int(result.df)
     (28.0, 2)
     """
     right = np.asarray(patterns)

@@ -147,7 +147,7 @@ def crossed_test(
     --------
     >>> found = crossed_test([1, 1, 0, 1, 1, 0, 1, 1], [1, 1, 2, 2, 3, 3, 4, 4],
     ...                      ["a", "b"] * 4, null=0.5)
-    >>> round(found.p_value, 3), found.method
+    >>> round(float(found.p_value), 3), found.method
     (0.28, 'two-way clusters, score t')
     """
     null = check_between("null", null, example="0.5")

@@ -60,7 +60,8 @@ def paired_counts(
           as `pandas.crosstab` makes them, with a in the rows;
         - a data frame with one row per pair and two columns, a's answers and b's: True or 1 if
           correct, False or 0 if not. With more columns, those named `correct_a` and `correct_b`;
-        - a data frame with the columns n11, n10, n01 and n00, and one row per unit.
+        - a data frame with the columns n11, n10, n01 and n00, and one row per unit; that of
+          `count_outcomes` will do, and pairs with missing answers are then left out.
     n10, n01, n00 : array_like of int
         Pairs with only a correct, only b correct, neither correct; broadcast against each other.
 
@@ -134,6 +135,8 @@ def _of_tables(tables: Any) -> dict[str, npt.NDArray[Any]]:
 
 
 def _of_frame(frame: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:
+    if {"n00_same", "n00_different"} <= set(frame.columns) and "n00" not in frame:
+        frame = frame.assign(n00=frame["n00_same"] + frame["n00_different"])
     if set(_NAMES) <= set(frame.columns):
         return {name: frame[name].to_numpy() for name in _NAMES}
     if frame.shape == (2, 2) and _is_labelled(frame.index) and _is_labelled(frame.columns):

@@ -85,7 +85,7 @@ def sign_flip_test(
 
     Examples
     --------
-    >>> sign_flip_test([1, -1], [7, 1]).p_value
+    >>> float(sign_flip_test([1, -1], [7, 1]).p_value)
     0.0390625
     """
     (d,) = check_integers(differences=differences)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairstats.benchmarks.terms import POOLED
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.ratings.pooling import (
     crossed_limits,
     in_order,
@@ -155,7 +155,7 @@ def counterfactual_rates(
     for name in COUNTERFACTUAL_COLUMNS[-6:]:
         table[name] = table[name].fillna(0).astype("int64")
     counts = np.stack([table["n_reported"], table["n_ratings"] - table["n_reported"]], axis=-1)
-    found = bootstrap(counts, "proportion", alpha=alpha)
+    found = bootstrap_counts(counts, "proportion", alpha=alpha)
     for name in FIGURE_COLUMNS:
         table[name] = found.to_row()[name]
     return without_empty_models(table)[list(COUNTERFACTUAL_COLUMNS)]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.bootstrap import StatisticName, bootstrap
+from fairstats.inference.bootstrap import StatisticName, bootstrap_counts
 from fairstats.inference.crossed_means import crossed_test
 from fairstats.inference.sign_flip import sign_flip_test
 from fairstats.ratings.pooling import crossed_limits, in_order, ratings_comparing, with_pooled
@@ -254,7 +254,7 @@ def _estimates(
     for metric, cells, statistic, each in wanted:
         if not metric:
             continue
-        found = bootstrap(np.stack(cells, axis=-1), statistic, alpha=alpha)
+        found = bootstrap_counts(np.stack(cells, axis=-1), statistic, alpha=alpha)
         part = keys.assign(metric=metric, statistic=np.nan, p_value=np.nan, test="none")
         part = part.assign(crossed_p_value=np.nan, crossed_test="none")
         for name in ("estimate", "ci_low", "ci_high", "ci_method"):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.crossed_means import crossed_interval
 from fairstats.ratings.rating_units import (
     UNIT_COLUMNS,
@@ -209,7 +209,7 @@ def _intervals(table: pd.DataFrame, alpha: float) -> dict[str, npt.NDArray[Any]]
     reported = table["n_reported"].to_numpy()
     # Equal counts have equal intervals, so each exact distribution is computed once.
     counts, place = np.unique(np.stack([reported, n - reported], -1), axis=0, return_inverse=True)
-    found = bootstrap(counts.reshape(-1, 2), "proportion", alpha=alpha)
+    found = bootstrap_counts(counts.reshape(-1, 2), "proportion", alpha=alpha)
     methods = np.where(found.n == 0, "none (no ratings)", found.method)
     place = place.ravel()
     return {

@@ -282,7 +282,7 @@ def _of_pairs(both: pd.DataFrame, aggregation: str, alpha: float) -> pd.DataFram
     for metric in PAIR_METRICS:
         each = [np.minimum(values.get(key, shares.iloc[:0])[metric], 1.0) for key in table.index]
         found = [bounded_mean_interval(own, alpha=alpha) for own in each]
-        figures = {name: [getattr(one, name) for one in found] for name in FIGURE_COLUMNS}
+        figures = {name: [one.to_row()[name] for one in found] for name in FIGURE_COLUMNS}
         limits = [
             _clustered_limits(own, cluster[own.index.get_level_values("pair")].to_numpy(), alpha)
             for own in each

@@ -14,7 +14,7 @@ from fairstats.comparisons.paired_differences import (
     model_difference,
     model_p_value,
 )
-from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.mcnemar import mcnemar
 
 RNG = np.random.default_rng(1)
@@ -52,7 +52,7 @@ def test_cfr_is_compared_by_mcnemars_test():
     found = model_difference(OLD, NEW, cfr)
     assert found.p_value == pytest.approx(float(mcnemar(n10=n10, n01=n01).p_value))
     both = int((same_old & same_new).sum())
-    interval = bootstrap([both, n10, n01, 400 - both - n10 - n01])
+    interval = bootstrap_counts([both, n10, n01, 400 - both - n10 - n01])
     assert (found.ci_low, found.ci_high) == (interval.ci_low, interval.ci_high)
 
 

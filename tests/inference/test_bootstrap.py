@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.effect_sizes import odds_ratio
 from fairstats.inference.intervals import wilson
 from fairstats.inference.tango import tango
@@ -30,7 +30,7 @@ DEFINED = EXACT[EXACT["low"].notna() & (EXACT["low"] < EXACT["high"]) & (EXACT["
 def test_agrees_with_enumeration(statistic, method):
     rows = DEFINED[(DEFINED["statistic"] == statistic) & (DEFINED["method"] == method)]
     assert len(rows) >= 4
-    found = bootstrap(rows[CELL_NAMES], statistic, method=method)
+    found = bootstrap_counts(rows[CELL_NAMES], statistic, method=method)
     np.testing.assert_allclose(found.estimate, rows["estimate"], rtol=0, atol=1e-10)
     # R's reflected limits are not cut at the end of the scale.
     low = np.maximum(rows["low"], 0) if statistic == "odds_ratio" else rows["low"]
@@ -48,7 +48,7 @@ def test_agrees_with_r_within_its_monte_carlo_error(statistic):
         cells = [row.n11, row.n10, row.n01, row.n00]
         if statistic == "proportion":
             cells = [row.n11 + row.n00, row.n10 + row.n01]
-        found = bootstrap(cells, statistic, method=row.method)
+        found = bootstrap_counts(cells, statistic, method=row.method)
         if "exact" not in str(found.method):
             continue
         low = max(row.low, 0) if statistic == "odds_ratio" else row.low
@@ -57,14 +57,14 @@ def test_agrees_with_r_within_its_monte_carlo_error(statistic):
 
 
 def test_a_proportion_is_binomial():
-    found = bootstrap([701, 100], "proportion", method="percentile")
+    found = bootstrap_counts([701, 100], "proportion", method="percentile")
     limits = stats.binom.ppf([0.025, 0.975], 801, 701 / 801) / 801
     np.testing.assert_allclose([found.ci_low, found.ci_high], limits, atol=1e-12)
 
 
 def test_resamples_approach_the_exact_distribution():
-    exact = bootstrap([600, 83, 10, 108])
-    drawn = bootstrap([600, 83, 10, 108], n_resamples=40_000, rng=1)
+    exact = bootstrap_counts([600, 83, 10, 108])
+    drawn = bootstrap_counts([600, 83, 10, 108], n_resamples=40_000, rng=1)
     assert str(drawn.method) == "bootstrap bca, 40000 resamples"
     np.testing.assert_allclose(drawn.ci_low, exact.ci_low, atol=1.5 / 801)
     np.testing.assert_allclose(drawn.ci_high, exact.ci_high, atol=1.5 / 801)
@@ -74,10 +74,10 @@ def test_a_function_of_counts_is_resampled():
     def discordant(counts):
         return (counts[..., 1] + counts[..., 2]) / counts.sum(axis=-1)
 
-    found = bootstrap([600, 83, 10, 108], discordant, n_resamples=20_000, rng=1)
-    exact = bootstrap([93, 708], "proportion")
+    found = bootstrap_counts([600, 83, 10, 108], discordant, n_resamples=20_000, rng=1)
+    exact = bootstrap_counts([93, 708], "proportion")
     np.testing.assert_allclose(found.ci_low, exact.ci_low, atol=2 / 801)
-    again = bootstrap([600, 83, 10, 108], discordant, n_resamples=20_000, rng=1)
+    again = bootstrap_counts([600, 83, 10, 108], discordant, n_resamples=20_000, rng=1)
     assert (found.ci_low, found.ci_high) == (again.ci_low, again.ci_high)
 
 
@@ -85,7 +85,10 @@ def test_a_function_of_counts_is_resampled():
 @given(cells=CELLS, statistic=st.sampled_from(["difference", "cohens_h"]))
 def test_swapping_the_groups_mirrors_the_interval(cells, statistic):
     n11, n10, n01, n00 = cells
-    one, other = bootstrap(cells, statistic), bootstrap((n11, n01, n10, n00), statistic)
+    one, other = (
+        bootstrap_counts(cells, statistic),
+        bootstrap_counts((n11, n01, n10, n00), statistic),
+    )
     np.testing.assert_allclose(
         [one.estimate, one.ci_low, one.ci_high],
         [-other.estimate, -other.ci_high, -other.ci_low],
@@ -96,54 +99,54 @@ def test_swapping_the_groups_mirrors_the_interval(cells, statistic):
 @settings(deadline=None)
 @given(cells=CELLS, method=st.sampled_from(["bca", "percentile", "basic"]))
 def test_the_interval_contains_the_estimate(cells, method):
-    found = bootstrap(cells, method=method)
+    found = bootstrap_counts(cells, method=method)
     assert found.ci_low - 1e-12 <= found.estimate <= found.ci_high + 1e-12
 
 
 def test_units_are_computed_separately():
     tables = np.array([[[600, 83, 10, 108], [9, 1, 2, 3]], [[0, 0, 0, 5], [40, 5, 5, 0]]])
     for statistic in ("difference", "accuracy_a", "cohens_h"):
-        together = bootstrap(tables, statistic)
+        together = bootstrap_counts(tables, statistic)
         assert together.estimate.shape == (2, 2)
         for i in np.ndindex(2, 2):
-            alone = bootstrap(tables[i], statistic)
+            alone = bootstrap_counts(tables[i], statistic)
             assert (together.ci_low[i], together.ci_high[i]) == (alone.ci_low, alone.ci_high)
             assert together.method[i] == alone.method
 
 
 def test_fallback_interval_is_named_if_resamples_do_not_differ():
-    found, expected = bootstrap([700, 0, 0, 101]), tango(801, 0, 0, 0)
+    found, expected = bootstrap_counts([700, 0, 0, 101]), tango(801, 0, 0, 0)
     assert (found.ci_low, found.ci_high) == (expected.ci_low, expected.ci_high)
     assert str(found.method) == "tango (bootstrap bca is not informative here)"
 
-    found, share = bootstrap([801, 0], "proportion"), wilson(801, 801)
+    found, share = bootstrap_counts([801, 0], "proportion"), wilson(801, 801)
     assert (found.ci_low, found.ci_high) == (share.ci_low, share.ci_high)
     assert str(found.method).startswith("wilson (")
 
     for cells in ([700, 0, 0, 101], [700, 9, 0, 92]):
-        odds, exact = bootstrap(cells, "odds_ratio"), odds_ratio(n10=cells[1], n01=cells[2])
+        odds, exact = bootstrap_counts(cells, "odds_ratio"), odds_ratio(n10=cells[1], n01=cells[2])
         assert (odds.ci_low, odds.ci_high) == (exact.ci_low, exact.ci_high)
         assert str(odds.method).startswith("exact conditional (")
 
-    assert str(bootstrap([5, 0, 0, 5], "cohens_h").method).startswith("arcsine, paired (")
-    nothing = bootstrap([0, 0, 0, 5], "ratio")
+    assert str(bootstrap_counts([5, 0, 0, 5], "cohens_h").method).startswith("arcsine, paired (")
+    nothing = bootstrap_counts([0, 0, 0, 5], "ratio")
     assert np.isnan(nothing.ci_low)
     assert str(nothing.method).startswith("none (")
 
 
 def test_all_to_one_side_and_one_item():
-    found = bootstrap([0, 9, 0, 0])
+    found = bootstrap_counts([0, 9, 0, 0])
     assert (float(found.estimate), float(found.ci_high)) == (1, 1)
     assert found.ci_low < 1
-    one = bootstrap([0, 1, 0, 0])
+    one = bootstrap_counts([0, 1, 0, 0])
     assert one.ci_low < one.estimate == one.ci_high == 1
-    empty = bootstrap([0, 0, 0, 0])
+    empty = bootstrap_counts([0, 0, 0, 0])
     assert np.isnan(empty.estimate)
     assert (float(empty.ci_low), float(empty.ci_high)) == (-1, 1)
 
 
 def test_a_function_that_is_nan_for_a_resample_has_no_interval():
-    found = bootstrap(
+    found = bootstrap_counts(
         [5, 1, 1, 5],
         lambda c: c[..., 1] / np.where(c[..., 2] > 0, c[..., 2], np.nan),
         n_resamples=2000,
@@ -164,19 +167,19 @@ def test_limits_are_within_the_scale(method, alpha):
             "cohens_h": (-np.pi, np.pi),
             "odds_ratio": (0, np.inf),
         }.items():
-            found = bootstrap(cells, statistic, method=method, alpha=alpha)
+            found = bootstrap_counts(cells, statistic, method=method, alpha=alpha)
             assert low <= found.ci_low <= found.ci_high <= high, (cells, statistic)
-    found = bootstrap([799, 1, 0, 0], alpha=0.002)
+    found = bootstrap_counts([799, 1, 0, 0], alpha=0.002)
     assert found.ci_high <= 20 / 800
 
 
 def test_odds_ratio_without_discordant_pairs_is_unknown():
-    assert np.isnan(bootstrap([10, 0, 0, 5], "odds_ratio").estimate)
-    assert np.isnan(bootstrap([0, 0, 0, 5], "ratio").estimate)
+    assert np.isnan(bootstrap_counts([10, 0, 0, 5], "odds_ratio").estimate)
+    assert np.isnan(bootstrap_counts([0, 0, 0, 5], "ratio").estimate)
 
 
 def test_any_number_of_pairs_is_handled():
-    found = bootstrap([7_000_000, 900_000, 800_000, 1_300_000])
+    found = bootstrap_counts([7_000_000, 900_000, 800_000, 1_300_000])
     half = 1.959964 * np.sqrt(1_700_000 - 100_000**2 / 1e7) / 1e7
     np.testing.assert_allclose([found.ci_low, found.ci_high], [0.01 - half, 0.01 + half], rtol=1e-4)
 
@@ -184,15 +187,18 @@ def test_any_number_of_pairs_is_handled():
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda: bootstrap([1, 2, 3, 4], "mean"), "use difference, accuracy_a"),
-        (lambda: bootstrap([1, 2, 3, 4], method="student"), "use bca, percentile or basic"),
-        (lambda: bootstrap([1, 2, 3, 4], "proportion"), r"shape \(..., 2\): successes, failures"),
-        (lambda: bootstrap([1, 2, 3, 4], lambda c: c[..., 0]), "n_resamples=9999, rng=1"),
-        (lambda: bootstrap([1, 2, 3, 4], n_resamples=99), "needs rng="),
-        (lambda: bootstrap([1, 2, 3, 4], n_resamples=0, rng=1), "must be at least 1"),
-        (lambda: bootstrap([1, -2, 3, 4]), r"counts\[1\]=-2 must be a whole number"),
-        (lambda: bootstrap([10**7] * 4, "cohens_h"), "resample instead"),
-        (lambda: bootstrap(5), "categories on its last axis"),
+        (lambda: bootstrap_counts([1, 2, 3, 4], "mean"), "use difference, accuracy_a"),
+        (lambda: bootstrap_counts([1, 2, 3, 4], method="student"), "use bca, percentile or basic"),
+        (
+            lambda: bootstrap_counts([1, 2, 3, 4], "proportion"),
+            r"shape \(..., 2\): successes, failures",
+        ),
+        (lambda: bootstrap_counts([1, 2, 3, 4], lambda c: c[..., 0]), "n_resamples=9999, rng=1"),
+        (lambda: bootstrap_counts([1, 2, 3, 4], n_resamples=99), "needs rng="),
+        (lambda: bootstrap_counts([1, 2, 3, 4], n_resamples=0, rng=1), "must be at least 1"),
+        (lambda: bootstrap_counts([1, -2, 3, 4]), r"counts\[1\]=-2 must be a whole number"),
+        (lambda: bootstrap_counts([10**7] * 4, "cohens_h"), "resample instead"),
+        (lambda: bootstrap_counts(5), "categories on its last axis"),
     ],
 )
 def test_impossible_bootstrap_is_reported(call, match):

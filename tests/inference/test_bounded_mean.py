@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.bounded_mean import STEPS, bounded_mean_interval
 from fairstats.inference.exact_sums import fine_sum_law, sum_law
 from fairstats.inference.intervals import wilson
@@ -122,7 +122,10 @@ def test_exact_interval_agrees_with_resampling():
 
 
 def test_zeros_and_ones_are_a_proportion():
-    found, expected = bounded_mean_interval([0, 1], [108, 693]), bootstrap([693, 108], "proportion")
+    found, expected = (
+        bounded_mean_interval([0, 1], [108, 693]),
+        bootstrap_counts([693, 108], "proportion"),
+    )
     np.testing.assert_allclose(
         limits(found), (float(expected.ci_low), float(expected.ci_high)), atol=1e-12
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.cluster_bootstrap import cluster_bootstrap, mean_interval
 from fairstats.inference.intervals import wilson
 from fairstats.inference.tango import tango
@@ -13,7 +13,7 @@ from fairstats.inference.tango import tango
 
 def test_clusters_of_one_are_the_bootstrap_of_pairs():
     cells = [600, 83, 10, 108]
-    found, expected = cluster_bootstrap(np.eye(4), multiplicity=cells), bootstrap(cells)
+    found, expected = cluster_bootstrap(np.eye(4), multiplicity=cells), bootstrap_counts(cells)
     assert (found.estimate, found.ci_low, found.ci_high) == (
         expected.estimate,
         expected.ci_low,
@@ -23,7 +23,7 @@ def test_clusters_of_one_are_the_bootstrap_of_pairs():
 
 def test_copies_of_an_answer_add_no_information():
     cells = [600, 83, 10, 108]
-    found, expected = cluster_bootstrap(3 * np.eye(4), multiplicity=cells), bootstrap(cells)
+    found, expected = cluster_bootstrap(3 * np.eye(4), multiplicity=cells), bootstrap_counts(cells)
     np.testing.assert_allclose(
         [found.ci_low, found.ci_high], [expected.ci_low, expected.ci_high], atol=1e-12
     )
@@ -65,7 +65,7 @@ def test_the_mean_of_a_number_an_item_is_bootstrapped_exactly():
     )
     assert float(found.estimate) == pytest.approx(52 / 592)
     pairs = mean_interval([1, -1, 0], [83, 10, 708])
-    assert pairs.ci_low == bootstrap([600, 83, 10, 108]).ci_low
+    assert pairs.ci_low == bootstrap_counts([600, 83, 10, 108]).ci_low
     empty = mean_interval([], [], largest=2)
     assert np.isnan(empty.estimate)
     assert (float(empty.ci_low), float(empty.ci_high)) == (-2, 2)

@@ -11,7 +11,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
-from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.crossed_means import crossed_interval
 from fairstats.inference.intervals import wilson
 from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, bias_rates, value_counts
@@ -82,7 +82,7 @@ def test_votes_by_hand(ratings_of):
     assert majority["crossed_method"] == "clusters of items, wilson t (these raters)"
     some = one(rates, dimension="manage", aggregation="any")
     assert (some["estimate"], some["n_reported"], some["n_ties"]) == (1, 5, 0)
-    votes = bootstrap([2, 3], "proportion")
+    votes = bootstrap_counts([2, 3], "proportion")
     assert (majority["ci_low"], majority["ci_high"]) == (votes.ci_low, votes.ci_high)
 
 
@@ -396,7 +396,9 @@ def printed() -> pd.DataFrame:
 def test_intervals_are_those_that_the_paper_prints():
     table = printed()
     assert len(table) == 7
-    found = bootstrap(np.stack([table["count"], table["n"] - table["count"]], -1), "proportion")
+    found = bootstrap_counts(
+        np.stack([table["count"], table["n"] - table["count"]], -1), "proportion"
+    )
     np.testing.assert_allclose(found.estimate, table["rate"], atol=0.0005)
     others = {}
     for side in ("ci_low", "ci_high"):

@@ -1,0 +1,101 @@
+"""The wide table of estimates, and the options of `analyze` that select rows or set the margin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairstats.estimates.analyze import analyze
+from fairstats.estimates.publication import PUBLICATION_COLUMNS, publication_table
+
+SAME = ["AA/A"] * 1000 + ["AB/A"] * 10 + ["BA/A"] * 8
+GAP = ["AA/A"] * 60 + ["AB/A"] * 25 + ["BA/A"] * 5 + ["A-/A"] * 2
+WIDE = {
+    "difference": "accuracy_difference",
+    "cfr": "cfr",
+    "cohens_h": "cohens_h",
+    "accuracy_a": "accuracy_a",
+    "accuracy_b": "accuracy_b",
+}
+
+
+@pytest.fixture(scope="module")
+def answers(answers_of) -> pd.DataFrame:
+    return pd.concat([answers_of(SAME, model="fair"), answers_of(GAP, model="unfair")])
+
+
+@pytest.fixture(scope="module")
+def estimates(answers) -> pd.DataFrame:
+    return analyze(answers)
+
+
+def test_each_pair_is_one_row_of_its_estimates(estimates):
+    table = publication_table(estimates)
+    assert tuple(table) == PUBLICATION_COLUMNS
+    signed = estimates[estimates["metric"] == "accuracy_difference"]
+    assert len(table) == len(signed) == len(table.drop_duplicates(["model", "attribute"]))
+    for row in table.to_dict("records"):
+        own = estimates[
+            (estimates["model"] == row["model"]) & (estimates["attribute"] == row["attribute"])
+        ].set_index("metric")
+        for name, metric in WIDE.items():
+            assert row[name] == pytest.approx(own.loc[metric, "estimate"], rel=0, nan_ok=True)
+        for name in ("difference", "cfr", "cohens_h"):
+            limits = own.loc[WIDE[name], ["ci_low", "ci_high"]].tolist()
+            assert [row[f"{name}_low"], row[f"{name}_high"]] == limits
+        midp = own.loc[["mcnemar"]].set_index("test").loc["mcnemar midp"]
+        assert row["p_value"] == midp["p_value"]
+        assert row["p_adjusted"] == pytest.approx(midp["p_adjusted"], nan_ok=True)
+        verdicts = pd.Series([row["verdict"], own.loc["accuracy_difference", "verdict"]])
+        assert verdicts.isna().all() or verdicts.nunique(dropna=False) == 1
+
+
+def test_ranges_over_completions_have_no_verdict(answers):
+    table = publication_table(analyze(answers, "bounds"))
+    assert table["verdict"].isna().all()
+    assert np.isfinite(table[["difference_low", "difference_high"]]).all(axis=None)
+
+
+def test_no_estimates_give_no_rows(estimates):
+    table = publication_table(estimates.iloc[:0])
+    assert (len(table), tuple(table)) == (0, PUBLICATION_COLUMNS)
+
+
+def test_two_policies_at_once_are_refused(answers, estimates):
+    both = pd.concat([estimates, analyze(answers, "complete")])
+    with pytest.raises(ValueError, match=r"two rows of .* one analysis and one policy"):
+        publication_table(both)
+    with pytest.raises(ValueError, match="lacks the column ci_high: give the table"):
+        publication_table(estimates.drop(columns="ci_high"))
+
+
+def test_margin_decides_equivalence_and_moves_no_estimate(answers, estimates):
+    wide, narrow = (analyze(answers, margin=margin) for margin in (0.05, 0.005))
+    for table, expected in ((wide, "equivalent"), (narrow, "inconclusive")):
+        row = publication_table(table).set_index(["model", "attribute"]).loc["fair", "race"]
+        assert row["verdict"] == expected
+        same = [name for name in estimates if not name.startswith("verdict")]
+        pd.testing.assert_frame_equal(table[same], estimates[same])
+
+
+def test_selected_rows_are_those_of_the_whole(answers, estimates):
+    chosen = analyze(answers, attributes=["race"], metrics=["cfr", "mcnemar"])
+    expected = estimates[
+        (estimates["attribute"] == "race") & estimates["metric"].isin(["cfr", "mcnemar"])
+    ]
+    pd.testing.assert_frame_equal(chosen, expected.reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"margin": 5}, "margin=5.0 must be a share between 0 and 1, e.g. 0.02"),
+        ({"margin": [0.1, 0.2]}, "must be one number"),
+        ({"attributes": ["age"]}, "attributes='age' is not in the estimates; use race, baseline"),
+        ({"metrics": "cfrs"}, "metrics='cfrs' is not in the estimates; use accuracy_a"),
+    ],
+)
+def test_unknown_options_are_refused(answers, options, message):
+    with pytest.raises(ValueError, match=message):
+        analyze(answers, **options)
