@@ -87,7 +87,7 @@ def test_coefficients_are_those_of_the_table_of_raters(ratings_of):
     for row, own in zip(found.itertuples(), expected, strict=True):
         assert (row.coefficient, row.level) == (own.coefficient, own.level)
         assert row.estimate == own.estimate
-        assert (row.ci_low, row.ci_high, row.method) == (own.ci_low, own.ci_high, own.method)
+        assert (row.ci_low, row.ci_high, row.ci_method) == (own.ci_low, own.ci_high, own.method)
         assert (row.n_items, row.n_ratings, row.note) == (6, 15, own.note)
     # A question without an order has no ordinal coefficient.
     other = of(rating_agreement(ratings), dimension="inclusion")
