@@ -34,6 +34,9 @@ from .inference.crossed_means import crossed_interval as crossed_interval
 from .inference.effect_sizes import cohens_h_interval as cohens_h_interval
 from .inference.effect_sizes import odds_ratio as odds_ratio
 from .inference.equivalence import verdict as verdict
+from .inference.evalues import adjust_evalues as adjust_evalues
+from .inference.evalues import e_bh as e_bh
+from .inference.evalues import mcnemar_evalue as mcnemar_evalue
 from .inference.intervals import proportion_interval as proportion_interval
 from .inference.intervals import wilson as wilson
 from .inference.letter_symmetry import bowker as bowker
@@ -45,6 +48,7 @@ from .inference.paired_counts import paired_counts as paired_counts
 from .inference.paired_intervals import bootstrap as bootstrap
 from .inference.paired_intervals import difference_interval as difference_interval
 from .inference.paired_intervals import partly_paired_interval as partly_paired_interval
+from .inference.posterior import paired_posterior as paired_posterior
 from .inference.power import minimum_detectable_difference as minimum_detectable_difference
 from .inference.power import power_mcnemar as power_mcnemar
 from .inference.power import samplesize_mcnemar as samplesize_mcnemar
