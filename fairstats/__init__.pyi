@@ -52,6 +52,14 @@ from .inference.posterior import paired_posterior as paired_posterior
 from .inference.power import minimum_detectable_difference as minimum_detectable_difference
 from .inference.power import power_mcnemar as power_mcnemar
 from .inference.power import samplesize_mcnemar as samplesize_mcnemar
+from .inference.power_cfr import expected_width_cfr as expected_width_cfr
+from .inference.power_cfr import power_cfr as power_cfr
+from .inference.power_cfr import samplesize_cfr as samplesize_cfr
+from .inference.power_comparison import change_shares as change_shares
+from .inference.power_comparison import power_comparison as power_comparison
+from .inference.power_comparison import samplesize_comparison as samplesize_comparison
+from .inference.power_equivalence import power_equivalence as power_equivalence
+from .inference.power_equivalence import samplesize_equivalence as samplesize_equivalence
 from .inference.ranks import rank_sets as rank_sets
 from .inference.risk_ratio import risk_ratio as risk_ratio
 from .inference.sign_flip import design_effect as design_effect

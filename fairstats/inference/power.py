@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import get_args
 
@@ -83,13 +84,13 @@ def power_mcnemar(
     """
     (n,) = check_counts(n=n)
     critical = _critical(alpha, method)
-    n, p10, p01 = check_shapes(n=n, **_probabilities(p10, p01))
+    n, p10, p01 = check_shapes(n=n, **check_cells(p10, p01))
     flat = zip(n.ravel(), p10.ravel(), p01.ravel(), strict=True)
     powers = [_power(int(pairs), float(a), float(b), critical) for pairs, a, b in flat]
     return np.array(powers).reshape(n.shape)
 
 
-def _probabilities(p10: npt.ArrayLike, p01: npt.ArrayLike) -> dict[str, FloatArray]:
+def check_cells(p10: npt.ArrayLike, p01: npt.ArrayLike) -> dict[str, FloatArray]:
     """Return the probabilities of discordant pairs, checked."""
     shares = {
         "p10": check_share("p10", p10, example="0.08"),
@@ -139,11 +140,11 @@ def _power(n: int, p10: float, p01: float, critical: _Critical) -> float:
     if psi < 1e-300 or n == 0:
         return 0.0
     if n * psi > _LARGEST_EXACT:
-        return _normal_power(n, psi, abs(p10 - p01), critical.alpha)
+        return normal_power(n, psi, abs(p10 - p01), critical.alpha)
     return _rejected(_regions(n, psi, critical), p10 / psi)
 
 
-def _normal_power(n: int, psi: float, difference: float, alpha: float) -> float:
+def normal_power(n: int, psi: float, difference: float, alpha: float) -> float:
     """Return Miettinen's (1968) power, Biometrics 24:339-352: Var(p10 − p01) = (ψ − δ²) / n."""
     z, spread = stats.norm.isf(alpha / 2), np.sqrt(max(psi - difference**2, 1e-300))
     far, near = difference * np.sqrt(n), z * np.sqrt(psi)
@@ -216,7 +217,7 @@ def samplesize_mcnemar(
     >>> samplesize_mcnemar(0.08, 0.04)
     577
     """
-    shares = _probabilities(p10, p01)
+    shares = check_cells(p10, p01)
     if any(share.ndim for share in shares.values()):
         raise ValueError(f"p10={p10!r} and p01={p01!r} must each be one number, e.g. 0.08 and 0.04")
     p10, p01 = (float(share) for share in shares.values())
@@ -227,6 +228,14 @@ def samplesize_mcnemar(
     def enough(n: int) -> bool:
         return _power(n, p10, p01, critical) >= power
 
+    return smallest_number(enough)
+
+
+def smallest_number(enough: Callable[[int], bool], *, beyond: int = 100) -> int:
+    """Return the smallest n from which on n and the `beyond` next numbers are enough.
+
+    `enough` may change to and fro near that number, as the power of discrete tests does.
+    """
     high = 1
     while not enough(high):
         high *= 2
@@ -235,10 +244,10 @@ def samplesize_mcnemar(
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     # Bisection ends at one tooth of the saw-tooth; check the neighbouring ones.
-    start = max(1, high - 100)
-    reached = [enough(n) for n in range(start, high + 201)]
-    for i in range(len(reached) - 101, -1, -1):
-        if not all(reached[i : i + 101]):
+    start = max(1, high - beyond)
+    reached = [enough(n) for n in range(start, high + 2 * beyond + 1)]
+    for i in range(len(reached) - beyond - 1, -1, -1):
+        if not all(reached[i : i + beyond + 1]):
             return start + i + 1
     return start
 

@@ -1,0 +1,158 @@
+"""Power and sample size for equivalence, CFR and comparisons of models, against R."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from fairstats.inference.power import power_mcnemar, samplesize_mcnemar
+from fairstats.inference.power_cfr import expected_width_cfr, power_cfr, samplesize_cfr
+from fairstats.inference.power_comparison import (
+    _LARGEST_EXACT,
+    change_shares,
+    power_comparison,
+    samplesize_comparison,
+)
+from fairstats.inference.power_equivalence import power_equivalence, samplesize_equivalence
+from fairstats.inference.sign_flip import sign_flip_test
+
+R = Path(__file__).parents[1] / "r"
+EQUIVALENCE = pd.read_csv(R / "power_equivalence.csv")
+CFR = pd.read_csv(R / "power_cfr.csv")
+COMPARISON = pd.read_csv(R / "power_comparison.csv")
+CHANGES = {-2: "down2", -1: "down1", 1: "up1", 2: "up2"}
+SHARES = {1: 0.12, -1: 0.07, 2: 0.05, -2: 0.01}
+
+
+def test_power_of_equivalence_agrees_with_enumeration_in_r():
+    for alpha, rows in EQUIVALENCE.groupby("alpha"):
+        found = power_equivalence(
+            rows["n"], rows["p10"], rows["p01"], margin=rows["margin"], alpha=alpha
+        )
+        np.testing.assert_allclose(found, rows["power"], rtol=0, atol=1e-10)
+
+
+def test_power_of_equivalence_without_discordant_pairs_is_0_or_1():
+    z2 = stats.norm.isf(0.05) ** 2
+    least = int(z2 * (1 / 0.02 - 1)) + 1  # z² / (n + z²) < 0.02
+    assert power_equivalence([0, 1, least - 1, least], 0, 0, margin=0.02).tolist() == [0, 0, 0, 1]
+
+
+def test_level_of_equivalence_is_kept_at_the_margin():
+    found = power_equivalence([200, 801, 3000], 0.07, 0.03, margin=0.04)
+    assert (found > 0.03).all()
+    assert (found < 0.06).all()
+
+
+def test_many_pairs_meet_the_normal_approximation():
+    exact, normal = power_equivalence([199_000, 201_000], 0.05, 0.05, margin=0.002)
+    assert exact == pytest.approx(normal, abs=0.01)
+    assert 0.3 < normal < 0.9
+
+
+def test_sample_size_of_equivalence_reaches_its_power_and_no_smaller_one_does():
+    n = samplesize_equivalence(0.03, 0.02, margin=0.05)
+    powers = power_equivalence(np.arange(n - 1, n + 101), 0.03, 0.02, margin=0.05)
+    assert powers[0] < 0.8 <= powers[1:].min()
+
+
+def test_power_and_width_of_cfr_agree_with_r():
+    for alpha, rows in CFR.groupby("alpha"):
+        power = power_cfr(rows["n"], rows["cfr"], threshold=rows["threshold"], alpha=alpha)
+        np.testing.assert_allclose(power, rows["power"], rtol=0, atol=1e-10)
+        width = expected_width_cfr(rows["n"], rows["cfr"], alpha=alpha)
+        np.testing.assert_allclose(width, rows["width"], rtol=0, atol=1e-10)
+
+
+def test_cfr_without_items_shows_nothing():
+    assert power_cfr(0, 1, threshold=0.5) == 0
+    assert expected_width_cfr(0, 0.9) == 1
+
+
+def test_sample_sizes_of_cfr_are_the_smallest():
+    n = samplesize_cfr(0.95, threshold=0.9)
+    powers = power_cfr(np.arange(n - 1, n + 101), 0.95, threshold=0.9)
+    assert powers[0] < 0.8 <= powers[1:].min()
+    n = samplesize_cfr(0.95, width=0.03)
+    assert expected_width_cfr(n, 0.95) <= 0.03 < expected_width_cfr(n - 1, 0.95)
+
+
+def test_power_of_comparison_agrees_with_enumeration_of_all_signs_in_r():
+    assert len(COMPARISON) == 18
+    for row in COMPARISON.to_dict("records"):
+        shares = {change: row[name] for change, name in CHANGES.items()}
+        found = power_comparison(row["n"], shares, alpha=row["alpha"])
+        assert found == pytest.approx(row["power"], abs=1e-10)
+
+
+def test_comparison_with_changes_of_one_size_is_mcnemars_test():
+    for size in (1, 2):
+        shares = {size: 0.08, -size: 0.04}
+        assert power_comparison(300, shares) == power_mcnemar(300, 0.08, 0.04)
+        assert samplesize_comparison(shares) == samplesize_mcnemar(0.08, 0.04)
+
+
+def test_power_of_comparison_agrees_with_the_test_itself_in_simulated_samples():
+    rng = np.random.default_rng(1)
+    n, changes = 150, list(SHARES)
+    law = [*SHARES.values(), 1 - sum(SHARES.values())]
+    drawn = rng.multinomial(n, law, 2000)[:, :4]
+    rejected = [sign_flip_test(changes, many).p_value <= 0.05 for many in drawn]
+    error = np.std(rejected) / np.sqrt(len(rejected))
+    assert np.mean(rejected) == pytest.approx(float(power_comparison(n, SHARES)), abs=4 * error)
+
+
+def test_level_of_comparison_is_near_alpha():
+    assert 0.04 < power_comparison(300, {1: 0.1, -1: 0.1, 2: 0.03, -2: 0.03}) < 0.055
+
+
+def test_comparison_without_changes_never_rejects():
+    assert power_comparison([0, 5, 1000], {}).tolist() == [0, 0, 0]
+    assert power_comparison(0, SHARES) == 0
+
+
+def test_many_changes_meet_the_normal_approximation():
+    n = int(_LARGEST_EXACT / sum(SHARES.values()))
+    exact, normal = power_comparison([n, n + 1], SHARES)
+    assert exact == pytest.approx(normal, abs=3e-3)
+
+
+def test_sample_size_of_comparison_reaches_its_power_and_no_smaller_one_does():
+    n = samplesize_comparison(SHARES)
+    powers = power_comparison(np.arange(n - 1, n + 21), SHARES)
+    assert powers[0] < 0.8 <= powers[1:].min()
+
+
+def test_shares_of_changes_are_those_of_independent_models():
+    shares = change_shares((0.3, 0.1), (0.2, 0.2))
+    assert sum(shares.values()) == pytest.approx(1)
+    mean = sum(change * share for change, share in shares.items())
+    assert mean == pytest.approx((0.2 - 0.2) - (0.3 - 0.1))
+    assert shares[2] == pytest.approx(0.2 * 0.1)
+    assert shares[-2] == pytest.approx(0.2 * 0.3)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: samplesize_equivalence(0.06, 0.02, margin=0.04), "not below margin=0.04"),
+        (lambda: power_equivalence(9, 0.6, 0.5, margin=0.1), "sum to at most 1"),
+        (lambda: power_equivalence(9, 0.1, 0.1, margin=2), "margin=2 must be a share"),
+        (lambda: samplesize_cfr(0.9, threshold=0.9), "cfr=0.9 is not above"),
+        (lambda: samplesize_cfr(0.9), "either threshold"),
+        (lambda: samplesize_cfr(0.9, threshold=0.8, width=0.1), "either threshold"),
+        (lambda: power_cfr(9, 0.9, threshold=1), "threshold=1 must be between"),
+        (lambda: power_cfr(9, 93, threshold=0.9), "cfr=93 must be a share"),
+        (lambda: power_comparison(9, {3: 0.1}), "the change 3: changes must be"),
+        (lambda: power_comparison(9, {1: 0.9, -1: 0.2}), "sum to 1.1"),
+        (lambda: samplesize_comparison({1: 0.1, -1: 0.1}), "mean change of 0"),
+        (lambda: samplesize_comparison({}), "mean change of 0"),
+    ],
+)
+def test_wrong_plans_are_refused(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
