@@ -206,7 +206,7 @@ class _Test:
             return normal_power(n, self.squares, self.mean, self.alpha)
         k1, k2 = (_range(n, share) for share in self.sizes.values())
         if np.any(np.array(self.rejected.shape) <= (k1[-1], k2[-1])):
-            self.rejected = self._rejected(*(max(int(1.5 * k[-1]), 32) for k in (k1, k2)))
+            self.rejected = self._rejected(*(max(int(1.25 * k[-1]), 32) for k in (k1, k2)))
         q1, q2 = self.sizes.values()
         chance = stats.binom.pmf(k1, n, q1)[:, None] * stats.binom.pmf(
             k2, (n - k1)[:, None], min(q2 / max(1 - q1, 1e-300), 1.0)

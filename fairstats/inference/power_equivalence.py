@@ -15,7 +15,7 @@ from fairstats.inference._checks import (
     check_shapes,
 )
 from fairstats.inference.power import check_cells, smallest_number
-from fairstats.inference.tango import tango
+from fairstats.inference.tango import _tango_statistic
 
 IntArray = npt.NDArray[np.int64]
 
@@ -108,15 +108,16 @@ def _power(n: int, p10: float, p01: float, delta: float, alpha: float) -> float:
 def _largest_difference(n: int, m: IntArray, delta: float, alpha: float) -> IntArray:
     """Return the largest n10 − n01 of m discordant pairs with an interval inside ±δ; −1 if none.
 
-    The upper limit rises with n10 − n01, and the lower limit is its mirror image.
+    The upper limit rises with n10 − n01, and the lower limit is its mirror image. The upper limit
+    is below δ exactly if the score statistic at δ is below −z.
     """
+    z, pairs, ends = stats.norm.isf(alpha), np.full(m.shape, float(n)), np.full(m.shape, delta)
     low, high = np.full(m.shape, -1), m // 2 + 1
     while np.any(high - low > 1):
         middle = (low + high) // 2
         # The difference has the parity of m.
         n10 = np.clip((m + 1) // 2 + np.maximum(middle, 0), 0, m)
-        upper = tango(n10, m - n10, np.full(m.shape, n), alpha=2 * alpha).high
-        inside = (upper < delta) & (middle >= 0)
+        inside = (_tango_statistic(n10, m - n10, pairs, ends) < -z) & (middle >= 0)
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return np.where(low < 0, -1, np.minimum(2 * low + m % 2, m))
 
@@ -176,7 +177,7 @@ def samplesize_equivalence(
         raise ValueError("p10, p01 and margin must each be one number, e.g. 0.02")
     a, b, delta = (float(one) for one in (*shares.values(), delta))
     power, alpha = check_power(power), check_alpha(alpha, below=0.5)
-    if abs(a - b) >= delta:
+    if abs(a - b) >= delta - 1e-12:
         raise ValueError(
             f"the difference of p10={a:g} and p01={b:g} is not below margin={delta:g}: give a "
             "smaller true difference or a wider margin"

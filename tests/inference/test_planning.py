@@ -19,6 +19,7 @@ from fairstats.inference.power_comparison import (
 )
 from fairstats.inference.power_equivalence import power_equivalence, samplesize_equivalence
 from fairstats.inference.sign_flip import sign_flip_test
+from fairstats.inference.tango import tango_limits
 
 R = Path(__file__).parents[1] / "r"
 EQUIVALENCE = pd.read_csv(R / "power_equivalence.csv")
@@ -43,9 +44,19 @@ def test_power_of_equivalence_without_discordant_pairs_is_0_or_1():
 
 
 def test_level_of_equivalence_is_kept_at_the_margin():
-    found = power_equivalence([200, 801, 3000], 0.07, 0.03, margin=0.04)
-    assert (found > 0.03).all()
-    assert (found < 0.06).all()
+    found = power_equivalence([400, 801, 3000], 0.07, 0.03, margin=0.04)
+    assert (found > 0.04).all()
+    assert (found < 0.055).all()
+
+
+def test_equivalence_is_the_verdict_of_tangos_interval():
+    n = 30
+    tables = np.array([(i, j) for i in range(n + 1) for j in range(n + 1 - i)])
+    low, high = tango_limits(*tables.T, n, alpha=0.1)
+    chance = stats.multinomial.pmf(np.c_[tables, n - tables.sum(axis=1)], n, [0.1, 0.05, 0.85])
+    inside = (low > -0.2) & (high < 0.2)
+    found = power_equivalence(n, 0.1, 0.05, margin=0.2)
+    assert found == pytest.approx(chance[inside].sum(), abs=1e-12)
 
 
 def test_many_pairs_meet_the_normal_approximation():

@@ -87,7 +87,7 @@ def test_many_pairs_in_one_direction_keep_their_digits():
 
 def test_interval_of_jeffreys_prior_covers_by_enumeration():
     """The mean coverage is near 95%; at a single law it can be lower, as for other intervals."""
-    n = 15
+    n = 12
     grid = np.indices((n + 1,) * 3).reshape(3, -1)
     cells = np.array([*grid, n - grid.sum(axis=0)])[:, grid.sum(axis=0) <= n]
     found = paired_posterior(*cells)

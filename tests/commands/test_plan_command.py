@@ -1,0 +1,107 @@
+"""The command that plans prints the power functions' figures, and refuses unclear plans."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from fairstats.cli import app
+from fairstats.inference.power import power_mcnemar
+from fairstats.inference.power_cfr import expected_width_cfr, power_cfr
+from fairstats.inference.power_comparison import change_shares, power_comparison
+from fairstats.inference.power_equivalence import power_equivalence
+
+GROUPS = ["--discordant", 0.12, "--difference", 0.04]
+EQUIVALENCE = ["--test", "equivalence", "--discordant", 0.2, "--difference", 0, "--margin", 0.1]
+
+
+def run(*words, code=0):
+    done = CliRunner().invoke(app, ["plan", *map(str, words)])
+    assert done.exit_code == code, done.output
+    return done
+
+
+def table(*words):
+    return pd.read_csv(io.StringIO(run(*words, "--csv").stdout))
+
+
+def test_powers_are_those_of_the_functions():
+    items = ["--items", 200, "--items", 801]
+    n = [200, 801]
+    changes = change_shares((0.08, 0.04), (0.05, 0.05))
+    new = ["--new-discordant", 0.1, "--new-difference", 0]
+    for words, power in (
+        (["--test", "mcnemar", *GROUPS], power_mcnemar(n, 0.08, 0.04)),
+        (EQUIVALENCE, power_equivalence(n, 0.1, 0.1, margin=0.1)),
+        (["--test", "cfr", "--cfr", 0.93, "--threshold", 0.9], power_cfr(n, 0.93, threshold=0.9)),
+        (["--test", "models", *GROUPS, *new], power_comparison(n, changes)),
+    ):
+        found = table(*words, *items)
+        assert found["n_items"].tolist() == n
+        assert found["power"].to_numpy() == pytest.approx(power, abs=1e-9)
+
+
+def test_cfr_of_two_models_with_and_without_their_overlap():
+    words = ["--test", "models", "--cfr", 0.9, "--new-cfr", 0.94, "--items", 500]
+    alone = float(power_mcnemar(500, 0.94 * 0.1, 0.9 * 0.06))
+    assert table(*words)["power"].tolist() == pytest.approx([alone], abs=1e-9)
+    overlap = float(power_mcnemar(500, 0.06, 0.02))
+    found = table(*words, "--discordant", 0.08)["power"]
+    assert found.tolist() == pytest.approx([overlap], abs=1e-9)
+    assert overlap > alone
+
+
+def test_number_of_items_is_in_the_table_and_in_a_sentence():
+    done = run("--test", "cfr", "--cfr", 0.95, "--threshold", 0.9, "--json")
+    rows = json.loads(done.stdout)
+    reached = next(row["n_items"] for row in rows if row["power"] >= 0.8)
+    assert f"{reached} items have 80% power to show a CFR above 0.9." in done.stderr
+
+
+def test_cfr_without_a_threshold_gives_the_width_alone():
+    found = table("--test", "cfr", "--cfr", 0.93, "--items", 801)
+    assert list(found) == ["n_items", "expected_width"]
+    assert found["expected_width"][0] == pytest.approx(float(expected_width_cfr(801, 0.93)))
+    assert "629 items" in run("--test", "cfr", "--cfr", 0.93, "--width", 0.04).stderr
+
+
+def test_plot_is_an_svg_of_the_curve(tmp_path):
+    file = tmp_path / "power.svg"
+    run(*EQUIVALENCE, "--plot", file)
+    svg = file.read_text(encoding="utf-8")
+    assert svg.lstrip().startswith("<?xml")
+    assert " items</text>" in svg
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--test", "mcnemar"], "--discordant: is missing for --test mcnemar"),
+        (["--test", "mcnemar", *GROUPS, "--margin", 0.1], "--margin: is not used"),
+        (["--test", "mcnemar", "--discordant", 0.1, "--difference", 0], "difference of 0"),
+        (
+            ["--test", "mcnemar", "--discordant", 0.01, "--difference", -0.1],
+            "--discordant: 0.01 is",
+        ),
+        (["--test", "mcnemar", "--discordant", 12, "--difference", 4], "12 is not a share"),
+        (["--test", "equivalence", *GROUPS, "--margin", 0.04], "not below margin=0.04"),
+        (["--test", "cfr", "--cfr", 0.9, "--threshold", 0.95], "is not above threshold=0.95"),
+        (["--test", "models", "--cfr", 0.9], "--new-cfr: is missing"),
+        (["--test", "models", *GROUPS], "--new-discordant: is missing"),
+        (
+            ["--test", "models", "--cfr", 0.9, "--new-cfr", 0.9],
+            "--new-cfr: gives a difference of 0",
+        ),
+        (["--test", "models", "--cfr", 0.9, "--new-cfr", 94], "--new-cfr: 94 is not a share"),
+        ([*EQUIVALENCE, "--power", 80], "--power: 80.0 is out of range"),
+        ([*EQUIVALENCE, "--items", 0], "--items: must be at least 1"),
+        ([*EQUIVALENCE, "--plot", "power.png"], "power.png: is not a .svg file"),
+        (["--test", "cfr", "--cfr", 0.9, "--plot", "p.svg"], "--plot: needs a test"),
+    ],
+)
+def test_unclear_plans_are_refused(words, said):
+    assert said in run(*words, code=1).stderr
