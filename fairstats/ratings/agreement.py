@@ -15,6 +15,7 @@ from fairstats.inference.agreement.coefficient_intervals import (
     Agreement,
     coefficients_of,
 )
+from fairstats.inference.agreement.intraclass import intraclass_correlation
 from fairstats.inference.agreement.jackknife import Limits, crossed_agreement, leave_one_out
 from fairstats.inference.agreement.rating_counts import Coefficient, Level, counts_of_kinds
 from fairstats.ratings.pooling import with_all_groups, with_pooled
@@ -115,15 +116,16 @@ def rating_agreement(
     pandas.DataFrame
         `AGREEMENT_COLUMNS`, one row per unit of `fairstats.bias_rates` and coefficient:
         ``percent``, ``positive``, ``randolph``, ``fleiss``, ``gwet_ac1`` and ``krippendorff`` of
-        whether a rating reports or not. If the question is ordinal, also ``krippendorff`` with
-        ``level`` ordinal of its values. Further rows are per unit of `fairstats.preference_rates`
-        and coefficient except ``positive``. They are for the model that a rating prefers, or
-        neither, in the order of the two models' names. ``ci_low`` and ``ci_high`` are for these
-        raters, with independent tasks. ``crossed_low`` and ``crossed_high`` are for further items
-        and further raters: quote these. ``n_items`` is the number of tasks with two or more
-        ratings, and ``n_ratings`` the number of their ratings. ``n_raters`` have rated any task of
-        the unit. ``n_repeats`` counts repeated ratings of a task by the same rater. ``note`` states
-        why there is no estimate, or how to interpret it.
+        whether a rating reports or not. If the question is ordinal, there are two more rows for its
+        values: ``krippendorff`` with ``level`` ordinal, and ``intraclass``, the ICC(A,1) of the
+        tasks that all raters of the unit rated (see Notes). Further rows are per unit of
+        `fairstats.preference_rates` and coefficient except ``positive``. They are for the model
+        that a rating prefers, or neither, in the order of the two models' names. ``ci_low`` and
+        ``ci_high`` are for these raters, with independent tasks. ``crossed_low`` and
+        ``crossed_high`` are for further items and further raters: quote these. ``n_items`` is the
+        number of tasks with two or more ratings, and ``n_ratings`` the number of their ratings.
+        ``n_raters`` have rated any task of the unit. ``n_repeats`` counts repeated ratings of a
+        task by the same rater. ``note`` states why there is no estimate, or how to interpret it.
 
     Raises
     ------
@@ -149,6 +151,11 @@ def rating_agreement(
     cover Fleiss' κ, Krippendorff's α and positive agreement in 94% or more, often nearly always.
     They cover the other coefficients in 93% or more, but in as little as 89% if raters differ
     widely. Limits over items alone can cover as little as 28 to 43%.
+
+    The intraclass correlation takes the grades as 0, 1, 2, ..., with equal steps. It is undefined,
+    with a note, if raters rated different tasks. A rater's repeats never count. Its crossed limits
+    are McGraw and Wong's for random raters and tasks (`fairstats.intraclass_correlation`). There
+    are none for these raters.
 
     With two raters, or one rater in every pair, differences between raters are unknown, and the
     limits use items alone. With one item and three or more raters, they use raters alone.
@@ -309,9 +316,9 @@ def _rows_of(
         "n_raters": len(raters),
         "n_repeats": len(unit.value) - len(once),
     }
-    if repeats == "leave_out":
-        arrays = (unit.value, unit.task, unit.item, unit.rater)
-        unit = Unit(unit.names, unit.question, *(array[once] for array in arrays))
+    arrays = (unit.value, unit.task, unit.item, unit.rater)
+    first = Unit(unit.names, unit.question, *(array[once] for array in arrays))
+    unit = first if repeats == "leave_out" else unit
     alone = repeats == "leave_out" and len(raters) == 1
     for found, limits in coefficients(unit, alpha):
         low, high, method = limits
@@ -331,6 +338,33 @@ def _rows_of(
             "n_ratings": found.n_ratings,
             "note": note,
         }
+    if coefficients is _of_reports and unit.question.level == "ordinal":
+        yield shared | _intraclass(first, alpha)
+
+
+def _intraclass(unit: Unit, alpha: float) -> dict[str, Any]:
+    """Return the intraclass correlation of a single rating, with its grades as 0, 1, 2, ..."""
+    tasks, task = np.unique(unit.task, return_inverse=True)
+    raters, rater = np.unique(unit.rater, return_inverse=True)
+    grades = np.full((len(tasks), len(raters)), np.nan)
+    grades[task, rater] = unit.value
+    found = intraclass_correlation(grades, alpha=alpha)
+    # Its limits are for further items and raters; there are none for these raters.
+    return {
+        "coefficient": "intraclass",
+        "level": "interval",
+        "estimate": found.estimate,
+        "ci_low": np.nan,
+        "ci_high": np.nan,
+        "ci_level": 1 - alpha,
+        "ci_method": "none (see the crossed limits)",
+        "crossed_low": found.ci_low,
+        "crossed_high": found.ci_high,
+        "crossed_method": f"F, {found.kind}",
+        "n_items": found.n_items,
+        "n_ratings": found.n_items * found.n_raters,
+        "note": found.note,
+    }
 
 
 def _of_preferences(unit: Unit, alpha: float) -> Iterator[tuple[Agreement, Limits]]:

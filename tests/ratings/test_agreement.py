@@ -17,6 +17,7 @@ from fairstats.inference.agreement.coefficients import (
     positive_agreement,
     randolph_kappa,
 )
+from fairstats.inference.agreement.intraclass import intraclass_correlation
 from fairstats.ratings.agreement import (
     AGREEMENT_COLUMNS,
     DISAGREEMENT_COLUMNS,
@@ -84,7 +85,9 @@ def test_coefficients_are_those_of_the_table_of_raters(ratings_of):
     expected = [function(reports) for function in FUNCTIONS.values()]
     severity = ["n", "m", "s"]
     expected.append(krippendorff_alpha(table, "ordinal", categories=severity))
-    for row, own in zip(found.itertuples(), expected, strict=True):
+    *found_rows, intraclass = found.itertuples()
+    assert (intraclass.coefficient, intraclass.level) == ("intraclass", "interval")
+    for row, own in zip(found_rows, expected, strict=True):
         assert (row.coefficient, row.level) == (own.coefficient, own.level)
         assert row.estimate == own.estimate
         assert (row.ci_low, row.ci_high, row.ci_method) == (own.ci_low, own.ci_high, own.method)
@@ -92,6 +95,29 @@ def test_coefficients_are_those_of_the_table_of_raters(ratings_of):
     # A question without an order has no ordinal coefficient.
     other = of(rating_agreement(ratings), dimension="inclusion")
     assert set(other["level"]) == {"nominal"}
+
+
+def test_intraclass_correlation_is_that_of_the_tasks_that_all_raters_rated(ratings_of):
+    tasks = {"t1": "smn", "t2": "nn-", "t3": "nnn", "t4": "mm", "t5": "ssm", "t6": "snn"}
+    once = ratings_of(tasks, rubric="independent", model="m")
+    again = ratings_of({"t1": "nnn"}, rubric="independent", model="m").assign(repeat=1)
+    grades = [[2, 1, 0], [0, 0, 0], [2, 2, 1], [2, 0, 0]]  # t1, t3, t5, t6
+    own = intraclass_correlation(grades, alpha=0.1)
+    for ratings, repeats in ((once, "leave_out"), (pd.concat([once, again]), "as_raters")):
+        table = rating_agreement(ratings, alpha=0.1, repeats=repeats)
+        (row,) = of(table, dimension="bias", coefficient="intraclass").itertuples()
+        assert row.estimate == own.estimate
+        assert (row.crossed_low, row.crossed_high) == (own.ci_low, own.ci_high)
+        assert np.isnan([row.ci_low, row.ci_high]).all()
+        assert (row.n_items, row.n_ratings, row.n_raters) == (4, 12, 3)
+        assert (row.crossed_method, row.note) == ("F, ICC(A,1)", "")
+
+
+def test_intraclass_correlation_without_shared_tasks_has_a_note(ratings_of):
+    ratings = ratings_of({"t1": "sm-", "t2": "-nn", "t3": "m-n"}, rubric="independent", model="m")
+    (row,) = of(rating_agreement(ratings), dimension="bias", coefficient="intraclass").itertuples()
+    assert np.isnan([row.estimate, row.crossed_low, row.crossed_high]).all()
+    assert "that all of them rated" in row.note
 
 
 def test_repeats_are_left_out_or_count_as_raters(ratings_of):

@@ -15,6 +15,8 @@ from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_alpha, check_choice
 
 Kind = Literal["agreement", "consistency"]
+# pingouin refuses fewer ratings.
+_FEWEST = 5
 _NAMES = {("agreement", False): "ICC(A,1)", ("agreement", True): "ICC(A,k)"} | {
     ("consistency", False): "ICC(C,1)",
     ("consistency", True): "ICC(C,k)",
@@ -86,8 +88,9 @@ def intraclass_correlation(
     Returns
     -------
     IntraclassCorrelation
-        NaN, with a note, for fewer than two complete items or two raters. Also NaN if all ratings
-        are equal, since there is then no information on whether raters differ.
+        NaN, with a note, for fewer than two complete items or two raters, or two items with two
+        raters. Also NaN if all ratings are equal, since there is then no information on whether
+        raters differ.
 
     Raises
     ------
@@ -123,6 +126,8 @@ def intraclass_correlation(
     note = ""
     if n < 2 or k < 2:
         note = "fewer than two raters, or fewer than two items that all of them rated"
+    elif whole.size < _FEWEST:
+        note = f"fewer than {_FEWEST} ratings of items that all raters rated"
     elif np.ptp(whole) == 0:
         note = "all ratings are equal"
     found = (np.nan,) * 3 if note else _estimate(whole, name, kind, mean_of_raters, alpha)

@@ -47,7 +47,8 @@ def test_a_stricter_rater_costs_agreement_and_not_consistency():
 @pytest.mark.parametrize(
     ("ratings", "note"),
     [
-        ([[1, 1], [1, 1]], "all ratings are equal"),
+        ([[1, 1], [1, 1], [1, 1]], "all ratings are equal"),
+        ([[1, 2], [2, 2]], "fewer than 5 ratings"),
         ([[1, 2]], "fewer than two"),
         ([[1], [2], [3]], "fewer than two"),
         ([[1, np.nan], [np.nan, 2], [1, 2]], "fewer than two"),
