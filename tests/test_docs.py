@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 
@@ -77,6 +78,12 @@ def test_the_python_of_the_page_on_ratings_runs(tmp_path, monkeypatch):
     names = {"fairstats": fairstats}
     exec(code, names)
     assert set(names["table"].columns) == {"p0", "p1", "p2", "p3", "h0", "h1", "h2"}
+
+
+def test_examples_of_the_page_on_evidence_give_the_results_shown():
+    found = doctest.testfile(str(DOCS / "evidence.md"), module_relative=False)
+    assert found.attempted > 15
+    assert found.failed == 0
 
 
 def test_the_links_between_documents_lead_somewhere():

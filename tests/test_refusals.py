@@ -152,6 +152,8 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.crossed_interval: lambda: (CROSSED, {}),
     fairstats.dawid_skene: lambda: ((pd.DataFrame(LABELS),), {}),
     fairstats.difference_interval: lambda: ((), PAIRED),
+    fairstats.e_bh: lambda: (([20, 3],), {}),
+    fairstats.expected_width_cfr: lambda: ((100, 0.9), {}),
     fairstats.fleiss_kappa: lambda: ((LABELS,), {}),
     fairstats.gee_logistic: lambda: ((answers(),), {}),
     fairstats.gwet_ac1: lambda: ((LABELS,), {}),
@@ -164,11 +166,15 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.minimum_detectable_difference: lambda: ((100, 0.2), {}),
     fairstats.odds_ratio: lambda: ((), {"n10": 3, "n01": 1}),
     fairstats.paired_bias_rates: lambda: ((ratings(),), {}),
+    fairstats.paired_posterior: lambda: ((), PAIRED),
     fairstats.partly_paired_interval: lambda: ((), PAIRED | OWN),
     fairstats.percent_agreement: lambda: ((LABELS,), {}),
     fairstats.plan_agreement: lambda: ((), {"agreement": 0.8, "width": 0.1}),
     fairstats.plan_ratings: lambda: ((), {"rate": 0.1, "width": 0.1}),
     fairstats.positive_agreement: lambda: ((LABELS,), {"positive": "yes"}),
+    fairstats.power_cfr: lambda: ((100, 0.9), {"threshold": 0.8}),
+    fairstats.power_comparison: lambda: ((20, {1: 0.2, -1: 0.1, 2: 0.1}), {}),
+    fairstats.power_equivalence: lambda: ((100, 0.1, 0.1), {"margin": 0.1}),
     fairstats.power_mcnemar: lambda: ((100, 0.2, 0.1), {}),
     fairstats.preference_rates: lambda: ((ratings(),), {}),
     fairstats.proportion_interval: lambda: ((3, 10), {}),
@@ -182,6 +188,9 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.retrieval_effects: lambda: ((answers(), retrievals()), {}),
     fairstats.retrieval_overlap: lambda: ((retrievals(),), {}),
     same_prompt: lambda: (([[2, 1], [3, 0]], [[1, 2], [3, 0]]), {}),
+    fairstats.samplesize_cfr: lambda: ((0.95,), {"threshold": 0.8}),
+    fairstats.samplesize_comparison: lambda: (({1: 0.3, -1: 0.1},), {}),
+    fairstats.samplesize_equivalence: lambda: ((0.1, 0.1), {"margin": 0.2}),
     fairstats.samplesize_mcnemar: lambda: ((0.2, 0.1), {}),
     fairstats.sign_flip_test: lambda: (([1, -1, 1],), {}),
     fairstats.tango: lambda: ((3, 1, 2, 4), {}),
@@ -239,7 +248,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     ),
 }
 #: Not called here: parts of tested functions, which have checked their arguments.
-INTERNAL = {"agreement_law", "jackknife_parts", "resample_clusters"}
+INTERNAL = {"agreement_law", "jackknife_parts", "normal_power", "resample_clusters"}
 #: Publishing renders a site, so it has a separate test.
 APART = {fairstats.publish}
 
@@ -281,7 +290,9 @@ def walked() -> list[tuple[Callable[..., Any], str]]:
 
 def bad_values(function: Callable[..., Any], name: str) -> tuple[object, ...]:
     if name == "margin":
-        return (*BAD_LEVELS[:-1], [0.02, 2])
+        optional = inspect.signature(function).parameters[name].default is None
+        bad = [value for value in BAD_LEVELS[:-1] if value is not None or not optional]
+        return (*bad, [0.02, 2])
     if name in LEVELS:
         return BAD_LEVELS
     if name == "rng":
@@ -387,6 +398,12 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
     (fairstats.difference_interval, PAIRED, tuple(PAIRED)),
     (fairstats.cohens_h_interval, PAIRED | OWN, (*PAIRED, *OWN)),
     (fairstats.partly_paired_interval, PAIRED | OWN, (*PAIRED, *OWN)),
+    (fairstats.mcnemar_evalue, {"n10": 3, "n01": 1}, ("n10", "n01")),
+    (fairstats.paired_posterior, PAIRED, tuple(PAIRED)),
+    (fairstats.power_cfr, {"n": 9, "cfr": 0.9, "threshold": 0.8}, ("n",)),
+    (fairstats.expected_width_cfr, {"n": 9, "cfr": 0.9}, ("n",)),
+    (fairstats.power_comparison, {"n": 9, "shares": {1: 0.2}}, ("n",)),
+    (fairstats.power_equivalence, {"n": 9, "p10": 0.1, "p01": 0.2, "margin": 0.2}, ("n",)),
     (fairstats.power_mcnemar, {"n": 9, "p10": 0.1, "p01": 0.2}, ("n",)),
     (fairstats.minimum_detectable_difference, {"n": 9, "discordant": 0.5}, ("n",)),
     (fairstats.bootstrap_counts, {"counts": [1, 2, 3, 4]}, ("counts",)),
@@ -654,6 +671,10 @@ def test_values_outside_their_range_or_at_odds_are_refused(function, arguments, 
         (fairstats.power_mcnemar, {"n": 9, "p10": 0.0, "p01": 0.0}, "p01"),
         (fairstats.samplesize_mcnemar, {"p10": 0.1, "p01": 0.2}, "p10"),
         (fairstats.minimum_detectable_difference, {"n": 9, "discordant": 0.5}, "discordant"),
+        (fairstats.power_equivalence, {"n": 9, "p10": 0, "p01": 0, "margin": 0.1}, "p10"),
+        (fairstats.power_cfr, {"n": 9, "cfr": 0.9, "threshold": 0.8}, "cfr"),
+        (fairstats.power_cfr, {"n": 9, "cfr": 0.9, "threshold": 0.8}, "threshold"),
+        (fairstats.samplesize_cfr, {"cfr": 0.9, "threshold": 0.8}, "cfr"),
         (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1}, "rate"),
         (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1}, "item_icc"),
         (fairstats.plan_agreement, {"agreement": 0.8, "width": 0.1}, "agreement"),
@@ -684,6 +705,13 @@ def test_largest_counts_give_finite_results():
     for method in ("midp", "exact", "asymptotic"):
         assert 0 < float(fairstats.mcnemar(n10=most, n01=most - 9, method=method).p_value) <= 1
     assert np.isfinite(fairstats.tango(most // 2, most // 4, most // 4, 0).ci_high)
+    assert np.isfinite(fairstats.mcnemar_evalue(n10=most, n01=most).log_e_value)
+    posterior = fairstats.paired_posterior(most, most, most, most, margin=0.1)
+    assert -1e-6 < posterior.ci_low < posterior.ci_high < 1e-6
+    assert posterior.p_within_margin == pytest.approx(1)
+    assert fairstats.power_cfr(most, 0.9, threshold=0.8) == 1
+    assert fairstats.power_equivalence(most, 0.1, 0.1, margin=0.1) == 1
+    assert fairstats.power_comparison(most, {1: 0.1, -1: 0.05, 2: 0.1}) == 1
     assert np.isfinite(fairstats.bowker([[1, most], [most - 8, 1]]).statistic)
     assert fairstats.bowker([[1, most], [most, 1]]).p_value == 1
     assert fairstats.cochran_q([[1, 0, 1], [0, 1, 0]], [most, most]).p_value <= 1

@@ -160,7 +160,7 @@ def paired_posterior(
         p_within_margin=within,
         prior=f"Dirichlet({', '.join(f'{own:g}' for own in added)})",
         method="Dirichlet posterior",
-        n=sum(cells),
+        n=np.sum(cells, axis=0),
     )
 
 

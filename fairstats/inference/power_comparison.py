@@ -226,7 +226,7 @@ class _Test:
             for k2 in range(most2):
                 law[k2 + 1] = _stepped(law[k2], 2, up[2])
         for k1 in range(most1 + 1):
-            found[k1] = self._rejecting(*laws, middle)
+            found[k1] = self._rejecting(laws[0], laws[1], middle)
             laws = [_stepped(law, 1, up[1]) for law, up in zip(laws, ups, strict=True)]
         return found
 

@@ -111,13 +111,14 @@ def _largest_difference(n: int, m: IntArray, delta: float, alpha: float) -> IntA
     The upper limit rises with n10 − n01, and the lower limit is its mirror image. The upper limit
     is below δ exactly if the score statistic at δ is below −z.
     """
-    z, pairs, ends = stats.norm.isf(alpha), np.full(m.shape, float(n)), np.full(m.shape, delta)
+    z, whole = stats.norm.isf(alpha), m.astype(np.float64)
+    pairs, ends = np.full(m.shape, float(n)), np.full(m.shape, delta)
     low, high = np.full(m.shape, -1), m // 2 + 1
     while np.any(high - low > 1):
         middle = (low + high) // 2
         # The difference has the parity of m.
-        n10 = np.clip((m + 1) // 2 + np.maximum(middle, 0), 0, m)
-        inside = (_tango_statistic(n10, m - n10, pairs, ends) < -z) & (middle >= 0)
+        n10 = np.clip((m + 1) // 2 + np.maximum(middle, 0), 0, m).astype(np.float64)
+        inside = (_tango_statistic(n10, whole - n10, pairs, ends) < -z) & (middle >= 0)
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return np.where(low < 0, -1, np.minimum(2 * low + m % 2, m))
 
@@ -171,11 +172,12 @@ def samplesize_equivalence(
     >>> samplesize_equivalence(0.02, 0.02, margin=0.02)
     922
     """
-    shares = check_cells(p10, p01)
-    delta = check_margin(margin)
-    if delta.ndim or any(share.ndim for share in shares.values()):
-        raise ValueError("p10, p01 and margin must each be one number, e.g. 0.02")
-    a, b, delta = (float(one) for one in (*shares.values(), delta))
+    checked = [*check_cells(p10, p01).values(), check_margin(margin)]
+    if any(one.ndim for one in checked):
+        raise ValueError(
+            f"p10={p10!r}, p01={p01!r} and margin={margin!r} must each be one number, e.g. 0.02"
+        )
+    a, b, delta = (float(one) for one in checked)
     power, alpha = check_power(power), check_alpha(alpha, below=0.5)
     if abs(a - b) >= delta - 1e-12:
         raise ValueError(
