@@ -9,6 +9,7 @@ from .answers.validation import validate_answers as validate_answers
 from .benchmarks.declaration import Benchmark as Benchmark
 from .benchmarks.declaration import load_benchmark as load_benchmark
 from .comparisons.compare import compare as compare
+from .comparisons.levels import compare_levels as compare_levels
 from .comparisons.ranking import rank_differences as rank_differences
 from .comparisons.ranking import rank_models as rank_models
 from .counts.by_item import item_patterns as item_patterns
@@ -62,6 +63,7 @@ from .inference.power_equivalence import power_equivalence as power_equivalence
 from .inference.power_equivalence import samplesize_equivalence as samplesize_equivalence
 from .inference.ranks import rank_sets as rank_sets
 from .inference.risk_ratio import risk_ratio as risk_ratio
+from .inference.romano_wolf import romano_wolf as romano_wolf
 from .inference.sign_flip import design_effect as design_effect
 from .inference.sign_flip import sign_flip_test as sign_flip_test
 from .inference.tango import tango as tango

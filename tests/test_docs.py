@@ -86,6 +86,16 @@ def test_examples_of_the_page_on_evidence_give_the_results_shown():
     assert found.failed == 0
 
 
+def test_the_python_of_the_page_on_scores_runs(capsys):
+    text = (DOCS / "comparing-scores.md").read_text(encoding="utf-8")
+    names = {}
+    for code in re.findall(r"(?s)```python\n(.*?)```", text):
+        exec(code, names)
+    shown, *_ = re.findall(r"(?s)```text\n(.*?)```", text)
+    assert capsys.readouterr().out == shown
+    assert names["found"].disagreements("plain", "reasoning")["difference"].lt(0).all()
+
+
 def test_the_links_between_documents_lead_somewhere():
     for path in (DOCS.parent / "README.md", *DOCS.glob("*.md")):
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8")):

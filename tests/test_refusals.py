@@ -147,6 +147,10 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
         (answers(("m",)), answers(("m-2",))),
         {},
     ),
+    fairstats.compare_levels: lambda: (
+        (answers(("m", "n")), "model"),
+        {"adjust": "romano_wolf", "n_resamples": 99},
+    ),
     fairstats.compare_policies: lambda: ((answers(),), {}),
     fairstats.counterfactual_rates: lambda: ((ratings(),), {}),
     fairstats.crossed_interval: lambda: (CROSSED, {}),
@@ -182,6 +186,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.rank_models: lambda: ((answers(("m", "m-2")),), {}),
     fairstats.rank_differences: lambda: ((answers(("m", "m-2")),), {}),
     fairstats.rank_sets: lambda: (([0.9, 0.8], [[1, 0.01], [0.01, 1]]), {}),
+    fairstats.romano_wolf: lambda: (([[1.0, 0.5], [0.0, -1.0]],), {"n_resamples": 99, "rng": 1}),
     fairstats.risk_ratio: lambda: ((), PAIRED),
     fairstats.rater_regression: lambda: ((ratings(), raters()), {"covariates": ["age"]}),
     fairstats.rating_agreement: lambda: ((ratings(),), {}),

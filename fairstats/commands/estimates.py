@@ -64,6 +64,9 @@ def analyze(
     memory_limit: Annotated[
         str, typer.Option(help="Maximum memory that DuckDB may use; it writes the rest to disk.")
     ] = MEMORY_LIMIT,
+    chart: Annotated[
+        bool, typer.Option("--chart", help="Draw the intervals of the accuracy differences.")
+    ] = False,
     from_: From = None,
     benchmark: Annotated[
         str | None, typer.Option(help="With --from: name or .toml file of the benchmark.")
@@ -83,7 +86,7 @@ def analyze(
     from fairstats.answers.engines import engine_problems, scan_answers
     from fairstats.benchmarks.declaration import load_benchmark
     from fairstats.estimates.analyze import analyze as estimate
-    from fairstats.report.terminal import print_estimates
+    from fairstats.report.terminal import draw_differences, print_estimates
 
     check_alpha(alpha)
     known = load_files(benchmark_file)
@@ -112,7 +115,8 @@ def analyze(
 
         write_parquet(estimates, out)
         typer.echo(f"{len(estimates)} estimates written to {out}", err=True)
-    print_table(estimates, as_json=as_json, as_csv=as_csv, show=print_estimates)
+    show = draw_differences if chart else print_estimates
+    print_table(estimates, as_json=as_json, as_csv=as_csv, show=show)
 
 
 @commands.command()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats._lib.formatting import decimal, scientific
+from fairstats._lib.interval_text import align, draw_intervals
+from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.estimates.table import is_primary_test
 
@@ -53,6 +55,26 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         "EO, letters, ...). Use --json, --csv or --out for all of them.",
         style="dim",
     )
+
+
+def draw_differences(estimates: pd.DataFrame) -> None:
+    """Draw the accuracy differences of each answer set, as text that is not wrapped."""
+    console = _console(_WIDTH)
+    wanted = estimates[estimates["metric"] == "accuracy_difference"].dropna(subset="group_a")
+    for keys, rows in wanted.groupby(list(UNIT_COLUMNS), sort=False):
+        lines = [f"{', '.join(keys)}; missing: {rows['missing'].iloc[0]}"]
+        numbers = [rows[name].tolist() for name in ("estimate", "ci_low", "ci_high")]
+        *drawn, scale = draw_intervals(*numbers, reference=0.0)
+        cells = [["accuracy of a − b", "", "estimate", "interval", "verdict"]]
+        for line, row in zip(drawn, rows.to_dict("records"), strict=True):
+            verdict = row["verdict"] if isinstance(row["verdict"], str) else ""
+            name = f"{row['attribute']}: {row['group_a']} − {row['group_b']}"
+            limits = f"{decimal(row['ci_low'])} to {decimal(row['ci_high'])}"
+            cells.append([name, line, decimal(row["estimate"]), limits, verdict])
+        cells.append(["", scale, "", "", ""])
+        lines += align(cells, right=[2, 3])
+        text = "\n".join(printable(line) for line in lines)
+        console.print(f"{text}\n", markup=False, highlight=False, soft_wrap=True)
 
 
 def print_table(table: pd.DataFrame) -> None:

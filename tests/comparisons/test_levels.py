@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import fairstats
+from fairstats._lib.problems import InputError
+from fairstats.comparisons.level_results import LEVEL_COLUMNS, LEVEL_PAIR_COLUMNS
+from fairstats.comparisons.levels import compare_levels
+
+FOLDER = Path(__file__).parents[1] / "evalstats"
+SCORES = pd.read_csv(FOLDER / "scores.csv")
+# What evalstats 0.3.3 computes from them.
+PAIRS = pd.read_csv(FOLDER / "pairs.csv")
+
+
+def table(levels, *, score="correct"):
+    return pd.DataFrame(
+        [
+            {"prompt": level, "item_id": f"q{place}", score: value}
+            for level, values in levels.items()
+            for place, value in enumerate(values)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("score", "limits"), [("correct", None), ("grade", (1, 5)), ("similarity", (0, 1))]
+)
+def test_pairs_agree_with_evalstats(score, limits):
+    found = compare_levels(SCORES, "prompt", item="item", score=score, limits=limits)
+    assert tuple(found.pairs) == LEVEL_PAIR_COLUMNS
+    assert tuple(found.levels) == LEVEL_COLUMNS
+    names = ["level_a", "level_b", "estimate", "ci_low", "ci_high", "p_value"]
+    expected = PAIRS.query("score == @score")[names].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found.pairs[names], expected, rtol=1e-9)
+
+
+def test_equal_levels_have_no_evidence_of_a_difference():
+    found = compare_levels(table({"a": [1, 0, 1, 1], "b": [1, 0, 1, 1]}), "prompt")
+    (row,) = found.pairs.to_dict("records")
+    assert row["estimate"] == 0
+    assert row["p_value"] == row["p_adjusted"] == 1
+    assert -1 < row["ci_low"] < 0 < row["ci_high"] < 1
+    assert found.disagreements().empty
+
+
+def test_one_grade_for_all_is_not_certain():
+    found = compare_levels(table({"a": [5] * 6, "b": [3] * 6}), "prompt", limits=(1, 5))
+    (row,) = found.pairs.to_dict("records")
+    assert row["estimate"] == 2
+    assert row["ci_low"] < 2
+    unbounded = compare_levels(table({"a": [5] * 6, "b": [3] * 6}), "prompt").pairs.iloc[0]
+    assert np.isnan(unbounded["ci_low"])
+    assert unbounded["p_value"] == 2 / 2**6
+
+
+@pytest.mark.parametrize("adjust", ["holm", "romano_wolf"])
+def test_one_item_shows_nothing(adjust):
+    found = compare_levels(table({"a": [1], "b": [0], "c": [0]}), "prompt", adjust=adjust)
+    assert (found.pairs["p_adjusted"] == 1).all()
+    # Mid-p of one discordant pair.
+    assert found.pairs["p_value"].max() == 1
+    assert (found.pairs["ci_low"] < 0).all()
+
+
+def test_missing_scores_are_counted_and_bounded():
+    scores = table({"a": [1, 1, 1, None], "b": [0, 0, 1, 1]})
+    found = compare_levels(scores, "prompt")
+    (row,) = found.pairs.to_dict("records")
+    assert row["n"] == 3
+    assert row["estimate"] == pytest.approx(2 / 3)
+    # The fourth item adds −1 or 0.
+    assert row["lowest"] == pytest.approx(1 / 4)
+    assert row["highest"] == pytest.approx(2 / 4)
+    assert found.levels["n_missing"].tolist() == [1, 0]
+    assert "1 at a" in found.summary()
+    # A row that is not there is the same as an empty one.
+    short = compare_levels(scores.dropna(), "prompt").pairs
+    pd.testing.assert_frame_equal(short, found.pairs)
+    grades = compare_levels(scores.replace(1, 2), "prompt").pairs.iloc[0]
+    assert np.isnan(grades["lowest"])
+
+
+def test_level_without_any_score_has_no_estimate():
+    found = compare_levels(table({"a": [None, None], "b": [0, 1], "c": [1, 1]}), "prompt")
+    row = found.pairs.iloc[0]
+    assert np.isnan(row["estimate"])
+    assert (row["ci_low"], row["ci_high"], row["p_value"]) == (-1, 1, 1)
+    assert (row["lowest"], row["highest"]) == (-0.5, 0.5)
+
+
+def test_several_scores_of_an_item_count_as_one_item():
+    one = table({"a": [1, 0, 1, 1, 0], "b": [0, 0, 1, 0, 0]})
+    runs = pd.concat([one, one], ignore_index=True)
+    found = compare_levels(runs, "prompt")
+    assert found.pairs["n"].tolist() == [5]
+    assert found.pairs["estimate"].tolist() == [0.4]
+    assert found.pairs["test"].tolist() == ["paired t"]
+
+
+def test_matched_columns_compare_like_with_like():
+    scores = pd.DataFrame(
+        {
+            "prompt": ["a", "a", "b", "a", "b", "a", "b"],
+            "item_id": ["q1", "q1", "q1", "q2", "q2", "q3", "q3"],
+            "group": ["x", "y", "x", "x", "x", "y", "y"],
+            "correct": [1, 0, 1, 1, 0, 1, 1],
+        }
+    )
+    found = compare_levels(scores, "prompt", match="group")
+    # Without the unmatched group y of q1, the differences are 0, 1 and 0.
+    assert found.pairs["estimate"].tolist() == [pytest.approx(1 / 3)]
+    plain = compare_levels(scores, "prompt")
+    assert plain.pairs["estimate"].tolist() == [pytest.approx((-0.5 + 1 + 0) / 3)]
+
+
+def test_answers_need_no_column_of_scores():
+    answers = pd.DataFrame(
+        {
+            "model": ["m", "m", "n", "n"],
+            "item_id": ["q1", "q2"] * 2,
+            "answer": ["A", "B", "C", None],
+            "answer_key": ["A", "B", "A", "B"],
+        }
+    )
+    found = compare_levels(answers, "model")
+    assert found.pairs["n"].tolist() == [1]
+    rows = found.disagreements("m", "n")
+    assert rows[["item_id", "m", "n", "answer_m", "answer_n"]].values.tolist() == [
+        ["q1", 1.0, 0.0, "A", "C"]
+    ]
+
+
+def test_disagreements_are_sorted_by_size():
+    found = compare_levels(SCORES, "prompt", item="item", score="grade")
+    every = found.disagreements()
+    assert every["range"].is_monotonic_decreasing
+    assert (every["range"] > 0).all()
+    two = found.disagreements("plain", "role", top=5)
+    assert len(two) == 5
+    assert two["difference"].tolist() == (two["plain"] - two["role"]).tolist()
+    sizes = two["difference"].abs()
+    assert sizes.is_monotonic_decreasing
+    wide = SCORES.pivot(index="item", columns="prompt", values="grade")
+    assert sizes.iloc[0] == (wide["plain"] - wide["role"]).abs().max()
+
+
+def test_baseline_and_simultaneous_intervals():
+    found = compare_levels(SCORES, "prompt", item="item", baseline="plain", simultaneous=True)
+    assert found.pairs["level_b"].tolist() == ["plain"] * 3
+    assert found.pairs["ci_level"].tolist() == pytest.approx([1 - 0.05 / 3] * 3)
+    alone = compare_levels(SCORES, "prompt", item="item", baseline="plain")
+    assert (found.pairs["ci_low"] < alone.pairs["ci_low"]).all()
+    assert found.pairs["p_value"].equals(alone.pairs["p_value"])
+
+
+def test_romano_wolf_rejects_more_than_holm():
+    holm = compare_levels(SCORES, "prompt", item="item", score="similarity").pairs
+    joint = compare_levels(
+        SCORES, "prompt", item="item", score="similarity", adjust="romano_wolf"
+    ).pairs
+    middle = holm["p_value"].between(0.001, 0.1)
+    assert (joint.loc[middle, "p_adjusted"] < holm.loc[middle, "p_adjusted"]).all()
+    assert (joint["p_adjusted"] >= joint["p_value"]).all()
+
+
+def test_polars_and_text_from_a_csv_file_are_read():
+    expected = compare_levels(SCORES, "prompt", item="item").pairs
+    for other in (pl.from_pandas(SCORES), SCORES.astype(str)):
+        pd.testing.assert_frame_equal(compare_levels(other, "prompt", item="item").pairs, expected)
+    words = SCORES.assign(correct=SCORES["correct"].map({1: "True", 0: "false"}))
+    assert compare_levels(words, "prompt", item="item").pairs.equals(expected)
+
+
+def test_summary_draws_every_interval():
+    found = compare_levels(SCORES, "prompt", item="item", score="grade", limits=(1, 5))
+    lines = found.summary().splitlines()
+    assert sum("●" in line for line in lines) == 4 + 6
+    drawn = {line.split("  ")[0]: line for line in lines}
+    # Zero is left of, and inside, these intervals.
+    assert drawn["examples − role"].index("┊") < drawn["examples − role"].index("├")
+    assert "┼" in drawn["plain − role"]
+    assert repr(found) == found.summary()
+    assert (
+        "<b>"
+        not in compare_levels(
+            SCORES.assign(prompt="<b>" + SCORES["prompt"]), "prompt", item="item"
+        )._repr_html_()
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "given", "message"),
+    [
+        ({}, {"column": "promt"}, "no such column; choose from: prompt, item_id, correct"),
+        ({}, {"item": "q"}, "there is no such column"),
+        ({}, {"item": "prompt"}, "is used for two things"),
+        ({"item_id": None}, {}, "row 1: item_id: is empty"),
+        ({"prompt": "a"}, {}, "has fewer than two levels"),
+        ({}, {"levels": ["a", "z"]}, "no row has this level"),
+        ({"correct": "much"}, {}, "not a finite number"),
+        ({"correct": 7}, {"limits": (1, 5)}, "outside the limits 1 to 5"),
+        ({"item_id": [*"abcdef"]}, {}, "no item in common"),
+    ],
+)
+def test_wrong_tables_are_refused(change, given, message):
+    scores = table({"a": [1, 1, 0], "b": [0, 1, 0]}).assign(**change)
+    with pytest.raises(InputError, match=message):
+        compare_levels(scores, **({"column": "prompt"} | given))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"limits": (5, 1)}, "lowest and highest score"),
+        ({"adjust": "bonferroni"}, "holm, hommel, bh, by or romano_wolf"),
+        ({"baseline": "z"}, "baseline='z' is unknown"),
+        ({"alpha": 5}, "alpha=5"),
+    ],
+)
+def test_wrong_options_are_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        fairstats.compare_levels(table({"a": [1, 1], "b": [0, 1]}), "prompt", **given)
+
+
+def test_one_level_of_two_is_refused():
+    found = compare_levels(table({"a": [1, 1], "b": [0, 1]}), "prompt")
+    with pytest.raises(ValueError, match="or neither"):
+        found.disagreements("a")
+    with pytest.raises(ValueError, match="level_b='z'"):
+        found.disagreements("a", "z")
