@@ -61,6 +61,7 @@ from .inference.power_comparison import power_comparison as power_comparison
 from .inference.power_comparison import samplesize_comparison as samplesize_comparison
 from .inference.power_equivalence import power_equivalence as power_equivalence
 from .inference.power_equivalence import samplesize_equivalence as samplesize_equivalence
+from .inference.ppi import ppi_mean as ppi_mean
 from .inference.ranks import rank_sets as rank_sets
 from .inference.risk_ratio import risk_ratio as risk_ratio
 from .inference.romano_wolf import romano_wolf as romano_wolf
@@ -78,6 +79,8 @@ from .ratings.counterfactual import counterfactual_rates as counterfactual_rates
 from .ratings.dawid_skene import dawid_skene as dawid_skene
 from .ratings.files import read_ratings as read_ratings
 from .ratings.files import write_ratings as write_ratings
+from .ratings.judge_planner import plan_judged as plan_judged
+from .ratings.judged import judged_rates as judged_rates
 from .ratings.pilot import design_from as design_from
 from .ratings.planner import plan_agreement as plan_agreement
 from .ratings.planner import plan_ratings as plan_ratings

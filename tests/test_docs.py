@@ -96,6 +96,15 @@ def test_the_python_of_the_page_on_scores_runs(capsys):
     assert names["found"].disagreements("plain", "reasoning")["difference"].lt(0).all()
 
 
+def test_the_python_on_judges_runs():
+    text = (DOCS / "ratings.md").read_text(encoding="utf-8")
+    code = next(c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "ppi_mean" in c)
+    names = {"fairstats": fairstats}
+    exec(code, names)
+    assert names["found"].n_people == 12
+    assert names["found"].n_effective > 12
+
+
 def test_the_links_between_documents_lead_somewhere():
     for path in (DOCS.parent / "README.md", *DOCS.glob("*.md")):
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8")):

@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
+#: The columns of `judged` in a terminal; --json and --csv give all of them.
+_JUDGED_SHOWN = (
+    "rubric", "dataset", "model", "rater_group", "dimension", "judge", "judge_rate", "judge_bias",
+    "estimate", "ci_low", "ci_high", "people_rate", "people_low", "people_high", "correlation",
+    "n_people", "n_items",
+)  # fmt: skip
+
 
 @commands.command()
 @says_what_is_wrong
@@ -157,6 +164,13 @@ def plan(
     ratings_per_rater: Annotated[
         int | None, typer.Option(help="Number of items that each rater judges.")
     ] = None,
+    judge_correlation: Annotated[
+        float | None,
+        typer.Option(help="Correlation of a judge with people. Plans how many items people rate."),
+    ] = None,
+    judged_items: Annotated[
+        int | None, typer.Option(help="With --judge-correlation: items that the judge rates.")
+    ] = None,
     alpha: Alpha = 0.05,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -177,6 +191,18 @@ def plan(
         rater_icc = _known(whole["rater_icc"]) if rater_icc is None else rater_icc
     if rate is None:
         raise InputError([Problem("--rate", "is missing", "give it, or give --pilot")])
+    if judge_correlation is not None or judged_items is not None:
+        given = [
+            option
+            for option, value in (("--raters", raters), ("--ratings-per-rater", ratings_per_rater))
+            if value is not None
+        ]
+        if given:
+            remedy = "plan a judge or raters, not both"
+            raise InputError([Problem(given[0], "is not used with --judge-correlation", remedy)])
+        table = _plan_judged(rate, width, judge_correlation, judged_items, alpha)
+        print_table(table, as_json=as_json, as_csv=as_csv)
+        return
     try:
         found = plan_ratings(
             rate=rate,
@@ -203,6 +229,64 @@ def plan(
             f"{raters} raters are too few for any number of items; use at least {least:.0f}",
             err=True,
         )
+
+
+def _plan_judged(
+    rate: float, width: float, correlation: float | None, items: int | None, alpha: float
+) -> pd.DataFrame:
+    """Return the plan of how many items people rate if a judge rates all."""
+    from fairstats.ratings.judge_planner import plan_judged
+
+    for option, value in (("--judge-correlation", correlation), ("--judged-items", items)):
+        if value is None:
+            raise InputError([Problem(option, "is missing", "give both, or neither")])
+    assert correlation is not None
+    assert items is not None
+    try:
+        found = plan_judged(
+            rate=rate, width=width, correlation=correlation, n_items=items, alpha=alpha
+        )
+    except ValueError as error:
+        said = str(error).replace("n_items", "--judged-items")
+        remedy = "see `fairstats ratings plan --help`"
+        raise InputError([Problem("the plan", said, remedy)]) from None
+    if math.isnan(float(found.n_people)):
+        typer.echo("even all items are too few for this width; add items", err=True)
+    return found.to_frame().astype({"n_people": "Int64", "n_people_alone": "Int64"})
+
+
+@commands.command()
+@says_what_is_wrong
+def judged(
+    paths: Ratings,
+    alpha: Alpha = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    rubric_file: RubricFiles = None,
+) -> None:
+    """Estimate people's rates from a model's ratings of all items and people's of some.
+
+    The model's errors are measured on the items that both rated, and removed. The items that people
+    rated must be a random subset.
+    """
+    from fairstats.ratings.files import read_ratings
+    from fairstats.ratings.judged import judged_rates
+    from fairstats.report import terminal
+
+    check_alpha(alpha)
+    rubrics = load_rubric_files(rubric_file)
+    table = judged_rates(read_ratings(paths, rubrics=rubrics), alpha=alpha, rubrics=rubrics)
+    if table.empty:
+        where = ", ".join(map(str, paths))
+        message = "has no ratings by people and by a model of the same benchmark and rubric"
+        remedy = "give both: see `fairstats ratings ask`"
+        raise InputError([Problem(where, message, remedy)])
+
+    def show(rows: pd.DataFrame) -> None:
+        shown = rows[list(_JUDGED_SHOWN)]
+        terminal.print_table(shown.loc[:, shown.notna().any()])
+
+    print_table(table, as_json=as_json, as_csv=as_csv, show=show)
 
 
 def _whole(design: pd.DataFrame, dimension: str, rubric: str | None, where: str) -> pd.Series:

@@ -173,8 +173,8 @@ def _pair_row(
         limits = difference_interval(0, n10, n01, len(d) - n10 - n01, alpha=alpha)
         return row | {
             "estimate": (n10 - n01) / len(d) if len(d) else np.nan,
-            "ci_low": float(limits.low),
-            "ci_high": float(limits.high),
+            "ci_low": float(limits.ci_low),
+            "ci_high": float(limits.ci_high),
             "p_value": float(mcnemar(n10=n10, n01=n01).p_value),
             "n10": n10,
             "n01": n01,
@@ -190,7 +190,7 @@ def _pair_row(
         "p_value": found.p_value,
         "n10": None,
         "n01": None,
-        "method": found.ci_method,
+        "method": found.method,
         "test": found.test,
     }
 
@@ -203,7 +203,7 @@ def _level_table(scored: ScoredItems, alpha: float) -> pd.DataFrame:
         row["n_missing"] = len(items) - len(values)
         if scored.limits is None:
             found: Any = mean_difference(values, alpha=alpha)
-            low, high, method = found.ci_low, found.ci_high, found.ci_method
+            low, high, method = found.ci_low, found.ci_high, found.method
         else:
             low, high, method = _bounded(values, scored, alpha)
         mean = float(values.mean()) if len(values) else np.nan
@@ -216,8 +216,8 @@ def _bounded(values: Any, scored: ScoredItems, alpha: float) -> tuple[float, flo
     least, most = scored.limits
     if scored.is_binary:
         limits = wilson(int(values.sum()), len(values), alpha=alpha)
-        return float(limits.low), float(limits.high), "wilson"
+        return float(limits.ci_low), float(limits.ci_high), "wilson"
     span = most - least
     found = bounded_mean_interval(np.clip((values - least) / span, 0, 1), alpha=alpha)
     low, high = float(found.ci_low), float(found.ci_high)
-    return least + span * low, least + span * high, str(found.ci_method)
+    return least + span * low, least + span * high, str(found.method)
