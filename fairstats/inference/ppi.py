@@ -115,10 +115,13 @@ def ppi_mean(
     else `bounded_mean_interval`. Without limits, it is ± t √V, and NaN if the judge
     differs from people by one amount on all n units.
 
-    By simulation (``benchmarks/ppi_coverage.py``), coverage is at least that of Wilson's interval
-    for people's ratings alone, for good, biased, useless, reversed and constant judges from 10
-    units on. The interval is for these raters. If raters differ and are few, others would judge
-    differently, which this does not include (see `crossed_interval`).
+    In simulations with 10 to 150 units rated by people (``benchmarks/ppi_coverage.py``: good,
+    biased, useless, reversed and constant judges), the lowest coverage was 91%, as for Wilson's
+    interval of people's ratings alone. That of ± z √V was 16%. With few units the interval can be
+    wider than people's alone.
+
+    The interval is for these raters. If raters differ and are few, others would judge differently,
+    which this does not include (see `crossed_interval`).
 
     References
     ----------
@@ -174,17 +177,19 @@ def ppi_mean(
         low, high, method = _people_alone(y, limits, alpha)
     correlation = float(np.corrcoef(y, f)[0, 1]) if varies else float("nan")
     return PredictionPowered(
-        *(least + span * x for x in (estimate, low, high)),
-        1 - alpha,
-        method,
-        weight,
-        correlation,
-        span * float((f - y).mean()) if n else float("nan"),
-        least + span * float(f_all.mean()) if len(f_all) else float("nan"),
-        least + span * float(y.mean()) if n else float("nan"),
-        effective,
-        n,
-        n + left,
+        estimate=least + span * estimate,
+        ci_low=least + span * low,
+        ci_high=least + span * high,
+        ci_level=1 - alpha,
+        method=method,
+        weight=weight,
+        correlation=correlation,
+        bias=span * float((f - y).mean()) if n else float("nan"),
+        judge=least + span * float(f_all.mean()) if len(f_all) else float("nan"),
+        people=least + span * float(y.mean()) if n else float("nan"),
+        n_effective=effective,
+        n_people=n,
+        n=n + left,
     )
 
 
