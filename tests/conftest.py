@@ -24,6 +24,9 @@ from tests.cells import execute_here
 from tests.known_tables import made_once
 from tests.marks import mark, weight
 
+# These make reference values with packages that are not installed here.
+collect_ignore = ["evalstats/make.py", "ppi/make.py"]
+
 # The same examples on every run and on every machine, including slow ones.
 settings.register_profile("tests", derandomize=True, deadline=None, database=None, max_examples=40)
 settings.load_profile("tests")
