@@ -91,7 +91,8 @@ def compare_levels(
         outside the limits, an unknown level, fewer than two levels, or levels without a common
         item.
     ValueError
-        For limits that are not two increasing numbers, or an invalid option.
+        For scores that are not a data frame, limits that are not two increasing numbers, or an
+        invalid option.
 
     Notes
     -----

@@ -80,7 +80,12 @@ def scored_items(
     limits: tuple[float, float] | None,
 ) -> ScoredItems:
     """Read a table of scores; parameters and errors as `fairstats.compare_levels`."""
-    frame = nw.from_native(scores, eager_only=True).to_pandas().reset_index(drop=True)
+    try:
+        frame = nw.from_native(scores, eager_only=True).to_pandas().reset_index(drop=True)
+    except TypeError:
+        raise ValueError(
+            f"scores must be a pandas or Polars DataFrame, one row per score; got {type(scores)}"
+        ) from None
     named = _names(item)
     matched = _names(match)
     if score == "correct" and score not in frame and {"answer", "answer_key"} <= set(frame):

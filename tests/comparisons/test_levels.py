@@ -228,6 +228,11 @@ def test_wrong_options_are_refused(given, message):
         fairstats.compare_levels(table({"a": [1, 1], "b": [0, 1]}), "prompt", **given)
 
 
+def test_scores_that_are_no_table_are_refused():
+    with pytest.raises(ValueError, match="must be a pandas or Polars DataFrame"):
+        compare_levels([1, 2], "prompt")
+
+
 def test_one_level_of_two_is_refused():
     found = compare_levels(table({"a": [1, 1], "b": [0, 1]}), "prompt")
     with pytest.raises(ValueError, match="or neither"):
