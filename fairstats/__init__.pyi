@@ -16,6 +16,7 @@ from .counts.by_item import item_patterns as item_patterns
 from .counts.item_kinds import count_items as count_items
 from .counts.outcomes import count_outcomes as count_outcomes
 from .estimates.analyze import analyze as analyze
+from .estimates.item_functioning import item_functioning as item_functioning
 from .estimates.logistic_regression import gee_logistic as gee_logistic
 from .estimates.policy_table import compare_policies as compare_policies
 from .estimates.publication import publication_table as publication_table
@@ -42,6 +43,7 @@ from .inference.intervals import proportion_interval as proportion_interval
 from .inference.intervals import wilson as wilson
 from .inference.letter_symmetry import bowker as bowker
 from .inference.letter_symmetry import stuart_maxwell as stuart_maxwell
+from .inference.mantel_haenszel import mantel_haenszel as mantel_haenszel
 from .inference.mcnemar import mcnemar as mcnemar
 from .inference.multiplicity import adjust_pvalues as adjust_pvalues
 from .inference.multiplicity import max_t as max_t
