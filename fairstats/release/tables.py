@@ -23,6 +23,7 @@ from fairstats.counts.answer_letters import LETTER_COLUMNS, letters_of
 from fairstats.counts.flips import FLIP_COLUMNS, flips_of
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze
+from fairstats.estimates.item_functioning import ITEM_FUNCTIONING_COLUMNS, released_items
 from fairstats.estimates.sensitivity import SENSITIVITY_COLUMNS, sensitivity_of
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.ratings.rubrics import Rubric
@@ -211,6 +212,11 @@ TABLES: Mapping[str, ReleaseTable] = {
         FLIP_COLUMNS,
         (*PAIR_COLUMNS, "item_id", "sample"),
         lambda of: flips_of(of.opened, of.benchmarks),
+    ),
+    "item_gaps": ReleaseTable(
+        ITEM_FUNCTIONING_COLUMNS,
+        ("benchmark_version", "attribute", "group_a", "group_b", "item_id"),
+        lambda of: released_items(of.opened, of.missing),
     ),
     "overlap": ReleaseTable(
         OVERLAP_COLUMNS, (*RETRIEVER_COLUMNS, "top_k", "attribute", "measure"), _overlap

@@ -18,6 +18,7 @@ _CONTENTS = {
     "sensitivity": "figures and verdicts with other choices of method",
     "letters": "how often each answer letter was given",
     "flips": "every pair with two different answers",
+    "item_gaps": "the contribution of each item to the accuracy difference, over all models",
     "overlap": "share of the retrieved snippets that all groups have in common",
     "retrieval_effects": "changed answers, with the same and with different snippets",
     "votes": "results of a majority vote over the variants of an item",

@@ -11,6 +11,7 @@ from fairstats.release.contents import Release
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown
 from fairstats.report.vignettes_document import flags_of
+from fairstats.report.vignettes_items import show_items
 from fairstats.report.vignettes_leakage import show_followed, show_leakage
 from fairstats.report.vignettes_prose import (
     content_sentence,
@@ -96,6 +97,7 @@ def show_vignettes(release: Release) -> None:
         show_remaining(release, benchmark, own)
         for aspect in _SECTIONS:
             _show_section(release, benchmark, aspect, pick(own, aspect=aspect))
+        show_items(release, benchmark)
     _show_flags(release)
 
 

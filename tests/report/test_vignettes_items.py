@@ -1,0 +1,88 @@
+"""The items that make up a gap: sentence and table are those of the release's table."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from fairstats.answers.engine_frames import open_answers
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.estimates.item_functioning import released_items
+from fairstats.report.vignettes_items import ITEMS, show_items
+
+from .conftest import HOSTILE
+
+DEMO = load_benchmark("demo")
+
+
+def release_of(answers, folder):
+    table = released_items(open_answers(answers), None)
+    (folder / "downloads").mkdir(parents=True)
+    table.to_parquet(folder / "downloads" / f"{ITEMS}.parquet")
+    return SimpleNamespace(path=folder, alpha=0.05, table=lambda name: table)
+
+
+def answers_of(models, *, worse):
+    """Build answers: each model is wrong on the last group's variants of the items `worse`."""
+    return pd.DataFrame(
+        {
+            "benchmark": "demo",
+            "benchmark_version": "1",
+            "model": model,
+            "strategy": "plain",
+            "item_id": item,
+            "attribute": "race",
+            "group": group,
+            "sample": 0,
+            "answer": "ABCD"["BCDA".index(key)] if place in worse and group == "black" else key,
+            "answer_key": key,
+        }
+        for model in models
+        for place, (item, key) in enumerate(list(DEMO.answer_keys.items())[:10])
+        for group in ("white", "black")
+    )
+
+
+@pytest.fixture
+def text(drawn):
+    return lambda release: re.sub(r"\s+", " ", drawn(show_items, release, DEMO))
+
+
+def test_release_without_the_table_shows_nothing(tmp_path, text):
+    assert text(SimpleNamespace(path=tmp_path)).strip() == ""
+
+
+def test_significant_items_are_counted_and_listed(tmp_path, text):
+    answers = answers_of([f"m-{n}" for n in range(9)], worse=(2, 5))
+    shown = text(release_of(answers, tmp_path))
+    assert "mean gap +20.0 points over 9 models. 1 item of 10 (10.0%) makes up half of it" in shown
+    assert "2 items significant after adjustment" in shown
+    for place in (2, 5):
+        assert list(DEMO.answer_keys)[place] in shown
+    assert list(DEMO.answer_keys)[3] not in shown
+    assert "9 and 0 of 9" in shown
+
+
+def test_too_few_models_for_significance_are_explained(tmp_path, text):
+    shown = text(release_of(answers_of([f"m-{n}" for n in range(5)], worse=(2,)), tmp_path))
+    assert "smallest possible p-value of an item is 0.062" in shown
+    assert "not enough for adjustment over 10 items" in shown
+
+
+def test_no_gap_has_no_table(tmp_path, text):
+    shown = text(release_of(answers_of([f"m-{n}" for n in range(6)], worse=()), tmp_path))
+    assert "mean gap 0.0 points over 6 models." in shown
+    assert "<table" not in shown
+
+
+def test_hostile_item_names_are_escaped(tmp_path, text):
+    answers = answers_of([f"m-{n}" for n in range(6)], worse=(2,))
+    release = release_of(answers, tmp_path)
+    table = release.table(ITEMS).assign(item_id=HOSTILE[0])
+    release.table = lambda name: table
+    shown = text(release)
+    assert "&lt;script&gt;" in shown
+    assert "<script" not in shown
