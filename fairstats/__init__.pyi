@@ -16,6 +16,7 @@ from .counts.by_item import item_patterns as item_patterns
 from .counts.item_kinds import count_items as count_items
 from .counts.outcomes import count_outcomes as count_outcomes
 from .estimates.analyze import analyze as analyze
+from .estimates.gap_heterogeneity import gap_heterogeneity as gap_heterogeneity
 from .estimates.item_functioning import item_functioning as item_functioning
 from .estimates.logistic_regression import gee_logistic as gee_logistic
 from .estimates.policy_table import compare_policies as compare_policies
@@ -39,6 +40,8 @@ from .inference.equivalence import verdict as verdict
 from .inference.evalues import adjust_evalues as adjust_evalues
 from .inference.evalues import e_bh as e_bh
 from .inference.evalues import mcnemar_evalue as mcnemar_evalue
+from .inference.gap_components import gap_components as gap_components
+from .inference.intersections import shrink_intersections as shrink_intersections
 from .inference.intervals import proportion_interval as proportion_interval
 from .inference.intervals import wilson as wilson
 from .inference.letter_symmetry import bowker as bowker

@@ -7,10 +7,12 @@ from typing import Annotated, Literal
 import typer
 
 from fairstats.commands._shared import (
+    Alpha,
     AsCsv,
     AsJson,
     Files,
     Paths,
+    check_alpha,
     load_files,
     print_table,
     says_what_is_wrong,
@@ -55,4 +57,31 @@ def items(
     if most is not None:
         pair = ["benchmark", "benchmark_version", "attribute", "group_a", "group_b"]
         table = table.groupby(pair, sort=False).head(most)
+    print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+@commands.command()
+@says_what_is_wrong
+def heterogeneity(
+    paths: Paths,
+    missing: _Counting = None,
+    alpha: Alpha = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Show how much each gap varies between items and between models.
+
+    The limits same_items and new_items predict the gap of a new model.
+    """
+    from fairstats.answers.files import read_answers
+    from fairstats.estimates.gap_heterogeneity import gap_heterogeneity
+
+    check_alpha(alpha)
+    table = gap_heterogeneity(
+        read_answers(paths),
+        missing=missing,
+        alpha=alpha,
+        benchmarks=load_files(benchmark_file),
+    )
     print_table(table, as_json=as_json, as_csv=as_csv)

@@ -134,13 +134,13 @@ def item_functioning(
     --------
     >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
     ...            attribute="race", answer_key="C")
-    >>> letters = {"demo-01": "CB", "demo-02": "CC"}
+    >>> letters = {"i1": "CB", "i2": "CC"}
     >>> answers = pd.DataFrame([row | dict(model=f"m-{m}", item_id=item, group=group, answer=letter)
     ...                         for m in range(6) for item, pair in letters.items()
     ...                         for group, letter in zip(("white", "black"), pair)])
     >>> items = item_functioning(answers)
     >>> items[["item_id", "contribution", "share", "p_value"]].values.tolist()
-    [['demo-01', 0.5, 1.0, 0.03125], ['demo-02', 0.0, 0.0, 1.0]]
+    [['i1', 0.5, 1.0, 0.03125], ['i2', 0.0, 0.0, 1.0]]
     """
     check_choice("method", method, get_args(ItemTest))
     return _table(paired_differences(answers, missing, benchmarks), method)
