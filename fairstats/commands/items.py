@@ -85,3 +85,25 @@ def heterogeneity(
         benchmarks=load_files(benchmark_file),
     )
     print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+@commands.command()
+@says_what_is_wrong
+def noise(
+    paths: Paths,
+    missing: _Counting = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Show which part of each variance comes from repeated samples of the same prompt.
+
+    The column interval_saved is the share of the interval that more samples could save at most.
+    """
+    from fairstats.answers.files import read_answers
+    from fairstats.estimates.sampling_noise import sampling_noise
+
+    table = sampling_noise(
+        read_answers(paths), missing=missing, benchmarks=load_files(benchmark_file)
+    )
+    print_table(table, as_json=as_json, as_csv=as_csv)

@@ -1,0 +1,193 @@
+"""Sampling noise: which part of a figure's variance comes from repeated samples of a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE
+from fairstats.counts.missing_policies import CountingPolicy
+from fairstats.counts.outcomes import PAIR_COLUMNS, GroupAnswers, answers_of_groups, fold_answers
+from fairstats.inference._checks import check_choice
+from fairstats.inference.sampling_variance import (
+    SamplingVariance,
+    agreement_noise,
+    proportion_noise,
+    sampling_variance,
+)
+
+#: Columns of the table from `sampling_noise`, in order.
+SAMPLING_NOISE_COLUMNS = (
+    *PAIR_COLUMNS,
+    "metric",
+    "estimate",
+    "std_error",
+    "variance_items",
+    "variance_groups",
+    "variance_samples",
+    "share_items",
+    "share_groups",
+    "share_samples",
+    "std_error_unlimited",
+    "interval_saved",
+    "items_equivalent",
+    "n",
+    "samples",
+    "missing",
+)
+
+
+def sampling_noise(
+    answers: Any,
+    *,
+    missing: CountingPolicy | None = None,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    r"""Split the variance of accuracy and CFR into items, groups and repeated samples.
+
+    A right answer is y = item + group + item × group + sample. The variance of a figure over
+    further items and samples is the sum of three parts: items (their difficulty), groups (the
+    effect of the group differs between items) and samples (the same prompt gets different answers).
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table, with several samples per item and variant.
+    missing : {"available", "complete", "incorrect"}, optional
+        By default the benchmark's. Under ``incorrect``, a missing answer is wrong and differs from
+        every other; under the others, it does not count.
+    benchmarks : iterable of Benchmark
+        Additional benchmarks, or replacements for built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `SAMPLING_NOISE_COLUMNS`, one row per unit, declared pair and metric: ``accuracy`` (mean of
+        both groups), ``accuracy_difference`` and ``cfr``. The three variances add up to
+        ``std_error``². They are unbiased, so they can be negative; shares count these as 0.
+        ``std_error_unlimited`` is the standard error with unlimited samples of the same items, and
+        ``interval_saved`` the share of the interval's width that would vanish.
+        ``items_equivalent`` is the number of items that would save as much with the present number
+        of samples. ``n`` is the number of items, and ``samples`` their mean number of answers per
+        group.
+
+    Raises
+    ------
+    InputError
+        As `fairstats.analyze`, and if the benchmark's policy is ``bounds``.
+    ValueError
+        For an unknown policy.
+
+    Notes
+    -----
+    Items have equal weight. Only items with at least two answers for each group count. Without such
+    items, the standard error is that of all items, and its parts are NaN. More items reduce all
+    parts, more samples only the samples' part. Items cancel out of the difference. CFR compares the
+    groups itself, so its ``variance_groups`` is NaN.
+
+    With s samples, the samples' part of accuracy and its difference is proportional to 1 / s. That
+    of CFR falls a little faster. Noise also lowers CFR itself, and more samples do not change that:
+    see ``same_prompt_excess`` in the estimates.
+
+    References
+    ----------
+    Searle, Casella & McCulloch (1992), Variance Components, chapter 4; Miller (2024),
+    arXiv:2411.00640, for questions and resampled answers of language models. Checked against R's
+    ``aov`` (tests/r/sampling_variance.R).
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain",
+    ...            attribute="race", answer_key="C")
+    >>> letters = {"white": ["CC", "CB", "CC", "BB"], "black": ["CB", "BB", "CC", "BC"]}
+    >>> answers = pd.DataFrame([row | dict(item_id=f"i{i}", group=group, sample=s, answer=letter)
+    ...                         for group, items in letters.items()
+    ...                         for i, item in enumerate(items) for s, letter in enumerate(item)])
+    >>> table = sampling_noise(answers).set_index("metric")
+    >>> table[["std_error", "share_samples"]].round(3).loc["accuracy"].tolist()
+    [0.188, 0.333]
+    """
+    if missing is not None:
+        check_choice("missing", missing, get_args(CountingPolicy))
+    opened = open_pairs(answers, benchmarks)
+    folds = fold_answers(opened)
+    rows: list[dict[str, Any]] = []
+    for benchmark in opened.benchmarks.values():
+        policy = missing or benchmark.missing
+        if policy == "bounds":
+            message = f"{benchmark.name} has the policy bounds, which gives no answers to count"
+            raise InputError([Problem("missing", message, "choose another policy")])
+        for attribute in benchmark.attributes.values():
+            if attribute.name == BASELINE:
+                continue
+            kinds = folds.kinds[benchmark.name, attribute.name].reset_index(drop=True)
+            for unit, own in kinds.groupby(list(UNIT_COLUMNS), sort=True):
+                found = answers_of_groups(own, benchmark, attribute)
+                groups = dict(zip(attribute.groups, found, strict=True))
+                for a, b in attribute.pairs:
+                    keys = dict(zip(PAIR_COLUMNS, (*unit, attribute.name, a, b), strict=True))
+                    parts = _of_pair(groups[a], groups[b], own["items"].to_numpy(), policy)
+                    rows += [keys | part | {"missing": policy} for part in parts]
+    return pd.DataFrame(rows, columns=list(SAMPLING_NOISE_COLUMNS))
+
+
+def _of_pair(
+    a: GroupAnswers, b: GroupAnswers, items: np.ndarray, policy: CountingPolicy
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one pair of groups."""
+    sides = []
+    for side in (a, b):
+        n = side.right + side.wrong + (side.missing if policy == "incorrect" else 0)
+        sides.append((side.right, n, side.letters))
+    least = np.minimum(sides[0][1], sides[1][1])
+    asked = least > 0
+    # Noise is known from items with two answers; those with one would have other noise.
+    kept = asked & (least > 1) if (asked & (least > 1)).any() else asked
+    if not kept.any():
+        return
+    items = items[kept]
+    (right_a, n_a, letters_a), (right_b, n_b, letters_b) = (
+        tuple(part[kept] for part in side) for side in sides
+    )
+    p_a, p_b = right_a / n_a, right_b / n_b
+    noise_a, noise_b = proportion_noise(right_a, n_a), proportion_noise(right_b, n_b)
+    difference = sampling_variance(p_a - p_b, noise_a + noise_b, items)
+    mean = sampling_variance((p_a + p_b) / 2, (noise_a + noise_b) / 4, items)
+    same = (letters_a * letters_b).sum(axis=1) / (n_a * n_b)
+    cfr = sampling_variance(same, agreement_noise(letters_a, letters_b, n_a, n_b), items)
+    facts = {"n": mean.n, "samples": float(items @ (n_a + n_b) / (2 * items.sum()))}
+    # Half of the difference varies around the mean of both groups.
+    groups = difference.variance_items / 4
+    yield _row("accuracy", mean, mean.variance_items - groups, groups) | facts
+    yield _row("accuracy_difference", difference, 0.0, difference.variance_items) | facts
+    yield _row("cfr", cfr, cfr.variance_items, float("nan")) | facts
+
+
+def _row(metric: str, found: SamplingVariance, items: float, groups: float) -> dict[str, Any]:
+    parts = np.array([items, groups, found.variance_samples])
+    # Items and groups divide what the samples leave.
+    others = np.maximum(np.nan_to_num(parts[:2]), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = (1 - found.share_samples) * others / others.sum() if others.any() else 0 * others
+    shares = np.where(np.isnan(parts[:2]) | np.isnan(found.share_samples), np.nan, shares)
+    shares = np.append(shares, found.share_samples)
+    saved = 1 - float(np.sqrt(1 - shares[2]))
+    with np.errstate(divide="ignore"):
+        equivalent = float(np.divide(found.n, 1 - shares[2]))
+    names = ("items", "groups", "samples")
+    return (
+        {"metric": metric, "estimate": found.estimate, "std_error": found.std_error}
+        | {f"variance_{name}": float(part) for name, part in zip(names, parts, strict=True)}
+        | {f"share_{name}": float(share) for name, share in zip(names, shares, strict=True)}
+        | {
+            "std_error_unlimited": found.std_error_unlimited,
+            "interval_saved": saved,
+            "items_equivalent": equivalent,
+        }
+    )

@@ -1,0 +1,109 @@
+"""Parts of the variance of figures, compared with R and with their true values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairstats
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.estimates.sampling_noise import SAMPLING_NOISE_COLUMNS, sampling_noise
+
+R = Path(__file__).parents[1] / "r"
+VARIANCES = ["variance_items", "variance_groups", "variance_samples"]
+SHARES = ["share_items", "share_groups", "share_samples"]
+
+
+def answers_of(rows):
+    """Build answers from rows with item, group, sample and answer; C is right."""
+    return pd.DataFrame(rows).assign(
+        benchmark="demo",
+        benchmark_version="1",
+        model="m",
+        strategy="plain",
+        attribute="race",
+        item_id=lambda frame: "i" + frame["item"].astype(str),
+        answer_key="C",
+    )
+
+
+def test_variances_agree_with_r():
+    data = pd.read_csv(R / "sampling_variance_data.csv")
+    table = sampling_noise(answers_of(data.assign(answer=np.where(data["right"] == 1, "C", "B"))))
+    assert list(table) == list(SAMPLING_NOISE_COLUMNS)
+    table = table.set_index("metric")
+    expected = pd.read_csv(R / "sampling_variance.csv").set_index("metric")
+    for metric, row in expected.iterrows():
+        for name, value in row.items():
+            assert table.loc[metric, name] == pytest.approx(value, abs=1e-12), (metric, name)
+    assert table["std_error"].to_numpy() ** 2 == pytest.approx(table[VARIANCES].sum(axis=1))
+    assert table[SHARES].sum(axis=1).to_numpy() == pytest.approx(1)
+    assert (table["n"] == 40).all()
+    assert (table["samples"] == 5).all()
+    saved = 1 - table["std_error_unlimited"] / table["std_error"]
+    assert table["interval_saved"].to_numpy() == pytest.approx(saved)
+    assert table["items_equivalent"].to_numpy() == pytest.approx(40 / (1 - saved) ** 2)
+
+
+def test_estimates_are_those_of_analyze():
+    data = pd.read_csv(R / "sampling_variance_data.csv")
+    answers = answers_of(data.assign(answer=np.where(data["right"] == 1, "C", "B")))
+    table = sampling_noise(answers).set_index("metric")["estimate"]
+    found = fairstats.analyze(answers)
+    found = found[found["test"].isna()].set_index("metric")["estimate"]
+    for metric in ("accuracy_difference", "cfr"):
+        assert table[metric] == pytest.approx(found[metric].item())
+
+
+def test_one_sample_has_a_standard_error_without_parts():
+    rows = [
+        {"item": item, "group": group, "sample": 0, "answer": letter}
+        for item, pair in enumerate(["CC", "CB", "BB", "CB"])
+        for group, letter in zip(("white", "black"), pair, strict=True)
+    ]
+    table = sampling_noise(answers_of(rows)).set_index("metric")
+    assert (table["std_error"] > 0).all()
+    assert table[[*SHARES, "std_error_unlimited", "interval_saved"]].isna().all(axis=None)
+    assert (table["n"] == 4).all()
+
+
+def test_equal_answers_have_no_variance():
+    rows = [
+        {"item": item, "group": group, "sample": sample, "answer": "C"}
+        for item in range(3)
+        for group in ("white", "black")
+        for sample in range(2)
+    ]
+    table = sampling_noise(answers_of(rows))
+    assert (table["std_error"] == 0).all()
+    assert table[SHARES].isna().all(axis=None)
+
+
+def test_missing_answers_follow_the_policy():
+    rows = [
+        {"item": item, "group": group, "sample": sample, "answer": "C" if sample < 2 else None}
+        for item in range(3)
+        for group in ("white", "black")
+        for sample in range(4)
+    ]
+    available = sampling_noise(answers_of(rows), missing="available").set_index("metric")
+    assert available.loc["accuracy", ["estimate", "samples"]].tolist() == [1, 2]
+    wrong = sampling_noise(answers_of(rows), missing="incorrect").set_index("metric")
+    assert wrong.loc["accuracy", ["estimate", "samples"]].tolist() == [0.5, 4]
+    assert wrong.loc["cfr", "estimate"] == 0.25
+    nothing = sampling_noise(answers_of(rows).assign(answer=None), missing="available")
+    assert list(nothing) == list(SAMPLING_NOISE_COLUMNS)
+    assert nothing.empty
+
+
+def test_bounds_are_refused():
+    rows = [{"item": 1, "group": "white", "sample": 0, "answer": "C"}]
+    with pytest.raises(ValueError, match="missing='bounds'"):
+        sampling_noise(answers_of(rows), missing="bounds")
+    bounded = replace(load_benchmark("demo"), missing="bounds")
+    with pytest.raises(fairstats.InputError, match="choose another policy"):
+        sampling_noise(answers_of(rows), benchmarks=[bounded])
