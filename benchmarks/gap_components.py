@@ -1,0 +1,77 @@
+"""Measure how often the limits of `fairstats.gap_components` cover, by simulation.
+
+Each design draws items and models from the same populations. ``interval`` is the share of intervals
+that contain the mean of the populations. ``same_items`` and ``new_items`` are the shares of
+prediction limits that contain the observed gap of one more model. ``meta_analysis`` is the average
+of the standard deviation between models that a random-effects meta-analysis (DerSimonian and Laird)
+of the models' gaps finds, ``model_sd`` the one of `gap_components`, and ``true_sd`` the true one.
+
+    python benchmarks/gap_components.py    # writes benchmarks/results/gap_components.csv
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.meta_analysis import combine_effects
+
+from fairstats.inference.gap_components import gap_components
+
+RESULTS = Path(__file__).parent / "results" / "gap_components.csv"
+REPEATS = 1000
+DISCORDANT = 0.5
+GAP = 0.05
+
+
+def drawn(rng, items, models, item_sd, model_sd):
+    """Draw differences of items × models, from −1, 0 and 1."""
+    shift = GAP + rng.normal(0, item_sd, items)[:, None] + rng.normal(0, model_sd, models)
+    shift = np.clip(shift, -DISCORDANT, DISCORDANT)
+    u = rng.random((items, models))
+    return (u < (DISCORDANT + shift) / 2).astype(int) - (u > 1 - (DISCORDANT - shift) / 2)
+
+
+def measured(rng, items, models, item_sd, model_sd, repeats=REPEATS):
+    """Return the shares of covering limits in one design."""
+    covered, sds = [], []
+    for _ in range(repeats):
+        first = drawn(rng, items, models + 1, item_sd, model_sd)
+        # The same model on new items: a model's effect is drawn with its table.
+        other = drawn(rng, items, 1, item_sd, model_sd)
+        d, new = first[:, :-1], first[:, -1].mean()
+        found = gap_components(d)
+        covered.append(
+            (
+                found.ci_low <= GAP <= found.ci_high,
+                found.same_items_low <= new <= found.same_items_high,
+                found.new_items_low <= other.mean() <= found.new_items_high,
+            )
+        )
+        variances = np.maximum(d.var(axis=0, ddof=1) / items, 1e-12)
+        with np.errstate(invalid="ignore"):
+            pooled = combine_effects(d.mean(axis=0), variances, method_re="dl")
+        sds.append((found.model_variance, pooled.tau2))
+    shares = np.mean(covered, axis=0)
+    # Averages of variances, since roots of unbiased variances are biased.
+    model, meta = np.sqrt(np.maximum(np.mean(sds, axis=0), 0))
+    return dict(
+        zip(("interval", "same_items", "new_items"), shares.round(4), strict=True),
+        true_sd=model_sd,
+        model_sd=round(float(model), 4),
+        meta_analysis=round(float(meta), 4),
+    )
+
+
+if __name__ == "__main__":
+    rng = np.random.default_rng(7)
+    rows = [
+        {"items": items, "models": models, "item_sd": item_sd}
+        | measured(rng, items, models, item_sd, model_sd)
+        for items, models in ((100, 5), (100, 12), (400, 5), (400, 12))
+        for item_sd in (0.0, 0.2)
+        for model_sd in (0.0, 0.03)
+    ]
+    pd.DataFrame(rows).to_csv(RESULTS, index=False)
+    print(pd.DataFrame(rows).to_string(index=False))
