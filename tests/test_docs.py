@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 import fairstats
+from fairstats.answers.files import write_answers
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS
 from fairstats.comparisons.ranking import RANK_COLUMNS, RANK_DIFFERENCE_COLUMNS
+from fairstats.estimates.item_functioning import ITEM_FUNCTIONING_COLUMNS
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.metrics.registry import metrics_table
 from fairstats.ratings.files import write_ratings
@@ -26,6 +28,7 @@ from fairstats.retrieval.overlap import OVERLAP_COLUMNS
 from fairstats.retrieval.reply_overlap import TEXT_OVERLAP_COLUMNS
 from fairstats.retrieval.voting import VOTE_COLUMNS
 from tests.drawn_ratings import drawn_ratings
+from tests.report.conftest import answers_of_models
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -103,6 +106,18 @@ def test_the_python_on_judges_runs():
     exec(code, names)
     assert names["found"].n_people == 12
     assert names["found"].n_effective > 12
+def test_the_python_of_the_page_on_items_and_models_runs(tmp_path, monkeypatch):
+    models = tuple(f"m-{number}" for number in range(6))
+    write_answers(answers_of_models(models, items=8), tmp_path / "answers/released/a.parquet")
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "items-and-models.md").read_text(encoding="utf-8")
+    code = re.findall(r"(?s)```python\n(.*?)```", text)
+    names = {"fairstats": fairstats}
+    exec("".join(code), names)
+    assert set(re.findall(r"`(\w+)`", text.split("| column |")[1].split("\n\n")[0])) >= set(
+        ITEM_FUNCTIONING_COLUMNS
+    ) - {"benchmark", "benchmark_version", "attribute", "group_a", "group_b", "item_id"}
+    assert names["noise"]["metric"].nunique() == 3
 
 
 def test_the_links_between_documents_lead_somewhere():

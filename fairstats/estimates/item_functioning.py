@@ -270,6 +270,6 @@ def _p_values(of_models: pd.DataFrame, method: ItemTest) -> list[float]:
     for row in np.sort(steps, axis=1).tolist():
         key = tuple(step for step in row if step)
         if key not in known:
-            known[key] = sign_flip_test(key, method=method).p_value if key else 1.0
+            known[key] = float(sign_flip_test(key, method=method).p_value) if key else 1.0
         found.append(known[key])
     return found

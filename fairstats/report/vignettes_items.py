@@ -26,10 +26,10 @@ ITEMS = "item_gaps"
 _SHOWN = 8
 _PAIR = ["attribute", "group_a", "group_b"]
 _EXPLAINED = (
-    "Each model answers both variants of an item. Averaged over models, the differences of the "
-    "items add up to the gap. An item's test asks whether models favour one variant more often "
-    "than the other. The largest contributions are the largest of many, so expect smaller ones "
-    "from other models."
+    "Each model answers both variants of an item; the prompts of a model are averaged. Averaged "
+    "over models, the differences of the items add up to the accuracy difference of the pair, the "
+    "gap. An item's test asks whether models favour one variant more often than the other. The "
+    "largest contributions are the largest of many, so expect smaller ones from other models."
 )
 
 
@@ -72,8 +72,8 @@ def _sentence(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> str:
         return text + f" {counted(significant, 'item')} significant after adjustment."
     least = float(rows["least_p"].min())
     if least * len(rows) > alpha * (rows["p_value"] <= least).sum():
-        text += f" The smallest possible p-value of an item is {p_figure(least)}, which is"
-        return f"{text} not enough for adjustment over {len(rows):,} items."
+        text += f" So few models cannot show that a single item differs: {p_figure(least)} is the"
+        return f"{text} smallest possible p-value, before adjustment for {len(rows):,} items."
     return text + " No item is significant after adjustment."
 
 

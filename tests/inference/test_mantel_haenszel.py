@@ -63,7 +63,7 @@ def test_strata_of_one_pair_each_give_mcnemars_test(n10, method):
     n01 = 5
     pairs = [[[1, 0], [0, 1]]] * n10 + [[[0, 1], [1, 0]]] * n01 + [[[1, 0], [1, 0]]] * 3
     found = mantel_haenszel(pairs, method=method)
-    assert found.p_value == pytest.approx(float(mcnemar(n10, n01, method=method).p_value))
+    assert found.p_value == pytest.approx(float(mcnemar(n10=n10, n01=n01, method=method).p_value))
     assert found.estimate == pytest.approx(n10 / n01)
     if method == "exact":
         # Clopper and Pearson's limits of the share n10 / (n10 + n01), as odds.
