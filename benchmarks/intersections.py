@@ -19,7 +19,7 @@ import pandas as pd
 from fairstats.inference.intersections import shrink_intersections
 
 RESULTS = Path(__file__).parent / "results" / "intersections.csv"
-REPEATS = 1000
+REPEATS = 500
 CELLS = pd.DataFrame(product("abc", "fm", ["low", "high"]), columns=["race", "sex", "income"])
 
 

@@ -74,8 +74,7 @@ def test_pair_without_any_answer_has_no_rows():
     assert table.empty
 
 
-@pytest.mark.parametrize("missing", ["complete", "incorrect"])
-@pytest.mark.parametrize("samples", [1, 3])
+@pytest.mark.parametrize(("missing", "samples"), [("complete", 3), ("incorrect", 1)])
 def test_contributions_add_up_to_the_mean_estimate_of_the_models(missing, samples):
     strategies = ("plain", "cot")
     answers = answers_of(random_letters(3, 0.1), strategies=strategies, samples=samples)
