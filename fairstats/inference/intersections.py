@@ -56,9 +56,9 @@ class IntersectionEstimates(Tabular):
 
 def shrink_intersections(
     estimates: npt.ArrayLike,
-    covariance: npt.ArrayLike,
     groups: pd.DataFrame | Mapping[str, Any],
     *,
+    covariance: npt.ArrayLike | None = None,
     alpha: float = 0.05,
 ) -> IntersectionEstimates:
     r"""Shrink estimates of intersections, such as race × sex, towards additive effects (MAIHDA).
@@ -69,14 +69,14 @@ def shrink_intersections(
 
     Parameters
     ----------
-    estimates : array_like of float, shape (k,)
-        One estimate per intersection, e.g. its accuracy or a difference of accuracies.
-    covariance : array_like of float, shape (k, k) or (k,)
-        Their sampling covariance, or only their variances if they are independent. Intersections of
-        the same items are not: with a frame of right answers by item and intersection, the
-        covariance is ``frame.cov() / len(frame)``.
+    estimates : array_like of float, shape (items, k) or (k,)
+        With a row per item: its figure in each intersection, e.g. 1 for a right answer and 0 for a
+        wrong one, or a share over samples. The estimates are the means of the columns. Otherwise
+        one estimate per intersection, and `covariance`.
     groups : DataFrame or mapping
-        One column per attribute with each intersection's group.
+        One column per attribute with each intersection's group, in the order of the estimates.
+    covariance : array_like of float, shape (k, k) or (k,), optional
+        Sampling covariance of single estimates, or only their variances if they are independent.
     alpha : float
         1 − confidence level.
 
@@ -87,8 +87,8 @@ def shrink_intersections(
     Raises
     ------
     ValueError
-        If shapes do not fit, a number is not finite, the covariance is not symmetric and
-        non-negative, or there are not more intersections than main effects.
+        If shapes do not fit, a number is not finite, the covariance is missing or not symmetric
+        and non-negative, or there are not more intersections than main effects.
 
     Notes
     -----
@@ -98,6 +98,11 @@ def shrink_intersections(
     predictions, and their limits are normal. They take τ² as known, so they are too narrow for
     few intersections: with τ² = 0, all estimates are the additive ones. Report ``between_sd_high``
     next to them. If the covariance is 0, there is no noise and no shrinkage.
+
+    Intersections of the same items share their difficulty, which is no reason to shrink. So with a
+    row per item, the covariance is the one of the sample, with the mean of its variances and the
+    mean of its covariances. These means are deliberate: the single entries are noisy, and with them
+    the errors were larger in simulations (benchmarks/intersections.py).
 
     References
     ----------
@@ -109,17 +114,18 @@ def shrink_intersections(
     Examples
     --------
     >>> groups = {"race": ["white", "white", "black", "black"], "sex": ["m", "f", "m", "f"]}
-    >>> found = shrink_intersections([0.80, 0.78, 0.76, 0.62], [0.0004] * 4, groups)
+    >>> found = shrink_intersections([0.80, 0.78, 0.76, 0.62], groups, covariance=[0.0004] * 4)
     >>> found.estimate.round(3).tolist()
     [0.803, 0.777, 0.757, 0.623]
     """
     alpha = check_alpha(alpha)
-    y = check_numbers(
-        "estimates", estimates, example="0.8; leave out intersections without answers"
-    )
-    if y.ndim != 1:
-        raise ValueError(f"estimates must have shape (k,), got {y.shape}")
-    v = _covariance(covariance, len(y))
+    y = check_numbers("estimates", estimates, example="0.8; leave out items with missing answers")
+    if covariance is None:
+        y, v = _of_items(y)
+    elif y.ndim == 1:
+        v = _covariance(covariance, len(y))
+    else:
+        raise ValueError(f"with a covariance, estimates must have shape (k,), got {y.shape}")
     x = _main_effects(groups, len(y))
     free = len(y) - int(np.linalg.matrix_rank(x))
     if free < 1:
@@ -153,6 +159,20 @@ def shrink_intersections(
         1 - alpha,
         "paule-mandel, best linear unbiased prediction",
     )
+
+
+def _of_items(figures: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the means of the columns, and their covariance with one variance and covariance."""
+    if figures.ndim != 2 or len(figures) < 2 or figures.shape[1] < 2:
+        raise ValueError(
+            "without a covariance, estimates must have shape (items, k), with at least 2 of both; "
+            f"got {figures.shape}"
+        )
+    items, k = figures.shape
+    sample = np.cov(figures.T) / items
+    variance = float(np.trace(sample)) / k
+    shared = (float(sample.sum()) - k * variance) / (k * (k - 1))
+    return figures.mean(axis=0), (variance - shared) * np.eye(k) + shared
 
 
 def _covariance(given: npt.ArrayLike, k: int) -> FloatArray:

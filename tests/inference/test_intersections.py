@@ -24,7 +24,7 @@ def test_estimates_and_limits_agree_with_r(case):
         root = np.sqrt(covariance)
         covariance = np.outer(root, root) * (0.6 + 0.4 * np.eye(len(own)))
     groups = own[["race", "sex", "income"]].dropna(axis=1, how="all")
-    found = shrink_intersections(own["y"], covariance, groups)
+    found = shrink_intersections(own["y"], groups, covariance=covariance)
     for name, column in (
         ("estimate", "estimate"),
         ("ci_low", "low"),
@@ -41,7 +41,7 @@ def test_estimates_and_limits_agree_with_r(case):
 
 
 def test_additive_estimates_stay_and_have_no_deviation():
-    found = shrink_intersections(ADDITIVE, np.full(6, 0.001), CELLS)
+    found = shrink_intersections(ADDITIVE, CELLS, covariance=np.full(6, 0.001))
     assert found.estimate == pytest.approx(ADDITIVE)
     assert found.additive == pytest.approx(ADDITIVE)
     assert found.between_sd == 0
@@ -50,7 +50,7 @@ def test_additive_estimates_stay_and_have_no_deviation():
 
 def test_no_noise_means_no_shrinkage():
     observed = ADDITIVE + np.array([0.1, -0.05, 0, 0.02, 0, 0])
-    found = shrink_intersections(observed, np.zeros(6), CELLS)
+    found = shrink_intersections(observed, CELLS, covariance=np.zeros(6))
     assert found.estimate == pytest.approx(observed)
     assert found.ci_high - found.ci_low == pytest.approx(np.zeros(6), abs=1e-4)
     assert found.between_sd > 0.03
@@ -58,7 +58,8 @@ def test_no_noise_means_no_shrinkage():
 
 def test_noisier_intersections_move_further():
     observed = ADDITIVE + np.array([0.1, -0.1, -0.1, 0.1, 0, 0])
-    found = shrink_intersections(observed, [0.0001, 0.01, 0.0001, 0.0001, 0.0001, 0.0001], CELLS)
+    variances = [0.0001, 0.01, 0.0001, 0.0001, 0.0001, 0.0001]
+    found = shrink_intersections(observed, CELLS, covariance=variances)
     moved = np.abs(found.estimate - found.observed) / np.abs(found.additive - found.observed)
     assert moved.argmax() == 1
     assert (found.estimate - found.observed) @ (found.additive - found.observed) > 0
@@ -67,17 +68,30 @@ def test_noisier_intersections_move_further():
 def test_noise_that_all_intersections_share_does_not_shrink():
     # All intersections of the same items: harder items lower all estimates alike.
     observed = ADDITIVE + np.array([0.05, -0.05, 0.02, 0, 0, 0])
-    alone = shrink_intersections(observed, np.full(6, 1e-4), CELLS)
-    shared = shrink_intersections(observed, 1e-4 * np.eye(6) + 0.01, CELLS)
+    alone = shrink_intersections(observed, CELLS, covariance=np.full(6, 1e-4))
+    shared = shrink_intersections(observed, CELLS, covariance=1e-4 * np.eye(6) + 0.01)
     assert shared.between_sd == pytest.approx(alone.between_sd, rel=1e-4)
     assert shared.estimate == pytest.approx(alone.estimate, abs=1e-5)
     assert (shared.ci_high - shared.ci_low > alone.ci_high - alone.ci_low).all()
 
 
 def test_equal_estimates_have_no_variance_to_explain():
-    found = shrink_intersections(np.full(6, 0.7), np.full(6, 0.001), CELLS)
+    found = shrink_intersections(np.full(6, 0.7), CELLS, covariance=np.full(6, 0.001))
     assert np.isnan(found.additive_share)
     assert found.estimate == pytest.approx(np.full(6, 0.7))
+
+
+def test_rows_per_item_give_one_variance_and_one_covariance():
+    rng = np.random.default_rng(2)
+    figures = pd.DataFrame((rng.random((50, 1)) + rng.random((50, 6)) < 2 * ADDITIVE).astype(int))
+    covariance = figures.cov().to_numpy() / 50
+    apart = ~np.eye(6, dtype=bool)
+    covariance = np.where(apart, covariance[apart].mean(), np.diag(covariance).mean())
+    found = shrink_intersections(figures, CELLS)
+    expected = shrink_intersections(figures.mean(), CELLS, covariance=covariance)
+    assert found.estimate == pytest.approx(expected.estimate, abs=1e-8)
+    assert found.ci_low == pytest.approx(expected.ci_low, abs=1e-8)
+    assert found.observed == pytest.approx(figures.mean().to_numpy())
 
 
 @pytest.mark.parametrize(
@@ -90,9 +104,11 @@ def test_equal_estimates_have_no_variance_to_explain():
         (ADDITIVE, np.eye(6), CELLS[:5], r"one row per estimate \(6\)"),
         (ADDITIVE, np.eye(6), CELLS.assign(sex=None), "must not be null"),
         ([*ADDITIVE[:5], np.nan], np.eye(6), CELLS, "estimates"),
-        (np.ones((2, 3)), np.eye(6), CELLS, r"shape \(k,\)"),
+        (np.ones((2, 3)), np.eye(6), CELLS, r"shape \(k,\), got \(2, 3\)"),
+        (ADDITIVE, None, CELLS, r"without a covariance, estimates must have shape \(items, k\)"),
+        (ADDITIVE[None], None, CELLS, r"at least 2 of both; got \(1, 6\)"),
     ],
 )
 def test_wrong_input_is_refused(estimates, covariance, groups, message):
     with pytest.raises(ValueError, match=message):
-        shrink_intersections(estimates, covariance, groups)
+        shrink_intersections(estimates, groups, covariance=covariance)
