@@ -106,6 +106,8 @@ def test_the_python_on_judges_runs():
     exec(code, names)
     assert names["found"].n_people == 12
     assert names["found"].n_effective > 12
+
+
 def test_the_python_of_the_page_on_items_and_models_runs(tmp_path, monkeypatch):
     models = tuple(f"m-{number}" for number in range(6))
     write_answers(answers_of_models(models, items=8), tmp_path / "answers/released/a.parquet")
