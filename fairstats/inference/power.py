@@ -87,7 +87,7 @@ def power_mcnemar(
     n, p10, p01 = check_shapes(n=n, **check_cells(p10, p01))
     flat = zip(n.ravel(), p10.ravel(), p01.ravel(), strict=True)
     powers = [_power(int(pairs), float(a), float(b), critical) for pairs, a, b in flat]
-    return np.array(powers).reshape(n.shape)
+    return np.array(powers).reshape(n.shape)[()]
 
 
 def check_cells(p10: npt.ArrayLike, p01: npt.ArrayLike) -> dict[str, FloatArray]:
