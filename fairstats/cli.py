@@ -25,6 +25,7 @@ from fairstats.commands import (
     screening,
     serve,
     signing,
+    specifications,
     submissions,
     vignette_review,
     vignettes,
@@ -55,6 +56,7 @@ for group in (
     releases,
     exports,
     signing,
+    specifications,
     serve,
 ):
     app.add_typer(group.commands)

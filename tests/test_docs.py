@@ -126,3 +126,12 @@ def test_the_links_between_documents_lead_somewhere():
     for path in (DOCS.parent / "README.md", *DOCS.glob("*.md")):
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), (path.name, target)
+
+
+def test_specification_example_of_the_estimates_page_runs(answers_of):
+    text = (DOCS / "estimates.md").read_text(encoding="utf-8")
+    (code,) = (c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "specification" in c)
+    names = {"fairstats": fairstats, "answers": answers_of(["AB"] * 30 + ["AA"] * 70)}
+    exec(code, names)
+    assert names["shares"]["disparity"].tolist() == [1]
+    assert names["models"]["disparity"].tolist() == [1]

@@ -12,7 +12,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.asked import Asked
 from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
-from fairstats.inference.mcnemar import mcnemar
+from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.tango import tango_limits
 
@@ -30,6 +30,7 @@ def completions(
     *,
     alpha: float,
     adjust: AdjustMethod = "holm",
+    test: McNemarMethod = "midp",
 ) -> pd.DataFrame:
     """Return the range of a pair's difference, interval and p-value over all completions.
 
@@ -52,6 +53,8 @@ def completions(
         The level of the verdicts.
     adjust : {"holm", "hommel", "bh", "by"}
         How the p-values are adjusted over their families.
+    test : {"midp", "exact", "asymptotic", "asymptotic_cc"}
+        The test used for the verdict, see `mcnemar`.
 
     Returns
     -------
@@ -72,11 +75,29 @@ def completions(
     ----------
     Manski (2003), Partial Identification of Probability Distributions.
     """
+    table = unadjusted_completions(
+        counts, p_values, families, known, asked, effects, alpha=alpha, test=test
+    )
+    return adjusted_completions(table, adjust)
+
+
+def unadjusted_completions(
+    counts: pd.DataFrame,
+    p_values: pd.Series,
+    families: pd.Series,
+    known: Mapping[str, Benchmark],
+    asked: Asked,
+    effects: Mapping[str, FloatArray],
+    *,
+    alpha: float,
+    test: McNemarMethod = "midp",
+) -> pd.DataFrame:
+    """Return the table of `completions` before its p-values are adjusted, with their family."""
     tables = []
     for name, rows in counts.groupby("benchmark", sort=False):
         effect = np.broadcast_to(effects.get(str(name), np.ones(len(rows))), len(rows))
         unasked, items = asked.unasked(rows, known[str(name)])
-        found = _of_pairs(rows, unasked, items, effect, alpha)
+        found = _of_pairs(rows, unasked, items, effect, alpha, test)
         found["family"] = families[rows.index].to_numpy()
         tables.append(found.set_index(pd.MultiIndex.from_frame(rows[list(PAIR_COLUMNS)])))
     table = pd.concat(tables)
@@ -84,14 +105,28 @@ def completions(
     # Without a missing answer there is one completion, with the published p-value.
     table["p_lowest"] = np.where(table["open"], np.fmin(table["p_lowest"], own), own)
     table["p_highest"] = np.where(table["open"], np.fmax(table["p_highest"], own), own)
-    for column in ("p_lowest", "p_highest"):
-        for _, family in table.groupby("family", sort=False):
-            table.loc[family.index, column] = adjust_pvalues(family[column], method=adjust)
     return table
 
 
+def adjusted_completions(table: pd.DataFrame, adjust: AdjustMethod) -> pd.DataFrame:
+    """Adjust the p-values of `unadjusted_completions` over their families."""
+    family = table["family"].to_numpy()
+    adjusted = {}
+    for column in ("p_lowest", "p_highest"):
+        values = table[column].to_numpy(dtype=np.float64, copy=True)
+        for name in pd.unique(family[~pd.isna(family)]):
+            values[family == name] = adjust_pvalues(values[family == name], method=adjust)
+        adjusted[column] = values
+    return table.assign(**adjusted)
+
+
 def _of_pairs(
-    rows: pd.DataFrame, unasked: IntArray, items: IntArray, effect: FloatArray, alpha: float
+    rows: pd.DataFrame,
+    unasked: IntArray,
+    items: IntArray,
+    effect: FloatArray,
+    alpha: float,
+    test: McNemarMethod,
 ) -> pd.DataFrame:
     """Return the extreme completions of each row, with unadjusted p-values."""
     c = {name: rows[name].to_numpy(dtype=np.int64) for name in PATTERNS}
@@ -106,7 +141,7 @@ def _of_pairs(
 
     def p_value(only_a: IntArray, only_b: IntArray) -> FloatArray:
         n10, n01 = (np.floor(side / effect).astype(np.int64) for side in (only_a, only_b))
-        return np.asarray(mcnemar(n10=n10, n01=n01).p_value)
+        return np.asarray(mcnemar(n10=n10, n01=n01, method=test).p_value)
 
     towards_a = np.clip(n01 - n10, 0, for_a)
     towards_b = np.clip(n10 - n01, 0, for_b)

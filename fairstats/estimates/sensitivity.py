@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
@@ -18,12 +18,13 @@ from fairstats.counts.asked import Asked
 from fairstats.counts.missing_policies import CountingPolicy, PolicyCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates
+from fairstats.estimates.completions import completions
 from fairstats.estimates.design_effects import design_effects
 from fairstats.estimates.table import PRIMARY_TEST
 from fairstats.estimates.verdicts import completions_of, families, judge
 from fairstats.inference.equivalence import EQUIVALENT
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
-from fairstats.inference.multiplicity import adjust_pvalues
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
 from fairstats.metrics.accuracy import accuracy_difference, proportion
 
@@ -44,6 +45,8 @@ SENSITIVITY_COLUMNS = (
 MISSING, INTERVAL, TEST, MARGIN = ASPECTS = ("missing", "interval", "test", "margin")
 INTERVALS: tuple[DifferenceMethod, ...] = get_args(DifferenceMethod)
 TESTS: tuple[McNemarMethod, ...] = get_args(McNemarMethod)
+#: The tests that exist for clustered answers, by flipping items.
+FLIPPING = ("midp", "exact")
 #: The margins for which verdicts are given, in addition to the benchmark's margin.
 MARGINS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
 #: For this choice, the estimate is the smallest margin at which a pair counts as equivalent.
@@ -143,12 +146,12 @@ def sensitivity_of(
         return pd.DataFrame(columns=list(SENSITIVITY_COLUMNS)).astype(_DTYPES)
     folded = fold_for_estimates(answers, benchmarks)
     estimates = estimates_of(folded, missing, alpha, whole=False)
-    published = _figures(estimates)
-    judged = list(_judged_pairs(folded, published, estimates, alpha))
+    published = figures_of(estimates)
+    judged = list(judged_pairs(folded, published, estimates, alpha))
     tables = [
         *_policies(folded, published, alpha),
         *(table for pairs in judged for table in _intervals(pairs)),
-        *_tests(judged, published, estimates, folded.known),
+        *_tests(folded, judged, published, estimates, alpha),
         *(table for pairs in judged for table in _margins(pairs)),
     ]
     place = pd.Series(np.arange(len(published)), index=published.index)
@@ -158,14 +161,14 @@ def sensitivity_of(
     return found[list(SENSITIVITY_COLUMNS)].astype(_DTYPES)
 
 
-def _figures(estimates: pd.DataFrame) -> pd.DataFrame:
+def figures_of(estimates: pd.DataFrame) -> pd.DataFrame:
     """Return each pair's difference, its verdict and the test used, by `PAIR_COLUMNS`."""
     differences = estimates[estimates["metric"] == "accuracy_difference"].set_index(_KEYS)
     shown = differences[["estimate", "ci_low", "ci_high", "ci_method", "missing", "verdict"]]
-    return shown.join(_test_rows(estimates, PRIMARY_TEST))
+    return shown.join(rows_of_test(estimates, PRIMARY_TEST))
 
 
-def _test_rows(estimates: pd.DataFrame, test: str) -> pd.DataFrame:
+def rows_of_test(estimates: pd.DataFrame, test: str) -> pd.DataFrame:
     own = estimates["metric"].eq("mcnemar") & estimates["test"].str.startswith(test)
     return estimates[own].set_index(_KEYS)[["p_value", "p_adjusted"]]
 
@@ -175,14 +178,14 @@ def _policies(folded: Folded, published: pd.DataFrame, alpha: float) -> Iterator
         own = published["missing"] == policy
         table = published
         if not own.all():
-            table = _figures(estimates_of(folded, policy, alpha, whole=False))
+            table = figures_of(estimates_of(folded, policy, alpha, whole=False))
             # If other benchmarks have another policy, the published p-values have another family.
             table = pd.concat([published[own], table.reindex(published.index[~own])])
         yield _rows(table, MISSING, policy, own.reindex(table.index))
 
 
 @dataclass(frozen=True)
-class _Pairs:
+class JudgedPairs:
     """The pairs of one benchmark under a policy that gives counts, as published."""
 
     counts: pd.DataFrame
@@ -193,6 +196,8 @@ class _Pairs:
     asked: Asked
     completed: pd.DataFrame
     alpha: float
+    #: Design effects of the differences.
+    effect: FloatArray
     #: Limits of the published 1 − 2 alpha interval.
     inner: Limits
 
@@ -236,9 +241,9 @@ class _Pairs:
         )[0]
 
 
-def _judged_pairs(
+def judged_pairs(
     folded: Folded, published: pd.DataFrame, estimates: pd.DataFrame, alpha: float
-) -> Iterator[_Pairs]:
+) -> Iterator[JudgedPairs]:
     counts = folded.counts.set_index(_KEYS)
     policies = published["missing"].groupby(level="benchmark").first()
     effects = {}
@@ -257,7 +262,7 @@ def _judged_pairs(
         effect = design_effects(own, kinds, policy)["accuracy_difference"]
         paired = apply_policy(own, policy)
         inner = accuracy_difference(paired, alpha=2 * alpha, design_effect=effect)
-        yield _Pairs(
+        yield JudgedPairs(
             counts=own,
             published=figures,
             clustered=figures.index.isin(pd.MultiIndex.from_frame(kinds[_KEYS])),
@@ -266,11 +271,12 @@ def _judged_pairs(
             asked=folded.asked,
             completed=completed.loc[figures.index],
             alpha=alpha,
+            effect=effect,
             inner=(inner.ci_low, inner.ci_high),
         )
 
 
-def _intervals(pairs: _Pairs) -> Iterator[pd.DataFrame]:
+def _intervals(pairs: JudgedPairs) -> Iterator[pd.DataFrame]:
     published, paired = pairs.published, pairs.paired
     method_used = published["ci_method"]
     # Cases that none of the methods below covers: unpaired answers, and clusters.
@@ -298,46 +304,71 @@ def _intervals(pairs: _Pairs) -> Iterator[pd.DataFrame]:
 
 
 def _tests(
-    judged: list[_Pairs],
+    folded: Folded,
+    judged: list[JudgedPairs],
     published: pd.DataFrame,
     estimates: pd.DataFrame,
-    known: Mapping[str, Benchmark],
+    alpha: float,
 ) -> Iterator[pd.DataFrame]:
+    family = families(folded.counts, folded.known)
+    effects = effects_of(folded, judged)
     for test in TESTS:
-        if test in ("midp", "exact"):
-            found = _test_rows(estimates, f"mcnemar {test}")
-        else:
-            found = _asymptotic(judged, published["p_value"], test, known)
+        p_values = p_values_of(judged, published, estimates, test)
+        p_adjusted = adjusted_in_families(p_values, folded.known)
+        completed = completions(
+            folded.counts, p_values, family, folded.known, folded.asked, effects,
+            alpha=alpha, test=test,
+        )  # fmt: skip
         for pairs in judged:
-            own = found.reindex(pairs.published.index)
-            table = pairs.published.assign(
-                **own,
-                verdict=pairs.verdicts(own["p_adjusted"], pairs.inner, pairs.margin),
-            )
+            index = pairs.published.index
+            own = {"p_value": p_values.reindex(index), "p_adjusted": p_adjusted.reindex(index)}
+            completing = replace(pairs, completed=completed.loc[index])
+            verdicts = completing.verdicts(own["p_adjusted"], pairs.inner, pairs.margin)
+            table = pairs.published.assign(**own, verdict=verdicts)
             rows = _rows(table, TEST, test, f"mcnemar {test}" == PRIMARY_TEST)
-            yield rows if test in ("midp", "exact") else rows[~pairs.clustered]
+            yield rows if test in FLIPPING else rows[~pairs.clustered]
 
 
-def _asymptotic(
-    judged: list[_Pairs],
-    p_values: pd.Series,
+def effects_of(folded: Folded, judged: list[JudgedPairs]) -> dict[str, FloatArray]:
+    """Return the design effects of each benchmark's differences, in the order of its counts."""
+    found = {}
+    keys = pd.MultiIndex.from_frame(folded.counts[_KEYS])
+    for pairs in judged:
+        by_pair = pd.Series(pairs.effect, index=pairs.published.index)
+        own = keys[folded.counts["benchmark"] == pairs.benchmark.name]
+        found[pairs.benchmark.name] = by_pair.reindex(own).to_numpy()
+    return found
+
+
+def p_values_of(
+    judged: list[JudgedPairs],
+    published: pd.DataFrame,
+    estimates: pd.DataFrame,
     test: McNemarMethod,
-    known: Mapping[str, Benchmark],
-) -> pd.DataFrame:
-    """Return every pair's adjusted p-value by this test; clustered pairs keep theirs."""
-    p_values = p_values.copy()
+) -> pd.Series:
+    """Return every pair's p-value by this test; clustered pairs have no χ² and keep their mid-p."""
+    if test in FLIPPING:
+        return rows_of_test(estimates, f"mcnemar {test}")["p_value"]
+    p_values = published["p_value"].copy()
     for pairs in judged:
         result = mcnemar(n10=pairs.paired.n10, n01=pairs.paired.n01, method=test)
         single = ~pairs.clustered
         p_values.loc[pairs.published.index[single]] = result.p_value[single]
+    return p_values
+
+
+def adjusted_in_families(
+    p_values: pd.Series, known: Mapping[str, Benchmark], adjust: AdjustMethod = "holm"
+) -> pd.Series:
+    """Return p-values, by `PAIR_COLUMNS`, adjusted over their families; NaN if in none."""
     adjusted = pd.Series(np.nan, index=p_values.index)
     family = families(p_values.index.to_frame(index=False), known).to_numpy()
     for name in pd.unique(family[~pd.isna(family)]):
-        adjusted[family == name] = adjust_pvalues(p_values[family == name])
-    return pd.DataFrame({"p_value": p_values, "p_adjusted": adjusted})
+        adjusted[family == name] = adjust_pvalues(p_values[family == name], method=adjust)
+    return adjusted
 
 
-def _margins(pairs: _Pairs) -> Iterator[pd.DataFrame]:
+def _margins(pairs: JudgedPairs) -> Iterator[pd.DataFrame]:
     published = pairs.published
     p_adjusted = published["p_adjusted"]
     for margin in sorted({*MARGINS, pairs.margin}):
@@ -355,7 +386,7 @@ def _margins(pairs: _Pairs) -> Iterator[pd.DataFrame]:
     yield _rows(table, MARGIN, SMALLEST, False)
 
 
-def _smallest_margin(pairs: _Pairs) -> FloatArray:
+def _smallest_margin(pairs: JudgedPairs) -> FloatArray:
     completed = (pairs.completed["inner_low"], pairs.completed["inner_high"])
     limits = (pairs.inner, completed)
     reach = np.fmax.reduce([np.abs(side) for both in limits for side in both])

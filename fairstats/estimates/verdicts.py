@@ -155,6 +155,8 @@ def with_verdicts(
 
 Limits = tuple[npt.ArrayLike, npt.ArrayLike]
 Texts = npt.NDArray[np.str_]
+#: The columns of the completions that `robust_verdict` takes.
+COMPLETED = ("inner_low", "inner_high", "p_highest")
 
 
 def completions_of(
@@ -220,22 +222,15 @@ def judge(
     for every completion. These rules can leave a verdict open that the given answers, or some
     completion of the missing ones, would decide. In that case the reason is given.
     """
-    p = np.asarray(p_adjusted, dtype=np.float64)
-    (low, high), is_open = map(np.asarray, inner), completed["open"].to_numpy(dtype=bool)
-    found = verdict(
-        p,
-        np.fmin(low, completed["inner_low"]),
-        np.fmax(high, completed["inner_high"]),
-        margin=margin,
-        alpha=alpha,
-    )
-    uncertain = is_open & (completed["p_highest"].to_numpy() > alpha)
-    found = np.where((found == SHOWN) & uncertain, INCONCLUSIVE, found)
+    p, (low, high) = np.asarray(p_adjusted, dtype=np.float64), map(np.asarray, inner)
+    units = pd.MultiIndex.from_frame(counts[list(UNIT_COLUMNS)])
+    guessing = asked.guessing.reindex(units).fillna("").to_numpy(dtype=str)
+    is_open = completed["open"].to_numpy(dtype=bool)
+    limits = {name: completed[name].to_numpy() for name in COMPLETED}
+    found = robust_verdict(p, low, high, **limits, is_open=is_open, margin=margin, alpha=alpha)
     alone = verdict(p, low, high, margin=margin, alpha=alpha)
     could_change = (found == INCONCLUSIVE) & is_open
     could_change &= (alone != INCONCLUSIVE) | (completed["p_lowest"].to_numpy() <= alpha)
-    units = pd.MultiIndex.from_frame(counts[list(UNIT_COLUMNS)])
-    guessing = asked.guessing.reindex(units).fillna("").to_numpy(dtype=str)
     guesses = (found == EQUIVALENT) & (guessing != "")
     reasons = [
         _could_change(row) if open_ else f"not called equivalent: {reason}" if guess else ""
@@ -244,6 +239,30 @@ def judge(
         )
     ]
     return np.where(guesses, INCONCLUSIVE, found), np.array(reasons, dtype=str)
+
+
+def robust_verdict(
+    p_adjusted: npt.ArrayLike,
+    low: npt.ArrayLike,
+    high: npt.ArrayLike,
+    *,
+    inner_low: npt.ArrayLike,
+    inner_high: npt.ArrayLike,
+    p_highest: npt.ArrayLike,
+    is_open: npt.ArrayLike,
+    margin: npt.ArrayLike,
+    alpha: float,
+) -> Texts:
+    """Return the verdict that holds for the answers and for every completion of missing ones.
+
+    `low` and `high` are the limits of the 1 − 2 alpha interval. `COMPLETED` and `is_open` are
+    columns of `fairstats.estimates.completions.completions`. All broadcast against each other.
+    """
+    found = verdict(
+        p_adjusted, np.fmin(low, inner_low), np.fmax(high, inner_high), margin=margin, alpha=alpha
+    )
+    uncertain = np.asarray(is_open) & (np.asarray(p_highest) > alpha)
+    return np.where((found == SHOWN) & uncertain, INCONCLUSIVE, found)
 
 
 def _could_change(row: Any) -> str:
