@@ -98,6 +98,12 @@ from .ratings.rates import bias_rates as bias_rates
 from .ratings.rubrics import load_rubric as load_rubric
 from .ratings.separately_judged import paired_bias_rates as paired_bias_rates
 from .replication.check_table import check_table as check_table
+from .report.estimate_plots import plot_forest as plot_forest
+from .report.estimate_plots import plot_outcomes as plot_outcomes
+from .report.estimate_plots import plot_versions as plot_versions
+from .report.rank_plots import plot_pairwise as plot_pairwise
+from .report.rank_plots import plot_ranks as plot_ranks
+from .report.specification_plot import plot_specification as plot_specification
 from .retrieval.effects import retrieval_effects as retrieval_effects
 from .retrieval.open_voting import largest_cluster as largest_cluster
 from .retrieval.overlap import retrieval_overlap as retrieval_overlap

@@ -11,7 +11,8 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.release.contents import Release, plain_first
-from fairstats.report.page_output import ACCENT_A, BAND, DIM
+from fairstats.report.page_output import ACCENT_A
+from fairstats.report.plot_parts import difference_layers, in_order
 from fairstats.report.plots import plot_theme
 
 if TYPE_CHECKING:
@@ -60,23 +61,14 @@ def history_plot(rows: pd.DataFrame, benchmark: Benchmark) -> ggplot:
     benchmark : Benchmark
         Gives the labels of the pairs and the margin that is shaded.
     """
-    from plotnine import (
-        aes,
-        annotate,
-        facet_grid,
-        geom_hline,
-        geom_linerange,
-        geom_point,
-        ggplot,
-        labs,
-    )
+    from plotnine import aes, facet_grid, ggplot, labs
 
     drawn = rows.copy()
-    drawn["release"] = _in_order(drawn["release"])
+    drawn["release"] = in_order(drawn["release"])
     pairs = drawn[["attribute", "group_a", "group_b"]].itertuples(index=False)
-    drawn["pair"] = _in_order([benchmark.attribute(a).pair_label((x, y)) for a, x, y in pairs])
+    drawn["pair"] = in_order([benchmark.attribute(a).pair_label((x, y)) for a, x, y in pairs])
     drawn = plain_first(drawn)
-    drawn["set"] = _in_order(
+    drawn["set"] = in_order(
         [
             f"{benchmark.versions.get(version, version)}\n{strategy_label(strategy)}"
             for version, strategy in zip(drawn["benchmark_version"], drawn["strategy"], strict=True)
@@ -87,18 +79,8 @@ def history_plot(rows: pd.DataFrame, benchmark: Benchmark) -> ggplot:
     margin = 100 * benchmark.equivalence_margin
     return (
         ggplot(drawn, aes("release", "estimate"))
-        + annotate(
-            "rect", xmin=-float("inf"), xmax=float("inf"), ymin=-margin, ymax=margin, fill=BAND
-        )
-        + geom_hline(yintercept=0, color=DIM, size=0.4)
-        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), color=ACCENT_A, size=0.9)
-        + geom_point(color=ACCENT_A, size=2.2, na_rm=True)
+        + difference_layers(margin, colour=ACCENT_A)
         + facet_grid("set ~ pair")
         + labs(x="release", y="difference, points")
         + plot_theme()
     )
-
-
-def _in_order(labels: object) -> pd.Categorical:
-    listed = list(labels)  # type: ignore[call-overload]
-    return pd.Categorical(listed, categories=list(dict.fromkeys(listed)), ordered=True)

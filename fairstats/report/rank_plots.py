@@ -1,0 +1,226 @@
+"""Plots of ranks and of the differences between every two models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairstats._lib.formatting import MINUS
+from fairstats.answers.strategies import strategy_label
+from fairstats.report.page_output import ACCENT_B, DIM, INK
+from fairstats.report.plot_parts import (
+    Benchmarks,
+    declared,
+    in_order,
+    plain,
+    public_theme,
+    require_columns,
+    require_rows,
+)
+
+if TYPE_CHECKING:
+    from plotnine import ggplot
+
+_BOARD = ["benchmark", "benchmark_version", "strategy"]
+_RANKS = ["rank", "rank_low", "rank_high"]
+_LABELS = {"ad": "AD", "cfr": "CFR", "accuracy": "accuracy"}
+
+
+def plot_ranks(ranks: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplot:
+    """Draw the models in order of their rank, with the confidence sets of the ranks.
+
+    Parameters
+    ----------
+    ranks : pandas.DataFrame
+        The table of `rank_models`. Models without a rank are left out, and boards with only one.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, for labels.
+
+    Returns
+    -------
+    plotnine.ggplot
+        One panel per benchmark version and strategy. Lines that overlap are models whose order is
+        not certain. Models that may be the best are blue.
+
+    Raises
+    ------
+    ValueError
+        If no two models have a rank, there is more than one metric, or a column is missing.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", model="x",
+    ...            metric="ad", rank=1, rank_low=1, rank_high=2, may_be_best=True, ci_level=0.95)
+    >>> table = pd.DataFrame([row, row | dict(model="y", rank=2, may_be_best=False)])
+    >>> plot_ranks(table).labels.x
+    'rank by AD, 95% confidence set'
+    """
+    from plotnine import (
+        aes,
+        element_text,
+        facet_wrap,
+        geom_point,
+        geom_segment,
+        ggplot,
+        labs,
+        scale_color_manual,
+        scale_x_continuous,
+        scale_y_discrete,
+        theme,
+    )
+
+    needed = [*_BOARD, "model", "metric", "may_be_best", "ci_level", *_RANKS]
+    require_columns(ranks, needed, name="ranks", source="rank_models")
+    drawn = ranks.dropna(subset=_RANKS)
+    drawn = drawn[drawn.groupby(_BOARD)["model"].transform("size") > 1].copy()
+    require_rows(drawn, name="ranks", what="board with two ranked models")
+    metric = _only(drawn, "metric", "ranks")
+    drawn["panel"] = _panels(drawn, benchmarks)
+    drawn[_RANKS] = drawn[_RANKS].astype("float64")
+    drawn = drawn.sort_values(["panel", "rank", "rank_high", "model"], kind="stable")
+    # A model has another place in each panel, so its row is one panel's.
+    drawn["row"] = in_order(
+        (f"{panel}\t{model}" for panel, model in zip(drawn["panel"], drawn["model"], strict=True)),
+        reverse=True,
+    )
+    drawn["best"] = np.where(drawn["may_be_best"].astype(bool), "may be the best", "not the best")
+    level = f"{100 * float(drawn['ci_level'].iloc[0]):g}%"
+    plot = (
+        ggplot(drawn, aes("rank", "row", color="best"))
+        + geom_segment(aes(x="rank_low", xend="rank_high", yend="row"), size=0.9)
+        + geom_point(size=2.4)
+        + scale_color_manual({"may be the best": ACCENT_B, "not the best": DIM})
+        + scale_x_continuous(breaks=_whole)
+        + scale_y_discrete(labels=_names)
+        + labs(x=f"rank by {_LABELS.get(metric, metric)}, {level} confidence set", y="", color="")
+    )
+    panels = drawn["panel"].nunique()
+    rows = int(drawn.groupby("panel", observed=True).size().max())
+    if panels > 1:
+        plot += facet_wrap("panel", scales="free", ncol=2)
+    high = -(-panels // 2)
+    size = public_theme(min(panels, 2) * 4.4, 0.9 + high * (0.5 + 0.24 * rows))
+    return plot + size + theme(axis_text_y=element_text(color=INK, size=8.5))
+
+
+def plot_pairwise(differences: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplot:
+    """Draw the difference between every two models as a matrix.
+
+    Parameters
+    ----------
+    differences : pandas.DataFrame
+        The table of `rank_differences`.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, for labels.
+
+    Returns
+    -------
+    plotnine.ggplot
+        The row's figure minus the column's, in percentage points. Coloured cells are significant
+        differences, adjusted over the board: blue if the row's model is better, red if it is worse.
+
+    Raises
+    ------
+    ValueError
+        If there is no pair of models, more than one metric, or a column is missing.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", metric="ad",
+    ...            model_a="a", model_b="b", difference=-0.05, differ=True)
+    >>> plot_pairwise(pd.DataFrame([row])).data["result"].tolist()
+    ['better', 'worse']
+    """
+    from plotnine import (
+        aes,
+        coord_equal,
+        element_blank,
+        element_text,
+        facet_wrap,
+        geom_text,
+        geom_tile,
+        ggplot,
+        labs,
+        scale_fill_manual,
+        theme,
+    )
+
+    needed = [*_BOARD, "metric", "model_a", "model_b", "difference", "differ"]
+    require_columns(differences, needed, name="differences", source="rank_differences")
+    rows = differences.dropna(subset=["difference"])
+    require_rows(rows, name="differences", what="two models to compare")
+    metric = _only(rows, "metric", "differences")
+    mirrored = rows.rename(columns={"model_a": "model_b", "model_b": "model_a"})
+    drawn = pd.concat([rows, mirrored.assign(difference=-rows["difference"])], ignore_index=True)
+    drawn["panel"] = _panels(drawn, benchmarks)
+    # Models in order of their mean difference, the best first.
+    sign = -1 if metric == "ad" else 1
+    better = (sign * drawn["difference"]).groupby(drawn["model_a"]).mean()
+    order = better.sort_values(ascending=False, kind="stable").index
+    names = [plain(str(name)) for name in order]
+    drawn["row"] = pd.Categorical(drawn["model_a"].map(plain), names[::-1])
+    drawn["column"] = pd.Categorical(drawn["model_b"].map(plain), names)
+    value = 100 * drawn["difference"]
+    drawn["text"] = [f"{v:+.1f}".replace("-", MINUS) for v in value]
+    clear = drawn["differ"].astype(bool)
+    better_row = np.where(sign * value > 0, "better", "worse")
+    drawn["result"] = np.where(clear, better_row, "not significant")
+    fills = {"better": "#a9c9d6", "worse": "#e3b7a5", "not significant": "#f0ede6"}
+    plot = (
+        ggplot(drawn, aes("column", "row", fill="result"))
+        + geom_tile(color="white", size=0.6)
+        + geom_text(aes(label="text"), size=7.5, color=INK)
+        + scale_fill_manual({n: fills[n] for n in fills if n in set(drawn["result"])})
+        + coord_equal()
+        + labs(
+            x=f"{_LABELS.get(metric, metric)} of the row minus that of the column, points",
+            y="",
+            fill="the row's model is",
+        )
+    )
+    panels = drawn["panel"].nunique()
+    if panels > 1:
+        plot += facet_wrap("panel", ncol=2)
+    side = 1.6 + 0.5 * len(order)
+    size = public_theme(min(panels, 2) * side + 0.6, 0.8 + -(-panels // 2) * side)
+    return (
+        plot
+        + size
+        + theme(
+            axis_text_x=element_text(rotation=40, ha="right", color=INK, size=8.5),
+            panel_grid_major_x=element_blank(),
+            legend_key_size=11,
+        )
+    )
+
+
+def _only(table: pd.DataFrame, column: str, name: str) -> str:
+    values = table[column].unique()
+    if len(values) > 1:
+        raise ValueError(
+            f"{name} has several values of {column} ({', '.join(map(str, values))}); select one"
+        )
+    return str(values[0])
+
+
+def _panels(table: pd.DataFrame, benchmarks: Benchmarks) -> pd.Categorical:
+    """Return the label of each row's board."""
+    known = declared(table["benchmark"], benchmarks)
+    labels = []
+    for name, version, strategy in table[_BOARD].itertuples(index=False, name=None):
+        titles = known[name].versions if name in known else {}
+        labels.append(plain(f"{titles.get(version, version)}, {strategy_label(strategy)}"))
+    return in_order(labels)
+
+
+def _whole(limits: tuple[float, float]) -> list[int]:
+    low, high = int(np.ceil(limits[0])), int(np.floor(limits[1]))
+    return list(range(low, high + 1, max(1, (high - low) // 8 + ((high - low) > 8))))
+
+
+def _names(rows: Sequence[float] | Sequence[str]) -> list[str]:
+    """Return the models' names from rows that also name their panel."""
+    return [plain(str(row).split("\t")[-1]) for row in rows]
