@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -121,7 +122,7 @@ def plot_forest(
             zero=gaps,
         )
         + facet_grid("board ~ pair", scales="free_y", space="free_y")
-        + scale_x_continuous(labels=_signs if directed else True)
+        + scale_x_continuous(breaks=_few, labels=_signs if directed else True)
         + scale_color_manual(
             {
                 name: VERDICT_COLOURS[name]
@@ -178,6 +179,8 @@ def plot_outcomes(counts: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplo
         facet_grid,
         geom_col,
         ggplot,
+        guide_legend,
+        guides,
         labs,
         position_stack,
         scale_fill_manual,
@@ -211,17 +214,18 @@ def plot_outcomes(counts: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplo
         + scale_y_continuous(breaks=[0, 50, 100])
         + facet_grid("board ~ pair", scales="free_y", space="free_y")
         + scale_fill_manual({name: colour for name, (_, colour) in OUTCOMES.items()})
+        + guides(fill=guide_legend(nrow=2))
         + labs(x="", y="share of pairs, %", fill="")
     )
     bars = len(labelled[["board", "row"]].drop_duplicates())
     width = 2.4 + 1.7 * labelled["pair"].nunique() + 1.4 * (labelled["board"].nunique() > 1)
-    return plot + public_theme(max(width, 7.6), 1.4 + 0.26 * bars)
+    return plot + public_theme(max(width, 5.2), 1.6 + 0.26 * bars)
 
 
-def _few(limits: tuple[float, float]) -> list[float]:
+def _few(limits: tuple[float, float], n: int = 3) -> list[float]:
     from mizani.breaks import breaks_extended
 
-    return [float(value) for value in breaks_extended(n=4)(limits)]
+    return [float(value) for value in breaks_extended(n=n)(limits)]
 
 
 def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplot:
@@ -297,7 +301,7 @@ def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
         + geom_point(size=2.2)
         + facet_grid("models ~ figure", scales="free", space="free_y")
         + scale_color_manual({n: colours[n] for n in colours if n in set(drawn["change"])})
-        + scale_x_continuous(breaks=_few, expand=(0.08, 0))
+        + scale_x_continuous(breaks=partial(_few, n=4), expand=(0.08, 0))
         + labs(x="open: older, filled: newer", y="", color="")
     )
     rows = len(drawn[["models", "row"]].drop_duplicates())
