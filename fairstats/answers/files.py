@@ -18,7 +18,9 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest, unique_slugs
 from fairstats._lib.untrusted_files import refuse_links
 from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
+from fairstats.answers.declared_columns import with_declared_columns
 from fairstats.answers.schema import KEY_COLUMNS, answers_schema, check_answers, duplicate_problems
+from fairstats.benchmarks.declaration import Benchmark
 
 SUFFIXES = (".parquet", ".csv", ".jsonl")
 #: An answer set has a single value in each of these columns.
@@ -33,7 +35,11 @@ COMMENTS_SUFFIX = ".comments.csv"
 _NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFIX)
 
 
-def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
+def read_answers(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    benchmark: Benchmark | None = None,
+) -> pd.DataFrame:
     """Read answers from a file, several files or a folder.
 
     Parameters
@@ -42,6 +48,11 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
         Parquet, CSV or JSON Lines (``.parquet``, ``.csv``, ``.jsonl``). A folder means all such
         files in it, at any depth; it must not contain symbolic links to files or folders. An empty
         CSV cell is a null.
+    benchmark : Benchmark, optional
+        The benchmark of the answers. It fills required columns that a file lacks: its name, its
+        only version, the attribute that has the group, and each item's key. Strategy is then
+        ``plain``, sample is 0, and status is ``ok`` or, without an answer, ``unparsed``. So a file
+        needs only ``model``, ``item_id``, ``group`` and ``answer``.
 
     Returns
     -------
@@ -66,7 +77,7 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     paths = answer_files(source)
     for path in paths:
         try:
-            frames.append(read_answer_file(path))
+            frames.append(read_answer_file(path, benchmark=benchmark))
         except InputError as error:
             problems.extend(error.problems)
     if not problems:
@@ -76,9 +87,14 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     return join_answers(frames)
 
 
-def read_answer_file(path: str | os.PathLike[str]) -> pd.DataFrame:
+def read_answer_file(
+    path: str | os.PathLike[str], *, benchmark: Benchmark | None = None
+) -> pd.DataFrame:
     """Read and check the answers of one file, or of `fairstats._lib.untrusted_files.FileBytes`."""
-    return check_answers(load_table(path), path=os.fspath(path))
+    table = load_table(path)
+    if benchmark is not None:
+        table = with_declared_columns(table, benchmark, path=os.fspath(path))
+    return check_answers(table, path=os.fspath(path))
 
 
 def join_answers(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:

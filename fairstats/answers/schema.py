@@ -249,7 +249,7 @@ def column_problems(columns: pd.Index, path: str) -> list[Problem]:
     if twice := repeated_columns(columns, path):
         return twice
     problems = [
-        Problem(path, "required column is missing", "add it (see `fairstats schema`)", column=name)
+        Problem(path, "required column is missing", _how_to_add(name), column=name)
         for name in REQUIRED_COLUMNS
         if name not in columns
     ]
@@ -259,6 +259,12 @@ def column_problems(columns: pd.Index, path: str) -> list[Problem]:
         if c not in known
     ]
     return problems
+
+
+def _how_to_add(column: str) -> str:
+    if column in ("model", "item_id", "group", "answer"):
+        return "add it (see `fairstats schema`)"
+    return "add it, or name the benchmark: `fairstats import table`, read_answers(…, benchmark=…)"
 
 
 def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> list[Problem]:

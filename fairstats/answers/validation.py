@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import has_hidden_characters, posing_letters, same_looking
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
-from fairstats.answers.schema import duplicate_problems
+from fairstats.answers.schema import column_problems, duplicate_problems
 from fairstats.benchmarks.declaration import Benchmark, by_name, load_benchmarks
 from fairstats.benchmarks.terms import BASELINE
 
@@ -119,11 +119,15 @@ def validate_answers(
     Returns
     -------
     list of Problem
-        Names with hidden characters, or that look like another name or like a name in Latin
-        letters; an unknown benchmark, version, attribute, group, item or option letter; a key that
-        differs from the benchmark's; and variants without a row. Empty if there are no problems.
-        The original and the neutralized variants may lack rows if all of them do.
+        Missing columns, and only these if there are any. If not: names with hidden characters, or
+        that look like another name or like a name in Latin letters; an unknown benchmark, version,
+        attribute, group, item or option letter; a key that differs from the benchmark's; and
+        variants without a row. Empty if there are no problems. The original and the neutralized
+        variants may lack rows if all of them do.
     """
+    found = column_problems(answers.columns, path)
+    if missing := [problem for problem in found if problem.column not in answers.columns]:
+        return missing
     known = _known(answers, by_name(benchmarks))
     answers = answers.reset_index(drop=True)
     rows = answers.assign(_path=path)

@@ -379,7 +379,10 @@ def load_benchmarks(
     for name in sorted(names):
         # By name only: a value in an answers table must not be opened as a path.
         if name not in known and name not in built_in:
-            remedy = f"use one of {', '.join({**built_in, **known})}, or give its .toml file"
+            names = ", ".join({**built_in, **known})
+            remedy = (
+                f"use one of {names}, or give its .toml file: --benchmark-file, or benchmarks=[…]"
+            )
             raise _no_such_benchmark(name, remedy)
         loaded[name] = known[name] if name in known else load_benchmark(built_in[name])
     return loaded

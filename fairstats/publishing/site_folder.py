@@ -46,8 +46,8 @@ except ImportError:  # not on this system: publications can overlap there
 LATEST = "latest"
 _FOLDERS = (f"{LATEST}/", f"{API}/")
 _NO_JEKYLL = ".nojekyll"
-#: Files for hosts of static sites.
-_FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "robots.txt")
+#: Files for hosts of static sites, and the documentation. No release is in them.
+_FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "docs", "robots.txt")
 _TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
 _OLD = ".old"
 _INDEX = f"""<!doctype html>

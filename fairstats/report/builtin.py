@@ -121,33 +121,25 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
         The file to write. Its suffix sets the format: ``.pdf``, or ``.html`` with style sheet and
         drawings in the file.
     """
-    import pypandoc
-
     document = _read(project / page, "typst" if out.suffix == ".pdf" else "html")
     _execute([document], _settings(release))
     with _named(document):
         if out.suffix == ".pdf":
             _write_pdf(document, project, out)
             return
-        arguments = [
-            "--standalone",
-            "--embed-resources",
-            f"--template={project / HTML_TEMPLATE}",
-            f"--css={project / STYLE_SHEET}",
-            f"--metadata-file={project / PROJECT}",
-            "--metadata=document",
-            # The title is the only heading of the first level.
-            "--shift-heading-level-by=1",
-            "--mathml",
-            "--wrap=none",
-        ]
-        pypandoc.convert_text(
+        text = html_page(
             document.markdown,
-            "html5",
-            format="markdown",
-            outputfile=str(out),
-            extra_args=arguments,
+            template=project / HTML_TEMPLATE,
+            style=str(project / STYLE_SHEET),
+            metadata=[project / PROJECT],
+            options=[
+                "--embed-resources",
+                "--metadata=document",
+                # The title is the only heading of the first level.
+                "--shift-heading-level-by=1",
+            ],
         )
+        out.write_text(text, encoding="utf-8")
 
 
 @contextmanager
@@ -227,7 +219,7 @@ async def _execute_share(pages: Sequence[_Page], settings: dict[str, str]) -> No
         for cell in page.cells:
             notebook.cells.append(nbformat.v4.new_code_cell(cell))
             owners.append(page)
-    async with _kernel(settings) as manager:
+    async with page_kernel(settings) as manager:
         client = NotebookClient(notebook, km=manager, timeout=_SECONDS_A_CELL)
         try:
             await client.async_execute(cleanup_kc=True)
@@ -245,7 +237,7 @@ async def _execute_share(pages: Sequence[_Page], settings: dict[str, str]) -> No
 
 
 @asynccontextmanager
-async def _kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
+async def page_kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
     """A kernel of this Python, independent of the kernels registered on the machine."""
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
@@ -293,28 +285,57 @@ def _shown(output: Any) -> str:
     return str(output.get("data", {}).get("text/markdown", ""))
 
 
-def _write_html(page: _Page, project: Path, site: Path) -> None:
+def html_page(
+    markdown: str,
+    *,
+    template: Path,
+    style: str,
+    metadata: Sequence[Path],
+    options: Sequence[str] = (),
+    dialect: str = "markdown",
+) -> str:
+    """Return a page of the template, as HTML.
+
+    Parameters
+    ----------
+    markdown : str
+        The page, in the dialect that pandoc calls `dialect`.
+    template : Path
+        The template of the pages, ``reports/template.html``.
+    style : str
+        The address of the style sheet.
+    metadata : sequence of Path
+        YAML files with the values of the template.
+    options : sequence of str
+        Other options of pandoc.
+    dialect : str
+        ``markdown`` for pages of a release, ``gfm`` for documents that GitHub shows too.
+    """
     import pypandoc
 
+    arguments = [
+        "--standalone",
+        f"--template={template}",
+        f"--css={style}",
+        *(f"--metadata-file={path}" for path in metadata),
+        "--mathml",
+        "--wrap=none",
+        *options,
+    ]
+    return str(pypandoc.convert_text(markdown, "html5", format=dialect, extra_args=arguments))
+
+
+def _write_html(page: _Page, project: Path, site: Path) -> None:
     target = site / page.path.relative_to(project).with_suffix(".html")
     target.parent.mkdir(parents=True, exist_ok=True)
-    style = os.path.relpath(site / STYLE_SHEET, target.parent)
-    text = pypandoc.convert_text(
+    text = html_page(
         page.markdown,
-        "html5",
-        format="markdown",
-        extra_args=[
-            "--standalone",
-            f"--template={project / HTML_TEMPLATE}",
-            f"--css={Path(style).as_posix()}",
-            # Quarto reads these too: title, footer, search and navigation.
-            f"--metadata-file={project / PROJECT}",
-            f"--metadata-file={project / NAVIGATION}",
-            # In a site, which has other releases to link to.
-            "--metadata=published",
-            "--mathml",
-            "--wrap=none",
-        ],
+        template=project / HTML_TEMPLATE,
+        style=Path(os.path.relpath(site / STYLE_SHEET, target.parent)).as_posix(),
+        # Quarto reads these too: title, footer, search and navigation.
+        metadata=[project / PROJECT, project / NAVIGATION],
+        # In a site, which has other releases to link to.
+        options=["--metadata=published"],
     )
     root = Path(os.path.relpath(site, target.parent)).as_posix()
     target.write_text(_to_pages(text, root), encoding="utf-8")
