@@ -84,7 +84,7 @@ def build(out: Path, *, run: bool = True) -> list[Path]:
     Raises
     ------
     SiteError
-        If a file is not in the navigation or the other way round, or a link leads nowhere.
+        If a file is not in the navigation, or a link leads nowhere.
     """
     made = api_pages()
     groups = navigation(made)
@@ -122,28 +122,24 @@ def navigation(made: Mapping[str, object] = {}) -> list[Group]:
 
     Parameters
     ----------
-    made : mapping
-        The API pages by path, with their names as attribute ``name``.
+    made : mapping of str to ApiPage
+        The API pages by path.
     """
     declared = tomllib.loads(NAVIGATION.read_text(encoding="utf-8"))["group"]
-    groups = [
-        Group(
-            group["text"],
-            group.get("top", group["text"]),
-            {path: page.name for path, page in made.items()}  # type: ignore[attr-defined]
-            if group.get("api")
-            else group["pages"],
-        )
-        for group in declared
-    ]
-    listed = [path for group in groups for path in group.pages if path not in made]
     there = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    listed = [path for group in declared for path in group.get("pages", {})]
     if unlisted := sorted(there - set(listed)):
         raise SiteError(f"{NAVIGATION} does not list {', '.join(unlisted)}; add a line for each")
-    if absent := sorted(set(listed) - there):
-        raise SiteError(f"{NAVIGATION} lists {', '.join(absent)}, which {DOCS} does not have")
     if twice := sorted({path for path in listed if listed.count(path) > 1}):
         raise SiteError(f"{NAVIGATION} lists {', '.join(twice)} twice; remove one line of each")
+    groups = []
+    for group in declared:
+        if group.get("api"):
+            pages = {path: page.name for path, page in made.items()}
+        else:
+            pages = {path: name for path, name in group["pages"].items() if path in there}
+        if pages:
+            groups.append(Group(group["text"], group.get("top", group["text"]), pages))
     return groups
 
 

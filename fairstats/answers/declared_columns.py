@@ -49,15 +49,13 @@ def with_declared_columns(table: pd.DataFrame, benchmark: Benchmark, *, path: st
         shared = {group: names for group, names in attributes.items() if len(names) > 1}
         columns["attribute"] = table["group"].map(known)
         for row, group in _first(table["group"], set(known)):
-            if names := shared.get(str(group)):
+            if names := shared.get(group):
                 message = f"is a group of {' and '.join(names)}"
                 remedy = "add the column attribute"
             else:
                 message = f"is no group of {benchmark.name}"
                 remedy = f"use one of {', '.join(attributes)}"
-            problems.append(
-                Problem(path, message, remedy, row=row, column="group", value=str(group))
-            )
+            problems.append(Problem(path, message, remedy, row=row, column="group", value=group))
     if "answer_key" not in table and "item_id" in table:
         # Numbers in a CSV column of ids are read as numbers.
         items = table["item_id"].astype("str")
@@ -65,9 +63,7 @@ def with_declared_columns(table: pd.DataFrame, benchmark: Benchmark, *, path: st
         for row, item in _first(items, set(benchmark.answer_keys)):
             message = f"is no item of {benchmark.name}, so its key is not known"
             remedy = "correct it, or add the column answer_key"
-            problems.append(
-                Problem(path, message, remedy, row=row, column="item_id", value=str(item))
-            )
+            problems.append(Problem(path, message, remedy, row=row, column="item_id", value=item))
     if "status" not in table and "answer" in table:
         columns["status"] = table["answer"].notna().map({True: "ok", False: "unparsed"})
     if problems:
@@ -75,8 +71,9 @@ def with_declared_columns(table: pd.DataFrame, benchmark: Benchmark, *, path: st
     return table.assign(**{name: v for name, v in columns.items() if name not in table})
 
 
-def _first(values: pd.Series, known: set[str]) -> list[tuple[int, object]]:
+def _first(values: pd.Series, known: set[str]) -> list[tuple[int, str]]:
     """Return the first row of each value that is not known, counted from 1."""
-    unknown = values[~values.isin(known)].drop_duplicates()
+    # The schema reports empty cells.
+    unknown = values[~values.isin(known)].dropna().drop_duplicates()
     rows = values.reset_index(drop=True)
-    return [(int(rows.eq(v).argmax()) + 1, v) for v in unknown.head(_MOST_ROWS)]
+    return [(int(rows.eq(v).argmax()) + 1, str(v)) for v in unknown.head(_MOST_ROWS)]

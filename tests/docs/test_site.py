@@ -47,7 +47,7 @@ def small(tmp_path, monkeypatch):
 
 
 def test_navigation_lists_every_document():
-    listed = {path for group in build_site.navigation() for path in group.pages}
+    listed = {path for group in build_site.navigation({}) for path in group.pages}
     docs = ROOT / "docs"
     assert listed == {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
 
@@ -58,9 +58,19 @@ def test_document_outside_the_navigation_is_refused(small):
         build_site.build(small / "out")
 
 
-def test_entry_without_a_document_is_refused(small):
-    (small / "index.md").rename(small / "other.txt")
-    with pytest.raises(build_site.SiteError, match=r"lists index\.md, which"):
+def test_entry_without_a_document_and_empty_group_are_left_out(small):
+    with (small / "navigation.toml").open("a", encoding="utf-8") as file:
+        file.write('"later.md" = "Later"\n[[group]]\ntext = "Empty"\n[group.pages]\n"b.md" = "B"\n')
+    (page,) = build_site.build(small / "out", run=False)
+    text = page.read_text(encoding="utf-8")
+    assert "Later" not in text
+    assert "Empty" not in text
+
+
+def test_document_that_is_listed_twice_is_refused(small):
+    with (small / "navigation.toml").open("a", encoding="utf-8") as file:
+        file.write('[[group]]\ntext = "Again"\n[group.pages]\n"index.md" = "Start"\n')
+    with pytest.raises(build_site.SiteError, match=r"lists index\.md twice; remove one"):
         build_site.build(small / "out")
 
 
