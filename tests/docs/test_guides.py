@@ -39,17 +39,15 @@ def test_reanalysis_takes_fewer_than_twenty_lines():
 
 def test_reanalysis_names_the_models_of_each_verdict(reanalysis):
     _, names = reanalysis
-    found = {verdict: ", ".join(rows.index) for verdict, rows in names["gap"].groupby("verdict")}
+    found = {verdict: ", ".join(rows.index) for verdict, rows in names["table"].groupby("verdict")}
     text = prose("guides/reanalysis.md")
     assert found["equivalent"] == "Alder, Ash, Beech, Larch"
     assert "margin of 5 points**: Alder, Ash, Beech and Larch." in text
     assert found["disparity"] == "Oak, Rowan"
-    oak, rowan = names["gap"].loc["Oak"], names["gap"].loc["Rowan"]
-    assert (
-        f"Oak ({100 * oak['estimate']:.1f} points, 95% interval {100 * oak['ci_low']:.1f} to "
-        f"{100 * oak['ci_high']:.1f}) and Rowan ({100 * rowan['estimate']:.1f} points, "
-        f"{100 * rowan['ci_low']:.1f} to {100 * rowan['ci_high']:.1f})" in text
-    )
+    columns = ["difference", "difference_low", "difference_high"]
+    oak, rowan = (100 * names["table"].loc[["Oak", "Rowan"], columns]).to_numpy()
+    assert "Oak ({:.1f} points, 95% interval {:.1f} to {:.1f})".format(*oak) in text
+    assert "Rowan ({:.1f} points, {:.1f} to {:.1f})".format(*rowan) in text
 
 
 def test_reanalysis_rechecks_the_figures_of_the_table(reanalysis):
@@ -58,9 +56,9 @@ def test_reanalysis_rechecks_the_figures_of_the_table(reanalysis):
     counts = shown[2].iloc[:, 0]
     assert counts["n11":"n00_different"].tolist() == [116, 30, 9, 37, 8]
     difference, p = shown[3]
-    assert difference == pytest.approx(names["gap"].loc["Oak", "estimate"])
-    assert p == pytest.approx(names["test"].loc["Oak", "p_value"])
-    assert 11 * p == pytest.approx(names["test"].loc["Oak", "p_adjusted"])
+    assert difference == pytest.approx(names["table"].loc["Oak", "difference"])
+    assert p == pytest.approx(names["table"].loc["Oak", "p_value"])
+    assert 11 * p == pytest.approx(names["table"].loc["Oak", "p_adjusted"])
     assert round(p, 5) == 0.00068
 
 
