@@ -41,6 +41,7 @@ TOPICS = {
         "Tables of papers",
         "Check whether the figures of a published table can be true.",
     ),
+    "report": ("Plots", "Draw estimates, ranks, outcomes and specifications as plotnine objects."),
     "publishing": ("Publishing", "Publish releases, verify them and compare them."),
     "_lib": ("Errors", "What is raised for wrong input, with each problem and its remedy."),
 }
