@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.row_groups import group_rows
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.declaration import Attribute, Benchmark, load_benchmarks
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
@@ -142,17 +143,32 @@ def item_answers(
 
     def make() -> nw.LazyFrame[Any]:
         if opened.in_memory:
-            coded = opened.once("coded", lambda: _coded(opened.frame))
-            return nw.from_native(_item_answers_in_memory(coded, benchmark, attribute)).lazy()
+            return nw.from_native(items_in_memory(opened, benchmark, attribute)).lazy()
         return _item_answers(opened.frame, benchmark, attribute)
 
     return opened.once(("item_answers", benchmark.name, attribute.name), make)
 
 
+def items_in_memory(
+    opened: OpenAnswers, benchmark: Benchmark, attribute: Attribute
+) -> pd.DataFrame:
+    """Return the rows of `item_answers` of answers that are in memory.
+
+    Two more columns, ``unit`` and ``item``, number the units and their items, over all attributes.
+    """
+
+    def make() -> pd.DataFrame:
+        coded = opened.once("coded", lambda: _coded(opened.frame))
+        return _item_answers_in_memory(coded, benchmark, attribute)
+
+    return opened.once(("items_in_memory", benchmark.name, attribute.name), make)
+
+
 @dataclass(frozen=True)
 class _Coded:
-    """Answers in memory: text columns as codes and values; ``item``, codes of units and items."""
+    """Answers in memory: text columns as codes and values; the numbers of units and of items."""
 
+    unit: npt.NDArray[np.int64]
     item: npt.NDArray[np.int64]
     columns: dict[str, tuple[npt.NDArray[np.int64], pd.Index]]
 
@@ -171,11 +187,9 @@ class _Coded:
 def _coded(frame: nw.LazyFrame[Any]) -> _Coded:
     rows = frame.select(*_TEXT_COLUMNS, "sample").collect().to_pandas()
     columns = {name: pd.factorize(rows[name]) for name in (*_TEXT_COLUMNS, "sample")}
-    item = np.zeros(len(rows), dtype=np.int64)
-    for name in (*UNIT_COLUMNS, "item_id"):
-        codes, values = columns[name]
-        item = pd.factorize(item * len(values) + codes)[0]
-    return _Coded(item, columns)
+    unit, _ = group_rows(columns[name][0] for name in UNIT_COLUMNS)
+    item, _ = group_rows([unit, columns["item_id"][0]])
+    return _Coded(unit, item, columns)
 
 
 def _item_answers_in_memory(
@@ -220,6 +234,8 @@ def _item_answers_in_memory(
             "neutral_wrong": of_items(wrong),
             "neutral": of_items(np.ones(len(neutral), dtype=bool)),
             "repeated": repeated,
+            "unit": coded.unit[first],
+            "item": items,
         }
     )
 
@@ -303,9 +319,31 @@ def letter_columns(attribute: Attribute, benchmark: Benchmark) -> list[list[str]
 
 def distinct(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame:
     """Return distinct rows by group-by, since `unique` numbers all rows on DuckDB."""
+    return count_rows(frame, columns)[list(columns)]
+
+
+def count_rows(
+    frame: nw.LazyFrame[Any], columns: Sequence[str], *, of: str | None = None
+) -> pd.DataFrame:
+    """Count the rows with the same values in these columns, in a column ``rows``.
+
+    If `of` names another column, count its different values instead.
+    """
     import narwhals as nw
 
-    return frame.group_by(*columns).agg(rows=nw.len()).collect().to_pandas()[list(columns)]
+    columns = list(columns)
+    native = frame.to_native()
+    if isinstance(native, pd.DataFrame):
+        rows = native[[*columns, of] if of else columns]
+        groups, first = group_rows(rows[name].array for name in rows)
+        if of:
+            rows = rows.take(first)
+            groups, first = group_rows(rows[name].array for name in columns)
+        table = rows[columns].take(first).reset_index(drop=True)
+        return table.assign(rows=np.bincount(groups, minlength=len(first)))
+    if of:
+        frame = frame.group_by(*columns, of).agg(nw.len().alias("several"))
+    return frame.group_by(*columns).agg(rows=nw.len()).collect().to_pandas()
 
 
 def refuse_repeated(table: pd.DataFrame, attribute: str) -> None:

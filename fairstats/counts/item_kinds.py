@@ -13,13 +13,16 @@ from itertools import combinations
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
+from fairstats._lib.row_groups import group_rows
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
     distinct,
     item_answers,
+    items_in_memory,
     letter_columns,
     open_answers,
 )
@@ -183,19 +186,22 @@ def _fold_pooled(
     units = [kinds[name] for name in UNIT_COLUMNS]
     own = kinds["samples"].groupby(units).agg(common_copies).rename("copies").reset_index()
     patterns = list(PATTERNS)
-    answered = [
-        _crossed(item_answers(opened, benchmark, attribute), benchmark, attribute, pair, sizes)
-        for attribute, pair in pairs
-    ]
-    table = (
-        nw.concat(answered, how="vertical")
-        .group_by(*UNIT_COLUMNS, "item_id")
-        .agg(*(nw.col(pattern).sum() for pattern in patterns))
-        .group_by(*UNIT_COLUMNS, *patterns)
-        .agg(items=nw.len())
-        .collect()
-        .to_pandas()
-    )
+    if opened.in_memory:
+        table = _pooled_in_memory(opened, benchmark, pairs, scale)
+    else:
+        answered = [
+            _crossed(item_answers(opened, benchmark, attribute), benchmark, attribute, pair, sizes)
+            for attribute, pair in pairs
+        ]
+        table = (
+            nw.concat(answered, how="vertical")
+            .group_by(*UNIT_COLUMNS, "item_id")
+            .agg(*(nw.col(pattern).sum() for pattern in patterns))
+            .group_by(*UNIT_COLUMNS, *patterns)
+            .agg(items=nw.len())
+            .collect()
+            .to_pandas()
+        )
     table = table.astype(dict.fromkeys([*patterns, "items"], "int64"))
     table = table.astype(dict.fromkeys(UNIT_COLUMNS, "str")).merge(own, on=list(UNIT_COLUMNS))
     # A rounded scale cannot be reduced.
@@ -205,6 +211,33 @@ def _fold_pooled(
     a, b = POOLED_GROUPS
     table = table.assign(attribute=POOLED, group_a=a, group_b=b)
     return table[list(_NO_ITEMS)].sort_values([*PAIR_COLUMNS, *patterns], ignore_index=True)
+
+
+def _pooled_in_memory(
+    opened: OpenAnswers,
+    benchmark: Benchmark,
+    pairs: Sequence[tuple[Attribute, tuple[str, str]]],
+    scale: int,
+) -> pd.DataFrame:
+    """Count the kinds of items, over the pairs of several attributes."""
+    found = []
+    for attribute, pair in pairs:
+        items = items_in_memory(opened, benchmark, attribute)
+        groups = dict(
+            zip(attribute.groups, answers_of_groups(items, benchmark, attribute), strict=True)
+        )
+        a, b = (groups[group] for group in pair)
+        cells = crossed(a, b, (a.letters * b.letters).sum(axis=1))
+        weights = pair_weights(scale, items["samples"])
+        found.append((items, np.column_stack(list(cells.values())) * weights[:, None]))
+    items = pd.concat([items for items, _ in found], ignore_index=True)
+    number, first = group_rows([items["item"].to_numpy()])
+    cells = np.zeros((len(first), len(PATTERNS)), dtype=np.int64)
+    np.add.at(cells, number, np.concatenate([of_pair for _, of_pair in found]))
+    kind, one = group_rows([items["unit"].to_numpy()[first], *cells.T])
+    table = items[list(UNIT_COLUMNS)].iloc[first[one]].reset_index(drop=True)
+    table[list(PATTERNS)] = cells[one]
+    return table.assign(items=np.bincount(kind, minlength=len(one)))
 
 
 def _crossed(

@@ -7,7 +7,7 @@ frame leaves the engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -16,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.row_groups import group_rows, group_sums, text_array
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
     item_answers,
+    items_in_memory,
     letter_columns,
     open_pairs,
     refuse_repeated,
@@ -153,46 +155,75 @@ def _fold(opened: OpenAnswers) -> Folds:
         (table, known[benchmark], known[benchmark].attributes[attribute])
         for (benchmark, attribute), table in kinds.items()
     ]
-    return Folds(
-        pd.concat([_outcomes(*table) for table in tables], ignore_index=True),
-        pd.concat([_pair_letters(*table) for table in tables], ignore_index=True),
-        known,
-        kinds,
-    )
+    return Folds(_outcomes(tables), _pair_letters(tables), known, kinds)
 
 
 def pair_counts(folded: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     """Count the outcomes of the declared pairs, from `Folds.outcomes`."""
-    frames = []
-    for (name, attribute_name), rows in folded.groupby(["benchmark", "attribute"], sort=False):
-        attribute = benchmarks[str(name)].attributes[str(attribute_name)]
+    text = {name: text_array(folded[name]) for name in (*UNIT_COLUMNS, "attribute")}
+    of_attribute, first = group_rows([text["benchmark"], text["attribute"]])
+    scales = {name: folded[name].to_numpy() for name in ("copies", "neutral_copies")}
+    outcomes, same, n = (folded[name].to_numpy() for name in ("outcomes", "same", "n"))
+    pairs: list[tuple[str, str]] = []
+    found = []
+    for place, row in enumerate(first):
+        name, attribute_name = text["benchmark"][row], text["attribute"][row]
+        attribute = benchmarks[name].attributes[attribute_name]
         groups = list(attribute.groups)
         in_order = list(combinations(range(len(groups)), 2))
-        declared = [(groups.index(a), groups.index(b)) for a, b in attribute.pairs]
-        for a, b in declared:
-            first, second = rows["outcomes"].str[a], rows["outcomes"].str[b]
-            own = rows[(first != OTHER) & (second != OTHER)]
-            same = own["same"].str[in_order.index((min(a, b), max(a, b)))]
-            pattern = "n" + first[own.index] + second[own.index]
-            both_wrong = pattern == "n00"
-            pattern = pattern.mask(both_wrong & (same == "1"), "n00_same")
-            pattern = pattern.mask(both_wrong & (same == "0"), "n00_different")
-            frames.append(own.assign(group_a=groups[a], group_b=groups[b], pattern=pattern))
-    long = pd.concat(frames, ignore_index=True)
-    scales = ["copies", "neutral_copies"]
-    wide = long.pivot_table(
-        index=[*PAIR_COLUMNS, *scales],
-        columns="pattern",
-        values="n",
-        aggfunc="sum",
-        fill_value=0,
-        sort=False,
+        rows = np.flatnonzero(of_attribute == place)
+        signs, agree = (_signs(texts[rows]) for texts in (outcomes, same))
+        for group_a, group_b in attribute.pairs:
+            a, b = groups.index(group_a), groups.index(group_b)
+            alike = agree[:, in_order.index((min(a, b), max(a, b)))]
+            own = (signs[:, a] != OTHER) & (signs[:, b] != OTHER)
+            pattern = _pattern_places(signs[own, a], signs[own, b], alike[own])
+            found.append((rows[own], np.full(own.sum(), len(pairs)), pattern))
+            pairs.append((group_a, group_b))
+    row, pair, pattern = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    # Sort by each key in turn, in the order in which its values first appear.
+    names = np.array(pairs, dtype=object)[pair]
+    columns = [*(texts[row] for texts in text.values()), *names.T]
+    columns += [scale[row] for scale in scales.values()]
+    group, one = group_rows((pd.factorize(column)[0] for column in columns), sort=True)
+    cells = np.zeros((len(one), len(PATTERNS)), dtype=np.int64)
+    np.add.at(cells, (group, pattern), n[row])
+    of_row = row[one]
+    names = names[one]
+    return pd.DataFrame(
+        {
+            **{name: pd.Series(texts[of_row], dtype="str") for name, texts in text.items()},
+            "group_a": pd.Series(names[:, 0], dtype="str"),
+            "group_b": pd.Series(names[:, 1], dtype="str"),
+            **dict(
+                zip(
+                    PATTERNS,
+                    per_answer(cells, scales["neutral_copies"][of_row, None]).T,
+                    strict=True,
+                )
+            ),
+            "copies": scales["copies"][of_row],
+        }
     )
-    wide = wide.reindex(columns=list(PATTERNS), fill_value=0).astype("int64").reset_index()
-    neutral = wide["neutral_copies"].to_numpy()[:, None]
-    wide[list(PATTERNS)] = per_answer(wide[list(PATTERNS)], neutral)
-    wide.columns.name = None
-    return wide[[*PAIR_COLUMNS, *PATTERNS, "copies"]]
+
+
+def _signs(texts: Any) -> npt.NDArray[np.str_]:
+    """Return texts of one length as an array of their signs, one row per text."""
+    return np.array([list(text) for text in texts], dtype="<U1").reshape(len(texts), -1)
+
+
+def _pattern_places(
+    a: npt.NDArray[np.str_], b: npt.NDArray[np.str_], same: npt.NDArray[np.str_]
+) -> npt.NDArray[np.int64]:
+    """Return each pair's index among `PATTERNS`, given its signs and whether the letters agree."""
+    found = np.full(len(a), -1)
+    for place, pattern in enumerate(PATTERNS):
+        signs, _, letters = pattern.removeprefix("n").partition("_")
+        here = (a == signs[0]) & (b == signs[1])
+        if letters:
+            here &= same == _SAME[pattern]
+        found[here] = place
+    return found
 
 
 def whatever_the_neutral_answer(outcomes: pd.DataFrame) -> pd.DataFrame:
@@ -212,21 +243,37 @@ def _fold_items(opened: OpenAnswers, benchmark: Benchmark, attribute: Attribute)
 
     letters = [name for names in letter_columns(attribute, benchmark) for name in names]
     numbers = [*letters, "samples", "neutral_right", "neutral_wrong", "neutral", "repeated"]
-    table = (
-        item_answers(opened, benchmark, attribute)
-        .group_by(*UNIT_COLUMNS, "answer_key", *numbers)
-        .agg(items=nw.len())
-        .collect()
-        .to_pandas()
-    )
+    if opened.in_memory:
+        items = items_in_memory(opened, benchmark, attribute)
+        columns = ["unit", "answer_key", *numbers]
+        groups, first = group_rows(items[name].array for name in columns)
+        table = items[[*UNIT_COLUMNS, "answer_key", *numbers]].take(first).reset_index(drop=True)
+        table["items"] = np.bincount(groups, minlength=len(first))
+    else:
+        table = (
+            item_answers(opened, benchmark, attribute)
+            .group_by(*UNIT_COLUMNS, "answer_key", *numbers)
+            .agg(items=nw.len())
+            .collect()
+            .to_pandas()
+        )
     refuse_repeated(table, attribute.name)
     text = dict.fromkeys([*UNIT_COLUMNS, "answer_key"], "str")
     table = table.astype(text | dict.fromkeys([*numbers, "items"], "int64"))
-    units = [table[name] for name in UNIT_COLUMNS]
-    return table.assign(
-        copies=table["samples"].groupby(units).transform(common_copies),
-        neutral_copies=table["neutral"].groupby(units).transform(common_copies),
-    ).astype({"copies": "int64", "neutral_copies": "int64"})
+    unit, _ = group_rows(text_array(table[name]) for name in UNIT_COLUMNS)
+    for name, samples in (("copies", "samples"), ("neutral_copies", "neutral")):
+        table[name] = _common_copies(table[samples].to_numpy(), unit)
+    return table
+
+
+def _common_copies(
+    samples: npt.NDArray[np.int64], unit: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return `common_copies` of each row's unit."""
+    if (samples <= 1).all():
+        return np.ones(len(samples), dtype=np.int64)
+    copies = [common_copies(samples[unit == place]) for place in range(unit.max() + 1)]
+    return np.array(copies, dtype=np.int64)[unit]
 
 
 @dataclass(frozen=True)
@@ -283,26 +330,56 @@ def crossed_kinds(kinds: pd.DataFrame, a: GroupAnswers, b: GroupAnswers) -> pd.D
     return pd.DataFrame(cells, index=kinds.index)
 
 
-def _outcomes(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute) -> pd.DataFrame:
+Columns = dict[str, npt.NDArray[Any]]
+
+
+def _outcomes(tables: Sequence[tuple[pd.DataFrame, Benchmark, Attribute]]) -> pd.DataFrame:
     """Spell the outcomes of the kinds of items as signs.
 
     With one sample per item a row has a sign for every group. With several samples its signs are
     those of one pair of groups: every answer of one against every answer of the other.
     """
-    units = [kinds[name] for name in UNIT_COLUMNS]
-    several = kinds["samples"].groupby(units).transform("max") > 1
-    signs = _joint_signs(kinds[~several], benchmark, attribute)
-    if several.any():
-        pairs = _pair_signs(kinds[several], benchmark, attribute)
-        signs = pd.concat([signs, pairs], ignore_index=True)
-    signs = signs.assign(attribute=attribute.name)
+    parts = []
+    for place, (kinds, benchmark, attribute) in enumerate(tables):
+        signs = [_joint_signs(kinds, benchmark, attribute)]
+        if (kinds["samples"] > 1).any():
+            units = [kinds[name] for name in UNIT_COLUMNS]
+            several = kinds["samples"].groupby(units).transform("max") > 1
+            signs = [_joint_signs(kinds[~several], benchmark, attribute)]
+            signs.append(_pair_signs(kinds[several], benchmark, attribute))
+        parts += [_with_place(part, place, attribute=attribute.name) for part in signs]
+    columns = _stacked(parts)
+    there = columns["n"] > 0
     keys = [*UNIT_COLUMNS, "attribute", "outcomes", "same", "answerable"]
     keys += ["copies", "neutral_copies"]
-    signs = signs[signs["n"] > 0]
-    return signs.groupby(keys, as_index=False, sort=True)["n"].sum()
+    return _added_up({name: columns[name][there] for name in ("place", *keys, "n")}, keys)
 
 
-def _joint_signs(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute) -> pd.DataFrame:
+def _added_up(columns: Columns, keys: Sequence[str]) -> pd.DataFrame:
+    """Add n up over the rows with the same keys, sorted by attribute and then by key."""
+    sums = group_sums(
+        {name: columns[name] for name in ("place", *keys)}, {"n": columns["n"]}, sort=True
+    )
+    return pd.DataFrame(
+        {
+            name: pd.Series(sums[name], dtype="str" if sums[name].dtype == object else "int64")
+            for name in (*keys, "n")
+        }
+    )
+
+
+def _with_place(part: Columns, place: int, **texts: str) -> Columns:
+    """Add the number of the attribute, and texts that are the same in every row."""
+    size = len(part["n"])
+    same = {name: np.full(size, text, dtype=object) for name, text in texts.items()}
+    return part | same | {"place": np.full(size, place)}
+
+
+def _stacked(parts: Sequence[Columns]) -> Columns:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _joint_signs(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute) -> Columns:
     groups = answers_of_groups(kinds, benchmark, attribute)
     outcomes = np.column_stack(
         [np.where(g.missing > 0, MISSING, np.where(g.right > 0, "1", "0")) for g in groups]
@@ -320,7 +397,7 @@ def _joint_signs(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute
     return _by_neutral_answer(kinds, _joined(outcomes), _joined(same), 1)
 
 
-def _pair_signs(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute) -> pd.DataFrame:
+def _pair_signs(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute) -> Columns:
     groups = answers_of_groups(kinds, benchmark, attribute)
     size, places = len(groups), list(combinations(range(len(groups)), 2))
     tables = []
@@ -333,26 +410,27 @@ def _pair_signs(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute)
             same[place] = _SAME.get(pattern, MISSING)
             names = ["".join(outcomes)] * len(kinds), ["".join(same)] * len(kinds)
             tables.append(_by_neutral_answer(kinds, *names, cells[pattern].to_numpy()))
-    return pd.concat(tables, ignore_index=True)
+    return _stacked(tables)
 
 
 def _by_neutral_answer(
     kinds: pd.DataFrame, outcomes: list[str], same: list[str], pairs: Any
-) -> pd.DataFrame:
+) -> Columns:
     """Spread pairs of answers over the neutralized answers of their items, evenly."""
-    missing = kinds["neutral"] - kinds["neutral_right"] - kinds["neutral_wrong"]
-    states = {
-        "1": kinds["neutral_right"],
-        "0": kinds["neutral_wrong"],
-        # An item without a row for its neutralized variant has one missing neutral answer.
-        MISSING: missing.mask(kinds["neutral"] == 0, 1),
-    }
-    weights = pair_weights(kinds["neutral_copies"], kinds["neutral"])
-    table = kinds[[*UNIT_COLUMNS, "copies", "neutral_copies"]].assign(outcomes=outcomes, same=same)
-    many = pairs * kinds["items"].to_numpy() * weights
-    return pd.concat(
-        [table.assign(answerable=state, n=many * number) for state, number in states.items()],
-        ignore_index=True,
+    names = ("neutral", "neutral_right", "neutral_wrong", "neutral_copies", "items")
+    neutral, right, wrong, copies, items = (kinds[name].to_numpy() for name in names)
+    # An item without a row for its neutralized variant has one missing neutral answer.
+    missing = np.where(neutral == 0, 1, neutral - right - wrong)
+    many = pairs * items * pair_weights(copies, neutral)
+    table = {name: text_array(kinds[name]) for name in UNIT_COLUMNS}
+    table |= {"copies": kinds["copies"].to_numpy(), "neutral_copies": copies}
+    table |= {"outcomes": text_array(outcomes), "same": text_array(same)}
+    states = {"1": right, "0": wrong, MISSING: missing}
+    return _stacked(
+        [
+            table | {"answerable": np.full(len(kinds), state, dtype=object), "n": many * number}
+            for state, number in states.items()
+        ]
     )
 
 
@@ -360,23 +438,21 @@ def _joined(marks: npt.NDArray[np.str_]) -> list[str]:
     return ["".join(row) for row in marks]
 
 
-def _pair_letters(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute) -> pd.DataFrame:
+def _pair_letters(tables: Sequence[tuple[pd.DataFrame, Benchmark, Attribute]]) -> pd.DataFrame:
     """Count the letters of pairs, for items answered once."""
-    once = kinds[kinds["samples"] == 1]
-    groups, columns = list(attribute.groups), letter_columns(attribute, benchmark)
-    options = np.array(list(benchmark.options), dtype=object)
-    frames = []
-    for a, b in attribute.pairs:
-        one, other = (once[columns[groups.index(g)]].to_numpy() for g in (a, b))
-        pair = once[list(UNIT_COLUMNS)].assign(
-            attribute=attribute.name,
-            group_a=a,
-            group_b=b,
-            letter_a=options[one.argmax(axis=1)],
-            letter_b=options[other.argmax(axis=1)],
-            n=once["items"],
-        )
-        frames.append(pair[(one.sum(axis=1) > 0) & (other.sum(axis=1) > 0)])
-    keys = [*PAIR_COLUMNS, "letter_a", "letter_b"]
-    joined = pd.concat(frames, ignore_index=True).astype({"letter_a": "str", "letter_b": "str"})
-    return joined.groupby(keys, as_index=False, sort=True)["n"].sum()
+    parts = []
+    for place, (kinds, benchmark, attribute) in enumerate(tables):
+        once = kinds[kinds["samples"] == 1]
+        units = {name: text_array(once[name]) for name in UNIT_COLUMNS}
+        groups, columns = list(attribute.groups), letter_columns(attribute, benchmark)
+        options = np.array(list(benchmark.options), dtype=object)
+        items = once["items"].to_numpy()
+        for a, b in attribute.pairs:
+            one, other = (once[columns[groups.index(g)]].to_numpy() for g in (a, b))
+            both = (one.sum(axis=1) > 0) & (other.sum(axis=1) > 0)
+            part = {name: texts[both] for name, texts in units.items()}
+            part["letter_a"] = options[one[both].argmax(axis=1)]
+            part["letter_b"] = options[other[both].argmax(axis=1)]
+            part["n"] = items[both]
+            parts.append(_with_place(part, place, attribute=attribute.name, group_a=a, group_b=b))
+    return _added_up(_stacked(parts), [*PAIR_COLUMNS, "letter_a", "letter_b"])

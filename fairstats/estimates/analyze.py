@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, distinct, open_answers
+from fairstats._lib.row_groups import group_rows, text_array
+from fairstats.answers.engine_frames import (
+    UNIT_COLUMNS,
+    OpenAnswers,
+    count_rows,
+    distinct,
+    open_answers,
+)
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES, POOLED, MissingPolicy
 from fairstats.counts.asked import Asked
@@ -322,46 +329,56 @@ def _attribute_effects(
 
 def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
     """Return each unit's snapshots and the highest number of samples of an item."""
-    kinds = pd.concat(
-        [
-            table[[*UNIT_COLUMNS, "samples"]].assign(_weighted=table["copies"] != table["samples"])
-            for table in folds.kinds.values()
-        ]
-    )
-    samples = kinds.groupby(list(UNIT_COLUMNS), as_index=False).agg(
-        samples=("samples", "max"), _weighted=("_weighted", "max")
-    )
-    columns = [*UNIT_COLUMNS]
+    kinds = [
+        {name: text_array(table[name]) for name in UNIT_COLUMNS}
+        | {
+            "samples": table["samples"].to_numpy(),
+            "_weighted": (table["copies"] != table["samples"]).to_numpy(),
+        }
+        for table in folds.kinds.values()
+    ]
+    columns = {name: np.concatenate([table[name] for table in kinds]) for name in kinds[0]}
+    groups, first = group_rows(columns[name] for name in UNIT_COLUMNS)
+    samples = np.zeros(len(first), dtype=np.int64)
+    np.maximum.at(samples, groups, columns["samples"])
+    weighted = np.zeros(len(first), dtype=bool)
+    np.logical_or.at(weighted, groups, columns["_weighted"])
+    units = zip(*(columns[name][first] for name in UNIT_COLUMNS), strict=True)
+    of_unit = dict(zip(units, zip(samples, weighted, strict=True), strict=True))
+
     has_snapshot = "snapshot" in frame.collect_schema().names()
-    if has_snapshot:
-        columns.append("snapshot")
-    facts = distinct(frame, columns)
-    if not has_snapshot:
-        facts["snapshot"] = None
-    facts["snapshot"] = facts["snapshot"].astype("str")
-    snapshots = facts.groupby(list(UNIT_COLUMNS), as_index=False).agg(
-        snapshot=("snapshot", lambda s: ", ".join(sorted(s.dropna().unique())) or None)
-    )
-    text = dict.fromkeys(UNIT_COLUMNS, "str")
-    return snapshots.astype(text).merge(samples.astype(text), on=list(UNIT_COLUMNS))
+    found = distinct(frame, [*UNIT_COLUMNS, "snapshot"] if has_snapshot else UNIT_COLUMNS)
+    snapshots: dict[tuple[str, ...], set[str]] = {}
+    for *unit, snapshot in (
+        found.assign(**({} if has_snapshot else {"snapshot": None}))
+        .astype("str")
+        .itertuples(index=False, name=None)
+    ):
+        snapshots.setdefault(tuple(unit), set()).update(() if pd.isna(snapshot) else (snapshot,))
+    rows = [
+        (*unit, ", ".join(sorted(names)) or None, *of_unit[unit])
+        for unit, names in sorted(snapshots.items())
+        if unit in of_unit
+    ]
+    facts = pd.DataFrame(rows, columns=[*UNIT_COLUMNS, "snapshot", "samples", "_weighted"])
+    return facts.astype(dict.fromkeys([*UNIT_COLUMNS, "snapshot"], "str"))
 
 
 def _asked(frame: nw.LazyFrame[Any], counts: pd.DataFrame, known: Mapping[str, Benchmark]) -> Asked:
     """Count the rows of each group and the items of each attribute, per unit."""
-    import narwhals as nw
+    attribute = [*UNIT_COLUMNS, "attribute"]
 
-    def number(grouped: nw.LazyFrame[Any], keys: list[str]) -> pd.Series:
-        table = grouped.group_by(*keys).agg(rows=nw.len()).collect().to_pandas()
+    def number(table: pd.DataFrame) -> pd.Series:
+        keys = [name for name in table if name != "rows"]
         return table.astype(dict.fromkeys(keys, "str")).set_index(keys)["rows"].astype("int64")
 
-    attribute = [*UNIT_COLUMNS, "attribute"]
-    of_items = frame.group_by(*attribute, "item_id").agg(answers=nw.len())
-    items = number(of_items, attribute)
+    items = number(count_rows(frame, attribute, of="item_id"))
     guessing = [
         why_not_above_chance(rows, items, known[str(name)])
         for name, rows in counts.groupby("benchmark", sort=False)
     ]
-    return Asked(number(frame, [*attribute, "group"]), items, pd.concat(guessing))
+    rows = number(count_rows(frame, [*attribute, "group"]))
+    return Asked(rows, items, pd.concat(guessing))
 
 
 def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
