@@ -104,6 +104,17 @@ def group_sums(
     return found
 
 
+def row_keys(table: pd.DataFrame, columns: Iterable[str]) -> list[tuple[Any, ...]]:
+    """Return the values of each row in these columns, to look them up in a dict.
+
+    Examples
+    --------
+    >>> row_keys(pd.DataFrame({"model": ["m", "n"], "sample": [0, 1]}), ["model", "sample"])
+    [('m', 0), ('n', 1)]
+    """
+    return list(zip(*(text_array(table[name]) for name in columns), strict=True))
+
+
 def text_array(column: Any) -> npt.NDArray[np.object_]:
     """Return a column as an array of Python texts, which small operations handle fastest."""
     return np.asarray(column, dtype=object)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.row_groups import row_keys
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import POOLED
@@ -54,10 +55,11 @@ class Asked:
         """
         whole, pooled = len(benchmark.answer_keys), [one.name for one, _ in pooled_pairs(benchmark)]
         found = np.zeros((len(counts), 2), dtype=np.int64)
-        columns = counts[[*UNIT_COLUMNS, "attribute"]].itertuples(index=False, name=None)
+        items = dict(zip(self.items.index, self.items, strict=True))
+        columns = row_keys(counts, (*UNIT_COLUMNS, "attribute"))
         for place, (*unit, attribute) in enumerate(columns):
             for name in pooled if attribute == POOLED else [attribute]:
-                asked = int(self.items.get((*unit, name), 0))
+                asked = int(items.get((*unit, name), 0))
                 if asked:
                     found[place] += max(whole - asked, 0), max(whole, asked)
         return found[:, 0], found[:, 1]

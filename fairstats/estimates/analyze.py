@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, text_array
+from fairstats._lib.row_groups import group_rows, row_keys, text_array
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
@@ -333,7 +333,7 @@ def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
         {name: text_array(table[name]) for name in UNIT_COLUMNS}
         | {
             "samples": table["samples"].to_numpy(),
-            "_weighted": (table["copies"] != table["samples"]).to_numpy(),
+            "weighted": (table["copies"] != table["samples"]).to_numpy(),
         }
         for table in folds.kinds.values()
     ]
@@ -342,7 +342,7 @@ def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
     samples = np.zeros(len(first), dtype=np.int64)
     np.maximum.at(samples, groups, columns["samples"])
     weighted = np.zeros(len(first), dtype=bool)
-    np.logical_or.at(weighted, groups, columns["_weighted"])
+    np.logical_or.at(weighted, groups, columns["weighted"])
     units = zip(*(columns[name][first] for name in UNIT_COLUMNS), strict=True)
     of_unit = dict(zip(units, zip(samples, weighted, strict=True), strict=True))
 
@@ -360,7 +360,7 @@ def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
         for unit, names in sorted(snapshots.items())
         if unit in of_unit
     ]
-    facts = pd.DataFrame(rows, columns=[*UNIT_COLUMNS, "snapshot", "samples", "_weighted"])
+    facts = pd.DataFrame(rows, columns=[*UNIT_COLUMNS, "snapshot", "samples", "weighted"])
     return facts.astype(dict.fromkeys([*UNIT_COLUMNS, "snapshot"], "str"))
 
 
@@ -382,21 +382,24 @@ def _asked(frame: nw.LazyFrame[Any], counts: pd.DataFrame, known: Mapping[str, B
 
 
 def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
-    joined = estimates.drop(columns="snapshot").merge(facts, on=list(UNIT_COLUMNS), how="left")
-    several = joined["samples"] > 1
-    note = (
-        joined["samples"].astype(str)
-        + " samples per item, every answer of one group with every answer of the other"
-        + joined["_weighted"].map(
-            {True: ", weighted to give all answers the same weight", False: ""}
+    keys = row_keys(estimates, UNIT_COLUMNS)
+    by_unit = dict(zip(row_keys(facts, UNIT_COLUMNS), facts.itertuples(), strict=True))
+    snapshots = [by_unit[key].snapshot for key in keys]
+    estimates = estimates.assign(snapshot=pd.Series(snapshots, index=estimates.index, dtype="str"))
+    several = pd.Series([by_unit[key].samples > 1 for key in keys], index=estimates.index)
+    if several.any():
+        notes = [
+            f"{unit.samples} samples per item, every answer of one group with every answer of the "
+            f"other{', weighted to give all answers the same weight' if unit.weighted else ''}; "
+            "items are the independent units"
+            for unit in (by_unit[key] for key in keys)
+            if unit.samples > 1
+        ]
+        note = pd.Series(notes, index=estimates.index[several], dtype="str")
+        estimates.loc[several, "method_note"] = join_notes(
+            estimates.loc[several, "method_note"], note
         )
-        + "; items are the independent units"
-    )
-    joined.loc[several, "method_note"] = join_notes(
-        joined.loc[several, "method_note"], note[several]
-    )
-    joined["snapshot"] = joined["snapshot"].astype("str")
-    return joined
+    return estimates
 
 
 def _with_pooled_notes(
@@ -417,6 +420,8 @@ def _with_pooled_notes(
             unit = tuple(row[name] for name in UNIT_COLUMNS)
             label = f"{attribute.label}, {attribute.pair_label(pair)}"
             empty.setdefault(unit, []).append(f"{label} has no such pair, so it is not included")
+    if not (estimates["attribute"] == POOLED).any():
+        return estimates
     here = (
         (estimates["attribute"] == POOLED)
         & (estimates["missing"] == "available")
@@ -439,9 +444,7 @@ def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Dat
         for name, benchmark in known.items()
         for number, attribute in enumerate([*benchmark.attributes, POOLED])
     }
-    position = [
-        attributes[key] for key in zip(estimates["benchmark"], estimates["attribute"], strict=True)
-    ]
+    position = [attributes[key] for key in row_keys(estimates, ("benchmark", "attribute"))]
     metric = estimates["metric"].map({name: i for i, name in enumerate(METRICS)})
     places = {
         (name, attribute.name, group): place
@@ -451,10 +454,7 @@ def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Dat
     }
     groups = {
         f"_{side}": [
-            places.get(key, -1)
-            for key in zip(
-                estimates["benchmark"], estimates["attribute"], estimates[side], strict=True
-            )
+            places.get(key, -1) for key in row_keys(estimates, ("benchmark", "attribute", side))
         ]
         for side in ("group_a", "group_b")
     }

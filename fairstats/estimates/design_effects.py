@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
+from fairstats._lib.row_groups import group_rows, row_keys, text_array
 from fairstats.benchmarks.terms import POOLED
 from fairstats.counts.missing_policies import (
     CountingPolicy,
@@ -52,13 +53,15 @@ def design_effects(
     """
     effects = {influence: np.ones(len(counts)) for influence in _INFLUENCES}
     copies = copies_of(counts)
-    kinds = dict(list(items.groupby(list(PAIR_COLUMNS), sort=False)))
+    group, first = group_rows(text_array(items[name]) for name in PAIR_COLUMNS)
+    kinds = {key: i for i, key in enumerate(row_keys(items.take(first), PAIR_COLUMNS))}
     one = {policy: of_each_pattern(policy) for policy in {missing, pooled_policy(missing)}}
-    for place, key in enumerate(counts[list(PAIR_COLUMNS)].itertuples(index=False, name=None)):
+    for place, key in enumerate(row_keys(counts, PAIR_COLUMNS)):
         if key not in kinds:
             continue
-        cells = kinds[key][list(PATTERNS)].to_numpy(dtype=np.int64)
-        many = kinds[key]["items"].to_numpy(dtype=np.int64)
+        own = items.take(np.flatnonzero(group == kinds[key]))
+        cells = own[list(PATTERNS)].to_numpy(dtype=np.int64)
+        many = own["items"].to_numpy(dtype=np.int64)
         policy = pooled_policy(missing) if key[-3] == POOLED else missing
         patterns = Patterns(one[policy], many @ cells)
         for influence, rests_on in _INFLUENCES.items():

@@ -103,6 +103,7 @@ def _named(metric: PairMetric, table: pd.DataFrame, pairs: Pairs) -> pd.DataFram
             for method, effect in zip(table["ci_method"], pairs.effects[metric.name], strict=True)
         ]
     elif metric.interval:
-        table.loc[pairs.clustered, ["ci_low", "ci_high", "ci_level"]] = np.nan
-        table.loc[pairs.clustered, "ci_method"] = "none for clustered answers"
+        if pairs.clustered.any():
+            table.loc[pairs.clustered, ["ci_low", "ci_high", "ci_level"]] = np.nan
+            table.loc[pairs.clustered, "ci_method"] = "none for clustered answers"
     return table

@@ -38,6 +38,8 @@ def sample_table(
     rows = []
     for attribute in benchmark.attributes.values():
         kinds = folds.kinds[benchmark.name, attribute.name]
+        if (kinds["samples"] <= 1).all():
+            continue
         several = kinds[kinds["samples"] > 1].reset_index(drop=True)
         for unit, own in several.groupby(list(UNIT_COLUMNS), sort=True):
             groups = dict(

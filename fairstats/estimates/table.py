@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+
+from fairstats._lib.row_groups import text_array
 
 #: The columns of the estimates table, in order.
 ESTIMATE_COLUMNS = (
@@ -54,8 +55,12 @@ PRIMARY_TEST = "mcnemar midp"
 
 def is_primary_test(estimates: pd.DataFrame) -> pd.Series:
     """Return which rows are McNemar's test used for the verdict, with or without flipped items."""
-    of_primary = estimates["test"].str.startswith(PRIMARY_TEST, na=False)
-    return estimates["metric"].eq("mcnemar") & of_primary
+    tests = zip(text_array(estimates["metric"]), text_array(estimates["test"]), strict=True)
+    found = [
+        metric == "mcnemar" and isinstance(test, str) and test.startswith(PRIMARY_TEST)
+        for metric, test in tests
+    ]
+    return pd.Series(found, index=estimates.index, dtype=bool)
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -67,20 +72,25 @@ def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _joined(name: str, tables: Sequence[pd.DataFrame]) -> Any:
+    stops = np.cumsum([len(table) for table in tables])
+    there = [
+        (slice(stop - len(table), stop), table[name])
+        for stop, table in zip(stops, tables, strict=True)
+        if name in table
+    ]
+    size = int(stops[-1])
     if name in _NUMBER:
-        return np.concatenate([_values(name, table, "float64", np.nan) for table in tables])
+        numbers = np.full(size, np.nan)
+        for rows, column in there:
+            numbers[rows] = column.to_numpy("float64", na_value=np.nan)
+        return numbers
     if name in _WHOLE:
-        values = np.concatenate([_values(name, table, "int64", 0) for table in tables])
-        absent = [
-            table[name].isna() if name in table else np.ones(len(table), dtype=bool)
-            for table in tables
-        ]
-        return pd.arrays.IntegerArray(values, np.concatenate(absent))
-    texts = np.concatenate([_values(name, table, "object", None) for table in tables])
-    return pd.Series(texts).astype("str")
-
-
-def _values(name: str, table: pd.DataFrame, dtype: str, absent: Any) -> npt.NDArray[Any]:
-    if name not in table:
-        return np.full(len(table), absent, dtype=dtype)
-    return table[name].to_numpy(dtype, na_value=absent)
+        counts, absent = np.zeros(size, dtype="int64"), np.ones(size, dtype=bool)
+        for rows, column in there:
+            counts[rows] = column.to_numpy("int64", na_value=0)
+            absent[rows] = column.isna()
+        return pd.arrays.IntegerArray(counts, absent)
+    texts = np.full(size, None, dtype=object)
+    for rows, column in there:
+        texts[rows] = column.to_numpy("object", na_value=None)
+    return pd.Series(texts, dtype="str")

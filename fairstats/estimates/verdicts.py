@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats._lib.safe_names import named_in
+from fairstats._lib.row_groups import row_keys
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED
@@ -39,7 +39,8 @@ def with_adjusted(
     family = families(estimates, known)
     for test in (PRIMARY_TEST, "mcnemar exact"):
         tests = estimates["metric"].eq("mcnemar") & estimates["test"].str.startswith(test)
-        for name, rows in estimates[tests].groupby(family[tests], sort=False):
+        for name in family[tests].dropna().unique():
+            rows = estimates[tests & (family == name)]
             if adjust != "max_t":
                 adjusted = adjust_pvalues(rows["p_value"], method=adjust)
                 estimates.loc[rows.index, "p_adjusted"] = adjusted
@@ -55,14 +56,15 @@ def with_adjusted(
     selected = pd.Series(
         [
             model in known[benchmark].selected_on
-            for benchmark, model in zip(estimates["benchmark"], estimates["model"], strict=True)
+            for benchmark, model in row_keys(estimates, ("benchmark", "model"))
         ],
         index=estimates.index,
     )
-    note = pd.Series("model took part in selecting the items", index=estimates.index)
-    estimates.loc[selected, "method_note"] = join_notes(
-        estimates.loc[selected, "method_note"], note[selected]
-    )
+    if selected.any():
+        note = pd.Series("model took part in selecting the items", estimates.index[selected])
+        estimates.loc[selected, "method_note"] = join_notes(
+            estimates.loc[selected, "method_note"], note
+        )
     return estimates
 
 
@@ -84,9 +86,7 @@ def families(pairs: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Series:
         tested for a disparity.
     """
     names = []
-    for name, version, model, strategy, attribute in zip(
-        *(pairs[column] for column in (*UNIT_COLUMNS, "attribute")), strict=True
-    ):
+    for name, version, model, strategy, attribute in row_keys(pairs, (*UNIT_COLUMNS, "attribute")):
         board = f"{name}, {version}, {strategy}"
         family = {
             "model": f"the answer set {board}, {model}",
@@ -113,10 +113,10 @@ def with_verdicts(
     """
     estimates = estimates.copy()
     keys = list(PAIR_COLUMNS)
-    by_pair = estimates.set_index(keys)
-    tests = is_primary_test(by_pair)
-    signed = by_pair["metric"].eq("accuracy_difference")
-    differences = signed.to_numpy() & estimates["attribute"].ne(BASELINE)
+    tests = estimates[is_primary_test(estimates)]
+    p_adjusted = dict(zip(row_keys(tests, keys), tests["p_adjusted"], strict=True))
+    signed = estimates["metric"].eq("accuracy_difference")
+    differences = signed & estimates["attribute"].ne(BASELINE)
     effects = {name: own.effects["accuracy_difference"] for name, own in pairs_of.items()}
     completed = completions_of(estimates, counts, known, alpha, asked, effects, adjust)
     for name, rows in counts.groupby("benchmark", sort=False):
@@ -125,31 +125,30 @@ def with_verdicts(
             here = differences & estimates["benchmark"].eq(name)
             estimates.loc[here, "verdict_reason"] = "the policy bounds gives ranges, not tests"
             continue
-        pairs = pd.MultiIndex.from_frame(rows[keys])
+        pairs = row_keys(rows, keys)
         difference = accuracy_difference(
             pairs_of[str(name)].paired, alpha=2 * alpha, design_effect=effects[str(name)]
         )
         found, reasons = judge(
             rows,
-            by_pair.loc[tests, "p_adjusted"].reindex(pairs),
+            [p_adjusted.get(pair, np.nan) for pair in pairs],
             (difference.ci_low, difference.ci_high),
-            completed.loc[pairs],
+            completed[(counts["benchmark"] == name).to_numpy()],
             asked=asked,
             margin=benchmark.equivalence_margin,
             alpha=alpha,
         )
-        not_judged = _not_judged(rows, asked).set_axis(pairs)
-        verdicts = pd.Series(found, index=pairs)
-        notes = not_judged.where(not_judged != "", pd.Series(reasons, index=pairs))
+        of_pair = dict(zip(pairs, zip(found, reasons, _not_judged(rows, asked), strict=True)))
         here = differences & estimates["benchmark"].eq(name)
-        published = pd.MultiIndex.from_frame(estimates.loc[here, keys])
-        selected = named_in(estimates.loc[here, "model"], benchmark.selected_on)
-        judged = not_judged.reindex(published).eq("").set_axis(estimates.index[here]) & ~selected
-        verdicts = verdicts.reindex(published).set_axis(estimates.index[here])
-        estimates.loc[here, "verdict"] = verdicts.where(judged)
-        notes = notes.reindex(published).set_axis(estimates.index[here])
-        given = notes[notes != ""].index
-        estimates.loc[given, "verdict_reason"] = notes[given]
+        published = estimates.loc[here]
+        verdicts, notes = [], []
+        for pair, model in zip(row_keys(published, keys), published["model"], strict=True):
+            judgement, reason, obstacle = of_pair[pair]
+            open_ = obstacle or model in benchmark.selected_on
+            verdicts.append(None if open_ else str(judgement))
+            notes.append(obstacle or str(reason) or None)
+        estimates.loc[here, "verdict"] = pd.Series(verdicts, published.index, dtype="str")
+        estimates.loc[here, "verdict_reason"] = pd.Series(notes, published.index, dtype="str")
     return estimates
 
 
@@ -223,8 +222,9 @@ def judge(
     completion of the missing ones, would decide. In that case the reason is given.
     """
     p, (low, high) = np.asarray(p_adjusted, dtype=np.float64), map(np.asarray, inner)
-    units = pd.MultiIndex.from_frame(counts[list(UNIT_COLUMNS)])
-    guessing = asked.guessing.reindex(units).fillna("").to_numpy(dtype=str)
+    reason_of = dict(zip(asked.guessing.index, asked.guessing, strict=True))
+    units = row_keys(counts, UNIT_COLUMNS)
+    guessing = np.array([reason_of.get(unit, "") for unit in units], dtype=str)
     is_open = completed["open"].to_numpy(dtype=bool)
     limits = {name: completed[name].to_numpy() for name in COMPLETED}
     found = robust_verdict(p, low, high, **limits, is_open=is_open, margin=margin, alpha=alpha)
@@ -277,11 +277,10 @@ def _not_judged(counts: pd.DataFrame, asked: Asked) -> pd.Series:
     """Return why a pair cannot be judged, from how its groups were asked; empty if it can."""
     missing_a, missing_b = missing_per_group(counts)
     n = counts[list(PATTERNS)].sum(axis=1).to_numpy()
+    rows = dict(zip(asked.rows.index, asked.rows, strict=True))
     rows_a, rows_b = (
-        asked.rows.reindex(pd.MultiIndex.from_frame(counts[[*UNIT_COLUMNS, "attribute", group]]))
-        .fillna(0)
-        .to_numpy()
-        for group in ("group_a", "group_b")
+        np.array([rows.get(key, 0) for key in row_keys(counts, (*UNIT_COLUMNS, "attribute", side))])
+        for side in ("group_a", "group_b")
     )
     reasons = pd.Series("", index=counts.index)
     reasons = reasons.mask((missing_a == n) | (missing_b == n), "a group has no answers")
@@ -300,8 +299,9 @@ def _unequal_samples(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.bool_
     An item with s samples contributes `copies` × s weighted pairs. If all items have the same
     number of samples, `copies` is this number.
     """
-    attributes = pd.MultiIndex.from_frame(counts[[*UNIT_COLUMNS, "attribute"]])
-    items = asked.items.reindex(attributes).fillna(0).to_numpy()
+    of_attribute = dict(zip(asked.items.index, asked.items, strict=True))
+    attributes = row_keys(counts, (*UNIT_COLUMNS, "attribute"))
+    items = np.array([of_attribute.get(key, 0) for key in attributes])
     pairs, copies = counts[list(PATTERNS)].sum(axis=1).to_numpy(), counts["copies"]
     unequal = pd.Series(pairs != copies.astype(float) ** 2 * items, index=counts.index)
     # Pooled pairs cover all attributes, which may also have different numbers of samples.

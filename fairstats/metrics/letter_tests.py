@@ -9,26 +9,30 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import TestResult
+from fairstats._lib.row_groups import row_keys
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.inference.letter_symmetry import bowker, stuart_maxwell
 from fairstats.metrics.metric import PairMetric, Pairs
 
 
 def _contingency(pairs: Pairs) -> list[npt.NDArray[np.int64]]:
-    keys = list(PAIR_COLUMNS)
-    cells = dict(list(pairs.letters.groupby(keys, sort=False)))
-    nothing = pairs.letters.iloc[:0]
+    letters = row_keys(pairs.letters, ("letter_a", "letter_b"))
+    cells: dict[tuple[str, ...], dict[tuple[str, str], int]] = {}
+    for key, sides, n in zip(
+        row_keys(pairs.letters, PAIR_COLUMNS), letters, pairs.letters["n"], strict=True
+    ):
+        cells.setdefault(key, {})[sides] = n
     # The tests assume independent pairs, so clustered pairs have no test.
-    single = pairs.counts.loc[~pairs.clustered, keys]
-    return [_table(cells.get(key, nothing)) for key in single.itertuples(index=False, name=None)]
+    single = pairs.counts[~pairs.clustered]
+    return [_table(cells.get(key, {})) for key in row_keys(single, PAIR_COLUMNS)]
 
 
-def _table(cells: pd.DataFrame) -> npt.NDArray[np.int64]:
+def _table(cells: dict[tuple[str, str], int]) -> npt.NDArray[np.int64]:
     """Count pairs by the letter of group a (rows) and of group b (columns)."""
-    names = pd.Index(sorted(set(cells["letter_a"]) | set(cells["letter_b"])))
-    table = np.zeros((len(names), len(names)), dtype=np.int64)
-    a, b = (names.get_indexer(cells[side]) for side in ("letter_a", "letter_b"))
-    np.add.at(table, (a, b), cells["n"].to_numpy(dtype=np.int64))
+    letters = sorted({letter for sides in cells for letter in sides})
+    table = np.zeros((len(letters), len(letters)), dtype=np.int64)
+    for (a, b), n in cells.items():
+        table[letters.index(a), letters.index(b)] += n
     return table
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.row_groups import group_rows, row_keys, text_array
 from fairstats.counts.missing_policies import PolicyCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
@@ -46,15 +47,15 @@ def with_flips(
 
     `items` has one row per kind of item, `Pairs.items`; `kinds` are the counts of each kind.
     """
-    keys = list(PAIR_COLUMNS)
     columns = {
         name: table[name].to_numpy("float64", copy=True) for name in ("statistic", "p_value")
     }
     tests = table["test"].to_numpy("object", copy=True)
-    places = pd.MultiIndex.from_frame(table[keys])
+    places = {key: place for place, key in enumerate(row_keys(table, PAIR_COLUMNS))}
     differences, many = kinds.n10 - kinds.n01, items["items"].to_numpy()
-    for key, rows in items.groupby(keys, sort=False).indices.items():
-        place = places.get_loc(key)
+    groups, first = group_rows(text_array(items[name]) for name in PAIR_COLUMNS)
+    for group, key in enumerate(row_keys(items.take(first), PAIR_COLUMNS)):
+        place, rows = places[key], groups == group
         result = sign_flip_test(differences[rows], many[rows], method=test)
         columns["statistic"][place], columns["p_value"][place] = result.statistic, result.p_value
         tests[place] = f"mcnemar {test}, items flipped"

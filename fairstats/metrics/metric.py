@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import Estimate, FloatArray
+from fairstats._lib.row_groups import row_keys
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.missing_policies import (
     CountingPolicy,
@@ -84,22 +85,29 @@ class Pairs(_Once):
     @cached_property
     def clustered(self) -> npt.NDArray[np.bool_]:
         """Return whether the answers of each pair are clustered."""
-        keys = list(PAIR_COLUMNS)
-        own, items = (pd.MultiIndex.from_frame(table[keys]) for table in (self.counts, self.items))
-        return np.asarray(own.isin(items))
+        several = set(row_keys(self.items, PAIR_COLUMNS))
+        found = [key in several for key in row_keys(self.counts, PAIR_COLUMNS)]
+        return np.array(found, dtype=bool)
 
     @cached_property
-    def _keys(self) -> pd.DataFrame:
+    def _keys(self) -> dict[str, Any]:
         copies = copies_of(self.counts)
         a, b = (per_answer(missing, copies) for missing in missing_per_group(self.counts))
-        return self.counts[list(PAIR_COLUMNS)].assign(n_missing_a=a, n_missing_b=b)
+        keys = {name: self.counts[name].array for name in PAIR_COLUMNS}
+        return keys | {"n_missing_a": a, "n_missing_b": b}
 
     def rows(
         self, estimate: Estimate | None = None, paired: PolicyCounts | None = None
     ) -> pd.DataFrame:
         """Return a row of the estimates table per pair; `paired` gives its discordant counts."""
-        table = self._keys.assign(**estimate.to_estimates()) if estimate else self._keys
-        return table.assign(n10=paired.n10, n01=paired.n01) if paired else table
+        columns = dict(self._keys)
+        if estimate:
+            size = len(self.counts)
+            found = estimate.to_row().items()
+            columns |= {name: np.broadcast_to(value, size) for name, value in found}
+        if paired:
+            columns |= {"n10": paired.n10, "n01": paired.n01}
+        return pd.DataFrame(columns, index=self.counts.index)
 
 
 @dataclass(frozen=True, eq=False)
