@@ -102,8 +102,7 @@ def _named(metric: PairMetric, table: pd.DataFrame, pairs: Pairs) -> pd.DataFram
             naming_effect(method, effect)
             for method, effect in zip(table["ci_method"], pairs.effects[metric.name], strict=True)
         ]
-    elif metric.interval:
-        if pairs.clustered.any():
-            table.loc[pairs.clustered, ["ci_low", "ci_high", "ci_level"]] = np.nan
-            table.loc[pairs.clustered, "ci_method"] = "none for clustered answers"
+    elif metric.interval and pairs.clustered.any():
+        table.loc[pairs.clustered, ["ci_low", "ci_high", "ci_level"]] = np.nan
+        table.loc[pairs.clustered, "ci_method"] = "none for clustered answers"
     return table

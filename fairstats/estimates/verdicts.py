@@ -138,7 +138,8 @@ def with_verdicts(
             margin=benchmark.equivalence_margin,
             alpha=alpha,
         )
-        of_pair = dict(zip(pairs, zip(found, reasons, _not_judged(rows, asked), strict=True)))
+        judgements = zip(found, reasons, _not_judged(rows, asked), strict=True)
+        of_pair = dict(zip(pairs, judgements, strict=True))
         here = differences & estimates["benchmark"].eq(name)
         published = estimates.loc[here]
         verdicts, notes = [], []

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats._lib.result_objects import TestResult
-from fairstats.inference._checks import check_choice
+from fairstats._lib.result_objects import FloatArray, TestResult
+from fairstats.inference._checks import IntArray, check_choice
 from fairstats.inference.paired_counts import Pairs, discordant_counts
 
 McNemarMethod = Literal["midp", "exact", "asymptotic", "asymptotic_cc"]
@@ -74,13 +74,8 @@ def mcnemar(
     n10, n01 = discordant_counts(n11, n10, n01, n00)
     n, fewer = n10 + n01, np.minimum(n10, n01)
     if method in ("midp", "exact"):
-        tail = stats.binom.cdf(fewer, n, 0.5)
-        # Twice the tail minus the observed table, computed as a sum. A difference of two numbers
-        # that underflow can fall below 0.
-        p_value = tail + (stats.binom.cdf(fewer - 1, n, 0.5) if method == "midp" else tail)
+        p_value = _binomial(n10, n01, method)
         statistic = fewer.astype(np.float64)
-        # If n10 = n01, both tails contain the middle, and rounding can move the sum away from 1.
-        p_value = np.where(n10 == n01, 1.0, np.minimum(p_value, 1.0))
     else:
         correction = 1.0 if method == "asymptotic_cc" else 0.0
         distance = np.maximum(np.abs(n10 - n01) - correction, 0.0)
@@ -89,3 +84,15 @@ def mcnemar(
     # A p-value that underflows is not 0.
     p_value = np.maximum(p_value, np.finfo(np.float64).tiny)
     return TestResult(np.asarray(statistic), np.asarray(p_value), method)
+
+
+def _binomial(n10: IntArray, n01: IntArray, method: McNemarMethod) -> FloatArray:
+    """Return twice the smaller tail; for mid-p, minus the probability of the observed table."""
+    n, fewer = n10 + n01, np.minimum(n10, n01)
+    if method == "midp":
+        # Computed as a sum: a difference of two numbers that underflow can fall below 0.
+        p_value = stats.binom.cdf(np.stack([fewer, fewer - 1]), n, 0.5).sum(axis=0)
+    else:
+        p_value = 2 * stats.binom.cdf(fewer, n, 0.5)
+    # If n10 = n01, both tails contain the middle, and rounding can move the sum away from 1.
+    return np.where(n10 == n01, 1.0, np.minimum(p_value, 1.0))
