@@ -246,51 +246,77 @@ def _item_answers(
     import narwhals as nw
 
     item = [*UNIT_COLUMNS, "item_id"]
-    own = frame.filter(nw.col("benchmark") == benchmark.name)
+    of_attribute = nw.col("attribute") == attribute.name
+    is_neutral = (nw.col("attribute") == BASELINE) & (nw.col("group") == NEUTRALIZED)
+    right = nw.col("answer") == nw.col("answer_key")
     # Create the columns first, then aggregate: an aggregate over when/then inside agg() is silently
     # wrong on pandas (seen with narwhals 2.28).
-    neutral = (
-        own.filter(nw.col("attribute") == BASELINE, nw.col("group") == NEUTRALIZED)
-        .with_columns(
-            neutral_right=_flag(nw.col("answer") == nw.col("answer_key")),
-            # In pandas, null differs from every text.
-            neutral_wrong=_flag(
-                (nw.col("answer") != nw.col("answer_key")) & ~nw.col("answer").is_null()
-            ),
-        )
-        .group_by(*item)
-        .agg(nw.col("neutral_right").sum(), nw.col("neutral_wrong").sum(), neutral=nw.len())
-    )
+    neutral = {
+        "neutral_right": _flag(is_neutral & right),
+        # In pandas, null differs from every text.
+        "neutral_wrong": _flag(is_neutral & ~right & ~nw.col("answer").is_null()),
+        "neutral": _flag(is_neutral),
+    }
     letters = {
-        f"letter_{i}_{letter}": _flag((nw.col("group") == group) & (nw.col("answer") == letter))
-        for i, group in enumerate(attribute.groups)
-        for letter in benchmark.options
+        name: _flag(of_attribute & (nw.col("group") == group) & (nw.col("answer") == letter))
+        for group, names in zip(attribute.groups, letter_columns(attribute, benchmark), strict=True)
+        for name, letter in zip(names, benchmark.options, strict=True)
     }
     rows = {
-        f"rows_{i}": _flag(nw.col("group") == group) for i, group in enumerate(attribute.groups)
+        f"rows_{i}": _flag(of_attribute & (nw.col("group") == group))
+        for i, group in enumerate(attribute.groups)
     }
-    counted = [*letters, *rows]
+    counted = [*letters, *rows, *neutral]
+    samples = nw.max_horizontal(*(nw.col(name) for name in rows))
     return (
-        own.filter(nw.col("attribute") == attribute.name)
-        .with_columns(**letters, **rows)
+        frame.filter(nw.col("benchmark") == benchmark.name)
+        .with_columns(**letters, **rows, **neutral)
+        .filter(of_attribute | (nw.col("neutral") == 1))
         .group_by(*item, "sample")
         .agg(*(nw.col(name).sum() for name in counted), nw.col("answer_key").max())
-        .with_columns(repeated=nw.max_horizontal(*(nw.col(name) for name in rows)))
+        .with_columns(repeated=samples)
         .group_by(*item)
         .agg(
             *(nw.col(name).sum() for name in counted),
             nw.col("answer_key").max(),
             nw.col("repeated").max(),
         )
-        .join(neutral, on=item, how="left")
-        # Some engines drop a null key in a group-by, so replace it by 0.
-        .with_columns(
-            *(
-                nw.col(name).fill_null(0).cast(nw.Int64)
-                for name in ("neutral_right", "neutral_wrong", "neutral")
-            ),
-            samples=nw.max_horizontal(*(nw.col(name) for name in rows)),
-        )
+        .with_columns(*(nw.col(name).cast(nw.Int64) for name in neutral), samples=samples)
+        # Leave out the items of which only the neutralized variant was asked.
+        .filter(nw.col("samples") > 0)
+    )
+
+
+def answers_by_item(
+    opened: OpenAnswers, benchmark: Benchmark, attributes: Sequence[Attribute]
+) -> nw.LazyFrame[Any]:
+    """Count each group's answers with each letter, of several attributes, one row per item.
+
+    Columns: `UNIT_COLUMNS`, ``item_id``, ``answer_key``; the columns of `item_answers` for letters
+    and ``samples``, with the attribute's place and ``_`` before their names. All are 0 if the item
+    was not asked for the attribute.
+    """
+    import narwhals as nw
+
+    flags, samples = {}, {}
+    for place, attribute in enumerate(attributes):
+        rows = []
+        for group, names in zip(
+            attribute.groups, letter_columns(attribute, benchmark), strict=True
+        ):
+            own = (nw.col("attribute") == attribute.name) & (nw.col("group") == group)
+            for name, letter in zip(names, benchmark.options, strict=True):
+                flags[f"{place}_{name}"] = _flag(own & (nw.col("answer") == letter))
+            rows.append(f"{place}_rows_{len(rows)}")
+            flags[rows[-1]] = _flag(own)
+        samples[f"{place}_samples"] = nw.max_horizontal(*(nw.col(name) for name in rows))
+    names = [attribute.name for attribute in attributes]
+    return (
+        opened.frame.filter(nw.col("benchmark") == benchmark.name, nw.col("attribute").is_in(names))
+        .with_columns(**flags)
+        .group_by(*UNIT_COLUMNS, "item_id")
+        .agg(*(nw.col(name).sum() for name in flags), nw.col("answer_key").max())
+        .with_columns(**samples)
     )
 
 
@@ -322,27 +348,16 @@ def distinct(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame:
     return count_rows(frame, columns)[list(columns)]
 
 
-def count_rows(
-    frame: nw.LazyFrame[Any], columns: Sequence[str], *, of: str | None = None
-) -> pd.DataFrame:
-    """Count the rows with the same values in these columns, in a column ``rows``.
-
-    If `of` names another column, count its different values instead.
-    """
+def count_rows(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame:
+    """Count the rows with the same values in these columns, in a column ``rows``."""
     import narwhals as nw
 
     columns = list(columns)
     native = frame.to_native()
     if isinstance(native, pd.DataFrame):
-        rows = native[[*columns, of] if of else columns]
-        groups, first = group_rows(rows[name].array for name in rows)
-        if of:
-            rows = rows.take(first)
-            groups, first = group_rows(rows[name].array for name in columns)
-        table = rows[columns].take(first).reset_index(drop=True)
+        groups, first = group_rows(native[name].array for name in columns)
+        table = native[columns].take(first).reset_index(drop=True)
         return table.assign(rows=np.bincount(groups, minlength=len(first)))
-    if of:
-        frame = frame.group_by(*columns, of).agg(nw.len().alias("several"))
     return frame.group_by(*columns).agg(rows=nw.len()).collect().to_pandas()
 
 

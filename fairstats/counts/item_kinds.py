@@ -20,8 +20,8 @@ from fairstats._lib.row_groups import group_rows
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
+    answers_by_item,
     distinct,
-    item_answers,
     items_in_memory,
     letter_columns,
     open_answers,
@@ -189,14 +189,8 @@ def _fold_pooled(
     if opened.in_memory:
         table = _pooled_in_memory(opened, benchmark, pairs, scale)
     else:
-        answered = [
-            _crossed(item_answers(opened, benchmark, attribute), benchmark, attribute, pair, sizes)
-            for attribute, pair in pairs
-        ]
         table = (
-            nw.concat(answered, how="vertical")
-            .group_by(*UNIT_COLUMNS, "item_id")
-            .agg(*(nw.col(pattern).sum() for pattern in patterns))
+            _crossed(opened, benchmark, pairs, sizes)
             .group_by(*UNIT_COLUMNS, *patterns)
             .agg(items=nw.len())
             .collect()
@@ -241,44 +235,47 @@ def _pooled_in_memory(
 
 
 def _crossed(
-    items: nw.LazyFrame[Any],
+    opened: OpenAnswers,
     benchmark: Benchmark,
-    attribute: Attribute,
-    pair: tuple[str, str],
+    pairs: Sequence[tuple[Attribute, tuple[str, str]]],
     sizes: Sequence[int],
 ) -> nw.LazyFrame[Any]:
     """Count each item's pairs of answers by outcome pattern, weighted, in the engine."""
     import narwhals as nw
 
-    columns = letter_columns(attribute, benchmark)
-    order = list(attribute.groups)
-    sides = {side: columns[order.index(group)] for side, group in zip("ab", pair, strict=True)}
-    right = {
-        f"right_{side}": sum_horizontal(
-            nw.col(name) * (nw.col("answer_key") == letter).cast(nw.Int64)
-            for name, letter in zip(names, benchmark.options, strict=True)
-        )
-        for side, names in sides.items()
-    }
-    answered = {
-        f"answered_{side}": sum_horizontal(nw.col(name) for name in names)
-        for side, names in sides.items()
-    }
-    same = sum_horizontal(nw.col(x) * nw.col(y) for x, y in zip(*sides.values(), strict=True))
+    attributes = list({attribute.name: attribute for attribute, _ in pairs}.values())
+    items = answers_by_item(opened, benchmark, attributes)
     scale = common_copies(sizes)
-    weight = sum_horizontal(
-        (nw.col("samples") == size).cast(nw.Int64) * int(pair_weights(scale, size))
-        for size in sizes
+    found, weighted = [], []
+    for number, (attribute, pair) in enumerate(pairs):
+        place = attributes.index(attribute)
+        columns, order = letter_columns(attribute, benchmark), list(attribute.groups)
+        sides = [[f"{place}_{name}" for name in columns[order.index(group)]] for group in pair]
+        samples = nw.col(f"{place}_samples")
+        for side, names in zip("ab", sides, strict=True):
+            right = sum_horizontal(
+                nw.col(name) * (nw.col("answer_key") == letter).cast(nw.Int64)
+                for name, letter in zip(names, benchmark.options, strict=True)
+            )
+            answered = sum_horizontal(nw.col(name) for name in names)
+            found.append(right.alias(f"right_{side}_{number}"))
+            found.append(answered.alias(f"answered_{side}_{number}"))
+        same = sum_horizontal(nw.col(x) * nw.col(y) for x, y in zip(*sides, strict=True))
+        weight = sum_horizontal(
+            (samples == size).cast(nw.Int64) * int(pair_weights(scale, size)) for size in sizes
+        )
+        found += [same.alias(f"same_{number}"), weight.alias(f"weight_{number}")]
+
+        def answers(side: str, number: int = number, samples: Any = samples) -> GroupAnswers:
+            right, answered = (nw.col(f"{x}_{side}_{number}") for x in ("right", "answered"))
+            return GroupAnswers(right, answered - right, samples - answered, None)
+
+        cells = crossed(answers("a"), answers("b"), nw.col(f"same_{number}"))
+        weighted.append([cell * nw.col(f"weight_{number}") for cell in cells.values()])
+    patterns = zip(PATTERNS, map(sum_horizontal, zip(*weighted, strict=True)), strict=True)
+    return items.with_columns(*found).select(
+        *UNIT_COLUMNS, *(cell.alias(name) for name, cell in patterns)
     )
-    counted = items.with_columns(**right, **answered, same=same, weight=weight)
-
-    def answers(side: str) -> GroupAnswers:
-        right, answered = nw.col(f"right_{side}"), nw.col(f"answered_{side}")
-        return GroupAnswers(right, answered - right, nw.col("samples") - answered, None)
-
-    cells = crossed(answers("a"), answers("b"), nw.col("same"))
-    weighted = {name: cell * nw.col("weight") for name, cell in cells.items()}
-    return counted.with_columns(**weighted).select(*UNIT_COLUMNS, "item_id", *PATTERNS)
 
 
 def sum_horizontal(terms: Iterable[Any]) -> Any:

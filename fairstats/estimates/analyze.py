@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, row_keys, text_array
+from fairstats._lib.row_groups import group_rows, group_sums, row_keys, text_array
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
@@ -212,7 +212,7 @@ def _fold_for_estimates(opened: OpenAnswers) -> Folded:
     facts = _unit_facts(opened.frame, folds)
     items = _clustered_items(opened, folds, facts)
     counts = pair_counts(folds.outcomes, known)
-    asked = _asked(opened.frame, counts, known)
+    asked = _asked(opened.frame, folds, counts, known)
     pooled = _pooled_counts(items)
     counts = pd.concat([counts, pooled], ignore_index=True)
     return Folded(known, folds, facts, items, counts, asked)
@@ -364,20 +364,30 @@ def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
     return facts.astype(dict.fromkeys([*UNIT_COLUMNS, "snapshot"], "str"))
 
 
-def _asked(frame: nw.LazyFrame[Any], counts: pd.DataFrame, known: Mapping[str, Benchmark]) -> Asked:
+def _asked(
+    frame: nw.LazyFrame[Any], folds: Folds, counts: pd.DataFrame, known: Mapping[str, Benchmark]
+) -> Asked:
     """Count the rows of each group and the items of each attribute, per unit."""
-    attribute = [*UNIT_COLUMNS, "attribute"]
 
     def number(table: pd.DataFrame) -> pd.Series:
         keys = [name for name in table if name != "rows"]
         return table.astype(dict.fromkeys(keys, "str")).set_index(keys)["rows"].astype("int64")
 
-    items = number(count_rows(frame, attribute, of="item_id"))
+    kinds = [
+        table[[*UNIT_COLUMNS, "items"]].assign(attribute=attribute)
+        for (_, attribute), table in folds.kinds.items()
+    ]
+    keys = {
+        name: np.concatenate([text_array(table[name]) for table in kinds])
+        for name in (*UNIT_COLUMNS, "attribute")
+    }
+    found = group_sums(keys, {"rows": np.concatenate([table["items"] for table in kinds])})
+    items = number(pd.DataFrame(found))
     guessing = [
         why_not_above_chance(rows, items, known[str(name)])
         for name, rows in counts.groupby("benchmark", sort=False)
     ]
-    rows = number(count_rows(frame, [*attribute, "group"]))
+    rows = number(count_rows(frame, [*UNIT_COLUMNS, "attribute", "group"]))
     return Asked(rows, items, pd.concat(guessing))
 
 
