@@ -144,7 +144,8 @@ def item_answers(
     def make() -> nw.LazyFrame[Any]:
         if opened.in_memory:
             return nw.from_native(items_in_memory(opened, benchmark, attribute)).lazy()
-        return _item_answers(opened.frame, benchmark, attribute)
+        once = opened.once("asked once", lambda: _asked_once(opened.frame))
+        return _item_answers(opened.frame, benchmark, attribute, once=once)
 
     return opened.once(("item_answers", benchmark.name, attribute.name), make)
 
@@ -240,8 +241,18 @@ def _item_answers_in_memory(
     )
 
 
+def _asked_once(frame: nw.LazyFrame[Any]) -> bool:
+    """Return whether all answers have the same sample number."""
+    import narwhals as nw
+
+    number = nw.col("sample")
+    ends = frame.select(number.min().alias("least"), number.max().alias("most"))
+    row = ends.collect().to_pandas().iloc[0]
+    return bool(row["least"] == row["most"])
+
+
 def _item_answers(
-    frame: nw.LazyFrame[Any], benchmark: Benchmark, attribute: Attribute
+    frame: nw.LazyFrame[Any], benchmark: Benchmark, attribute: Attribute, *, once: bool
 ) -> nw.LazyFrame[Any]:
     import narwhals as nw
 
@@ -268,20 +279,22 @@ def _item_answers(
     }
     counted = [*letters, *rows, *neutral]
     samples = nw.max_horizontal(*(nw.col(name) for name in rows))
-    return (
+    table = (
         frame.filter(nw.col("benchmark") == benchmark.name)
         .with_columns(**letters, **rows, **neutral)
         .filter(of_attribute | (nw.col("neutral") == 1))
-        .group_by(*item, "sample")
+        .group_by(*item, *([] if once else ["sample"]))
         .agg(*(nw.col(name).sum() for name in counted), nw.col("answer_key").max())
         .with_columns(repeated=samples)
-        .group_by(*item)
-        .agg(
+    )
+    if not once:
+        table = table.group_by(*item).agg(
             *(nw.col(name).sum() for name in counted),
             nw.col("answer_key").max(),
             nw.col("repeated").max(),
         )
-        .with_columns(*(nw.col(name).cast(nw.Int64) for name in neutral), samples=samples)
+    return (
+        table.with_columns(*(nw.col(name).cast(nw.Int64) for name in neutral), samples=samples)
         # Leave out the items of which only the neutralized variant was asked.
         .filter(nw.col("samples") > 0)
     )
