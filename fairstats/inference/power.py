@@ -8,7 +8,7 @@ from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
@@ -315,9 +315,18 @@ def _smallest(n: int, psi: float, power: float, critical: _Critical) -> float:
         regions = _regions(n, psi, critical)
         if _rejected(regions, 1.0) >= power:
             high = psi
+
+            def surplus(difference: float) -> float:
+                return _rejected(regions, (1 + difference / psi) / 2) - power
+
+            near = psi
+            if surplus(0.0) < 0 < surplus(psi):
+                near = optimize.brentq(surplus, 0.0, psi, xtol=_PRECISION)
             while high - low > _PRECISION:
                 middle = (low + high) / 2
-                enough = _rejected(regions, (1 + middle / psi) / 2) >= power
+                # Far from the solution, the side is known.
+                far = near < psi and abs(middle - near) > 10 * _PRECISION
+                enough = middle > near if far else surplus(middle) >= 0
                 low, high = (low, middle) if enough else (middle, high)
             return high
         low = psi

@@ -14,19 +14,21 @@ from fairstats.metrics.metric import Groups, GroupsMetric, Row
 def _row(groups: Groups) -> Row:
     if groups.effects:
         return {"method_note": "several samples per item: not estimated"}
-    signs, items = groups.pairs["outcomes"], groups.pairs["n"].to_numpy(dtype=np.int64)
+    signs = [str(text) for text in groups.pairs["outcomes"]]
+    items = groups.pairs["n"].to_numpy(dtype=np.int64)
     if groups.missing == "complete":
-        there = ~signs.str.contains(MISSING).to_numpy()
-        signs, items = signs[there], items[there]
-    wrong = "0" if groups.missing != "incorrect" else f"[0{MISSING}]"
+        there = np.array([MISSING not in text for text in signs], dtype=bool)
+        signs, items = [text for text in signs if MISSING not in text], items[there]
+    wrong = "0" if groups.missing != "incorrect" else f"0{MISSING}"
     # An item's answers are a cluster, with these numbers of right and wrong ones.
-    clusters = np.array([signs.str.count("1"), signs.str.count(wrong)], dtype=np.int64).T
+    counted = [[sum(map(text.count, kind)) for text in signs] for kind in ("1", wrong)]
+    clusters = np.array(counted, dtype=np.int64).T
     right, false = (int(number) for number in items @ clusters)
     n = right + false
     share = right / n if n else 0.0
     effect = design_effect(clusters, items, [1 - share, -share]) if n else 1.0
     found = accuracy(right, n, alpha=groups.alpha, design_effect=effect)
-    (row,) = found.to_estimates().to_dict("records")
+    row = {name: np.asarray(value).item() for name, value in found.to_row().items()}
     note = "items are the independent units"
     return row | {"ci_method": naming_effect(row["ci_method"], effect), "method_note": note}
 
