@@ -313,7 +313,7 @@ def answers_by_item(
 
     flags, samples = {}, {}
     for place, attribute in enumerate(attributes):
-        rows = []
+        rows: list[str] = []
         for group, names in zip(
             attribute.groups, letter_columns(attribute, benchmark), strict=True
         ):

@@ -226,11 +226,11 @@ def _pooled_in_memory(
         found.append((items, np.column_stack(list(cells.values())) * weights[:, None]))
     items = pd.concat([items for items, _ in found], ignore_index=True)
     number, first = group_rows([items["item"].to_numpy()])
-    cells = np.zeros((len(first), len(PATTERNS)), dtype=np.int64)
-    np.add.at(cells, number, np.concatenate([of_pair for _, of_pair in found]))
-    kind, one = group_rows([items["unit"].to_numpy()[first], *cells.T])
+    totals = np.zeros((len(first), len(PATTERNS)), dtype=np.int64)
+    np.add.at(totals, number, np.concatenate([of_pair for _, of_pair in found]))
+    kind, one = group_rows([items["unit"].to_numpy()[first], *totals.T])
     table = items[list(UNIT_COLUMNS)].iloc[first[one]].reset_index(drop=True)
-    table[list(PATTERNS)] = cells[one]
+    table[list(PATTERNS)] = totals[one]
     return table.assign(items=np.bincount(kind, minlength=len(one)))
 
 

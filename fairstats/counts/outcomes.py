@@ -1,8 +1,8 @@
 """Count the outcome patterns of answers, inside the engine that holds them.
 
-Every statistic is a function of the small tables made here. The counting takes two joins and two
+Every statistic is a function of the small tables made here. The counting takes two or three
 group-bys through narwhals, so it runs on pandas, Polars, DuckDB or PySpark. Only a small pandas
-frame leaves the engine.
+frame leaves the engine. Answers in memory are counted with arrays.
 """
 
 from __future__ import annotations
