@@ -23,6 +23,8 @@ _NEWTON_STEPS = 12
 _CONVERGED = 1e-9
 # The limit is then among these neighbouring floating-point numbers.
 _NEAR = np.arange(-6, 7)
+# If rounding puts it further away, bisection searches this many times as far.
+_REACH = 2.0**8
 
 
 def tango(
@@ -154,7 +156,12 @@ def _score_limit(
     found = np.asarray(delta + (above + (_NEAR[0] - 0.5)) * unit)
     if not clear.all():
         whole = (np.broadcast_to(x, delta.shape) for x in (n10, n01, n, target, left, right))
-        found[~clear] = _bisected(*(x[~clear] for x in whole))
+        n10, n01, n, target, left, right = (x[~clear] for x in whole)
+        delta, reach = delta[~clear], _REACH * unit[~clear]
+        one, other = np.maximum(left, delta - reach), np.minimum(right, delta + reach)
+        left = np.where(_tango_statistic(n10, n01, n, one) > target, one, left)
+        right = np.where(_tango_statistic(n10, n01, n, other) > target, right, other)
+        found[~clear] = _bisected(n10, n01, n, target, left, right)
     return found
 
 
@@ -174,6 +181,7 @@ def _newton(
     start = (difference - target * np.sqrt(discordant + z2)) / (n + z2)
     inner = 1e-6 * (right - left)
     delta = np.clip(start, left + inner, right - inner)
+    done = left == right
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for _ in range(_NEWTON_STEPS):
             free = delta * (1 - delta)
@@ -193,8 +201,10 @@ def _newton(
             moved = delta - step
             close = np.abs(step) < _CONVERGED
             inside = close | ((moved >= left) & (moved <= right))
-            delta = np.where(inside, moved, (left + right) / 2)
-            if (close | (left == right)).all():
+            # A limit that is found stays, so that it does not depend on the other tables.
+            delta = np.where(done, delta, np.where(inside, moved, (left + right) / 2))
+            done = done | close
+            if done.all():
                 break
     return np.asarray(delta)
 
@@ -210,6 +220,8 @@ def _bisected(
     """Return the Δ of `_score_limit` by bisection."""
     for _ in range(_BISECTIONS):
         middle = (left + right) / 2
+        if ((middle == left) | (middle == right)).all():
+            break
         too_far_left = _tango_statistic(n10, n01, n, middle) > target
         left = np.where(too_far_left, middle, left)
         right = np.where(too_far_left, right, middle)
