@@ -133,7 +133,7 @@ def with_verdicts(
             rows,
             [p_adjusted.get(pair, np.nan) for pair in pairs],
             (difference.ci_low, difference.ci_high),
-            completed[(counts["benchmark"] == name).to_numpy()],
+            completed[completed.index.get_level_values("benchmark") == name],
             asked=asked,
             margin=benchmark.equivalence_margin,
             alpha=alpha,
