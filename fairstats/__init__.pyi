@@ -22,6 +22,7 @@ from .estimates.logistic_regression import gee_logistic as gee_logistic
 from .estimates.policy_table import compare_policies as compare_policies
 from .estimates.publication import publication_table as publication_table
 from .estimates.sampling_noise import sampling_noise as sampling_noise
+from .estimates.smallest_margins import smallest_margins as smallest_margins
 from .estimates.specification_shares import specification_shares as specification_shares
 from .estimates.specifications import specification_curve as specification_curve
 from .inference.agreement.coefficients import fleiss_kappa as fleiss_kappa

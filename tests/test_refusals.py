@@ -217,6 +217,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.samplesize_equivalence: lambda: ((0.1, 0.1), {"margin": 0.2}),
     fairstats.samplesize_mcnemar: lambda: ((0.2, 0.1), {}),
     fairstats.sign_flip_test: lambda: (([1, -1, 1],), {}),
+    fairstats.smallest_margins: lambda: ((answers(),), {}),
     fairstats.tango: lambda: ((3, 1, 2, 4), {}),
     tango_limits: lambda: ((3, 1, 9), {"alpha": 0.05}),
     fairstats.text_overlap: lambda: ((answers(),), {}),

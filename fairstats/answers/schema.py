@@ -248,10 +248,18 @@ def column_problems(columns: pd.Index, path: str) -> list[Problem]:
         return [Problem(path, f"is not an answers table; its columns are {found}", remedy)]
     if twice := repeated_columns(columns, path):
         return twice
+    missing: dict[str, list[str]] = {}
+    for name in REQUIRED_COLUMNS:
+        if name not in columns:
+            missing.setdefault(_how_to_add(name), []).append(name)
     problems = [
-        Problem(path, "required column is missing", _how_to_add(name), column=name)
-        for name in REQUIRED_COLUMNS
-        if name not in columns
+        Problem(
+            path,
+            f"required column{'s are' if len(names) > 1 else ' is'} missing",
+            remedy.replace("add it", "add them") if len(names) > 1 else remedy,
+            column=", ".join(names),
+        )
+        for remedy, names in missing.items()
     ]
     problems += [
         Problem(path, "unknown column", f"drop or rename it; known: {', '.join(known)}", column=c)

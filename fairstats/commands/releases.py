@@ -202,7 +202,7 @@ def _print_verified(results: list[Verification], *, attesting: bool = False) -> 
             print_problems(found.problems, err=False)
         else:
             files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
-            rows = [f"{count:,} {name}" for name, count in found.rows.items()]
+            rows = [f"{count:,} {name}" for name, count in found.rows.items() if count]
             typer.echo(f"{found.path}: verified {', '.join([files, *rows])}")
         for note in found.notes:
             typer.echo(printable(f"{found.path}: {note}"))

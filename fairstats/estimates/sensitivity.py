@@ -378,7 +378,7 @@ def _margins(pairs: JudgedPairs) -> Iterator[pd.DataFrame]:
     # Limits that are inside no margin give the verdict below the smallest margin.
     everything = (np.full(len(published), -1.0), np.full(len(published), 1.0))
     table = published.assign(
-        estimate=_smallest_margin(pairs),
+        estimate=smallest_margin(pairs),
         ci_low=pairs.inner[0],
         ci_high=pairs.inner[1],
         verdict=pairs.verdicts(p_adjusted, everything, pairs.margin),
@@ -386,7 +386,8 @@ def _margins(pairs: JudgedPairs) -> Iterator[pd.DataFrame]:
     yield _rows(table, MARGIN, SMALLEST, False)
 
 
-def _smallest_margin(pairs: JudgedPairs) -> FloatArray:
+def smallest_margin(pairs: JudgedPairs) -> FloatArray:
+    """Return the margin above which each pair counts as equivalent; NaN if at none."""
     completed = (pairs.completed["inner_low"], pairs.completed["inner_high"])
     limits = (pairs.inner, completed)
     reach = np.fmax.reduce([np.abs(side) for both in limits for side in both])

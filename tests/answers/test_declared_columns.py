@@ -48,7 +48,7 @@ def test_columns_of_the_file_are_kept(file, demo):
 
 
 def test_without_the_benchmark_the_error_names_it_as_remedy(file):
-    with pytest.raises(InputError, match=r"answer_key: required column is missing; .*benchmark="):
+    with pytest.raises(InputError, match=r"answer_key, status: required columns are missing; .*benchmark="):
         read_answers(file(ROWS))
 
 
@@ -80,4 +80,4 @@ def test_column_that_does_not_follow_is_asked_for(file, demo):
 
 def test_validating_a_frame_without_columns_lists_them(file, demo):
     answers = read_answers(file(ROWS), benchmark=demo).drop(columns=["benchmark", "status"])
-    assert [problem.column for problem in validate_answers(answers)] == ["benchmark", "status"]
+    assert [problem.column for problem in validate_answers(answers)] == ["benchmark, status"]
