@@ -5,8 +5,10 @@ statsmodels; a whole analysis of 12 models and 4 pairs from parquet; the time of
 fairstats`. The ratios are printed and written to results/peers.json. They are the best of several
 repetitions: what a machine can do, not what else it was doing.
 
-    pip install fairstats[benchmarks]
+    pip install fairstats[benchmarks] evalstats
     python benchmarks/peers.py
+
+Without evalstats, its part is left out, and the output says so.
 """
 
 from __future__ import annotations
@@ -121,6 +123,45 @@ def intervals() -> dict[str, Any]:
     }
 
 
+def many_pairs() -> dict[str, Any]:
+    """Tango's interval and McNemar's mid-p test of 120 pairs of groups, from right and wrong."""
+    try:
+        from evalstats.core.resampling import tango_scc_paired_ci
+        from evalstats.tests import _mcnemar_midp_p
+    except ImportError:
+        return {"left out": "evalstats is not installed"}
+    from fairstats import mcnemar, tango
+
+    rng = np.random.default_rng(1)
+    a = rng.random((120, 801)) < 0.85
+    b = np.where(rng.random(a.shape) < 0.9, a, rng.random(a.shape) < 0.7)
+
+    def own() -> tuple[Any, Any]:
+        counts = (a & b).sum(1), (a & ~b).sum(1), (~a & b).sum(1), (~a & ~b).sum(1)
+        return tango(*counts), mcnemar(*counts)
+
+    def peer() -> list[tuple[Any, Any]]:
+        return [
+            (tango_scc_paired_ci(x, y, 0.05, c=0.0), _mcnemar_midp_p(x, y))
+            for x, y in zip(a, b, strict=True)
+        ]
+
+    limits, p_values = zip(*peer(), strict=True)
+    interval, test = own()
+    seconds = {
+        "fairstats": best(own, repetitions=50),
+        f"evalstats {version('evalstats')}": best(peer, repetitions=10),
+    }
+    return {
+        "seconds": seconds,
+        "ratio": list(seconds.values())[1] / seconds["fairstats"],
+        "largest difference of a limit": float(
+            np.abs(np.array(limits) - np.column_stack(interval.ci)).max()
+        ),
+        "largest difference of a p-value": float(np.abs(np.array(p_values) - test.p_value).max()),
+    }
+
+
 def tests() -> dict[str, Any]:
     """McNemar's exact test of 1,000 tables."""
     from statsmodels.stats.contingency_tables import mcnemar as peer
@@ -205,6 +246,7 @@ def main() -> None:
         "versions": {name: version(name) for name in PEERS},
         "interval": intervals(),
         "mcnemar, 1,000 tables": tests(),
+        "tango and mcnemar, 120 pairs": many_pairs(),
         "analysis, 12 models × 4 pairs": analysis(),
         "import fairstats, seconds": imports(),
     }

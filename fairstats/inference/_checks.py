@@ -52,6 +52,8 @@ def check_integers(**values: npt.ArrayLike) -> list[IntArray]:
 
 def _whole(name: str, value: npt.ArrayLike, least: int, must: str) -> IntArray:
     array = _numbers(name, value, must)
+    if array.dtype.kind in "iu" and array.size and array.min() >= least and array.max() <= MOST:
+        return array.astype(np.int64)
     with np.errstate(invalid="ignore"):
         _refuse(name, array, (array >= least) & (array <= MOST) & (array == np.floor(array)), must)
     return array.astype(np.int64)

@@ -18,7 +18,7 @@ from fairstats.inference._checks import (
     check_resampling,
 )
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval, odds_ratio
-from fairstats.inference.exact_sums import discrete_law, plane_law, sum_law
+from fairstats.inference.exact_sums import discrete_law, law_of_sum, plane_law
 from fairstats.inference.intervals import wilson
 from fairstats.inference.tango import tango
 
@@ -227,7 +227,7 @@ def _of_one_sum(
     n = flat.sum(axis=-1)
     trials = np.maximum(n, 1)
     total = flat @ values
-    law = sum_law(trials, values, np.where((n > 0)[:, None], flat / trials[:, None], 0.25))
+    law = law_of_sum(trials, values, np.where((n > 0)[:, None], flat / trials[:, None], 0.25))
     estimate = np.where(n > 0, total / trials, np.nan)
     limits = _levels(law.share_below(total), mean_acceleration(values, flat), method, alpha)
     low = law.lower_quantile(limits.low) / trials

@@ -174,7 +174,11 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
             f"values must have shape (k,) and probabilities (..., k); got {values.shape} and "
             f"{p.shape}"
         )
-    p = np.broadcast_to(p, (*n.shape, len(values)))
+    return law_of_sum(n, values, np.broadcast_to(p, (*n.shape, len(values))))
+
+
+def law_of_sum(n: IntArray, values: IntArray, p: FloatArray) -> SumLaw:
+    """Compute `sum_law` of checked arguments; the leading axes of `p` are those of `n`."""
     mean, second, third = np.moveaxis(p @ (values[:, None] ** np.arange(1, 4)), -1, 0)
     variance = np.maximum(second - mean**2, 0.0)
     # Count steps from a whole number near the mean, where φ(t)ⁿ loses no digits.
