@@ -48,7 +48,8 @@ def test_columns_of_the_file_are_kept(file, demo):
 
 
 def test_without_the_benchmark_the_error_names_it_as_remedy(file):
-    with pytest.raises(InputError, match=r"answer_key, status: required columns are missing; .*benchmark="):
+    message = r"answer_key, status: required columns are missing; .*benchmark="
+    with pytest.raises(InputError, match=message):
         read_answers(file(ROWS))
 
 
