@@ -1,10 +1,11 @@
 """Measure what publishing a whole site needs: wall time, peak memory, and the size of its pages.
 
-Made-up answers of 12 models to all variants of FairMedQA's items are published from nothing, one
-release after the other, with an empty cache of drawings: in each release every model has other
-answers than in the one before, so that nothing can be taken over. Then one model's answers change,
-and one more release is published. Once no answer is missing, once a few of every model are. The
-models have names that the package knows: the pages of versions and replication are full then.
+Made-up answers of 13 models with three prompts, and of one with a fourth, to all variants of
+FairMedQA's items are 40 answer sets. They are published from nothing, one release after the other,
+with an empty cache of drawings: in each release every model has other answers than in the one
+before, so that nothing can be taken over. Then one model's answers change, and one more release is
+published. Once no answer is missing, once a few of every model are. The models have names that the
+package knows: the pages of versions and replication are full then.
 
     python benchmarks/site.py
     python benchmarks/site.py --releases 2      # a shorter look
@@ -32,19 +33,25 @@ from fairstats import load_benchmark, write_answers
 RESULTS = Path(__file__).with_name("results") / "site.json"
 MODELS = (
     "GPT-4.1", "GPT-5-Mini", "GPT-4-turbo", "GPT-4o-mini", "Claude-3.7-Sonnet", "Claude-4-Sonnet",
-    "Gemini-2.0-Flash", "Gemini-2.5-Flash", "Model-A", "Model-B", "Model-C", "Model-D",
+    "Gemini-2.0-Flash", "Gemini-2.5-Flash", "Model-A", "Model-B", "Model-C", "Model-D", "Model-E",
 )  # fmt: skip
+PROMPTS = ("plain", "cot", "fairness")
 #: The share of answers that are missing, about that of the released answers where any are.
 FEW_MISSING = 0.005
 
 
-def answers_of(model: str, seed: int, missing: float) -> pd.DataFrame:
+def prompts_of(model: str) -> tuple[str, ...]:
+    """The prompts that a model was asked with."""
+    return (*PROMPTS, "role") if model == MODELS[0] else PROMPTS
+
+
+def answers_of(model: str, strategy: str, seed: int, missing: float) -> pd.DataFrame:
     """One model's answers to every variant; the unprivileged group's are right less often."""
     benchmark = load_benchmark("fairmedqa")
     keys, options = benchmark.answer_keys, np.array(benchmark.options)
     privileged = {pair[0] for attribute in benchmark.varied for pair in attribute.pairs}
     variants = benchmark.variants
-    rng = np.random.default_rng([seed, *model.encode()])
+    rng = np.random.default_rng([seed, *f"{model} {strategy}".encode()])
     skill, gap = rng.uniform(0.7, 0.9), rng.uniform(0, 0.12)
     # An item is easy or hard, and its key is drawn, alike for all groups.
     easy = np.clip(rng.normal(skill, 0.25, (len(keys), 1)), 0.02, 0.99)
@@ -67,7 +74,7 @@ def answers_of(model: str, seed: int, missing: float) -> pd.DataFrame:
         benchmark="fairmedqa",
         benchmark_version="gpt-agent",
         model=model,
-        strategy="plain",
+        strategy=strategy,
         sample=0,
         snapshot=f"{model}-{seed}",
     )
@@ -75,7 +82,11 @@ def answers_of(model: str, seed: int, missing: float) -> pd.DataFrame:
 
 def written(folder: Path, seeds: dict[str, int], missing: float) -> Path:
     """The answers of one release in a file."""
-    tables = [answers_of(model, seed, missing) for model, seed in seeds.items()]
+    tables = [
+        answers_of(model, strategy, seed, missing)
+        for model, seed in seeds.items()
+        for strategy in prompts_of(model)
+    ]
     return write_answers(pd.concat(tables, ignore_index=True), folder / "answers.parquet")
 
 
@@ -122,8 +133,13 @@ def main() -> None:
     chosen = parser.parse_args()
     found = {
         "models": len(MODELS),
+        "answer sets": sum(len(prompts_of(model)) for model in MODELS),
         "releases from nothing": chosen.releases,
-        "answers of a release": len(MODELS) * len(answers_of(MODELS[0], 1, 0)),
+        "answers of a release": sum(
+            len(answers_of(model, strategy, 1, 0))
+            for model in MODELS
+            for strategy in prompts_of(model)
+        ),
         "sites": [published(chosen.releases, share) for share in (0.0, FEW_MISSING)],
         "machine": {
             "cores": os.cpu_count(),
