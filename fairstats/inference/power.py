@@ -303,7 +303,7 @@ def minimum_detectable_difference(
         _smallest(int(pairs), float(psi), power, critical)
         for pairs, psi in zip(n.ravel(), share.ravel(), strict=True)
     ]
-    return np.array(found).reshape(n.shape)
+    return np.array(found).reshape(n.shape)[()]
 
 
 def _smallest(n: int, psi: float, power: float, critical: _Critical) -> float:

@@ -69,7 +69,7 @@ def power_cfr(
     n, cfr, least = check_shapes(n=n, cfr=check_share("cfr", cfr, example="0.93"), threshold=least)
     # Wilson's lower limit exceeds the threshold exactly if the score statistic exceeds z.
     needed = n * least + stats.norm.isf(alpha) * np.sqrt(n * least * (1 - least))
-    return np.asarray(np.where(n > 0, stats.binom.sf(np.floor(needed + 1e-9), n, cfr), 0.0))
+    return np.asarray(np.where(n > 0, stats.binom.sf(np.floor(needed + 1e-9), n, cfr), 0.0))[()]
 
 
 def expected_width_cfr(n: npt.ArrayLike, cfr: npt.ArrayLike, *, alpha: float = 0.05) -> FloatArray:
@@ -108,7 +108,7 @@ def expected_width_cfr(n: npt.ArrayLike, cfr: npt.ArrayLike, *, alpha: float = 0
     n, cfr = check_shapes(n=n, cfr=check_share("cfr", cfr, example="0.93"))
     flat = zip(n.ravel(), cfr.ravel(), strict=True)
     widths = [_expected_width(int(i), float(p), alpha) for i, p in flat]
-    return np.array(widths).reshape(n.shape)
+    return np.array(widths).reshape(n.shape)[()]
 
 
 def _expected_width(n: int, p: float, alpha: float) -> float:

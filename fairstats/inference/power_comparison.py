@@ -123,7 +123,7 @@ def power_comparison(
     (n,) = check_counts(n=n)
     test = _Test(_checked(shares), check_alpha(alpha))
     powers = [test.power(int(one)) for one in n.ravel()]
-    return np.array(powers).reshape(n.shape)
+    return np.array(powers).reshape(n.shape)[()]
 
 
 def samplesize_comparison(

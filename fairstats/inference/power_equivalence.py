@@ -15,7 +15,7 @@ from fairstats.inference._checks import (
     check_shapes,
 )
 from fairstats.inference.power import check_cells, smallest_number
-from fairstats.inference.tango import _tango_statistic
+from fairstats.inference.tango import tango_statistic
 
 IntArray = npt.NDArray[np.int64]
 
@@ -84,7 +84,7 @@ def power_equivalence(
     n, p10, p01, delta = check_shapes(n=n, **check_cells(p10, p01), margin=delta)
     flat = zip(n.ravel(), p10.ravel(), p01.ravel(), delta.ravel(), strict=True)
     powers = [_power(int(i), float(a), float(b), float(d), alpha) for i, a, b, d in flat]
-    return np.array(powers).reshape(n.shape)
+    return np.array(powers).reshape(n.shape)[()]
 
 
 def _power(n: int, p10: float, p01: float, delta: float, alpha: float) -> float:
@@ -118,7 +118,7 @@ def _largest_difference(n: int, m: IntArray, delta: float, alpha: float) -> IntA
         middle = (low + high) // 2
         # The difference has the parity of m.
         n10 = np.clip((m + 1) // 2 + np.maximum(middle, 0), 0, m).astype(np.float64)
-        inside = (_tango_statistic(n10, whole - n10, pairs, ends) < -z) & (middle >= 0)
+        inside = (tango_statistic(n10, whole - n10, pairs, ends) < -z) & (middle >= 0)
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return np.where(low < 0, -1, np.minimum(2 * low + m % 2, m))
 

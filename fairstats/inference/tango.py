@@ -149,7 +149,7 @@ def _score_limit(
     rounding = np.spacing(np.abs(n10 - n01) / n) / 2
     unit = np.maximum(np.spacing(np.abs(delta)), rounding)
     near = delta + _NEAR.reshape(-1, *[1] * delta.ndim) * unit
-    above = (_tango_statistic(n10, n01, n, near) > target).sum(axis=0)
+    above = (tango_statistic(n10, n01, n, near) > target).sum(axis=0)
     clear = (above > 0) & (above < len(_NEAR)) & (near[0] > left) & (near[-1] < right)
     clear |= left == right
     # The middle of the last number above the target and the next one.
@@ -159,8 +159,8 @@ def _score_limit(
         n10, n01, n, target, left, right = (x[~clear] for x in whole)
         delta, reach = delta[~clear], _REACH * unit[~clear]
         one, other = np.maximum(left, delta - reach), np.minimum(right, delta + reach)
-        left = np.where(_tango_statistic(n10, n01, n, one) > target, one, left)
-        right = np.where(_tango_statistic(n10, n01, n, other) > target, right, other)
+        left = np.where(tango_statistic(n10, n01, n, one) > target, one, left)
+        right = np.where(tango_statistic(n10, n01, n, other) > target, right, other)
         found[~clear] = _bisected(n10, n01, n, target, left, right)
     return found
 
@@ -222,13 +222,13 @@ def _bisected(
         middle = (left + right) / 2
         if ((middle == left) | (middle == right)).all():
             break
-        too_far_left = _tango_statistic(n10, n01, n, middle) > target
+        too_far_left = tango_statistic(n10, n01, n, middle) > target
         left = np.where(too_far_left, middle, left)
         right = np.where(too_far_left, right, middle)
     return (left + right) / 2
 
 
-def _tango_statistic(
+def tango_statistic(
     n10: FloatArray,
     n01: FloatArray,
     n: FloatArray,
