@@ -65,10 +65,6 @@ class _Stratum:
     second: IntArray
 
     @property
-    def is_open(self) -> bool:
-        return len(self.first) > 1 and len(self.second) > 1
-
-    @property
     def moments(self) -> tuple[float, float]:
         """Return mean and variance over all permutations (Hoeffding 1951)."""
         n = self.first.sum()
@@ -145,25 +141,22 @@ def matched_patterns(
             "first and second must have one shape, (items, places); "
             f"got {sides[0].shape} and {sides[1].shape}"
         )
-    everything = _strata(*sides)
-    strata = [stratum for stratum in everything if stratum.is_open]
-    n, n_informative = len(sides[0]), sum(int(stratum.first.sum()) for stratum in strata)
-    matched = int(((sides[0] == sides[1]) & (sides[0] != 0)).sum())
-    expected = float(sum(stratum.moments[0] for stratum in everything))
+    items_of_strata = _strata(*sides)
+    strata = [stratum for _, stratum in items_of_strata]
+    n, n_informative = len(sides[0]), sum(len(items) for items, _ in items_of_strata)
+    matches = ((sides[0] == sides[1]) & (sides[0] != 0)).sum(axis=1)
+    matched = int(matches.sum())
+    # In all other strata, the margins determine the number of matches.
+    fixed = matched - sum(int(matches[items].sum()) for items, _ in items_of_strata)
+    moments = [stratum.moments for stratum in strata]
+    expected = float(fixed + sum(mean for mean, _ in moments))
     if not strata:
         nothing = "none (the margins determine the table)"
         return MatchedPatterns(
             matched, expected, np.nan, 0.0, np.inf, 1 - alpha, 1.0, nothing, nothing, n, 0
         )
-    fixed = int(
-        sum(
-            int(stratum.first @ stratum.scores @ stratum.second) // int(stratum.first.sum())
-            for stratum in everything
-            if not stratum.is_open
-        )
-    )
     if any(_steps(stratum) > EXACT_STEPS for stratum in strata):
-        variance = float(sum(stratum.moments[1] for stratum in strata))
+        variance = sum(variance for _, variance in moments)
         found = _normal(matched - expected, variance, alpha)
         names = "Peto, normal", "permutation within strata, normal"
     else:
@@ -179,31 +172,62 @@ def matched_patterns(
     )
 
 
-def _strata(first: IntArray, second: IntArray) -> list[_Stratum]:
+def _strata(first: IntArray, second: IntArray) -> list[tuple[IntArray, _Stratum]]:
+    """Return the strata in which the number of matches can vary, each with its items."""
     if not first.size:
         return []
-    marks = np.hstack([np.sort(first, axis=1), np.sort(second, axis=1)])
-    _, places = np.unique(marks, axis=0, return_inverse=True)
+    kinds = _numbered(np.hstack([np.sort(first, axis=1), np.sort(second, axis=1)]))
+    patterns = _numbered(first), _numbered(second)
     found = []
-    for place in range(int(places.max()) + 1):
-        own = places.ravel() == place
-        rows, many = np.unique(first[own], axis=0, return_counts=True)
-        columns, times = np.unique(second[own], axis=0, return_counts=True)
+    for kind in np.flatnonzero(_several(kinds, patterns[0]) & _several(kinds, patterns[1])):
+        items = np.flatnonzero(kinds == kind)
+        (rows, many), (columns, times) = (
+            _counted(side[items], numbers[items])
+            for side, numbers in zip((first, second), patterns, strict=True)
+        )
         same = (rows[:, None] == columns) & (rows[:, None] != 0)
-        found.append(_merged(_Stratum(same.sum(axis=2), many, times)))
+        stratum = _merged(_Stratum(same.sum(axis=2), many, times))
+        if len(stratum.first) > 1 and len(stratum.second) > 1:
+            found.append((items, stratum))
     return found
+
+
+def _numbered(rows: IntArray) -> IntArray:
+    """Return the place of each row among the different ones, in order."""
+    numbers = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        _, place = np.unique(column, return_inverse=True)
+        # Numbered anew after each column: there are never more numbers than rows.
+        _, numbers = np.unique(numbers * (place.max() + 1) + place, return_inverse=True)
+    return numbers
+
+
+def _several(kinds: IntArray, numbers: IntArray) -> npt.NDArray[np.bool_]:
+    """Return for each kind whether its items have more than one number."""
+    pairs = np.unique(kinds * (numbers.max() + 1) + numbers)
+    return np.bincount(pairs // (numbers.max() + 1)) > 1
+
+
+def _counted(rows: IntArray, numbers: IntArray) -> tuple[IntArray, IntArray]:
+    _, index, counts = np.unique(numbers, return_index=True, return_counts=True)
+    return rows[index], counts
 
 
 def _merged(stratum: _Stratum) -> _Stratum:
     """Merge patterns with the same matches."""
-    rows, place = np.unique(stratum.scores, axis=0, return_inverse=True)
-    first = np.bincount(place.ravel(), weights=stratum.first).astype(np.int64)
-    columns, place = np.unique(rows, axis=1, return_inverse=True)
-    second = np.bincount(place.ravel(), weights=stratum.second).astype(np.int64)
+    rows, first = _summed(stratum.scores, stratum.first)
+    columns, second = _summed(rows.T, stratum.second)
     # Keep the smaller set of patterns as the state.
     if len(second) > len(first):
-        return _Stratum(columns.T, second, first)
-    return _Stratum(columns, first, second)
+        return _Stratum(columns, second, first)
+    return _Stratum(columns.T, first, second)
+
+
+def _summed(rows: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
+    totals: dict[tuple[int, ...], int] = {}
+    for row, count in zip(map(tuple, rows.tolist()), counts.tolist(), strict=True):
+        totals[row] = totals.get(row, 0) + count
+    return np.array(list(totals)), np.array(list(totals.values()))
 
 
 def _steps(stratum: _Stratum) -> float:
@@ -218,31 +242,44 @@ def _steps(stratum: _Stratum) -> float:
 
 
 def _law(stratum: _Stratum) -> FloatArray:
-    """Return the probability of each number of matches, from 0."""
+    """Return the probability of each number of matches, from 0.
+
+    The rows of the table are filled one after the other. A state is what remains of the columns'
+    totals, with the distribution of the matches so far.
+    """
     scores, first, second = stratum.scores, stratum.first, stratum.second
-    length = int(first @ scores.max(axis=1)) + 1
-    # The remaining column totals are the state; the last one follows from the others.
-    radix = np.concatenate([[1], np.cumprod(second[:-2] + 1)]).astype(np.int64)[: len(second) - 1]
-    states = {int(second[:-1] @ radix): np.eye(1, length)[0]}
     left = int(second.sum())
-    for row, many in zip(scores, first, strict=True):
-        after: dict[int, FloatArray] = {}
-        for state, law in states.items():
-            columns = state // radix % (second[:-1] + 1)
-            columns = np.append(columns, left - columns.sum())
-            taken = _allocations(columns, int(many))
-            log_ways = _log_binomial(columns, taken).sum(axis=1)
-            weights = np.exp(log_ways - _log_binomial(np.array(left), np.array(many)))
-            gained = taken @ row
-            for target, gain, weight in zip(
-                (state - taken[:, :-1] @ radix).tolist(), gained.tolist(), weights, strict=True
-            ):
-                if target not in after:
-                    after[target] = np.zeros(length)
-                after[target][gain:] += weight * law[: length - gain]
-        states, left = after, left - int(many)
-    (law,) = states.values()
-    return law
+    length = int(first @ scores.max(axis=1)) + 1
+    radix = np.concatenate([[1], np.cumprod(second[:-1] + 1)])
+    log_factorials = special.gammaln(np.arange(left + 1) + 1.0)
+    remaining, laws = second[None, :], np.eye(1, length)
+    for row, many in zip(scores[:-1], first[:-1], strict=True):
+        ways = _allocations(second, int(many))
+        state, way = np.nonzero((ways <= remaining[:, None, :]).all(axis=2))
+        before, taken = remaining[state], ways[way]
+        after = before - taken
+        _, index, target = np.unique(after @ radix, return_index=True, return_inverse=True)
+        log_ways = log_factorials[before] - log_factorials[taken] - log_factorials[after]
+        all_ways = log_factorials[left] - log_factorials[many] - log_factorials[left - many]
+        weights = np.exp(log_ways.sum(axis=1) - all_ways)
+        laws = _moved(laws, state, target, taken @ row, weights)
+        remaining, left = after[index], left - int(many)
+    # The last row takes what remains.
+    every = np.arange(len(laws))
+    gained = remaining @ scores[-1]
+    return _moved(laws, every, np.zeros_like(every), gained, np.ones(len(laws)))[0]
+
+
+def _moved(
+    laws: FloatArray, state: IntArray, target: IntArray, gained: IntArray, weights: FloatArray
+) -> FloatArray:
+    """Return each target's sum of the states' laws, weighted and moved by the matches gained."""
+    furthest = int(gained.max())
+    padded = np.hstack([np.zeros((len(laws), furthest)), laws])
+    places = np.arange(laws.shape[1]) + (furthest - gained)[:, None]
+    order = np.argsort(target, kind="stable")
+    parts = weights[order, None] * padded[state[order, None], places[order]]
+    return np.add.reduceat(parts, np.flatnonzero(np.diff(target[order], prepend=-1)), axis=0)
 
 
 def _allocations(columns: IntArray, many: int) -> IntArray:
@@ -254,10 +291,6 @@ def _allocations(columns: IntArray, many: int) -> IntArray:
     return np.column_stack([grid[fits], last[fits]]).astype(np.int64)
 
 
-def _log_binomial(n: IntArray, k: IntArray) -> FloatArray:
-    return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
-
-
 def _exact(matched: int, law: FloatArray, alpha: float) -> tuple[float, float, float, float]:
     """Return estimate, limits and p-value from the distribution under independence."""
     values = np.flatnonzero(law)
@@ -265,7 +298,9 @@ def _exact(matched: int, law: FloatArray, alpha: float) -> tuple[float, float, f
         log_law = np.log(law[values])
 
     def tilted(log_odds: float) -> FloatArray:
-        return np.asarray(special.softmax(log_law + log_odds * values))
+        logs = log_law + log_odds * values
+        weights = np.exp(logs - logs.max())
+        return np.asarray(weights / weights.sum())
 
     def upper(log_odds: float) -> float:
         return float(tilted(log_odds)[values >= matched].sum())
