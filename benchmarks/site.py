@@ -53,8 +53,9 @@ def answers_of(model: str, strategy: str, seed: int, missing: float) -> pd.DataF
     variants = benchmark.variants
     rng = np.random.default_rng([seed, *f"{model} {strategy}".encode()])
     skill, gap = rng.uniform(0.7, 0.9), rng.uniform(0, 0.12)
-    # An item is easy or hard, and its key is drawn, alike for all groups.
-    easy = np.clip(rng.normal(skill, 0.25, (len(keys), 1)), 0.02, 0.99)
+    # An item is easy or hard for all models: screening blocks answers for which it is not.
+    easy = np.random.default_rng(0).normal(skill, 0.25, (len(keys), 1))
+    easy = np.clip(easy + rng.normal(0, 0.1, easy.shape), 0.02, 0.99)
     lower = np.array([0.0 if group in privileged else gap for _, group in variants])
     key = np.array(list(keys.values()))[:, None]
     right = rng.random((len(keys), len(variants))) < easy - lower
