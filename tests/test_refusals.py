@@ -192,6 +192,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
         (),
         {"rate": 0.2, "width": 0.1, "correlation": 0.6, "n_items": 2000},
     ),
+    fairstats.plot_forest: lambda: ((fairstats.analyze(answers()),), {}),
     fairstats.plan_ratings: lambda: ((), {"rate": 0.1, "width": 0.1}),
     fairstats.positive_agreement: lambda: ((LABELS,), {"positive": "yes"}),
     fairstats.power_cfr: lambda: ((100, 0.9), {"threshold": 0.8}),
@@ -218,6 +219,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.samplesize_mcnemar: lambda: ((0.2, 0.1), {}),
     fairstats.sign_flip_test: lambda: (([1, -1, 1],), {}),
     fairstats.smallest_margins: lambda: ((answers(),), {}),
+    fairstats.specification_curve: lambda: ((answers(),), {}),
     fairstats.tango: lambda: ((3, 1, 2, 4), {}),
     tango_limits: lambda: ((3, 1, 9), {"alpha": 0.05}),
     fairstats.text_overlap: lambda: ((answers(),), {}),
@@ -324,7 +326,8 @@ def bad_values(function: Callable[..., Any], name: str) -> tuple[object, ...]:
         return ("x", -1, True, 0.5)
     if name in RESAMPLES:
         return BAD_RESAMPLES
-    return BAD_OPTIONS
+    # Several choices, each in turn.
+    return BAD_OPTIONS[:-1] if function is fairstats.specification_curve else BAD_OPTIONS
 
 
 def call(function: Callable[..., Any], **changed: object) -> object:

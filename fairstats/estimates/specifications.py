@@ -168,7 +168,7 @@ def specification_curve(
         _checked("interval", interval, (DEFAULT, *INTERVALS)),
         _checked("test", test, TESTS),
         _checked("adjust", adjust, get_args(AdjustMethod)),
-        tuple(check_margin(np.array(margin, dtype=np.float64)).tolist()),
+        tuple(np.atleast_1d(check_margin(margin)).tolist()),
     )
     if isinstance(answers, pd.DataFrame) and answers.empty:
         return pd.DataFrame(columns=list(SPECIFICATION_COLUMNS)).astype(_DTYPES)
@@ -185,12 +185,11 @@ def specification_curve(
 
 
 def _checked(name: str, given: Any, allowed: Sequence[str]) -> Any:
-    values = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+    one = isinstance(given, str) or not isinstance(given, Iterable)
+    values = [check_choice(name, value, allowed) for value in ([given] if one else given)]
     if not values:
         raise ValueError(f"{name} is empty; give at least one of {', '.join(allowed)}")
-    for value in values:
-        check_choice(name, value, allowed)
-    return values
+    return tuple(dict.fromkeys(values))
 
 
 def _under(

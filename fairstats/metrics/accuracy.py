@@ -76,8 +76,8 @@ def accuracy(
 
     Examples
     --------
-    >>> accuracy(3, 4).estimate
-    array(0.75)
+    >>> float(accuracy(3, 4).estimate)
+    0.75
     """
     return estimate_proportion(correct, n, alpha=alpha, design_effect=design_effect)
 

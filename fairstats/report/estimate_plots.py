@@ -12,6 +12,7 @@ from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.inference._checks import check_choice, check_margin, check_number
 from fairstats.metrics.registry import METRICS
 from fairstats.report import audit_charts
 from fairstats.report.change_rows import FIGURES
@@ -77,7 +78,8 @@ def plot_forest(
     Raises
     ------
     ValueError
-        If the table has no row with this metric, or lacks a column.
+        If no pair has an interval of this metric, or a column is missing; for a margin outside
+        (0, 1).
 
     Examples
     --------
@@ -92,12 +94,15 @@ def plot_forest(
     needed = [*PAIR_COLUMNS, "metric", *_LIMITS, "verdict"]
     require_columns(estimates, needed, name="estimates", source="analyze")
     drawn = estimates[
-        (estimates["metric"] == metric)
-        & estimates["group_a"].notna()
+        estimates["group_a"].notna()
         & estimates["attribute"].ne(BASELINE)
         & estimates["ci_low"].notna()
-    ].copy()
-    require_rows(drawn, name="estimates", what=f"intervals of the metric {metric!r}")
+    ]
+    require_rows(drawn, name="estimates", what="intervals of pairs of groups")
+    metric = check_choice("metric", metric, drawn["metric"].unique())
+    if margin is not None:
+        margin = float(check_margin(check_number("margin", margin)))
+    drawn = drawn[drawn["metric"] == metric].copy()
     known = declared(drawn["benchmark"], benchmarks)
     directed = metric == "accuracy_difference"
     drawn[_LIMITS] = 100 * drawn[_LIMITS]

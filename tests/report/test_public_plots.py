@@ -217,7 +217,7 @@ def test_wrong_tables_are_refused_with_the_function_that_makes_the_right_one(nam
 
 
 def test_metric_without_an_interval_is_refused(estimates):
-    with pytest.raises(ValueError, match="no intervals of the metric 'p'"):
+    with pytest.raises(ValueError, match="metric='p' is unknown; use accuracy"):
         fairstats.plot_forest(estimates, metric="p")
 
 
