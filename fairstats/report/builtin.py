@@ -96,9 +96,14 @@ def render_builtin(
     _execute([*html, document], _settings(release) | {PUBLISHED_VARIABLE: "1"})
 
     site.mkdir(parents=True, exist_ok=True)
-    for page in html:
+
+    def write(page: _Page) -> None:
         with _named(page):
             _write_html(page, project, site)
+
+    # Each page is a process of pandoc.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(write, html))
     (site / STYLE_SHEET).parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(project / STYLE_SHEET, site / STYLE_SHEET)
     with _named(document):
@@ -210,8 +215,9 @@ async def _execute_share(pages: Sequence[_Page], settings: dict[str, str]) -> No
     owners: list[_Page | None] = []
     for page in pages:
         folder = str(page.path.parent.resolve())
+        # Resetting collects garbage, which takes a second unless libraries are left out.
         opening = (
-            f"%reset -f\nimport os; os.chdir({folder!r}); "
+            f"%reset -f\nimport gc, os; gc.freeze(); os.chdir({folder!r}); "
             f"os.environ[{FORMAT_VARIABLE!r}] = {page.format!r}"
         )
         notebook.cells.append(nbformat.v4.new_code_cell(opening))
@@ -244,7 +250,10 @@ async def page_kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
 
     with temporary_folder("kernel") as folder, _sockets(folder) as sockets:
         description = {
-            "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+            "argv": [
+                *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+                "--HistoryManager.enabled=False",
+            ],
             "display_name": "fairstats",
             "language": "python",
             "env": settings | {"PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "ignore")},
@@ -322,7 +331,12 @@ def html_page(
         "--wrap=none",
         *options,
     ]
-    return str(pypandoc.convert_text(markdown, "html5", format=dialect, extra_args=arguments))
+    # The formats are known: to check them would start pandoc two more times.
+    return str(
+        pypandoc.convert_text(
+            markdown, "html5", format=dialect, extra_args=arguments, verify_format=False
+        )
+    )
 
 
 def _write_html(page: _Page, project: Path, site: Path) -> None:
@@ -363,6 +377,7 @@ def _write_pdf(page: _Page, project: Path, pdf: Path) -> None:
         format="markdown",
         outputfile=str(source),
         extra_args=["--standalone", f"--template={project / TYPST_TEMPLATE}", "--wrap=none"],
+        verify_format=False,
     )
     # Only typst's fonts, to make the PDF the same on every machine.
     typst.compile(str(source), output=str(pdf), root=str(project), ignore_system_fonts=True)

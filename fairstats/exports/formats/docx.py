@@ -35,7 +35,9 @@ def write_docx(release: Release, folder: Path, options: Options) -> list[Path]:
         path = folder / f"{grid.name}.docx"
         with tempfile.TemporaryDirectory() as temporary:
             made = Path(temporary) / path.name
-            pypandoc.convert_text(grid.html(), "docx", format="html", outputfile=str(made))
+            pypandoc.convert_text(
+                grid.html(), "docx", format="html", outputfile=str(made), verify_format=False
+            )
             written.append(write_office_file(made.read_bytes(), release.created_at, path))
     return written
 

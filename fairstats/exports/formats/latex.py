@@ -32,7 +32,9 @@ def write_latex(release: Release, folder: Path, options: Options) -> list[Path]:
     """
     return [
         write_text(
-            pypandoc.convert_text(grid.html(), "latex", format="html", extra_args=["--wrap=none"]),
+            pypandoc.convert_text(
+                grid.html(), "latex", format="html", extra_args=["--wrap=none"], verify_format=False
+            ),
             folder / f"{grid.name}.tex",
         )
         for grid in chosen_grids(release, options)
