@@ -52,14 +52,16 @@ class BoardFigures:
     release: Release
 
     @cached_property
-    def _rows(self) -> dict[tuple[str, ...], pd.Series]:
+    def _rows(self) -> pd.DataFrame:
         rows = self.board.estimates
         rows = rows[(rows["metric"] != "mcnemar") | is_primary_test(rows)]
-        keys = rows[["model", "metric", "attribute", "group_a", "group_b"]].fillna("")
-        return {
-            tuple(key): row
-            for key, (_, row) in zip(keys.itertuples(index=False), rows.iterrows(), strict=True)
-        }
+        # A row of columns of one type is found ten times faster.
+        return rows.astype(object)
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, ...], int]:
+        keys = self._rows[["model", "metric", "attribute", "group_a", "group_b"]].fillna("")
+        return {tuple(key): place for place, key in enumerate(keys.itertuples(index=False))}
 
     @cached_property
     def screening(self) -> pd.DataFrame:
@@ -83,8 +85,9 @@ class BoardFigures:
 
     def row(self, model: str, metric: str, panel: Panel) -> pd.Series | None:
         """Return the estimate of a metric for a model and pair; None if it does not exist."""
-        whole = self._rows.get((model, metric, panel.attribute, "", ""))
-        return self._rows.get((model, metric, panel.attribute, *panel.pair), whole)
+        whole = self._places.get((model, metric, panel.attribute, "", ""))
+        place = self._places.get((model, metric, panel.attribute, *panel.pair), whole)
+        return None if place is None else self._rows.iloc[place]
 
     @cached_property
     def attributes(self) -> list[Attribute]:
