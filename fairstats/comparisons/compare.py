@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct, open_answers
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, distinct, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import COMMON, COMPARISON_POLICIES, ComparisonPolicy, MissingPolicy
 from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR, judge_changes
@@ -28,7 +29,7 @@ from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.bounds import pair_bounds
 from fairstats.estimates.completions import completed_sums
 from fairstats.estimates.eligibility import why_not_above_chance
-from fairstats.estimates.same_variants import DIFFERENT, flips_of_items, is_declared, same_flips
+from fairstats.estimates.same_variants import DIFFERENT, flips_of_set, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.metrics.metric import Range
@@ -189,14 +190,20 @@ def changes(
     if missing is not None:
         check_choice("missing", missing, COMPARISON_POLICIES)
     sides = {"old": open_answers(old, benchmarks), "new": open_answers(new, benchmarks)}
-    units = {side: only_unit(opened.frame, side) for side, opened in sides.items()}
+    units = {
+        side: opened.once("unit", partial(only_unit, opened.frame, side))
+        for side, opened in sides.items()
+    }
     questions = _different(units, allow_different_items)
     benchmark = sides["old"].benchmarks[units["old"]["benchmark"]]
     policy: ComparisonPolicy = missing or ("bounds" if benchmark.missing == "bounds" else "common")
     patterns = {side: item_patterns(opened) for side, opened in sides.items()}
     items = _different_items(patterns, units, allow_different_items)
-    flips = _by_flips(patterns, units, benchmark, _counted(policy), alpha)
-    crossed = {side: crossed_patterns(table) for side, table in patterns.items()}
+    flips = _by_flips(sides, units, benchmark, _counted(policy), alpha)
+    crossed = {
+        side: opened.once("crossed", partial(crossed_patterns, patterns[side]))
+        for side, opened in sides.items()
+    }
     counts = {
         side: table.groupby(list(PAIR_COLUMNS), as_index=False, sort=False)[list(PATTERNS)].sum()
         for side, table in crossed.items()
@@ -463,7 +470,7 @@ def _different_items(
 
 
 def _by_flips(
-    patterns: Mapping[str, pd.DataFrame],
+    sides: Mapping[str, OpenAnswers],
     units: Mapping[str, Mapping[str, str]],
     benchmark: Benchmark,
     policy: MissingPolicy,
@@ -479,7 +486,7 @@ def _by_flips(
     smallest = benchmark.same_variants_odds_ratio
     if smallest is None:
         return f"{benchmark.name} does not declare {', '.join(undeclared)}" if undeclared else ""
-    old, new = (flips_of_items(patterns[side], benchmark, policy) for side in ("old", "new"))
+    old, new = (flips_of_set(sides[side], benchmark, policy) for side in ("old", "new"))
     found = same_flips(old, new, smallest_same=smallest, alpha=alpha)
     if versions[0] == versions[1] and not undeclared:
         if found.verdict != DIFFERENT:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
 from fairstats._lib.resources import resource
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import PLAIN, MissingPolicy
 from fairstats.comparisons.change_verdicts import judge_changes
 from fairstats.comparisons.compare import COMPARISON_COLUMNS, changes
+from fairstats.counts.by_item import answer_sets
 
 VERSION, STRATEGY = "version", "strategy"
 RELEASE_COMPARISON_COLUMNS = ("kind", *COMPARISON_COLUMNS)
@@ -30,7 +32,7 @@ def successors() -> list[tuple[str, str]]:
 
 
 def comparisons_of(
-    answers: pd.DataFrame,
+    answers: Any,
     missing: MissingPolicy | None,
     alpha: float,
     benchmarks: Mapping[str, Benchmark],
@@ -39,7 +41,7 @@ def comparisons_of(
 
     Parameters
     ----------
-    answers : pandas.DataFrame
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers.
     missing, alpha, benchmarks
         As in `compare`.
@@ -54,11 +56,12 @@ def comparisons_of(
         another strategy. If a model's successor was only asked other questions, the comparison is
         made and every row is marked.
     """
-    units = answers[_UNIT].drop_duplicates().sort_values(_UNIT)
+    sets = answer_sets(open_answers(answers, benchmarks))
+    units = pd.DataFrame(list(sets), columns=_UNIT)
     tables = [
         changes(
-            _answers_of(answers, old),
-            _answers_of(answers, new),
+            sets[tuple(old[_UNIT])],
+            sets[tuple(new[_UNIT])],
             missing=missing,
             alpha=alpha,
             allow_different_items=True,
@@ -91,10 +94,6 @@ def family_of(
         "board": f"the board {name}, {version}, {strategy}",
         "release": "all comparisons of the release",
     }[benchmarks[name].family]
-
-
-def _answers_of(answers: pd.DataFrame, unit: pd.Series) -> pd.DataFrame:
-    return answers[(answers[_UNIT] == unit[_UNIT].to_list()).all(axis=1)]
 
 
 def _versions(units: pd.DataFrame) -> Iterator[tuple[str, pd.Series, pd.Series]]:

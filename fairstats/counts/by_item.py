@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from fairstats.answers.engine_frames import (
     NO_LETTER,
     UNIT_COLUMNS,
     OpenAnswers,
+    distinct,
     open_answers,
     refuse_repeated,
 )
@@ -55,6 +57,27 @@ def item_patterns(
     """
     opened = open_answers(answers, benchmarks)
     return opened.once("patterns", lambda: _patterns_of(opened)).copy(deep=False)
+
+
+def answer_sets(opened: OpenAnswers) -> dict[tuple[str, ...], OpenAnswers]:
+    """Return each answer set, opened, with its patterns counted; keyed by `UNIT_COLUMNS`, in order.
+
+    The sets, and what is computed once for each, are kept with the answers.
+    """
+    return opened.once("answer sets", lambda: dict(_sets_of(opened)))
+
+
+def _sets_of(opened: OpenAnswers) -> Iterator[tuple[tuple[str, ...], OpenAnswers]]:
+    import narwhals as nw
+
+    patterns = item_patterns(opened)
+    places = patterns.groupby(list(UNIT_COLUMNS)).indices
+    units = distinct(opened.frame, list(UNIT_COLUMNS)).astype(str)
+    for unit in sorted(units.itertuples(index=False, name=None)):
+        here = [nw.col(name) == value for name, value in zip(UNIT_COLUMNS, unit, strict=True)]
+        own = OpenAnswers(opened.frame.filter(*here), opened.benchmarks, opened.in_memory)
+        own.once("patterns", partial(patterns.take, places.get(unit, [])))
+        yield unit, own
 
 
 def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:

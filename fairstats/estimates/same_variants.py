@@ -12,10 +12,10 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import Tabular
-from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, MissingPolicy
-from fairstats.counts.by_item import item_patterns, item_sums
+from fairstats.counts.by_item import answer_sets, item_patterns, item_sums
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.matched_patterns import matched_patterns
 from fairstats.inference.mean_difference import mean_difference
@@ -185,6 +185,16 @@ def same_variants(
     return same_flips(one, other, smallest_same=smallest, alpha=alpha)
 
 
+def flips_of_set(
+    answers: OpenAnswers, benchmark: Benchmark, missing: MissingPolicy | None = None
+) -> pd.DataFrame:
+    """Return the flips of one answer set, as `flips_of_items`; computed once."""
+    policy = missing or benchmark.missing
+    return answers.once(
+        ("flips", policy), lambda: flips_of_items(item_patterns(answers), benchmark, policy)
+    )
+
+
 def flips_of_items(
     patterns: pd.DataFrame, benchmark: Benchmark, missing: MissingPolicy | None = None
 ) -> pd.DataFrame:
@@ -351,22 +361,22 @@ def variant_sets(
         `TWO_VERSIONS`, or `UNDECLARED` if the benchmark does not name the version of one of them.
     """
     opened = open_answers(answers, benchmarks)
-    known, patterns = opened.benchmarks, item_patterns(opened)
     rows = []
-    for name, own in patterns.groupby("benchmark", sort=True):
-        benchmark = known[str(name)]
-        flips = {
-            tuple(map(str, unit)): flips_of_items(table, benchmark, missing)
-            for unit, table in own.groupby(list(UNIT_COLUMNS), sort=True)
-        }
-        for (unit_a, one), (unit_b, other) in combinations(flips.items(), 2):
-            smallest = benchmark.same_variants_odds_ratio
-            found = same_flips(one, other, smallest_same=smallest, alpha=alpha)
-            versions = unit_a[1], unit_b[1]
-            declared = ONE_VERSION if versions[0] == versions[1] else TWO_VERSIONS
-            if not all(is_declared(version, benchmark) for version in versions):
-                declared = UNDECLARED
-            sides = (*unit_a, *unit_b[1:], declared)
-            keys = dict(zip(VARIANT_SET_COLUMNS, sides, strict=False))
-            rows.append(keys | found.to_row())
+    for (unit_a, one), (unit_b, other) in combinations(answer_sets(opened).items(), 2):
+        if unit_a[0] != unit_b[0]:
+            continue
+        benchmark = opened.benchmarks[unit_a[0]]
+        found = same_flips(
+            flips_of_set(one, benchmark, missing),
+            flips_of_set(other, benchmark, missing),
+            smallest_same=benchmark.same_variants_odds_ratio,
+            alpha=alpha,
+        )
+        versions = unit_a[1], unit_b[1]
+        declared = ONE_VERSION if versions[0] == versions[1] else TWO_VERSIONS
+        if not all(is_declared(version, benchmark) for version in versions):
+            declared = UNDECLARED
+        sides = (*unit_a, *unit_b[1:], declared)
+        keys = dict(zip(VARIANT_SET_COLUMNS, sides, strict=False))
+        rows.append(keys | found.to_row())
     return pd.DataFrame(rows, columns=list(VARIANT_SET_COLUMNS))

@@ -186,7 +186,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "comparisons": ReleaseTable(
         RELEASE_COMPARISON_COLUMNS,
         ("kind", "model_old", "model_new", "strategy", "attribute", "group_a", "metric"),
-        lambda of: comparisons_of(of.answers, of.missing, of.alpha, of.benchmarks),
+        lambda of: comparisons_of(of.opened, of.missing, of.alpha, of.benchmarks),
     ),
     "screening": ReleaseTable(
         SCREENING_COLUMNS,
