@@ -51,6 +51,9 @@ def check_integers(**values: npt.ArrayLike) -> list[IntArray]:
 
 
 def _whole(name: str, value: npt.ArrayLike, least: int, must: str) -> IntArray:
+    # A plain number needs no arrays to be checked.
+    if type(value) is int and least <= value <= MOST:
+        return np.array(value, dtype=np.int64)
     array = _numbers(name, value, must)
     if array.dtype.kind in "iu" and array.size and array.min() >= least and array.max() <= MOST:
         return array.astype(np.int64)
@@ -355,6 +358,8 @@ def _floats(
 def _one(
     name: str, value: npt.ArrayLike, must: str, allowed: Callable[[FloatArray], BoolArray]
 ) -> float:
+    if isinstance(value, float) and allowed(np.float64(value)):
+        return value
     if np.ndim(value):
         raise ValueError(f"{name}={_shown(value)} must be one number and {must}")
     return float(_floats(name, value, must, allowed))
@@ -391,6 +396,8 @@ def _shown(value: object) -> str:
 
 
 def _broadcast(arrays: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+    if len({array.shape for array in arrays.values()}) == 1:
+        return list(arrays.values())
     try:
         return list(np.broadcast_arrays(*arrays.values()))
     except ValueError:

@@ -315,11 +315,12 @@ def _levels(
     z0 = special.ndtri(share)
     levels = []
     defined = np.isfinite(z0) & np.isfinite(acceleration)
-    for z in (special.ndtri(alpha / 2), -special.ndtri(alpha / 2)):
-        with np.errstate(invalid="ignore", divide="ignore"):
+    low = special.ndtri(alpha / 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for z in (low, -low):
             slope = 1 - acceleration * (z0 + z)
             levels.append(special.ndtr(z0 + (z0 + z) / slope))
-        defined = defined & (slope > 0)
+            defined = defined & (slope > 0)
     return _Levels(
         np.where(defined, levels[0], plain_low),
         np.where(defined, levels[1], plain_high),

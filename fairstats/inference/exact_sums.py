@@ -9,7 +9,7 @@ of the distribution.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -45,9 +45,10 @@ class SumLaw:
         The window: all but a negligible part of the distribution is within `half` of `centre`.
     mean, deviation, skewness : ndarray
         Mean and variance of the sum.
-    nodes, weights : ndarray
-        The frequencies t of the inversion, on the last axis. The weights are φ(t)ⁿ relative to
-        `centre`, divided by 1 − exp(−it), from a geometric series.
+    nodes, cosine, sine : ndarray
+        The frequencies t of the inversion, on the last axis. The weights of cosine and sine are
+        the real and the imaginary part of φ(t)ⁿ relative to `centre`, divided by 1 − exp(−it),
+        from a geometric series.
     start : ndarray
         The value of that sum at the lower end of the window.
     support : (ndarray of int, ndarray of int)
@@ -60,7 +61,8 @@ class SumLaw:
     deviation: FloatArray
     skewness: FloatArray
     nodes: FloatArray
-    weights: npt.NDArray[np.complex128]
+    cosine: FloatArray
+    sine: FloatArray
     start: FloatArray
     support: tuple[IntArray, IntArray]
 
@@ -69,8 +71,9 @@ class SumLaw:
         x = np.asarray(x, dtype=np.int64)
         steps = np.minimum(np.maximum(x - self.centre, -self.half - 1), self.half)
         # The inversion formula, summed over the window up to x.
-        waves = self.weights * np.exp(self.nodes * (-1j * (steps + 1))[..., None])
-        total = self.start - 2 * waves.sum(axis=-1).real
+        angle = self.nodes * (steps + 1.0)[..., None]
+        waves = self.cosine * np.cos(angle) + self.sine * np.sin(angle)
+        total = self.start - 2 * waves.sum(axis=-1)
         share = (steps + self.half + 1 + total) / (2 * self.half + 1)
         return np.minimum(np.maximum(share, 0.0), 1.0)
 
@@ -114,9 +117,18 @@ class SumLaw:
     @cached_property
     def _beside(self) -> SumLaw:
         """Return the same distribution with one more axis, for several values at once."""
-        fields = {name: getattr(self, name)[..., None] for name in ("centre", "half", "start")}
-        nodes = {name: getattr(self, name)[..., None, :] for name in ("nodes", "weights")}
-        return replace(self, **fields, **nodes)
+        return SumLaw(
+            self.centre[..., None],
+            self.half[..., None],
+            self.mean,
+            self.deviation,
+            self.skewness,
+            self.nodes[..., None, :],
+            self.cosine[..., None, :],
+            self.sine[..., None, :],
+            self.start[..., None],
+            self.support,
+        )
 
     def _halved(self, level: FloatArray, from_above: bool) -> IntArray:
         below, found = self.centre - self.half - 1, self.centre + self.half + 1
@@ -179,7 +191,8 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
 
 def law_of_sum(n: IntArray, values: IntArray, p: FloatArray) -> SumLaw:
     """Compute `sum_law` of checked arguments; the leading axes of `p` are those of `n`."""
-    mean, second, third = np.moveaxis(p @ (values[:, None] ** np.arange(1, 4)), -1, 0)
+    moments: FloatArray = p @ (values[:, None] ** np.arange(1.0, 4.0))
+    mean, second, third = (moments[..., order] for order in range(3))
     variance = np.maximum(second - mean**2, 0.0)
     # Count steps from a whole number near the mean, where φ(t)ⁿ loses no digits.
     origin = np.rint(mean).astype(np.int64)
@@ -188,21 +201,30 @@ def law_of_sum(n: IntArray, values: IntArray, p: FloatArray) -> SumLaw:
     count = np.minimum(half, np.ceil((2 * half + 1) * _highest_frequency(n, values, p) / 2 / np.pi))
     index = np.arange(1, int(count.max()) + 1 if count.size else 1)
     t = 2 * np.pi * index / (2 * half[..., None] + 1)
-    step = (values - origin[..., None])[..., None]
-    drawn = np.einsum("...k,...kt->...t", p, np.expm1(1j * t[..., None, :] * step))
-    magnitude, phase = _power(drawn, n[..., None])
+    # φ(t) − 1 is Σ p (exp(itv) − 1), with exp(ix) − 1 = −2 sin²(x / 2) + 2i sin(x / 2) cos(x / 2).
+    half_angle = t[..., None, :] * (values - origin[..., None])[..., None] / 2
+    sine = np.sin(half_angle)
+    share = p[..., None, :]
+    real, imaginary = (
+        (share @ part)[..., 0, :] for part in (-2 * sine**2, 2 * sine * np.cos(half_angle))
+    )
+    magnitude, phase = _power(real, imaginary, n[..., None])
     phase = phase - t * (centre - n * origin)[..., None]
-    weights = magnitude * np.exp(1j * phase) / -np.expm1(-1j * t)
-    weights = np.where(index <= count[..., None], weights, 0.0)
+    # 1 / (1 − exp(−it)) is (1 − i cot(t / 2)) / 2.
+    cotangent = 1 / np.tan(t / 2)
+    magnitude = np.where(index <= count[..., None], magnitude / 2, 0.0)
+    along, across = magnitude * np.cos(phase), magnitude * np.sin(phase)
+    cosine, sine = along + across * cotangent, across - along * cotangent
+    end = t * half[..., None]
+    start = 2 * (cosine * np.cos(end) - sine * np.sin(end)).sum(axis=-1)
     third = third - 3 * mean * second + 2 * mean**3
     deviation = np.sqrt(n * variance)
     skewness = n * third / np.maximum(deviation, 1e-12) ** 3 * (deviation > 0)
-    start = 2 * (weights * np.exp(1j * t * half[..., None])).sum(axis=-1).real
     there = p > 0
     lowest = np.where(there, values, values.max()).min(axis=-1)
     highest = np.where(there, values, values.min()).max(axis=-1)
     support = (n * lowest, n * highest)
-    return SumLaw(centre, half, n * mean, deviation, skewness, t, weights, start, support)
+    return SumLaw(centre, half, n * mean, deviation, skewness, t, cosine, sine, start, support)
 
 
 def _half_window(n: IntArray, variance: FloatArray, span: int) -> IntArray:
@@ -235,11 +257,12 @@ def _highest_frequency(n: IntArray, values: IntArray, p: FloatArray) -> FloatArr
     return np.arccos(np.maximum(1 - 40 / nq, -1.0))
 
 
-def _power(less_one: npt.NDArray[np.complex128], n: IntArray) -> tuple[FloatArray, FloatArray]:
+def _power(real: FloatArray, imaginary: FloatArray, n: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return |φⁿ| and the angle of φⁿ, from φ − 1, without losing digits if φ is close to 1."""
+    square = 2 * real + real**2 + imaginary**2
     with np.errstate(divide="ignore"):  # The logarithm of φ = 0 is −∞, and its power is 0.
-        log = np.log1p(np.maximum(2 * less_one.real + np.abs(less_one) ** 2, -1.0)) / 2
-    angle = np.arctan2(less_one.imag, 1 + less_one.real)
+        log = np.log1p(np.maximum(square, -1.0)) / 2
+    angle = np.arctan2(imaginary, 1 + real)
     return np.asarray(np.exp(n * log)), np.asarray(n * angle, dtype=np.float64)
 
 
@@ -352,7 +375,7 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
     # Few frequencies exceed rounding error: |φ|ⁿ below exp(−45) contributes nothing.
     squared_less_one = 2 * less_one.real + less_one.real**2 + less_one.imag**2
     few = np.flatnonzero(squared_less_one > np.expm1(-90 / n))
-    magnitude, phase = _power(less_one[few], np.asarray(n))
+    magnitude, phase = _power(less_one[few].real, less_one[few].imag, np.asarray(n))
     # The sum's lowest value comes first. Remove whole turns while numbers are still whole.
     turns = few * ((low - n * origin) % size) % size
     wave = np.zeros(len(less_one), dtype=np.complex128)
@@ -408,7 +431,7 @@ def plane_law(
         p * np.expm1(-1j * (t1 * x + t2 * y))
         for p, x, y in zip(probabilities, first, second, strict=True)
     )
-    magnitude, phase = _power(np.asarray(drawn), np.asarray(n))
+    magnitude, phase = _power(np.real(drawn), np.imag(drawn), np.asarray(n))
     phase = phase + t1 * axes[0][0] + t2 * axes[1][0]
     grid = fft.ifft2(magnitude * np.exp(1j * phase)).real
     grid = np.maximum(grid[: len(axes[0]), : len(axes[1])], 0.0)
