@@ -45,15 +45,22 @@ def show_items(release: Release, benchmark: Benchmark) -> None:
         named = f" ({escape_markdown(label)})" if own["benchmark_version"].nunique() > 1 else ""
         show_markdown(f"### Which items make up the gap?{named}\n\n{_EXPLAINED}")
         pairs = [rows for _, rows in of_version.groupby(_PAIR, sort=False)]
-        found = "\n".join(f"- {_sentence(rows, benchmark, release.alpha)}" for rows in pairs)
-        show_markdown(found)
+        notes = [_of_tests(rows, release.alpha) for rows in pairs]
+        # What is true of all pairs is said once; a number of items is that of one pair.
+        alike = len(pairs) > 1 and len(set(notes)) == 1
+        shared = notes[0] if alike and not (of_version["p_bh"] < release.alpha).any() else ""
+        found = [
+            f"- {_sentence(rows, benchmark)}" + (f" {note}" if not shared else "")
+            for rows, note in zip(pairs, notes, strict=True)
+        ]
+        show_markdown("\n".join(found) + f"\n\n{shared}")
         cells = [cell for rows in pairs for cell in _cells(rows, benchmark, release.alpha)]
         if cells:
             with closed("The items with the largest contributions"):
                 _show_table(release, cells, benchmark, str(version))
 
 
-def _sentence(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> str:
+def _sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     first = rows.iloc[0]
     gap, models = float(first["gap"]), int(rows["models"].max())
     text = (
@@ -67,14 +74,20 @@ def _sentence(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> str:
             f" {counted(half, 'item')} of {len(rows):,} ({percent(part)}) "
             f"make{'s' * (half == 1)} up half of it."
         )
-    significant = int((rows["p_bh"] < alpha).sum())
-    if significant:
-        return text + f" {counted(significant, 'item')} significant after adjustment."
+    return text
+
+
+def _of_tests(rows: pd.DataFrame, alpha: float) -> str:
+    """Return how many items of a pair are significant, or why none can be."""
+    if significant := int((rows["p_bh"] < alpha).sum()):
+        return f"{counted(significant, 'item')} significant after adjustment."
     least = float(rows["least_p"].min())
     if least * len(rows) > alpha * (rows["p_value"] <= least).sum():
-        text += f" So few models cannot show that a single item differs: {p_figure(least)} is the"
-        return f"{text} smallest possible p-value, before adjustment for {len(rows):,} items."
-    return text + " No item is significant after adjustment."
+        return (
+            f"So few models cannot show that a single item differs: {p_figure(least)} is the "
+            f"smallest possible p-value, before adjustment for {len(rows):,} items."
+        )
+    return "No item is significant after adjustment."
 
 
 def _cells(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> list[dict[str, str]]:

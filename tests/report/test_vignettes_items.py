@@ -71,6 +71,15 @@ def test_too_few_models_for_significance_are_explained(tmp_path, text):
     assert "0.062 is the smallest possible p-value, before adjustment for 10 items" in shown
 
 
+def test_what_is_true_of_all_pairs_is_said_once(tmp_path, text):
+    race = answers_of([f"m-{n}" for n in range(5)], worse=(2,))
+    sexes = {"white": "male", "black": "female"}
+    sex = race.assign(attribute="sex", group=race["group"].map(sexes))
+    shown = text(release_of(pd.concat([race, sex]), tmp_path))
+    assert shown.count("mean gap +10.0 points") == 2
+    assert shown.count("So few models cannot show that a single item differs") == 1
+
+
 def test_no_gap_has_no_table(tmp_path, text):
     shown = text(release_of(answers_of([f"m-{n}" for n in range(6)], worse=()), tmp_path))
     assert "mean gap 0.0 points over 6 models." in shown
