@@ -198,7 +198,9 @@ def _other_software(
     renderer do.
     """
     said = manifest["libraries"]
-    here = {"fairstats": __version__} | library_versions()
+    here = {"fairstats": __version__}
+    if libraries or drawn_by is not None:
+        here |= library_versions()
     named = {"fairstats": manifest["fairstats"]} | {name: said.get(name) for name in libraries}
     if drawn_by is not None:
         named |= said
