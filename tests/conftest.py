@@ -7,11 +7,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+import typer.testing
 from hypothesis import settings
 
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
@@ -73,6 +75,14 @@ def _once(of_this_run: Path) -> Iterator[None]:
             patch.setitem(
                 all_tables, name, replace(table, make=made_once(name, table.make, tables))
             )
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_command_line() -> Iterator[None]:
+    """Build the parser of the command line once: typer does so for each command, in 0.2 s."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", cache(typer.testing._get_command))
         yield
 
 
