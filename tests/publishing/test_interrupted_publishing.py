@@ -29,11 +29,18 @@ def answers(tmp_path_factory):
     return write_answers(answers_of_models(("One",)), folder / "in" / "answers.parquet")
 
 
+@pytest.fixture(scope="module")
+def published(answers, tmp_path_factory, without_pages, few_tables):
+    """A site with one release; tests must not change it."""
+    folder = tmp_path_factory.mktemp("published")
+    publish(answers, release="1", out=folder / "site")
+    return folder / "site"
+
+
 @pytest.fixture
-def site(answers, tmp_path, without_pages, few_tables):
-    """A site with one release."""
-    publish(answers, release="1", out=tmp_path / "site")
-    return tmp_path / "site"
+def site(published, tmp_path):
+    """A copy to be changed."""
+    return shutil.copytree(published, tmp_path / "site")
 
 
 def content(folder: Path) -> dict[str, bytes]:
