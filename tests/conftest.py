@@ -25,7 +25,7 @@ from fairstats.report.drawing_cache import CACHE_VARIABLE
 from fairstats.report.project import Page
 from tests.cells import execute_here
 from tests.known_conversions import converted_once
-from tests.known_tables import made_once
+from tests.known_tables import known_tables
 from tests.marks import mark, weight
 
 # These make reference values with packages that are not installed here.
@@ -75,10 +75,8 @@ def _once(of_this_run: Path) -> Iterator[None]:
         patch.setattr(pypandoc, "convert_text", once)
         # Most answers here are made up. Screening may block them, e.g. as copies of each other.
         patch.setattr("fairstats.publishing.screened.blocked_sets", lambda screening: screening[:0])
-        for name, table in list(all_tables.items()):
-            patch.setitem(
-                all_tables, name, replace(table, make=made_once(name, table.make, tables))
-            )
+        for name, table in known_tables(tables).items():
+            patch.setitem(all_tables, name, table)
         yield
 
 

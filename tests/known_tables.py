@@ -9,14 +9,24 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats.release.tables import ReleaseInputs
+from fairstats.release.tables import TABLES, ReleaseInputs
 
 Make = Callable[[ReleaseInputs], pd.DataFrame]
+
+
+def known_tables(folder: Path) -> dict[str, Any]:
+    """Return the tables of releases, each made once."""
+    return {
+        name: replace(table, make=made_once(name, table.make, folder))
+        for name, table in TABLES.items()
+    }
 
 
 def made_once(name: str, make: Make, folder: Path) -> Make:

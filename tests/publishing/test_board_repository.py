@@ -44,14 +44,29 @@ def git(folder: Path, *arguments: object) -> str:
 
 
 @cache
-def commands() -> Path:
-    """Return a folder with the command `fairstats`, which starts no kernel for a page."""
+def commands(shared: Path) -> Path:
+    """Return a folder with the command `fairstats`, which starts no kernel for a page.
+
+    It reuses the tables and conversions of this run of the tests, as the tests themselves do.
+    """
     folder = Path(tempfile.mkdtemp())
-    script = (
-        f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
-        "from fairstats.cli import app\nfrom fairstats.report import builtin\n"
-        "from tests.cells import execute_here\nbuiltin._execute = execute_here\napp()\n"
-    )
+    script = f"""#!{sys.executable}
+import sys
+from pathlib import Path
+sys.path.insert(0, {str(ROOT)!r})
+import pypandoc
+from fairstats.cli import app
+from fairstats.release.tables import TABLES
+from fairstats.report import builtin
+from tests.cells import execute_here
+from tests.known_conversions import converted_once
+from tests.known_tables import known_tables
+shared = Path({str(shared)!r})
+builtin._execute = execute_here
+pypandoc.convert_text = converted_once(pypandoc.convert_text, shared / "conversions")
+TABLES.update(known_tables(shared / "tables"))
+app()
+"""
     (folder / "fairstats").write_text(script)
     (folder / "fairstats").chmod(0o755)
     atexit.register(shutil.rmtree, folder)
@@ -63,7 +78,8 @@ def environment(**more: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("FAIRSTATS")}
     # What publishing draws, verifying need not draw again.
     kept |= {CACHE_VARIABLE: os.environ[CACHE_VARIABLE]}
-    return kept | {"PATH": f"{commands()}{os.pathsep}{os.environ['PATH']}"} | more
+    programs = commands(Path(os.environ[CACHE_VARIABLE]).parent)
+    return kept | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"} | more
 
 
 def fairstats(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
