@@ -413,17 +413,12 @@ def _logic_problems(
     """Report judgements that lack a dimension, or violate the rubric's order of questions."""
     for name, rubric in rubrics.items():
         own = frame[frame["rubric"] == name]
-        keys = [own[c] for c in JUDGEMENT_COLUMNS]
-        number = own.groupby(keys, sort=False).ngroup()
-        values = {
-            dimension: pd.Series(rows["value"].to_numpy(), index=number[rows.index])
-            for dimension, rows in own.groupby("dimension", sort=False)
-        }
-        rows = {
-            dimension: pd.Series(rows.index, index=number[rows.index])
-            for dimension, rows in own.groupby("dimension", sort=False)
-        }
-        first = pd.Series(own.index, index=number).groupby(level=0).first()
+        number = own.groupby(list(JUDGEMENT_COLUMNS), sort=False).ngroup().to_numpy()
+        dimensions = own["dimension"].to_numpy()
+        row_of, value_of = (pd.Series(c, index=number) for c in (own.index, own["value"].array))
+        rows = dict(iter(row_of.groupby(dimensions, sort=False)))
+        values = dict(iter(value_of.groupby(dimensions, sort=False)))
+        first = row_of.groupby(level=0).first()
         for question in rubric.questions:
             there = first.index.isin(rows.get(question.dimension, pd.Series(dtype=int)).index)
             asked = np.ones(len(first), dtype=bool)
@@ -457,33 +452,36 @@ def _logic_problems(
 
 def _with_otherwise(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """Add the rows of dimensions that were not asked."""
-    parts = [frame]
-    for name, rubric in rubrics.items():
-        own = frame[frame["rubric"] == name]
-        judgements = own.drop_duplicates(list(JUDGEMENT_COLUMNS))
-        keys = pd.MultiIndex.from_frame(judgements[list(JUDGEMENT_COLUMNS)])
-        for question in rubric.questions:
-            if question.asked_if is None:
-                continue
-            rows = own[own["dimension"] == question.dimension]
-            there = keys.isin(pd.MultiIndex.from_frame(rows[list(JUDGEMENT_COLUMNS)]))
-            parts.append(
-                judgements[~there].assign(dimension=question.dimension, value=question.otherwise)
-            )
-    whole = pd.concat(parts, ignore_index=True)
+    # Work on arrays: this is called for every table, and pandas is slow on many small selections.
+    rubric, dimension, value = (
+        frame[name].to_numpy(dtype=object) for name in ("rubric", "dimension", "value")
+    )
+    judgement = frame.groupby(list(JUDGEMENT_COLUMNS), sort=False).ngroup().to_numpy()
+    first = ~pd.Series(judgement).duplicated().to_numpy()
+    conditional = [
+        (name, question.dimension, question.otherwise, *question.asked_if)
+        for name, known in rubrics.items()
+        for question in known.questions
+        if question.asked_if is not None
+    ]
+    # Row of `frame`, dimension and value of every row, first the given ones.
+    parts: list[tuple[np.ndarray, ...]] = [(np.arange(len(frame)), dimension, value)]
+    for name, asked, otherwise, *_ in conditional:
+        own = rubric == name
+        there = np.isin(judgement, judgement[own & (dimension == asked)])
+        rows = np.flatnonzero(own & first & ~there)
+        parts.append((rows, *(np.full(len(rows), text, object) for text in (asked, otherwise))))
+    rows, dimension, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+    rubric, judgement = rubric[rows], judgement[rows]
     # If the question was not asked, an empty value means the same as no row.
-    for name, rubric in rubrics.items():
-        for question in rubric.questions:
-            if question.asked_if is None:
-                continue
-            other, when = question.asked_if
-            of_other = whole[(whole["rubric"] == name) & (whole["dimension"] == other)]
-            said = of_other.set_index(list(JUDGEMENT_COLUMNS))["value"]
-            own_rows = (whole["rubric"] == name) & (whole["dimension"] == question.dimension)
-            keys = pd.MultiIndex.from_frame(whole.loc[own_rows, list(JUDGEMENT_COLUMNS)])
-            given = said.reindex(keys).to_numpy()
-            value = whole.loc[own_rows, "value"]
-            not_asked = pd.notna(given) & ~np.isin(given.astype(object), when)
-            unknown = pd.isna(given)
-            whole.loc[own_rows, "value"] = value.mask(not_asked, question.otherwise).mask(unknown)
-    return whole
+    for name, asked, otherwise, other, when in conditional:
+        of_other = (rubric == name) & (dimension == other)
+        said = pd.Series(value[of_other], index=judgement[of_other])
+        own = np.flatnonzero((rubric == name) & (dimension == asked))
+        given = said.reindex(judgement[own])
+        value[own[given.notna() & ~given.isin(when)]] = otherwise
+        value[own[given.isna()]] = None
+    return frame.iloc[rows].assign(
+        dimension=pd.array(dimension, dtype=frame["dimension"].dtype),
+        value=pd.array(value, dtype=frame["value"].dtype),
+    )
