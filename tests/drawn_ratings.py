@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,19 @@ def drawn_ratings(
     seed: int = 1,
 ) -> pd.DataFrame:
     """Ratings in their normal form; `rater` begins the id of each rater."""
+    return _drawn(benchmark, models, datasets, rater, items, seed).copy()
+
+
+@cache
+def _drawn(
+    benchmark: str,
+    models: tuple[str, str, str],
+    datasets: tuple[str, str],
+    rater: str,
+    items: int,
+    seed: int,
+) -> pd.DataFrame:
+    details = load_rubric("independent").dimensions[1:]
     rng = np.random.default_rng(seed)
     raters = {g: [f"{rater}{g[0]}{i}" for i in range(n)] for g, n in GROUPS.items()}
     rows: list[dict[str, Any]] = []
@@ -34,8 +48,7 @@ def drawn_ratings(
         rows.append(base | {"dimension": "bias", "value": value})
         if value not in ("none", "absent", "tie"):
             rows.extend(
-                base | {"dimension": d, "value": yes if rng.random() < 0.4 else no}
-                for d in load_rubric("independent").dimensions[1:]
+                base | {"dimension": d, "value": yes if rng.random() < 0.4 else no} for d in details
             )
 
     def base_of(rubric: str, group: str, who: str, **more: Any) -> dict[str, Any]:
