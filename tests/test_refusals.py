@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,11 @@ def raters() -> pd.DataFrame:
     return pd.DataFrame({"rater_id": names, "age": np.linspace(30, 60, len(names))})
 
 
+@cache
+def estimates() -> pd.DataFrame:
+    return fairstats.analyze(answers())
+
+
 def rows_of_ratings() -> pd.DataFrame:
     return pd.DataFrame({"item_id": list("aabb"), "rater_id": list("xyxy")})
 
@@ -192,7 +198,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
         (),
         {"rate": 0.2, "width": 0.1, "correlation": 0.6, "n_items": 2000},
     ),
-    fairstats.plot_forest: lambda: ((fairstats.analyze(answers()),), {}),
+    fairstats.plot_forest: lambda: ((estimates().copy(),), {}),
     fairstats.plan_ratings: lambda: ((), {"rate": 0.1, "width": 0.1}),
     fairstats.positive_agreement: lambda: ((LABELS,), {"positive": "yes"}),
     fairstats.power_cfr: lambda: ((100, 0.9), {"threshold": 0.8}),
