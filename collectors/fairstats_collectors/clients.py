@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from fairstats._lib.arguments import wrong
 
 if TYPE_CHECKING:
+    import ssl
+
     import openai
 
 T = TypeVar("T")
@@ -141,7 +145,22 @@ def _limited_client(*, proxies: bool) -> Any:
             return response
 
     # A proxy of the environment does not lead to a server of this process.
-    return Limited(trust_env=proxies, headers={"Accept-Encoding": "identity"})
+    trusted = [os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if proxies]
+    return Limited(
+        trust_env=proxies,
+        verify=_ssl_context(library, proxies, *trusted),
+        headers={"Accept-Encoding": "identity"},
+    )
+
+
+@cache
+def _ssl_context(library: Any, trust_env: bool, *trusted: str | None) -> ssl.SSLContext:
+    """Read the trusted certificates once: for every client, it would take longer than a request.
+
+    `trusted` are the variables of the environment that the context depends on.
+    """
+    context: ssl.SSLContext = library.create_ssl_context(trust_env=trust_env)
+    return context
 
 
 async def within_deadline(request: Awaitable[T]) -> T:
