@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.row_groups import group_rows, text_array
 from fairstats.answers.engine_frames import (
     NO_LETTER,
     UNIT_COLUMNS,
@@ -110,31 +111,46 @@ def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:
 
 def _in_turn(rows: pd.DataFrame, attribute: Attribute) -> pd.DataFrame:
     """Pair the groups' first answers to an item in one row, the second ones in the next, etc."""
-    text = [*_ITEM, "group", "answer_key"]
-    rows = rows.astype(dict.fromkeys(text, "str"))
-    rows = rows.assign(answer=rows["answer"].astype("str").fillna(NO_LETTER))
-    keys = [*_ITEM, "group"]
-    repeated = rows.groupby([*keys, "sample"])["answer"].transform("size")
-    refuse_repeated(rows.assign(repeated=repeated, items=1), attribute.name)
-    rows = rows.sort_values("sample", kind="stable")
-    rows = rows.assign(place=rows.groupby(keys).cumcount())
-    place = [*_ITEM, "place"]
-    table = rows.groupby(place).agg(sample=("sample", "min"), answer_key=("answer_key", "max"))
-    for group in attribute.groups:
-        own = rows[rows["group"] == group].set_index(place)["answer"]
-        table[f"letter {group}"] = own.reindex(table.index).fillna(NO_LETTER)
-    return table.reset_index()
+    group, key = (text_array(rows[name].astype("str")) for name in ("group", "answer_key"))
+    answer = text_array(rows["answer"].astype("str").fillna(NO_LETTER))
+    item, _ = group_rows((text_array(rows[name].astype("str")) for name in _ITEM), sort=True)
+    cell, _ = group_rows([item, group])
+    same, _ = group_rows([cell, rows["sample"].to_numpy()])
+    refuse_repeated(rows.assign(repeated=np.bincount(same)[same], items=1), attribute.name)
+    order = np.argsort(rows["sample"].to_numpy(), kind="stable")
+    rows = rows.take(order)
+    group, key, answer = group[order], key[order], answer[order]
+    item, cell = item[order], cell[order]
+    place = pd.Series(cell).groupby(cell).cumcount().to_numpy()
+    # In the order of the samples, the first row of a turn has the lowest one.
+    turn, first = group_rows([item, place], sort=True)
+    table = rows[_ITEM].astype("str").take(first).reset_index(drop=True)
+    codes, keys = pd.factorize(key, sort=True)
+    highest = np.zeros(len(first), dtype=np.int64)
+    np.maximum.at(highest, turn, codes)
+    letters = {}
+    for name in attribute.groups:
+        letter = np.full(len(first), NO_LETTER, dtype=object)
+        letter[turn[group == name]] = answer[group == name]
+        letters[f"letter {name}"] = pd.array(letter, dtype="str")
+    return table.assign(
+        sample=rows["sample"].to_numpy()[first],
+        answer_key=pd.array(keys[highest], dtype="str"),
+        **letters,
+    )
+
+
+#: The pattern of two answers that are wrong (0), right (1) or missing (2).
+_OF_SIGNS = np.array(
+    [["n00_different", "n01", "n0x"], ["n10", "n11", "n1x"], ["nx0", "nx1", "nxx"]]
+)
 
 
 def _pattern(pair: pd.DataFrame) -> npt.NDArray[np.str_]:
-    key, a, b = (pair[name].to_numpy(dtype=str) for name in ("answer_key", "letter_a", "letter_b"))
-    sign_a, sign_b = (
-        np.where(letter == NO_LETTER, "x", np.where(letter == key, "1", "0")) for letter in (a, b)
-    )
-    pattern = np.char.add(np.char.add("n", sign_a), sign_b)
-    return np.where(
-        pattern == "n00", np.where(a == b, "n00_same", "n00_different"), pattern
-    ).astype(str)
+    key, a, b = (text_array(pair[name]) for name in ("answer_key", "letter_a", "letter_b"))
+    sign_a, sign_b = (np.where(letter == NO_LETTER, 2, letter == key) for letter in (a, b))
+    wrong = (sign_a == 0) & (sign_b == 0)
+    return np.where(wrong & (a == b), "n00_same", _OF_SIGNS[sign_a, sign_b])
 
 
 def crossed_patterns(patterns: pd.DataFrame) -> pd.DataFrame:
