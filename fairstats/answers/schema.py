@@ -407,6 +407,9 @@ def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Prob
         if name not in frame.columns or not (whole or str(column.dtype) == "float64"):
             continue
         given, numbers = frame[name], []
+        if whole and given.dtype == np.int64:
+            columns[name] = given.astype("Int64")
+            continue
         for row, value in enumerate(given, start=1):
             if pd.api.types.is_scalar(value) and pd.isna(value):
                 number = None
