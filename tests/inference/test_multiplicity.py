@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import adjust_pvalues, max_t
@@ -58,6 +59,17 @@ def test_every_procedure_agrees_with_r(method):
     for _, rows in ADJUST.groupby("family"):
         found = adjust_pvalues(rows["p"], method=method.lower())
         np.testing.assert_allclose(found, rows[method], rtol=1e-10, atol=0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 30, 64, 65, 66, 150])
+def test_hommel_equals_statsmodels(size):
+    rng = np.random.default_rng(size)
+    for power in (1, 3, 8):
+        p = rng.random(size) ** power
+        # The second family has equal p-values.
+        for family in (p, np.round(p, 2)):
+            expected = np.minimum(multipletests(family, method="hommel")[1], 1)
+            assert adjust_pvalues(family, method="hommel").tolist() == expected.tolist()
 
 
 def test_max_t_of_one_test_is_mcnemars():
