@@ -128,7 +128,7 @@ def _of_pairs(
     alpha: float,
     test: McNemarMethod,
 ) -> pd.DataFrame:
-    """Return the extreme completions of each row, with unadjusted p-values."""
+    """Return the extreme completions of each row, with unadjusted p-values; NaN if it has none."""
     c = {name: rows[name].to_numpy(dtype=np.int64) for name in PATTERNS}
     answered = np.asarray(sum(c.values()))
     # With several samples, an item has several pairs, whether or not it was asked.
@@ -136,24 +136,38 @@ def _of_pairs(
     for_a = c["n1x"] + c["nx0"] + c["nxx"] + more
     for_b = c["n0x"] + c["nx1"] + c["nxx"] + more
     n10, n01, n = c["n10"], c["n01"], answered + more
-    low, _ = tango_limits(n10, n01 + for_b, n, alpha=2 * alpha, design_effect=effect)
-    _, high = tango_limits(n10 + for_a, n01, n, alpha=2 * alpha, design_effect=effect)
+    is_open = (unasked > 0) | (rows[_INCOMPLETE].sum(axis=1) > 0).to_numpy()
+
+    def limits(only_a: IntArray, only_b: IntArray) -> tuple[FloatArray, FloatArray]:
+        counts = (of[is_open] for of in (only_a, only_b, n))
+        return tango_limits(*counts, alpha=2 * alpha, design_effect=effect[is_open])
 
     def p_value(only_a: IntArray, only_b: IntArray) -> FloatArray:
-        n10, n01 = (np.floor(side / effect).astype(np.int64) for side in (only_a, only_b))
+        n10, n01 = (
+            np.floor(side[is_open] / effect[is_open]).astype(np.int64) for side in (only_a, only_b)
+        )
         return np.asarray(mcnemar(n10=n10, n01=n01, method=test).p_value)
 
-    towards_a = np.clip(n01 - n10, 0, for_a)
-    towards_b = np.clip(n10 - n01, 0, for_b)
-    is_open = (unasked > 0) | (rows[_INCOMPLETE].sum(axis=1) > 0).to_numpy()
+    # Most pairs have no missing answer, and then there is nothing to complete.
+    found = np.full((4, len(rows)), np.nan)
+    if is_open.any():
+        towards_a = np.clip(n01 - n10, 0, for_a)
+        towards_b = np.clip(n10 - n01, 0, for_b)
+        found[:, is_open] = (
+            limits(n10, n01 + for_b)[0],
+            limits(n10 + for_a, n01)[1],
+            np.fmin(p_value(n10 + for_a, n01), p_value(n10, n01 + for_b)),
+            p_value(n10 + towards_a, n01 + towards_b),
+        )
+    inner_low, inner_high, p_lowest, p_highest = found
     return pd.DataFrame(
         {
             "lowest": (n10 - n01 - for_b) / np.maximum(n, 1),
             "highest": (n10 + for_a - n01) / np.maximum(n, 1),
-            "inner_low": np.where(is_open, low, np.nan),
-            "inner_high": np.where(is_open, high, np.nan),
-            "p_lowest": np.fmin(p_value(n10 + for_a, n01), p_value(n10, n01 + for_b)),
-            "p_highest": p_value(n10 + towards_a, n01 + towards_b),
+            "inner_low": inner_low,
+            "inner_high": inner_high,
+            "p_lowest": p_lowest,
+            "p_highest": p_highest,
             "unasked": unasked,
             "items": items,
             "open": is_open,
