@@ -536,7 +536,8 @@ def _demographic_pairs(
 
 
 def _of_pair(table: pd.DataFrame, pair: tuple[str, str, str]) -> pd.DataFrame:
-    return table[(table[list(_PAIR)] == list(pair)).all(axis=1)]
+    attribute, a, b = (table[name] == value for name, value in zip(_PAIR, pair, strict=True))
+    return table[attribute & a & b]
 
 
 def _named(pair: tuple[str, str, str]) -> Row:
