@@ -3,6 +3,7 @@ answers that others released."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -51,6 +52,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         modules[module] = min(modules.get(module, 0), weight(item))
     # Stable, so that the tests of a module stay together and in order.
     items.sort(key=lambda item: modules[item.nodeid.partition("::")[0]])
+
+
+def pytest_collection_finish() -> None:
+    # What is loaded by now stays; collecting garbage would go through all of it again and again.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
