@@ -77,7 +77,7 @@ FIXTURES = {
 
 
 #: A test is slow if it takes at least this many seconds.
-SLOW = 0.2
+SLOW = 0.15
 _LIST = Path(__file__).with_name("slow.txt")
 _SLOW = frozenset(_LIST.read_text(encoding="utf-8").splitlines())
 
