@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pypandoc
 import pytest
 import typer.testing
 from hypothesis import settings
@@ -25,7 +24,6 @@ from fairstats.report import builtin, project
 from fairstats.report.drawing_cache import CACHE_VARIABLE
 from fairstats.report.project import Page
 from tests.cells import execute_here
-from tests.known_conversions import converted_once
 from tests.known_tables import known_tables
 from tests.marks import mark, weight
 
@@ -71,15 +69,13 @@ def of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _once(of_this_run: Path) -> Iterator[None]:
-    """Make each drawing, conversion and table of a release once; start no kernel for a page."""
+    """Make each drawing and each table of a release once, and start no kernel for a page."""
     drawings, tables = of_this_run / "drawings", of_this_run / "tables"
     tables.mkdir(exist_ok=True)
     all_tables: dict[str, Any] = TABLES  # type: ignore[assignment]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(CACHE_VARIABLE, str(drawings))
         patch.setattr(builtin, "_execute", execute_here)
-        once = converted_once(pypandoc.convert_text, of_this_run / "conversions")
-        patch.setattr(pypandoc, "convert_text", once)
         # Most answers here are made up. Screening may block them, e.g. as copies of each other.
         patch.setattr("fairstats.publishing.screened.blocked_sets", lambda screening: screening[:0])
         for name, table in known_tables(tables).items():

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fairstats._lib.pandoc import convert
 from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.release.contents import (
     FORMAT_VARIABLE,
@@ -320,8 +321,6 @@ def html_page(
     dialect : str
         ``markdown`` for pages of a release, ``gfm`` for documents that GitHub shows too.
     """
-    import pypandoc
-
     arguments = [
         "--standalone",
         f"--template={template}",
@@ -331,12 +330,7 @@ def html_page(
         "--wrap=none",
         *options,
     ]
-    # The formats are known: to check them would start pandoc two more times.
-    return str(
-        pypandoc.convert_text(
-            markdown, "html5", format=dialect, extra_args=arguments, verify_format=False
-        )
-    )
+    return convert(markdown, source=dialect, target="html5", options=arguments)
 
 
 def _write_html(page: _Page, project: Path, site: Path) -> None:
@@ -367,17 +361,15 @@ def _to_pages(text: str, root: str) -> str:
 
 
 def _write_pdf(page: _Page, project: Path, pdf: Path) -> None:
-    import pypandoc
     import typst
 
     source = page.path.with_suffix(".typ")
-    pypandoc.convert_text(
+    convert(
         page.markdown,
-        "typst",
-        format="markdown",
-        outputfile=str(source),
-        extra_args=["--standalone", f"--template={project / TYPST_TEMPLATE}", "--wrap=none"],
-        verify_format=False,
+        source="markdown",
+        target="typst",
+        options=["--standalone", f"--template={project / TYPST_TEMPLATE}", "--wrap=none"],
+        out=source,
     )
     # Only typst's fonts, to make the PDF the same on every machine.
     typst.compile(str(source), output=str(pdf), root=str(project), ignore_system_fonts=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from fairstats._lib.formatting import escape_html, escape_markdown
+from fairstats._lib.pandoc import convert
 from fairstats.release.contents import DOWNLOADS, output_format
 from fairstats.report.drawing_cache import drawn_once
 
@@ -188,17 +189,13 @@ def _markup(table: GT) -> str:
 
 def typst_block(markup: str) -> str:
     """Return a raw typst block, in pandoc's Markdown, with the same content as an HTML table."""
-    import pypandoc
-
     # pandoc reads the alignment of a cell from its style, great_tables gives it by class.
     aligned = re.sub(
         r'class="([^"]*\bgt_(right|center)\b[^"]*)"',
         r'class="\1" style="text-align: \2"',
         markup,
     )
-    typst = pypandoc.convert_text(
-        aligned, "typst", format="html", extra_args=["--wrap=none"], verify_format=False
-    )
+    typst = convert(aligned, source="html", target="typst", options=["--wrap=none"])
     # pandoc centres every table; ours are set by their columns.
     typst = typst.replace("align(center)", "align(left)")
     # It makes columns equally wide if a cell has several lines: each is as wide as it needs.

@@ -47,23 +47,20 @@ def git(folder: Path, *arguments: object) -> str:
 def commands(shared: Path) -> Path:
     """Return a folder with the command `fairstats`, which starts no kernel for a page.
 
-    It reuses the tables and conversions of this run of the tests, as the tests themselves do.
+    It reuses the tables of this run of the tests, as the tests themselves do.
     """
     folder = Path(tempfile.mkdtemp())
     script = f"""#!{sys.executable}
 import sys
 from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
-import pypandoc
 from fairstats.cli import app
 from fairstats.release.tables import TABLES
 from fairstats.report import builtin
 from tests.cells import execute_here
-from tests.known_conversions import converted_once
 from tests.known_tables import known_tables
 shared = Path({str(shared)!r})
 builtin._execute = execute_here
-pypandoc.convert_text = converted_once(pypandoc.convert_text, shared / "conversions")
 TABLES.update(known_tables(shared / "tables"))
 app()
 """

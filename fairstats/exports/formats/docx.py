@@ -5,8 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import pypandoc
-
+from fairstats._lib.pandoc import convert
 from fairstats.exports.export import TABLE_OPTIONS, Export, Options
 from fairstats.exports.grids import chosen_grids
 from fairstats.exports.zip_files import write_office_file
@@ -35,9 +34,7 @@ def write_docx(release: Release, folder: Path, options: Options) -> list[Path]:
         path = folder / f"{grid.name}.docx"
         with tempfile.TemporaryDirectory() as temporary:
             made = Path(temporary) / path.name
-            pypandoc.convert_text(
-                grid.html(), "docx", format="html", outputfile=str(made), verify_format=False
-            )
+            convert(grid.html(), source="html", target="docx", out=made)
             written.append(write_office_file(made.read_bytes(), release.created_at, path))
     return written
 

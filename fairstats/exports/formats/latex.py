@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pypandoc
-
+from fairstats._lib.pandoc import convert
 from fairstats._lib.table_text import write_text
 from fairstats.exports.export import TABLE_OPTIONS, Export, Options
 from fairstats.exports.grids import chosen_grids
@@ -32,9 +31,7 @@ def write_latex(release: Release, folder: Path, options: Options) -> list[Path]:
     """
     return [
         write_text(
-            pypandoc.convert_text(
-                grid.html(), "latex", format="html", extra_args=["--wrap=none"], verify_format=False
-            ),
+            convert(grid.html(), source="html", target="latex", options=["--wrap=none"]),
             folder / f"{grid.name}.tex",
         )
         for grid in chosen_grids(release, options)
