@@ -110,14 +110,19 @@ def unadjusted_completions(
 
 def adjusted_completions(table: pd.DataFrame, adjust: AdjustMethod) -> pd.DataFrame:
     """Adjust the p-values of `unadjusted_completions` over their families."""
-    family = table["family"].to_numpy()
-    adjusted = {}
-    for column in ("p_lowest", "p_highest"):
-        values = table[column].to_numpy(dtype=np.float64, copy=True)
-        for name in pd.unique(family[~pd.isna(family)]):
-            values[family == name] = adjust_pvalues(values[family == name], method=adjust)
-        adjusted[column] = values
-    return table.assign(**adjusted)
+    columns = ["p_lowest", "p_highest"]
+    adjusted = {name: adjusted_within(table["family"], table[name], adjust) for name in columns}
+    # A pair in no family keeps its p-values.
+    return table.assign(**pd.DataFrame(adjusted).fillna(table[columns]))
+
+
+def adjusted_within(family: pd.Series, p_values: pd.Series, adjust: AdjustMethod) -> pd.Series:
+    """Return p-values adjusted within their families; NaN if in none."""
+    names, p = family.to_numpy(), p_values.to_numpy(dtype=np.float64)
+    adjusted = np.full(len(p), np.nan)
+    for name in pd.unique(names[~pd.isna(names)]):
+        adjusted[names == name] = adjust_pvalues(p[names == name], method=adjust)
+    return pd.Series(adjusted, index=p_values.index)
 
 
 def _of_pairs(

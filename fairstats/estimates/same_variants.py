@@ -180,7 +180,7 @@ def same_variants(
             [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
         )
     benchmark = sides[0].benchmarks[names[0]]
-    one, other = (flips_of_items(table, benchmark, missing) for table in patterns)
+    one, other = (flips_of_set(side, benchmark, missing) for side in sides)
     smallest = benchmark.same_variants_odds_ratio
     return same_flips(one, other, smallest_same=smallest, alpha=alpha)
 

@@ -18,13 +18,13 @@ from fairstats.counts.asked import Asked
 from fairstats.counts.missing_policies import CountingPolicy, PolicyCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates
-from fairstats.estimates.completions import completions
+from fairstats.estimates.completions import adjusted_within, completions
 from fairstats.estimates.design_effects import design_effects
 from fairstats.estimates.table import PRIMARY_TEST
 from fairstats.estimates.verdicts import completions_of, families, judge
 from fairstats.inference.equivalence import EQUIVALENT
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
 from fairstats.metrics.accuracy import accuracy_difference, proportion
 
@@ -246,12 +246,13 @@ def judged_pairs(
 ) -> Iterator[JudgedPairs]:
     counts = folded.counts.set_index(_KEYS)
     policies = published["missing"].groupby(level="benchmark").first()
-    effects = {}
+    effects, by_pair = {}, {}
     for name, rows in folded.counts.groupby("benchmark", sort=False):
         if policies[str(name)] != "bounds":
             kinds = folded.items[folded.items["benchmark"] == name]
-            found = design_effects(rows, kinds, policies[str(name)])
-            effects[str(name)] = found["accuracy_difference"]
+            found = design_effects(rows, kinds, policies[str(name)])["accuracy_difference"]
+            effects[str(name)] = found
+            by_pair[str(name)] = pd.Series(found, pd.MultiIndex.from_frame(rows[_KEYS]))
     completed = completions_of(estimates, folded.counts, folded.known, alpha, folded.asked, effects)
     for name, figures in published.groupby("benchmark", sort=False):
         policy = figures["missing"].iloc[0]
@@ -259,7 +260,7 @@ def judged_pairs(
             continue
         own = counts.loc[figures.index].reset_index()
         kinds = folded.items[folded.items["benchmark"] == name]
-        effect = design_effects(own, kinds, policy)["accuracy_difference"]
+        effect = by_pair[str(name)].loc[figures.index].to_numpy()
         paired = apply_policy(own, policy)
         inner = accuracy_difference(paired, alpha=2 * alpha, design_effect=effect)
         yield JudgedPairs(
@@ -361,11 +362,8 @@ def adjusted_in_families(
     p_values: pd.Series, known: Mapping[str, Benchmark], adjust: AdjustMethod = "holm"
 ) -> pd.Series:
     """Return p-values, by `PAIR_COLUMNS`, adjusted over their families; NaN if in none."""
-    adjusted = pd.Series(np.nan, index=p_values.index)
-    family = families(p_values.index.to_frame(index=False), known).to_numpy()
-    for name in pd.unique(family[~pd.isna(family)]):
-        adjusted[family == name] = adjust_pvalues(p_values[family == name], method=adjust)
-    return adjusted
+    family = families(p_values.index.to_frame(index=False), known)
+    return adjusted_within(family, p_values, adjust)
 
 
 def _margins(pairs: JudgedPairs) -> Iterator[pd.DataFrame]:
