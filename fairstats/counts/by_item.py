@@ -15,7 +15,6 @@ from fairstats.answers.engine_frames import (
     NO_LETTER,
     UNIT_COLUMNS,
     OpenAnswers,
-    distinct,
     open_answers,
     refuse_repeated,
 )
@@ -73,10 +72,10 @@ def _sets_of(opened: OpenAnswers) -> Iterator[tuple[tuple[str, ...], OpenAnswers
 
     patterns = item_patterns(opened)
     places = patterns.groupby(list(UNIT_COLUMNS)).indices
-    units = distinct(opened.frame, list(UNIT_COLUMNS)).astype(str)
-    for unit in sorted(units.itertuples(index=False, name=None)):
+    for unit, cells in opened.cells.groupby(list(UNIT_COLUMNS), sort=True):
         here = [nw.col(name) == value for name, value in zip(UNIT_COLUMNS, unit, strict=True)]
-        own = OpenAnswers(opened.frame.filter(*here), opened.benchmarks, opened.in_memory)
+        frame = opened.frame.filter(*here)
+        own = OpenAnswers(frame, opened.benchmarks, cells, opened.in_memory)
         own.once("patterns", partial(patterns.take, places.get(unit, [])))
         yield unit, own
 

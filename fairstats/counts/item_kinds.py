@@ -8,26 +8,17 @@ is small too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from itertools import combinations
-from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows
-from fairstats.answers.engine_frames import (
-    UNIT_COLUMNS,
-    OpenAnswers,
-    answers_by_item,
-    distinct,
-    items_in_memory,
-    letter_columns,
-    open_answers,
-)
+from fairstats._lib.row_groups import group_sums
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED, POOLED_GROUPS
+from fairstats.counts.item_answers import Kinds, item_answers
 from fairstats.counts.outcomes import (
     PAIR_COLUMNS,
     PATTERNS,
@@ -39,9 +30,6 @@ from fairstats.counts.outcomes import (
     fold_answers,
 )
 from fairstats.counts.sample_weights import common_copies, pair_weights
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 
 def count_items(
@@ -135,18 +123,18 @@ def fold_pooled(opened: OpenAnswers) -> pd.DataFrame:
         pooled = pooled_pairs(benchmark)
         if len(pooled) > 1:
             table = _fold_pooled(opened, benchmark, pooled)
-            tables.append(table.merge(_asked_of_several(opened.frame, pooled)))
+            tables.append(table.merge(_asked_of_several(opened.cells, pooled)))
     return pd.concat(tables, ignore_index=True)
 
 
 def _asked_of_several(
-    frame: nw.LazyFrame[Any], pooled: Sequence[tuple[Attribute, tuple[str, str]]]
+    cells: pd.DataFrame, pooled: Sequence[tuple[Attribute, tuple[str, str]]]
 ) -> pd.DataFrame:
     """Return the units with more than one pair to pool."""
-    asked = distinct(frame, [*UNIT_COLUMNS, "attribute"])
+    asked = cells[[*UNIT_COLUMNS, "attribute"]].drop_duplicates()
     pairs = pd.Series([attribute.name for attribute, _ in pooled]).value_counts()
     number = asked["attribute"].map(pairs).fillna(0)
-    units = number.groupby([asked[column].astype("str") for column in UNIT_COLUMNS]).sum()
+    units = number.groupby([asked[column] for column in UNIT_COLUMNS]).sum()
     return units[units > 1].index.to_frame(index=False)
 
 
@@ -173,31 +161,18 @@ def _fold_pooled(
     benchmark: Benchmark,
     pairs: Sequence[tuple[Attribute, tuple[str, str]]],
 ) -> pd.DataFrame:
-    import narwhals as nw
-
-    attributes = {attribute.name for attribute, _ in pairs}
     folds = fold_answers(opened)
+    attributes = {attribute.name: attribute for attribute, _ in pairs}
     kinds = pd.concat([folds.kinds[benchmark.name, name] for name in sorted(attributes)])
     if kinds.empty:
         return _NO_ITEMS
-    # Use one scale for all units in the engine, and each unit's scale afterwards.
-    sizes = sorted({int(size) for size in kinds["samples"]})
-    scale = common_copies(sizes)
+    # Use one scale for all units first, and each unit's scale afterwards.
+    scale = common_copies(sorted({int(size) for size in kinds["samples"]}))
     units = [kinds[name] for name in UNIT_COLUMNS]
     own = kinds["samples"].groupby(units).agg(common_copies).rename("copies").reset_index()
     patterns = list(PATTERNS)
-    if opened.in_memory:
-        table = _pooled_in_memory(opened, benchmark, pairs, scale)
-    else:
-        table = (
-            _crossed(opened, benchmark, pairs, sizes)
-            .group_by(*UNIT_COLUMNS, *patterns)
-            .agg(items=nw.len())
-            .collect()
-            .to_pandas()
-        )
-    table = table.astype(dict.fromkeys([*patterns, "items"], "int64"))
-    table = table.astype(dict.fromkeys(UNIT_COLUMNS, "str")).merge(own, on=list(UNIT_COLUMNS))
+    table = _pooled_patterns(opened, benchmark, pairs, scale)
+    table = table.merge(own, on=list(UNIT_COLUMNS))
     # A rounded scale cannot be reduced.
     exact = scale % table["copies"] == 0
     table["copies"] = table["copies"].where(exact, scale).astype("int64")
@@ -207,77 +182,47 @@ def _fold_pooled(
     return table[list(_NO_ITEMS)].sort_values([*PAIR_COLUMNS, *patterns], ignore_index=True)
 
 
-def _pooled_in_memory(
+def _pooled_patterns(
     opened: OpenAnswers,
     benchmark: Benchmark,
     pairs: Sequence[tuple[Attribute, tuple[str, str]]],
     scale: int,
 ) -> pd.DataFrame:
-    """Count the kinds of items, over the pairs of several attributes."""
-    found = []
-    for attribute, pair in pairs:
-        items = items_in_memory(opened, benchmark, attribute)
-        groups = dict(
-            zip(attribute.groups, answers_of_groups(items, benchmark, attribute), strict=True)
-        )
-        a, b = (groups[group] for group in pair)
-        cells = crossed(a, b, (a.letters * b.letters).sum(axis=1))
-        weights = pair_weights(scale, items["samples"])
-        found.append((items, np.column_stack(list(cells.values())) * weights[:, None]))
-    items = pd.concat([items for items, _ in found], ignore_index=True)
-    number, first = group_rows([items["item"].to_numpy()])
-    totals = np.zeros((len(first), len(PATTERNS)), dtype=np.int64)
-    np.add.at(totals, number, np.concatenate([of_pair for _, of_pair in found]))
-    kind, one = group_rows([items["unit"].to_numpy()[first], *totals.T])
-    table = items[list(UNIT_COLUMNS)].iloc[first[one]].reset_index(drop=True)
-    table[list(PATTERNS)] = totals[one]
-    return table.assign(items=np.bincount(kind, minlength=len(one)))
+    """Count the items by the outcome patterns of all their pairs, each pair weighted."""
+    answers = item_answers(opened, benchmark)
+    every = [(attribute.name, group) for attribute, _ in pairs for group in attribute.groups]
+    place = {variant: i for i, variant in enumerate(dict.fromkeys(every))}
+    parts = [_patterns_of_pairs(part, place, pairs, scale) for part in answers.of(list(place))]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    found = group_sums(columns, {"items": columns.pop("items")})
+    units = answers.units.take(found.pop("unit")).reset_index(drop=True)
+    return units.assign(**found)
 
 
-def _crossed(
-    opened: OpenAnswers,
-    benchmark: Benchmark,
+def _patterns_of_pairs(
+    part: Kinds,
+    place: Mapping[tuple[str, str], int],
     pairs: Sequence[tuple[Attribute, tuple[str, str]]],
-    sizes: Sequence[int],
-) -> nw.LazyFrame[Any]:
-    """Count each item's pairs of answers by outcome pattern, weighted, in the engine."""
-    import narwhals as nw
-
-    attributes = list({attribute.name: attribute for attribute, _ in pairs}.values())
-    items = answers_by_item(opened, benchmark, attributes)
-    scale = common_copies(sizes)
-    found, weighted = [], []
-    for number, (attribute, pair) in enumerate(pairs):
-        place = attributes.index(attribute)
-        columns, order = letter_columns(attribute, benchmark), list(attribute.groups)
-        sides = [[f"{place}_{name}" for name in columns[order.index(group)]] for group in pair]
-        samples = nw.col(f"{place}_samples")
-        for side, names in zip("ab", sides, strict=True):
-            right = sum_horizontal(
-                nw.col(name) * (nw.col("answer_key") == letter).cast(nw.Int64)
-                for name, letter in zip(names, benchmark.options, strict=True)
+    scale: int,
+) -> dict[str, np.ndarray]:
+    """Add up the outcome patterns of an item's pairs; `place` finds a variant's answers."""
+    right = np.take_along_axis(part.letters, part.key[:, None, None], axis=2)[:, :, 0]
+    wrong = part.letters.sum(axis=2) - right
+    totals = {name: np.zeros(len(part.key), dtype=np.int64) for name in PATTERNS}
+    asked = np.zeros(len(part.key), dtype=bool)
+    for attribute, pair in pairs:
+        of_attribute = [place[attribute.name, group] for group in attribute.groups]
+        samples = part.rows[:, of_attribute].max(axis=1)
+        asked |= samples > 0
+        a, b = (
+            GroupAnswers(
+                right[:, i], wrong[:, i], samples - right[:, i] - wrong[:, i], part.letters[:, i]
             )
-            answered = sum_horizontal(nw.col(name) for name in names)
-            found.append(right.alias(f"right_{side}_{number}"))
-            found.append(answered.alias(f"answered_{side}_{number}"))
-        same = sum_horizontal(nw.col(x) * nw.col(y) for x, y in zip(*sides, strict=True))
-        weight = sum_horizontal(
-            (samples == size).cast(nw.Int64) * int(pair_weights(scale, size)) for size in sizes
+            for i in (place[attribute.name, group] for group in pair)
         )
-        found += [same.alias(f"same_{number}"), weight.alias(f"weight_{number}")]
-
-        def answers(side: str, number: int = number, samples: Any = samples) -> GroupAnswers:
-            right, answered = (nw.col(f"{x}_{side}_{number}") for x in ("right", "answered"))
-            return GroupAnswers(right, answered - right, samples - answered, None)
-
-        cells = crossed(answers("a"), answers("b"), nw.col(f"same_{number}"))
-        weighted.append([cell * nw.col(f"weight_{number}") for cell in cells.values()])
-    patterns = zip(PATTERNS, map(sum_horizontal, zip(*weighted, strict=True)), strict=True)
-    return items.with_columns(*found).select(
-        *UNIT_COLUMNS, *(cell.alias(name) for name, cell in patterns)
-    )
-
-
-def sum_horizontal(terms: Iterable[Any]) -> Any:
-    """Add expressions up."""
-    return reduce(add, terms)
+        weights = pair_weights(scale, samples)
+        for name, cell in crossed(a, b, (a.letters * b.letters).sum(axis=1)).items():
+            totals[name] += cell * weights
+    columns = {"unit": part.unit, **totals, "items": part.items}
+    columns = {name: column[asked] for name, column in columns.items()}
+    return group_sums(columns, {"items": columns.pop("items")})

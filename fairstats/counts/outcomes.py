@@ -1,8 +1,7 @@
 """Count the outcome patterns of answers, inside the engine that holds them.
 
-Every statistic is a function of the small tables made here. The counting takes two or three
-group-bys through narwhals, so it runs on pandas, Polars, DuckDB or PySpark. Only a small pandas
-frame leaves the engine. Answers in memory are counted with arrays.
+Every statistic is a function of the small tables made here. The counting is done through narwhals
+by pandas, Polars, DuckDB or PySpark (see `fairstats.counts.item_answers`).
 """
 
 from __future__ import annotations
@@ -20,13 +19,11 @@ from fairstats._lib.row_groups import group_rows, group_sums, text_array
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
-    item_answers,
-    items_in_memory,
-    letter_columns,
     open_pairs,
-    refuse_repeated,
 )
 from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.counts.item_answers import Kinds, item_answers
 from fairstats.counts.sample_weights import common_copies, pair_weights, per_answer
 
 PAIR_COLUMNS = (*UNIT_COLUMNS, "attribute", "group_a", "group_b")
@@ -46,6 +43,7 @@ PATTERNS = (
     "nxx",
 )
 MISSING = "x"
+Columns = dict[str, npt.NDArray[Any]]
 #: The sign of a group that is not one of the row's two groups.
 OTHER = "."
 # Whether the two letters agree; unknown if an answer is missing.
@@ -73,9 +71,12 @@ class Folds:
     benchmarks : dict of str to Benchmark
         The benchmarks of the answers by name.
     kinds : dict of (str, str) to pandas.DataFrame
-        By benchmark and attribute, the kinds of items: how often each group gave each letter (see
-        `fairstats.answers.engine_frames.item_answers`), ``copies``, ``neutral_copies`` and
-        ``items``, the number of items of that kind.
+        By benchmark and attribute, the kinds of items: `UNIT_COLUMNS`; ``answer_key``;
+        ``letter_0_A``, …, the number of a group's answers with that letter (groups in declared
+        order); ``samples``, the number of answers of the group with the most, including missing
+        ones (a group with fewer rows has the rest missing); ``neutral_right``, ``neutral_wrong``
+        and ``neutral``, the number of right, wrong and all answers to the neutralized variant;
+        ``copies``; ``neutral_copies``; and ``items``, the number of items of that kind.
     """
 
     outcomes: pd.DataFrame
@@ -239,31 +240,46 @@ def whatever_the_neutral_answer(outcomes: pd.DataFrame) -> pd.DataFrame:
 
 def _fold_items(opened: OpenAnswers, benchmark: Benchmark, attribute: Attribute) -> pd.DataFrame:
     """Count the items of each unit by the letters of their answers, key and neutral answers."""
-    import narwhals as nw
-
-    letters = [name for names in letter_columns(attribute, benchmark) for name in names]
-    numbers = [*letters, "samples", "neutral_right", "neutral_wrong", "neutral", "repeated"]
-    if opened.in_memory:
-        items = items_in_memory(opened, benchmark, attribute)
-        columns = ["unit", "answer_key", *numbers]
-        groups, first = group_rows(items[name].array for name in columns)
-        table = items[[*UNIT_COLUMNS, "answer_key", *numbers]].take(first).reset_index(drop=True)
-        table["items"] = np.bincount(groups, minlength=len(first))
-    else:
-        table = (
-            item_answers(opened, benchmark, attribute)
-            .group_by(*UNIT_COLUMNS, "answer_key", *numbers)
-            .agg(items=nw.len())
-            .collect()
-            .to_pandas()
-        )
-        text = dict.fromkeys([*UNIT_COLUMNS, "answer_key"], "str")
-        table = table.astype(text | dict.fromkeys([*numbers, "items"], "int64"))
-    refuse_repeated(table, attribute.name)
-    unit, _ = group_rows(text_array(table[name]) for name in UNIT_COLUMNS)
+    answers = item_answers(opened, benchmark)
+    groups = [(attribute.name, group) for group in attribute.groups]
+    names = [name for of_group in letter_columns(attribute, benchmark) for name in of_group]
+    parts = [_kinds(part, names) for part in answers.of([*groups, (BASELINE, NEUTRALIZED)])]
+    columns = _stacked(parts)
+    items = columns.pop("items")
+    columns = group_sums(columns, {"items": items})
+    unit, key = columns.pop("unit"), columns.pop("key")
+    texts = {name: answers.units[name].take(unit).array for name in UNIT_COLUMNS}
+    texts["answer_key"] = pd.array(np.array(list(benchmark.options))[key], dtype="str")
+    table = pd.DataFrame(texts | columns)
     for name, samples in (("copies", "samples"), ("neutral_copies", "neutral")):
         table[name] = _common_copies(table[samples].to_numpy(), unit)
     return table
+
+
+def _kinds(part: Kinds, names: Sequence[str]) -> Columns:
+    """Return the columns of `Folds.kinds`; the last variant is the neutralized one."""
+    letters, neutral = part.letters[:, :-1], part.letters[:, -1]
+    right = np.take_along_axis(neutral, part.key[:, None], axis=1)[:, 0]
+    columns = {"unit": part.unit, "key": part.key}
+    columns |= dict(zip(names, letters.reshape(len(part.key), len(names)).T, strict=True))
+    columns |= {
+        "samples": part.rows[:, :-1].max(axis=1),
+        "neutral_right": right,
+        "neutral_wrong": neutral.sum(axis=1) - right,
+        "neutral": part.rows[:, -1],
+        "items": part.items,
+    }
+    # Leave out the items of which only the neutralized variant was asked.
+    asked = columns["samples"] > 0
+    return {name: column[asked] for name, column in columns.items()}
+
+
+def letter_columns(attribute: Attribute, benchmark: Benchmark) -> list[list[str]]:
+    """Return the columns of `Folds.kinds` that count letters, one list per group."""
+    return [
+        [f"letter_{i}_{letter}" for letter in benchmark.options]
+        for i in range(len(attribute.groups))
+    ]
 
 
 def _common_copies(
@@ -328,9 +344,6 @@ def crossed_kinds(kinds: pd.DataFrame, a: GroupAnswers, b: GroupAnswers) -> pd.D
     weights = pair_weights(kinds["copies"], kinds["samples"])
     cells = {name: cell * weights for name, cell in crossed(a, b, same).items()}
     return pd.DataFrame(cells, index=kinds.index)
-
-
-Columns = dict[str, npt.NDArray[Any]]
 
 
 def _outcomes(tables: Sequence[tuple[pd.DataFrame, Benchmark, Attribute]]) -> pd.DataFrame:

@@ -13,8 +13,6 @@ from fairstats._lib.row_groups import group_rows, group_sums, row_keys, text_arr
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
-    count_rows,
-    distinct,
     open_answers,
 )
 from fairstats.benchmarks.declaration import Benchmark
@@ -47,7 +45,7 @@ from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.metrics.registry import METRICS, PAIR_METRICS
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    pass
 
 
 def analyze(
@@ -209,10 +207,10 @@ def fold_for_estimates(
 
 def _fold_for_estimates(opened: OpenAnswers) -> Folded:
     known, folds = opened.benchmarks, fold_answers(opened)
-    facts = _unit_facts(opened.frame, folds)
+    facts = _unit_facts(opened.cells, folds)
     items = _clustered_items(opened, folds, facts)
     counts = pair_counts(folds.outcomes, known)
-    asked = _asked(opened.frame, folds, counts, known)
+    asked = _asked(opened.cells, folds, counts, known)
     pooled = _pooled_counts(items)
     counts = pd.concat([counts, pooled], ignore_index=True)
     return Folded(known, folds, facts, items, counts, asked)
@@ -327,7 +325,7 @@ def _attribute_effects(
     return found
 
 
-def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
+def _unit_facts(cells: pd.DataFrame, folds: Folds) -> pd.DataFrame:
     """Return each unit's snapshots and the highest number of samples of an item."""
     kinds = [
         {name: text_array(table[name]) for name in UNIT_COLUMNS}
@@ -346,14 +344,9 @@ def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
     units = zip(*(columns[name][first] for name in UNIT_COLUMNS), strict=True)
     of_unit = dict(zip(units, zip(samples, weighted, strict=True), strict=True))
 
-    has_snapshot = "snapshot" in frame.collect_schema().names()
-    found = distinct(frame, [*UNIT_COLUMNS, "snapshot"] if has_snapshot else UNIT_COLUMNS)
     snapshots: dict[tuple[str, ...], set[str]] = {}
-    for *unit, snapshot in (
-        found.assign(**({} if has_snapshot else {"snapshot": None}))
-        .astype("str")
-        .itertuples(index=False, name=None)
-    ):
+    keys = [*UNIT_COLUMNS, "snapshot"]
+    for *unit, snapshot in set(row_keys(cells.reindex(columns=keys), keys)):
         snapshots.setdefault(tuple(unit), set()).update(() if pd.isna(snapshot) else (snapshot,))
     rows = [
         (*unit, ", ".join(sorted(names)) or None, *of_unit[unit])
@@ -365,7 +358,7 @@ def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
 
 
 def _asked(
-    frame: nw.LazyFrame[Any], folds: Folds, counts: pd.DataFrame, known: Mapping[str, Benchmark]
+    cells: pd.DataFrame, folds: Folds, counts: pd.DataFrame, known: Mapping[str, Benchmark]
 ) -> Asked:
     """Count the rows of each group and the items of each attribute, per unit."""
 
@@ -387,7 +380,8 @@ def _asked(
         why_not_above_chance(rows, items, known[str(name)])
         for name, rows in counts.groupby("benchmark", sort=False)
     ]
-    rows = number(count_rows(frame, [*UNIT_COLUMNS, "attribute", "group"]))
+    names = [*UNIT_COLUMNS, "attribute", "group"]
+    rows = number(cells.groupby(names, as_index=False)["rows"].sum())
     return Asked(rows, items, pd.concat(guessing))
 
 

@@ -25,6 +25,7 @@ from fairstats.inference._checks import (
 )
 from fairstats.inference.mcnemar import mcnemar
 
+IntArray = npt.NDArray[np.int64]
 #: Above this sum, the normal distribution replaces the exact one.
 LARGEST_EXACT_SUM = 100_000
 # A p-value that underflows is not 0.
@@ -32,11 +33,31 @@ _LEAST_P = float(np.finfo(np.float64).tiny)
 
 
 @lru_cache(maxsize=1024)
-def _heads(n: int) -> npt.NDArray[np.float64]:
-    """Return the probabilities of 0 to n heads, cached because the same n recurs often."""
+def _heads(n: int) -> tuple[npt.NDArray[np.float64], int]:
+    """Return the probabilities of numbers of heads in n throws, and the smallest such number.
+
+    Probabilities that underflow are left out. Cached because the same n recurs often.
+    """
     law: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(n + 1), n, 0.5)
+    some = np.flatnonzero(law)
+    law = law[some[0] : some[-1] + 1]
     law.setflags(write=False)
-    return law
+    return law, int(some[0])
+
+
+def _law_of_flips(steps: IntArray, many: IntArray) -> tuple[npt.NDArray[np.float64], int]:
+    """Return the law of Σ step · heads, heads out of `many` throws each, and its smallest value."""
+    law, least = np.array([1.0]), 0
+    for step, items in zip(steps.tolist(), many.tolist(), strict=True):
+        heads, fewest = _heads(items)
+        longer = np.zeros(len(law) + (len(heads) - 1) * step)
+        # Direct sums of positive terms: unlike by a Fourier transform, even the smallest
+        # probability keeps its digits.
+        for phase in range(min(step, len(law))):
+            longer[phase::step] = np.convolve(heads, law[phase::step])
+        some = np.flatnonzero(longer)
+        law, least = longer[some[0] : some[-1] + 1], least + fewest * step + int(some[0])
+    return law, least
 
 
 def sign_flip_test(
@@ -113,15 +134,11 @@ def sign_flip_test(
         p_value = mcnemar(n10=n10, n01=n01, method=method).p_value
         return TestResult(np.asarray(float(total)), p_value, method)
     # The sum is 2 Σ |d| · (flips up) − Σ |d|, so only the flips up are random.
-    law = np.array([1.0])
-    for step in map(int, np.unique(np.abs(d[(d != 0) & (many > 0)]))):
-        items = int(many[np.abs(d) == step].sum())
-        longer = np.zeros(len(law) + items * step)
-        # All terms are positive, so even the smallest probability keeps its digits.
-        for heads, share in enumerate(_heads(items)):
-            longer[heads * step : heads * step + len(law)] += share * law
-        law = longer
-    sums, observed = np.abs(2 * np.arange(len(law)) - (len(law) - 1)), abs(total // factor)
+    moved = (d != 0) & (many > 0)
+    steps, place = np.unique(np.abs(d[moved]), return_inverse=True)
+    law, least = _law_of_flips(steps, np.bincount(place, weights=many[moved]).astype(np.int64))
+    size = int(np.abs(d) @ many)
+    sums, observed = np.abs(2 * (least + np.arange(len(law))) - size), abs(total // factor)
     beyond, at = law[sums > observed].sum(), law[sums == observed].sum()
     p = float(min(beyond + (at / 2 if method == "midp" else at), 1.0))
     p = max(p, _LEAST_P)
