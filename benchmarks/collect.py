@@ -41,7 +41,8 @@ from fairstats_collectors.journal import Journal
 
 from fairstats.answers.schema import answers_schema
 from fairstats.asking.item_prompts import list_prompts
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 
 RESULTS = Path(__file__).with_name("results") / "collect.json"

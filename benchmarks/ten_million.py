@@ -37,7 +37,7 @@ from fairstats.answers.files import write_answers
 from fairstats.asking.item_prompts import STRATEGIES, list_prompts
 from fairstats.asking.replies import Reply
 from fairstats.asking.tasks import Task, list_tasks
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 
 REQUESTS = 10_000_000

@@ -7,7 +7,7 @@ from .answers.files import write_answers as write_answers
 from .answers.schema import answers_schema as answers_schema
 from .answers.validation import validate_answers as validate_answers
 from .benchmarks.declaration import Benchmark as Benchmark
-from .benchmarks.declaration import load_benchmark as load_benchmark
+from .benchmarks.loading import load_benchmark as load_benchmark
 from .comparisons.compare import compare as compare
 from .comparisons.levels import compare_levels as compare_levels
 from .comparisons.ranking import rank_differences as rank_differences

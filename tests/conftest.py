@@ -17,7 +17,8 @@ import pytest
 import typer.testing
 from hypothesis import settings
 
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.release.tables import TABLES
 from fairstats.report import builtin, project

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers.files import write_answers
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.board_repository import create_board
 from fairstats.publishing.submissions import create_submission
 from tests.screening.frauds import honest_panel

@@ -19,7 +19,7 @@ ENVIRONMENT = {name: text for name, text in os.environ.items() if not name.start
 
 _MAIN_JOB = """
 import fairstats
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 
 keys = load_benchmark("demo").answer_keys
 letters = "ABCD"

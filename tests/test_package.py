@@ -37,7 +37,7 @@ def test_analysing_loads_no_library_of_pages_or_collectors():
     code = """
 import sys
 import fairstats
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 import pandas as pd
 
 keys = load_benchmark("demo").answer_keys.items()

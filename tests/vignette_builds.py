@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.ratings.collection.assignment import Assigned
 from tests.rating_files import export_of, write_rows

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.benchmarks.vignette_texts import Vignettes
 

@@ -14,7 +14,7 @@ from fairstats.benchmarks.benchmark_files import (
     toml_text,
     write_benchmark,
 )
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_texts import read_amqa_items
 
 

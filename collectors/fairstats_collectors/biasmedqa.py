@@ -21,7 +21,7 @@ from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import read_text
 from fairstats.answers.schema import check_answers
 from fairstats.asking.parsing import parse_answer
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats_collectors.import_answers import join_files
 from fairstats_collectors.import_mapping import FACTS, Given, refuse_others
 

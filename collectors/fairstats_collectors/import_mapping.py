@@ -13,7 +13,8 @@ from typing import Any, TypedDict
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.schema import answers_schema
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 
 #: The texts of the options, which a reply may name. Added to the columns of the answers table.
 OPTIONS = "options"

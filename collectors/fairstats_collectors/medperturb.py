@@ -13,7 +13,8 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.record_files import Paths, Record, csv_records, importable_files
 from fairstats.answers.schema import check_answers
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats_collectors.import_answers import join_files
 from fairstats_collectors.import_mapping import Given, refuse_others
 

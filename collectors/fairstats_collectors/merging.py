@@ -11,7 +11,8 @@ from fairstats.answers.strategies import read_strategy
 from fairstats.asking.item_prompts import list_prompts
 from fairstats.asking.replies import Reply
 from fairstats.asking.tasks import Slot, Task, list_tasks
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats_collectors.checking import answers_path
 from fairstats_collectors.excerpts import read_excerpts

@@ -23,7 +23,8 @@ from fairstats.answers.schema import check_answers
 from fairstats.answers.strategies import Strategy
 from fairstats.answers.validation import validate_answers
 from fairstats.asking.parsing import parse_answer
-from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmarks
 from fairstats_collectors.import_mapping import Given, refuse_others
 
 _AS_RELEASED = "use the folder `prediction` as released"

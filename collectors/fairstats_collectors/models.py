@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys
+from fairstats._lib.toml_files import Number, Table, parse, read_toml
 from fairstats_collectors.limits import Price
 
 _FILE = Path(__file__).with_name("models.toml")
@@ -46,9 +46,25 @@ class KnownModel:
     snapshot: str | None = None
 
 
-_KEYS = ("prices_source", "prices_date", "services", "models")
-_SERVICE_KEYS = ("base_url", "key")
-_MODEL_KEYS = ("service", "model", "snapshot", "settings", "thinking", "price")
+class _Service(Table):
+    base_url: str | None = None
+    key: str
+
+
+class _Model(Table):
+    service: str
+    model: str
+    snapshot: str
+    settings: tuple[str, ...]
+    thinking: int = 0
+    price: tuple[Number, Number] | None = None
+
+
+class _Models(Table):
+    prices_source: str
+    prices_date: str
+    services: dict[str, _Service]
+    models: dict[str, _Model]
 
 
 def known_models() -> Mapping[str, KnownModel]:
@@ -59,28 +75,23 @@ def known_models() -> Mapping[str, KnownModel]:
     >>> known_models()["GPT-4.1"].model
     'gpt-4.1-2025-04-14'
     """
-    content = read_toml(_FILE)
-    refuse_unknown_keys(content, _KEYS, _FILE)
-    for name, service in content["services"].items():
-        refuse_unknown_keys(service, _SERVICE_KEYS, _FILE, table=f"services.{name}")
+    listed = parse(_Models, read_toml(_FILE), _FILE, example="models.toml")
     models = {}
-    for name, entry in content["models"].items():
-        refuse_unknown_keys(entry, _MODEL_KEYS, _FILE, table=f"models.{name}")
-        service = content["services"][entry["service"]]
-        takes = entry["settings"]
+    for name, entry in listed.models.items():
+        service = listed.services[entry.service]
         names: dict[str, str | None] = {
-            setting: setting if setting in takes else None for setting in _SETTINGS
+            setting: setting if setting in entry.settings else None for setting in _SETTINGS
         }
-        if "max_completion_tokens" in takes:
+        if "max_completion_tokens" in entry.settings:
             names["max_tokens"] = "max_completion_tokens"
         models[name] = KnownModel(
-            model=entry["model"],
-            base_url=service.get("base_url"),
-            key_variable=service["key"],
+            model=entry.model,
+            base_url=service.base_url,
+            key_variable=service.key,
             names=MappingProxyType(names),
-            thinking=entry.get("thinking", 0),
-            price=Price(*entry["price"]) if "price" in entry else None,
-            snapshot=entry["snapshot"],
+            thinking=entry.thinking,
+            price=Price(*entry.price) if entry.price else None,
+            snapshot=entry.snapshot,
         )
     return MappingProxyType(models)
 

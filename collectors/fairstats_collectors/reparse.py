@@ -14,7 +14,8 @@ from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.asking.parsing import parse_answer
-from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmarks
 
 _UNIT = ["benchmark", "benchmark_version", "model", "strategy"]
 _GROUP = [*_UNIT, "attribute", "group"]

@@ -16,7 +16,8 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.row_groups import group_rows
 from fairstats.answers.schema import KEY_COLUMNS
-from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmarks
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import Attribute, builtin_benchmarks, load_benchmark
+from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")

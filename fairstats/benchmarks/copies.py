@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fairstats._lib.safe_names import slug
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 
 
 def copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem, first_of
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_value
-from fairstats.benchmarks.declaration import builtin_benchmarks
+from fairstats.benchmarks.loading import builtin_benchmarks
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
 
 #: The mark of a line that needs a person's decision.

@@ -10,9 +10,10 @@ from typing import Any
 
 from fairstats._lib.formatting import counted
 from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import read_text
 from fairstats.benchmarks.benchmark_files import toml_value
-from fairstats.benchmarks.declaration import Benchmark, read_toml
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.proposal import DECIDE
 from fairstats.benchmarks.terms import BASELINE
 
@@ -26,7 +27,7 @@ def summary(benchmark: Benchmark) -> Iterator[str]:
 
     Examples
     --------
-    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> from fairstats.benchmarks.loading import load_benchmark
     >>> print(*list(summary(load_benchmark("demo")))[1:3], sep="\\n")
     demo: 24 items, 4 options, 1 version, missing answers: available, margin ±5 points
     attribute race: 2 groups, 1 pair: white − black

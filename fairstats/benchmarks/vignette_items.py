@@ -57,7 +57,7 @@ def load_items(benchmark: Benchmark) -> list[Item]:
 
     Examples
     --------
-    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> from fairstats.benchmarks.loading import load_benchmark
     >>> sorted(load_items(load_benchmark("demo"))[0].options)
     ['A', 'B', 'C', 'D']
     """

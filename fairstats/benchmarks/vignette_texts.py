@@ -11,7 +11,8 @@ from types import MappingProxyType
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_tables import load_parquet
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.benchmarks.vignette_items import Item, load_items
 

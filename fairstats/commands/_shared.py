@@ -120,7 +120,7 @@ def _os_problem(error: OSError) -> Problem:
 
 
 def load_files(files: list[Path] | None) -> list[Benchmark]:
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
 
     return [load_benchmark(path) for path in files or []]
 

@@ -68,7 +68,7 @@ def check(
     file: Annotated[Path, typer.Argument(help="The benchmark's .toml file.")],
 ) -> None:
     """Check a benchmark file: list every problem, or summarise what it declares."""
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
     from fairstats.benchmarks.summary import located, summary
 
     try:

@@ -94,7 +94,7 @@ def collect(
 
     Each reply is stored as it arrives. Run the command again to request only what is missing.
     """
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
 
     if context.invoked_subcommand:
         return
@@ -165,7 +165,7 @@ def retrieve(
     retries: Retries = 5,
 ) -> None:
     """Retrieve snippets from a corpus for every variant, for use with `collect --retrievals`."""
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
 
     found = plugin("fairstats.retrievers", "corpus")(
         load_benchmark(benchmark),
@@ -200,7 +200,7 @@ def merge(
     ] = None,
 ) -> None:
     """Merge the journals of a campaign. Different replies to the same question are rejected."""
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
 
     merged = plugin("fairstats.mergers", "chat")(
         journals,

@@ -84,7 +84,7 @@ def analyze(
     With --from, the files are another tool's, and are read as `fairstats import` reads them.
     """
     from fairstats.answers.engines import engine_problems, scan_answers
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
     from fairstats.estimates.analyze import analyze as estimate
     from fairstats.report.terminal import draw_differences, print_estimates
 

@@ -82,7 +82,7 @@ def gate(
     Reasons are too few items, missing answers or groups, and answers no better than a guess.
     """
     from fairstats._lib.table_text import json_text, records
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
     from fairstats.estimates.gate import CANNOT_TELL, FAIL, PASS, Limits, gate_lines, only_to
     from fairstats.estimates.gate import gate as check
 

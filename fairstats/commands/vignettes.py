@@ -110,7 +110,7 @@ def audit(
     alpha: Alpha = 0.05,
 ) -> None:
     """Audit the variants of a benchmark: leakage, wording, content, items."""
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
     from fairstats.report.vignettes_document import report_vignettes
 
     check_alpha(alpha)

@@ -10,7 +10,8 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmarks
 from fairstats.benchmarks.terms import ComparisonPolicy
 from fairstats.comparisons.compare import only_unit
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
@@ -116,7 +117,7 @@ def compare_correctness(
 
     Examples
     --------
-    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> from fairstats.benchmarks.loading import load_benchmark
     >>> keys = list(load_benchmark("mirage-bioasq").answer_keys.items())[:4]
     >>> row = dict(benchmark="mirage-bioasq", benchmark_version="1", model="m", sample=0,
     ...            attribute="question", group="asked")

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmarks
 
 #: Columns of the table from `letters_of`, in order.
 LETTER_COLUMNS = (
@@ -56,7 +57,7 @@ def letters_of(answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd
 
     Examples
     --------
-    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> from fairstats.benchmarks.loading import load_benchmark
     >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
     ...            attribute="race", group="white")
     >>> answers = pd.DataFrame([row | dict(item_id="demo-01", answer="A", answer_key="C"),

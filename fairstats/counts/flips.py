@@ -57,7 +57,7 @@ def flips_of(answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.D
 
     Examples
     --------
-    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> from fairstats.benchmarks.loading import load_benchmark
     >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
     ...            attribute="race", item_id="demo-01", answer_key="C")
     >>> answers = pd.DataFrame([row | dict(group="white", answer="C"),

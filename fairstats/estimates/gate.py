@@ -155,7 +155,7 @@ def gate(
 
     Examples
     --------
-    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> from fairstats.benchmarks.loading import load_benchmark
     >>> demo = load_benchmark("demo")
     >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0)
     >>> right = pd.DataFrame(

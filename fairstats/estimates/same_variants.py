@@ -156,7 +156,7 @@ def same_variants(
     ...                          for item in range(20) for name, pair in groups.items()
     ...                          for group, wrong in zip(pair, (False, name == flipped[item]))])
     >>> from dataclasses import replace
-    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> from fairstats.benchmarks.loading import load_benchmark
     >>> demo = replace(load_benchmark("demo"), answer_keys={}, same_variants_odds_ratio=2.5)
     >>> one = ["race", "sex"] * 10
     >>> same_variants(answers("m-1", one), answers("m-2", one), benchmarks=[demo]).verdict

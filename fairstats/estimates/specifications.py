@@ -151,7 +151,7 @@ def specification_curve(
 
     Examples
     --------
-    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> from fairstats.benchmarks.loading import load_benchmark
     >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
     ...            attribute="race")
     >>> answers = pd.DataFrame(

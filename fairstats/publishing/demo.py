@@ -13,7 +13,7 @@ from typing import Any
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
 from fairstats.answers.files import write_answer_sets
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import Published, publish
 from fairstats.release.contents import RELEASES, Release
 

@@ -31,8 +31,8 @@ from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.strategies import votes_among
 from fairstats.answers.validation import read_valid
 from fairstats.benchmarks.copies import copy_benchmarks
-from fairstats.benchmarks.declaration import (
-    Benchmark,
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import (
     builtin_benchmarks,
     by_name,
     load_benchmark,

@@ -13,7 +13,7 @@ from fairstats._lib.problems import Problem
 from fairstats._lib.temporary_folders import temporary_folder
 from fairstats._lib.version import __version__
 from fairstats.benchmarks.copies import copy_benchmarks
-from fairstats.benchmarks.declaration import builtin_benchmarks, load_benchmark
+from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
 from fairstats.publishing.documents import (
     CHANGES,
     PDF,

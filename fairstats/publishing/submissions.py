@@ -17,7 +17,8 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.version import __version__
 from fairstats.answers.files import read_answers, write_answer_sets
-from fairstats.benchmarks.declaration import Benchmark, by_name, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import by_name, load_benchmark
 from fairstats.publishing.submission_check import SubmissionCheck, check_submission
 from fairstats.submissions.declaration import (
     KEYS,

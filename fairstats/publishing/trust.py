@@ -7,16 +7,16 @@ replace the keys in it too.
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
 
 from fairstats._lib.problems import InputError, Problem, first_of
-from fairstats._lib.toml_types import is_date, is_text, refuse_other_types
-from fairstats._lib.untrusted_files import read_text
+from fairstats._lib.toml_files import Day, Fault, Table, parse, read_toml
 from fairstats.publishing.keys import PublicKey, parse_public_key, read_public_key
 from fairstats.publishing.signed_statements import (
     SignedStatement,
@@ -28,17 +28,6 @@ from fairstats.publishing.statement_list import SIGNATURES, witnesses
 from fairstats.publishing.statements import state_of
 
 Role = Literal["publisher", "witness"]
-_ROLES = ("publisher", "witness")
-_LARGEST_FILE = 1 << 20
-_TYPES = {
-    "name": is_text,
-    "public_key": is_text,
-    "role": is_text,
-    "valid_from": is_date,
-    "valid_until": is_date,
-    "revoked": is_date,
-    "reason": is_text,
-}
 _EXAMPLE = "docs/trust.md"
 
 
@@ -150,37 +139,39 @@ def read_trusted(
     return found
 
 
-def _read_toml(path: Path) -> list[TrustedKey]:
-    text = read_text(path, _LARGEST_FILE)
-    try:
-        declared = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        remedy = f"see {_EXAMPLE}"
-        raise InputError([Problem(str(path), f"not valid TOML ({error})", remedy)]) from None
-    entries = declared.get("key")
-    if set(declared) != {"key"} or not isinstance(entries, list) or not entries:
-        message = "must have only [[key]] tables, at least one"
-        raise InputError([Problem(str(path), message, f"see {_EXAMPLE}")])
-    return [_trusted(entry, path, f"key[{place}]") for place, entry in enumerate(entries)]
+def _is_name(name: str) -> str:
+    if not name.strip() or len(name) > 100:
+        raise Fault("must have 1 to 100 characters", "name the holder of the key")
+    return name
 
 
-def _trusted(entry: Any, path: Path, table: str) -> TrustedKey:
-    def wrong(message: str, remedy: str, column: str) -> InputError:
-        return InputError([Problem(str(path), message, remedy, column=f"{table}.{column}")])
+class _Key(Table):
+    """A ``[[key]]``; see `TrustedKey`."""
 
-    if not isinstance(entry, dict):
-        raise wrong("is not a table", f"see {_EXAMPLE}", "key")
-    if unknown := sorted(set(entry) - set(_TYPES)):
-        raise wrong("is unknown", f"use one of: {', '.join(_TYPES)}", unknown[0])
-    needed = ("name", "public_key")
-    refuse_other_types(entry, _TYPES, path, table=table, needed=needed, example=_EXAMPLE)
-    values: dict[str, Any] = dict(entry)
-    key = parse_public_key(values.pop("public_key").encode(), f"{path}: {table}.public_key")
-    if values.get("role", "publisher") not in _ROLES:
-        raise wrong("is unknown", f"use one of: {', '.join(_ROLES)}", "role")
-    if not values["name"].strip() or len(values["name"]) > 100:
-        raise wrong("must have 1 to 100 characters", "name the holder of the key", "name")
-    return TrustedKey(key, **values)
+    name: Annotated[str, AfterValidator(_is_name)]
+    public_key: str
+    role: Role = "publisher"
+    valid_from: Day | None = None
+    valid_until: Day | None = None
+    revoked: Day | None = None
+    reason: str = ""
+
+
+def _not_empty(keys: tuple[_Key, ...]) -> tuple[_Key, ...]:
+    if not keys:
+        raise Fault("lists no key", f"see {_EXAMPLE}")
+    return keys
+
+
+class _Keys(Table):
+    key: Annotated[tuple[_Key, ...], AfterValidator(_not_empty)]
+
+
+def _read_toml(path: Path) -> Iterator[TrustedKey]:
+    for place, entry in enumerate(parse(_Keys, read_toml(path), path, example=_EXAMPLE).key):
+        values = entry.model_dump(exclude={"public_key"})
+        where = f"{path}: key[{place}].public_key"
+        yield TrustedKey(parse_public_key(entry.public_key.encode(), where), **values)
 
 
 def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:

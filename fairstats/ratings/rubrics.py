@@ -8,19 +8,22 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, Strict
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys, unknown_keys
+from fairstats._lib.toml_files import Flag, Table, parse, read_toml
 
 #: The texts compared in one task: none, answers of two models, or answers to two items.
 Compares = Literal["nothing", "models", "items"]
 Level = Literal["nominal", "ordinal"]
+About = Literal["bias", "context"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 # Pattern of column names in a sheet.
@@ -75,7 +78,7 @@ class Question:
     question: str
     choices: tuple[Choice, ...]
     level: Level
-    about: Literal["bias", "context"]
+    about: About
     asked_if: tuple[str, tuple[str, ...]] | None = None
     otherwise: str | None = None
 
@@ -215,118 +218,121 @@ def copy_rubrics(rubrics: Mapping[str, Rubric], folder: Path) -> None:
         shutil.copyfile(rubric.path, folder / f"{name}.toml")
 
 
-_KEYS = (
-    "name",
-    "version",
-    "title",
-    "instructions",
-    "compares",
-    "source",
-    "headings",
-    "rater_groups",
-    "choices",
-    "questions",
-)
-_QUESTION_KEYS = (
-    "dimension",
-    "label",
-    "question",
-    "choices",
-    "level",
-    "about",
-    "asked_if",
-    "otherwise",
-)
-_ASKED_IF_KEYS = ("dimension", "values")
-_CHOICE_KEYS = ("value", "label", "reported", "prefers")
+_EXAMPLE = "data/rubrics/independent.toml"
 
 
-def _unknown_keys(declared: Mapping[str, Any], path: Path) -> Iterator[Problem]:
-    """Report unknown keys of the questions and their choices."""
-    named = declared.get("choices", {})
-    lists = {f"choices.{name}": choices for name, choices in named.items()}
-    for question in declared["questions"]:
-        table = f"questions.{question.get('dimension', '')}"
-        yield from unknown_keys(question, _QUESTION_KEYS, path, table=table)
-        asked_if = question.get("asked_if", {})
-        yield from unknown_keys(asked_if, _ASKED_IF_KEYS, path, table=f"{table}.asked_if")
-        if not isinstance(question["choices"], str):
-            lists[f"{table}.choices"] = question["choices"]
-    for table, choices in lists.items():
-        for choice in choices:
-            name = f"{table}.{choice.get('value', '')}"
-            yield from unknown_keys(choice, _CHOICE_KEYS, path, table=name)
-            if not isinstance(choice.get("reported", False), bool):
-                message, remedy = "must be true or false", "write true or false"
-                yield Problem(str(path), message, remedy, column=f"{name}.reported")
+class _Choice(Table):
+    """See `Choice`."""
+
+    value: str
+    label: str
+    reported: Flag
+    prefers: Annotated[int, Strict()] | None = None
+
+
+class _AskedIf(Table):
+    """When a question is asked."""
+
+    dimension: str
+    values: tuple[str, ...]
+
+
+class _Question(Table):
+    """See `Question`."""
+
+    dimension: str
+    label: str
+    question: str
+    choices: tuple[_Choice, ...]
+    level: Level = "nominal"
+    about: About = "bias"
+    asked_if: _AskedIf | None = None
+    otherwise: str | None = None
+
+    def read(self) -> Question:
+        asked_if = self.asked_if
+        return Question(
+            dimension=self.dimension,
+            label=self.label,
+            question=" ".join(self.question.split()),
+            choices=tuple(
+                Choice(one.value, one.label, one.reported, one.prefers) for one in self.choices
+            ),
+            level=self.level,
+            about=self.about,
+            asked_if=None if asked_if is None else (asked_if.dimension, asked_if.values),
+            otherwise=self.otherwise,
+        )
+
+
+class _Lists(Table):
+    """The lists of choices that questions refer to by name."""
+
+    choices: dict[str, tuple[_Choice, ...]] = Field(default_factory=dict)
+
+
+class _Rubric(Table):
+    """A rubric file; see `Rubric`."""
+
+    name: str
+    version: str
+    title: str
+    instructions: str
+    compares: Compares
+    source: str = ""
+    headings: dict[str, str] = Field(default_factory=dict)
+    rater_groups: dict[str, str]
+    questions: tuple[_Question, ...]
+
+
+def _with_choices(declared: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Write the named lists of choices where questions refer to them."""
+    lists = {key: value for key, value in declared.items() if key == "choices"}
+    # Checked once, not for every question that refers to it.
+    parse(_Lists, lists, path, example=_EXAMPLE)
+    lists, questions = lists.get("choices", {}), declared.get("questions")
+    found = {key: value for key, value in declared.items() if key != "choices"}
+    if not isinstance(questions, list):
+        return found
+    found["questions"] = []
+    for place, question in enumerate(questions):
+        choices = question.get("choices") if isinstance(question, dict) else None
+        if isinstance(choices, str):
+            if choices not in lists:
+                remedy = f"declare it in [choices], as {choices} = [...]"
+                column = f"questions[{place}].choices"
+                message = "no such list of choices"
+                raise InputError(
+                    [Problem(str(path), message, remedy, column=column, value=choices)]
+                )
+            question = question | {"choices": lists[choices]}
+        found["questions"].append(question)
+    return found
 
 
 def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:
-    def wrong(message: str, remedy: str, key: str) -> InputError:
-        return InputError([Problem(str(path), message, remedy, column=key)])
-
-    refuse_unknown_keys(declared, _KEYS, path)
-    try:
-        if problems := list(_unknown_keys(declared, path)):
-            raise InputError(problems)
-        rubric = Rubric(
-            name=str(declared["name"]),
-            version=str(declared["version"]),
-            title=str(declared["title"]),
-            instructions=" ".join(str(declared["instructions"]).split()),
-            compares=declared["compares"],
-            rater_groups=MappingProxyType(
-                {str(k): str(v) for k, v in declared["rater_groups"].items()}
-            ),
-            questions=tuple(_question(entry, declared) for entry in declared["questions"]),
-            source=str(declared.get("source", "")),
-            path=path,
-            headings=MappingProxyType(
-                {str(k): str(v) for k, v in declared.get("headings", {}).items()}
-            ),
-        )
-    except KeyError as error:
-        raise wrong("is missing", "add it", str(error.args[0])) from None
-    except (AttributeError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        message = f"has an invalid layout ({error})"
-        raise wrong(message, "see data/rubrics/independent.toml", "file") from None
-    for message, remedy, key in _contradictions(rubric):
-        raise wrong(message, remedy, key)
-    return rubric
-
-
-def _question(entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Question:
-    choices = entry["choices"]
-    if isinstance(choices, str):
-        choices = declared["choices"][choices]
-    asked_if = entry.get("asked_if")
-    return Question(
-        dimension=str(entry["dimension"]),
-        label=str(entry["label"]),
-        question=" ".join(str(entry["question"]).split()),
-        choices=tuple(
-            Choice(
-                str(one["value"]), str(one["label"]), one["reported"] is True, one.get("prefers")
-            )
-            for one in choices
-        ),
-        level=entry.get("level", "nominal"),
-        about=entry.get("about", "bias"),
-        asked_if=None
-        if asked_if is None
-        else (str(asked_if["dimension"]), tuple(map(str, asked_if["values"]))),
-        otherwise=entry.get("otherwise"),
+    table = parse(_Rubric, _with_choices(declared, path), path, example=_EXAMPLE)
+    rubric = Rubric(
+        name=table.name,
+        version=table.version,
+        title=table.title,
+        instructions=" ".join(table.instructions.split()),
+        compares=table.compares,
+        rater_groups=MappingProxyType(table.rater_groups),
+        questions=tuple(question.read() for question in table.questions),
+        source=table.source,
+        path=path,
+        headings=MappingProxyType(table.headings),
     )
+    for message, remedy, key in _contradictions(rubric):
+        raise InputError([Problem(str(path), message, remedy, column=key)])
+    return rubric
 
 
 def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
     """Return errors, with remedy and place."""
     if not _NAME.fullmatch(rubric.name):
         yield "is not a valid name", "use a-z, 0-9 and underscores", "name"
-    if rubric.compares not in ("nothing", "models", "items"):
-        yield "is unknown", "use nothing, models or items", "compares"
     if not rubric.rater_groups or not rubric.questions:
         yield "is empty", "declare at least one", "rater_groups, questions"
     if rubric.headings and (
@@ -352,12 +358,6 @@ def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
         place = f"questions.{question.dimension}"
         if not _NAME.fullmatch(question.dimension) or question.dimension in earlier:
             yield "is not a valid name, or appears twice", "use a-z, 0-9 and underscores", place
-        if question.level not in ("nominal", "ordinal") or question.about not in (
-            "bias",
-            "context",
-        ):
-            remedy = "level: nominal, ordinal; about: bias, context"
-            yield "has an unknown `level` or `about`", remedy, place
         values = question.values
         if len(values) < 2 or len(set(values)) < len(values):
             yield "needs two or more choices with different values", "correct them", place

@@ -14,7 +14,8 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import unique_slugs
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import PLAIN
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.table import no_ratings

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import field_validator
 
 from fairstats._lib.formatting import capital, escape_markdown
-from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import read_toml
+from fairstats._lib.toml_files import Day, Fault, Table, parse, read_toml
 from fairstats.release.contents import Release
 from fairstats.report.audit_facts import AuditFacts
 from fairstats.report.audit_summary import page_number, section_id
@@ -38,10 +36,8 @@ _CHECKED = {
 }
 
 
-class Clause(BaseModel):
+class Clause(Table):
     """What a clause asks for, and which parts of a report bear on it; see data/crosswalk.toml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     clause: str
     asks: str
@@ -54,26 +50,22 @@ class Clause(BaseModel):
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         if unknown := [name for name in names if name not in EVIDENCE]:
-            raise ValueError(f"{unknown[0]!r} is unknown; use some of {', '.join(EVIDENCE)}")
+            raise Fault(f"{unknown[0]!r} is unknown", f"use some of {', '.join(EVIDENCE)}")
         return names
 
 
-class Framework(BaseModel):
+class Framework(Table):
     """A law, standard or guideline, with its clauses."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     status: str
     clause: tuple[Clause, ...]
 
 
-class Crosswalk(BaseModel):
+class Crosswalk(Table):
     """The laws, standards and guidelines, and when their list was checked."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    checked_on: date
+    checked_on: Day
     framework: tuple[Framework, ...]
 
 
@@ -91,20 +83,7 @@ def load_crosswalk(path: str | os.PathLike[str] | None = None) -> Crosswalk:
     'Annex IV 3: accuracy for groups'
     """
     source = Path(path) if path else resource("data", "crosswalk.toml")
-    try:
-        return Crosswalk(**read_toml(source))
-    except ValidationError as error:
-        raise InputError(
-            [
-                Problem(
-                    str(source),
-                    one["msg"].removeprefix("Value error, "),
-                    "correct it, see data/crosswalk.toml",
-                    column=".".join(map(str, one["loc"])),
-                )
-                for one in error.errors()
-            ]
-        ) from None
+    return parse(Crosswalk, read_toml(source), source, example="data/crosswalk.toml")
 
 
 def shown_and_missing(clause: Clause, audit: Audit) -> tuple[list[tuple[str, str]], list[str]]:

@@ -10,12 +10,8 @@ import pandas as pd
 
 from fairstats._lib.formatting import MINUS
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import (
-    Benchmark,
-    builtin_benchmarks,
-    by_name,
-    load_benchmarks,
-)
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmarks
 from fairstats.benchmarks.terms import POOLED
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.board import COLOURS

@@ -17,7 +17,8 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.strategies import Strategy, read_strategy
-from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmarks
 from fairstats.retrieval.retrievals_table import (
     LIST_COLUMNS,
     RETRIEVAL_COLUMNS,

@@ -11,7 +11,8 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import open_pairs
 from fairstats.answers.schema import check_answers
-from fairstats.benchmarks.declaration import Benchmark, by_name
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import by_name
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.alignment import check_alignment
 from fairstats.screening.copying import check_copied_items, check_copying

@@ -20,8 +20,8 @@ from pydantic import (
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256
+from fairstats._lib.toml_files import unknown_key
 from fairstats.benchmarks.benchmark_files import toml_text
-from fairstats.benchmarks.declaration import unknown_keys
 
 SUBMISSION_FILE = "submission.toml"
 NOT_KNOWN = "not known"
@@ -143,7 +143,8 @@ def parse_declaration(declared: Mapping[str, Any], path: Path) -> Declaration:
     InputError
         With a problem for each key that is unknown, missing, empty or invalid.
     """
-    problems = unknown_keys(declared, tuple(KEYS), path)
+    unknown = [key for key in declared if key not in KEYS]
+    problems = [unknown_key(key, list(KEYS), path, column=key) for key in unknown]
     known = {key: value for key, value in declared.items() if key in KEYS}
     try:
         declaration = Declaration(**known)

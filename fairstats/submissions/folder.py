@@ -13,10 +13,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import text_sha256
+from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.answers.files import RETRIEVALS_SUFFIX, SUFFIXES
 from fairstats.benchmarks.benchmark_files import toml_text
-from fairstats.benchmarks.declaration import read_toml
 from fairstats.submissions.declaration import (
     SUBMISSION_FILE,
     Declaration,

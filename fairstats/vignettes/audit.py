@@ -13,7 +13,8 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_answers
 from fairstats.answers.files import read_answers
 from fairstats.answers.validation import validate_files
-from fairstats.benchmarks.declaration import Benchmark, by_name, load_benchmarks
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.estimates.same_variants import variant_sets

@@ -23,7 +23,7 @@ from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import files_ending, read_answers, write_answers
 from fairstats.answers.schema import KEY_COLUMNS, check_answers
 from fairstats.answers.validation import validate_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import publish
 from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric

@@ -18,7 +18,8 @@ from fairstats._lib.record_files import json_value
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.validation import validate_files
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.ratings.collection.workbooks import read_sheets
 from fairstats.ratings.rubrics import builtin_rubrics, load_rubric
 from tests.answers.test_answers import OPTIONAL, rows, save

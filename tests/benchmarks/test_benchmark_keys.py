@@ -6,7 +6,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 
 
 def changed(tmp_path, old, new):
@@ -57,7 +57,7 @@ def test_publish_items_must_be_true_or_false(tmp_path, value):
     line = f"publish_items = {value}"
     text = (resource("data", "benchmarks") / "fairmedqa.toml").read_text(encoding="utf-8")
     assert "publish_items" not in text
-    with pytest.raises(InputError, match="publish_items: must be true or false"):
+    with pytest.raises(InputError, match="publish_items: has the wrong type; write true or false"):
         load_benchmark(changed(tmp_path, "[versions]", f"{line}\n[versions]"))
 
 
@@ -66,7 +66,9 @@ def test_same_variants_odds_ratio_must_be_above_1(tmp_path, value):
     path = changed(
         tmp_path, "same_variants_odds_ratio = 2.5", f"same_variants_odds_ratio = {value}"
     )
-    with pytest.raises(InputError, match="same_variants_odds_ratio: must be a number above 1"):
+    with pytest.raises(
+        InputError, match=r"same_variants_odds_ratio = .*: must be a number above 1"
+    ):
         load_benchmark(path)
 
 

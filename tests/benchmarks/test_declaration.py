@@ -6,7 +6,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import named_in
-from fairstats.benchmarks.declaration import builtin_benchmarks, load_benchmark, load_benchmarks
+from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark, load_benchmarks
 
 
 def said_of(call) -> str:
@@ -86,7 +86,7 @@ def test_missing_required_key_is_named(part, benchmark_file):
     [
         (
             {"missing": 'missing = "guess"'},
-            "missing = 'guess': unknown policy; use one of available",
+            "missing = 'guess': is unknown; use one of available",
         ),
         ({"missing": "missing = 3"}, "missing: has the wrong type; write a text"),
         ({"equivalence_margin": "equivalence_margin = 0"}, "must be between 0 and 1"),
@@ -113,7 +113,7 @@ def test_missing_required_key_is_named(part, benchmark_file):
                 "race": '[attributes.race]\nlabel = "Race"\ngroups = { white = "White" }\n'
                 'pairs = [["white", "black"]]'
             },
-            "race.pairs = 'black': unknown group; add it to the groups of race",
+            "race.pairs = 'black': unknown group; add it to the groups of the attribute",
         ),
         (
             {

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import fairstats
 from fairstats.answers.validation import validate_answers
 from fairstats.benchmarks.benchmark_files import write_benchmark
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.proposal import MOST_GROUPS, propose_benchmark
 from fairstats.cli import app
 
@@ -146,11 +146,11 @@ def test_check_lists_every_problem_with_line_and_value(answers, tmp_path):
     lines = [line.removeprefix(f"{toml}: ") for line in done.stdout.splitlines()]
     assert done.exit_code == 1
     assert len(lines) == 3
-    assert "attributes.origin.pairs = 'c': unknown group; add it" in lines[0]
-    assert "missing = 'guess': unknown policy" in lines[1]
-    assert "equivalence_margin = '2.0': must be between 0 and 1; correct it" in lines[2]
+    assert "missing = 'guess': is unknown; use one of available" in lines[0]
+    assert "equivalence_margin = '2': must be between 0 and 1; correct it" in lines[1]
+    assert "attributes.origin.pairs = 'c': unknown group; add it" in lines[2]
     number = text.split("\n").index("equivalence_margin = 0.02") + 1
-    assert lines[2].startswith(f"line {number}: ")
+    assert lines[1].startswith(f"line {number}: ")
 
 
 def test_check_lists_every_wrong_type_and_missing_key(benchmark_file):

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_texts import read_vignettes
 
 

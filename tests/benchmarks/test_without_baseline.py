@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairstats.answers.files import read_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
 from fairstats.estimates.analyze import analyze
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from fairstats._lib.problems import InputError
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.asking.item_prompts import list_prompts
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.cli import app
 

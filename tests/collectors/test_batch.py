@@ -16,7 +16,8 @@ from fairstats_collectors.chat import collect
 from fairstats_collectors.interruptions import Unfinished
 
 from fairstats._lib.problems import InputError
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from tests.serving import only_loopback, served
 
 KEY = "sk-planted-0123456789abcdef"

@@ -12,7 +12,7 @@ from fairstats_collectors.biasmedqa import import_biasmedqa, item_id
 
 from fairstats._lib.problems import InputError, Note
 from fairstats.answers.validation import validate_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 
 LINE = "~" * 100
 DOC = Path(__file__).parents[2] / "docs" / "import.md"

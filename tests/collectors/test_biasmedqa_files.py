@@ -10,7 +10,7 @@ from fairstats_collectors import biasmedqa_files
 from fairstats_collectors.biasmedqa import import_biasmedqa
 from fairstats_collectors.biasmedqa_files import fetch_biasmedqa, released_replies
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 
 BLOCK = """~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 PROMPT:

@@ -111,7 +111,7 @@ def test_interrupt_message_shows_how_to_continue(
     with bench.loopback(delay=0.2) as slow:
         code = f"""
 from fairstats_collectors.chat import collect
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from pathlib import Path
 collect(load_benchmark({str(benchmark.path)!r}), model="m", out=Path({str(tmp_path / "out")!r}),
         base_url={slow!r}, concurrency=4)

@@ -18,7 +18,8 @@ from fairstats_collectors.chat import collect
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
 from fairstats.asking.item_prompts import STRATEGIES, load_prompt
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from tests.serving import only_loopback, served
 

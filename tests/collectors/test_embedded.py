@@ -19,7 +19,7 @@ from fairstats_collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedd
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.retrieval.retrievals_table import write_retrievals
 

@@ -24,7 +24,7 @@ from fairstats_collectors.embeddings import Embedder, Keep, embed_kept, service_
 from fairstats_collectors.retrieve import retrieve
 
 from fairstats._lib.problems import InputError
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.retrieval.retrievals_table import read_retrievals
 from tests.serving import only_loopback, served

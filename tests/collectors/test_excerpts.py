@@ -30,7 +30,8 @@ from typer.testing import CliRunner
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_parquet
 from fairstats.asking.item_prompts import STRATEGIES, list_prompts
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.cli import app
 from fairstats.commands import collecting

@@ -18,7 +18,7 @@ from fairstats_collectors.medperturb_ratings import import_medperturb
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.validation import validate_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 
 RELEASED = "medperturb/dataset.csv"

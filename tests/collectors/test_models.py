@@ -14,7 +14,7 @@ from fairstats_collectors.models import find_model, known_models
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 
 STUDIED = {
     *("GPT-5", "GPT-5-Mini", "GPT-4.1", "GPT-4.1-Mini", "GPT-4o", "GPT-4-Turbo"),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.answer_letters import LETTER_COLUMNS, NO_ANSWER, letters_of
 
 RELEASED = (

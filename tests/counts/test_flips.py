@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.flips import (
     BOTH_WRONG,
     FLIP_COLUMNS,

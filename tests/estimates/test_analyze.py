@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from fairstats._lib.problems import InputError
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.table import ESTIMATE_COLUMNS

@@ -10,7 +10,7 @@ import pytest
 
 import fairstats
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.item_functioning import (
     FEWEST_MODELS,
     ITEM_FUNCTIONING_COLUMNS,

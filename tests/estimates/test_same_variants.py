@@ -10,7 +10,7 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 
 from fairstats._lib.problems import InputError
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import compare
 from fairstats.comparisons.ranking import rank_models
 from fairstats.counts.by_item import item_patterns

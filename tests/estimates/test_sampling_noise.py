@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import fairstats
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.sampling_noise import SAMPLING_NOISE_COLUMNS, sampling_noise
 
 R = Path(__file__).parents[1] / "r"

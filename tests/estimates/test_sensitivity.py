@@ -12,7 +12,7 @@ from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze, estimates_of, fold_for_estimates

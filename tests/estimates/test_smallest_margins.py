@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.publication import publication_table
 from fairstats.estimates.sensitivity import MARGIN, SMALLEST, sensitivity_of

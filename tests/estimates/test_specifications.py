@@ -11,7 +11,7 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.sensitivity import sensitivity_of

@@ -13,7 +13,7 @@ import pytest
 
 from fairstats.answers.schema import check_answers
 from fairstats.benchmarks.copies import copy_benchmarks
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.documents import write_inputs
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.downloads import write_table

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import fairstats.publishing.documents
 from fairstats.answers.files import read_answers, write_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
 from tests.released_server import served_release
 from tests.report.conftest import answers_of_models

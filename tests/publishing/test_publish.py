@@ -14,7 +14,7 @@ import fairstats.publishing.documents
 import fairstats.publishing.publish
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import releases_of

@@ -480,15 +480,19 @@ def test_attestation_with_a_revoked_key_does_not_count(site, board, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "must have only [[key]] tables"),
-        ("key = 5", "must have only [[key]] tables"),
-        ("key = [5]", "is not a table"),
+        ("key = []", "key: lists no key"),
+        ("keys = 5", "keys: unknown key; did you mean key?"),
+        ("key = 5", "key: has the wrong type; write a list of tables"),
+        ("key = [5]", "key[0]: has the wrong type; write a table"),
         ("[[key]]\nname = 'a'", "key[0].public_key: is missing; add it"),
-        ("[[key]]\nname = 'a'\nx = 1\npublic_key = ''", "key[0].x: is unknown; use one of: name"),
+        (
+            "[[key]]\nname = 'a'\nx = 1\npublic_key = ''",
+            "key[0].x: unknown key; known keys: name",
+        ),
         ("[[key]]\nname = 'a'\npublic_key = 'PEM'", "public_key: is not a public key in PEM"),
         ("[[key]]\nname = 'a'\npublic_key = ''\nrevoked = '2026-01-01'", "write a date such as"),
         ("[[key]]\nname = 'a'\npublic_key = ''\nrevoked = 2026-01-01T00:00:00Z", "write a date"),
-        ("[[key", "not valid TOML"),
+        ("[[key", "is not valid TOML"),
     ],
 )
 def test_wrong_list_of_keys_is_refused(text, message, tmp_path):
@@ -512,8 +516,8 @@ def test_list_of_keys_in_the_documents_can_be_read(tmp_path):
 
 def test_wrong_role_and_name_are_refused(board, tmp_path):
     for values, message in (
-        ({"role": '"owner"'}, "key[0].role: is unknown; use one of: publisher, witness"),
-        ({"name": '" "'}, "key[0].name: must have 1 to 100 characters"),
+        ({"role": '"owner"'}, "key[0].role = 'owner': is unknown; use one of publisher, witness"),
+        ({"name": '" "'}, "key[0].name = ' ': must have 1 to 100 characters"),
     ):
         with pytest.raises(InputError) as error:
             read_trusted(trust_file(tmp_path / "trust.toml", entry(board, **values)))

@@ -145,12 +145,17 @@ def test_rubric_name_in_a_table_is_not_a_path(tmp_path):
     [
         ('name = "tone"', 'name = "tone"\nheading = "x"', "heading", "headings"),
         ("[rater_groups]", "[rater_group]\na = 'A'\n[rater_groups]", "rater_group", "rater_groups"),
-        ('otherwise = "no"', 'otherwise = "no"\nlevels = "x"', "questions.insult.levels", "level"),
-        ("reported = true", "reported = true, prefer = 1", "choices.yes_no.yes.prefer", "prefers"),
+        ('otherwise = "no"', 'otherwise = "no"\nlevels = "x"', "questions[1].levels", "level"),
+        (
+            "reported = true",
+            "reported = true, prefer = 1",
+            "choices.yes_no[1].prefer",
+            "prefers",
+        ),
         (
             'dimension = "rude", values',
             'dimension = "rude", value = 1, values',
-            "questions.insult.asked_if.value",
+            "questions[1].asked_if.value",
             "values",
         ),
     ],
@@ -168,12 +173,12 @@ def test_unknown_key_is_refused_with_closest_known_key(tmp_path, old, new, key, 
 
 def test_unknown_key_of_choices_in_a_question_is_refused(tmp_path):
     own = '[{ value = "a", label = "A", reported = true, lable = 1 }]'
-    with pytest.raises(InputError, match=r"questions\.rude\.choices\.a\.lable: unknown key"):
+    with pytest.raises(InputError, match=r"questions\[0\]\.choices\[0\]\.lable: unknown key"):
         load_rubric(write(tmp_path, RUBRIC.replace('"yes_no"', own, 1)))
 
 
 def test_reported_that_is_not_true_or_false_is_refused(tmp_path):
-    with pytest.raises(InputError, match="reported: must be true or false"):
+    with pytest.raises(InputError, match="reported: has the wrong type; write true or false"):
         load_rubric(write(tmp_path, RUBRIC.replace("reported = true", 'reported = "yes"', 1)))
 
 
@@ -186,7 +191,11 @@ def test_shipped_rubric_has_no_unknown_key(name):
     ("old", "new", "said"),
     [
         ('name = "tone"', 'name = "To ne"', "name: is not a valid name"),
-        ('compares = "nothing"', 'compares = "all"', "compares: is unknown; use nothing"),
+        (
+            'compares = "nothing"',
+            'compares = "all"',
+            "compares = 'all': is unknown; use one of nothing",
+        ),
         ('title = "Tone"\n', "", "title: is missing"),
         ('nurse = "Nurses"', "", "is empty"),
         ("reported = true", "reported = false", "for some choices, but not for all"),
@@ -201,7 +210,11 @@ def test_shipped_rubric_has_no_unknown_key(name):
         ('values = ["yes"]', 'values = ["maybe"]', "unknown question or value"),
         ('otherwise = "no"\n', "", "belong together"),
         ('otherwise = "no"', 'otherwise = "maybe"', "`otherwise` is not one of the choices"),
-        ('choices = "yes_no"', 'choices = "none"', "is missing"),
+        (
+            'choices = "yes_no"',
+            'choices = "none"',
+            "no such list of choices; declare it in [choices]",
+        ),
         ("reported = true }", "reported = true, prefers = 1 }", "`prefers` is set for only some"),
         ('version = "1"', "version", "is not valid TOML"),
     ],

@@ -15,7 +15,7 @@ import fairstats.publishing.documents
 import fairstats.publishing.publish
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.change_verdicts import WIN_WIN
 from fairstats.comparisons.compare import compare
 from fairstats.publishing.publish import publish

@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Attribute, Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.change_verdicts import LOSE_LOSE, WIN_WIN
 
 METRICS = ("delta_accuracy", "delta_cfr", "delta_ad")

@@ -12,7 +12,7 @@ import pytest
 from filelock import FileLock
 
 from fairstats.answers.files import write_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import Published, publish
 
 #: Names that an answer file may contain.

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from fairstats.answers.files import read_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS
 from fairstats.comparisons.ranking import RANK_COLUMNS
 from fairstats.estimates.table import ESTIMATE_COLUMNS, PRIMARY_TEST

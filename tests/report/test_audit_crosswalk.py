@@ -186,9 +186,9 @@ def test_crosswalk_never_claims_that_a_demand_is_met(release, drawn):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (('asks = "', 'ask = "'), "ask: Extra inputs are not permitted"),
+        (('asks = "', 'ask = "'), "ask: unknown key; did you mean asks?"),
         (('"group_accuracy"', '"accuracies"'), "'accuracies' is unknown; use some of attributes"),
-        (('checked = "text"', 'checked = "yes"'), "Input should be 'text'"),
+        (('checked = "text"', 'checked = "yes"'), "checked = 'yes': is unknown; use one of text"),
     ],
 )
 def test_broken_crosswalk_is_refused_by_key(tmp_path, change, said):

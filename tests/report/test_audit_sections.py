@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import file_sha256
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
 from fairstats.release.contents import Release
 from fairstats.report import document

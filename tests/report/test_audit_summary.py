@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report import audit_charts, audit_scope
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets

@@ -7,7 +7,7 @@ import re
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.badges import badge, status_of
 from fairstats.release.contents import Release
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM

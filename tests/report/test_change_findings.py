@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.report.change_charts import prompt_chart, version_chart
 from fairstats.report.change_findings import how_to_read_changes, prompt_finding, version_finding
 from fairstats.report.change_rows import comparisons_of_kind

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fairstats.answers.files import write_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.declared import comparisons_of, successors
 from fairstats.publishing.publish import publish
 

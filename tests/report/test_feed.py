@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.feed import FEED, FeedEntry, atom_feed, release_entry
 from fairstats.publishing.xml_text import xml_document
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Board
 from fairstats.report.findings import Findings, ordinal, pair_note
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pypandoc
 import pytest
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.flips import flips_of
 from fairstats.report.flip_texts import ITEMS_SHOWN, flip_texts
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.flips import flips_of
 from fairstats.estimates.analyze import analyze
 from fairstats.release.contents import Board

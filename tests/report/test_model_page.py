@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import percent_range, point_range, points
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.model_history import history_of, history_plot
 from fairstats.report.model_page import ITEMS_SHOWN, show_model
@@ -636,7 +636,7 @@ def test_changed_declaration_is_given_as_the_reason(tmp_path, demo, drawn):
     file.write_text(
         text.replace('missing = "available"', 'missing = "incorrect"'), encoding="utf-8"
     )
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
 
     answers = answers_of_models(("One",)).assign(benchmark="mine")
     first = tmp_path / "first.toml"
@@ -650,7 +650,7 @@ def test_changed_declaration_is_given_as_the_reason(tmp_path, demo, drawn):
 
 
 def test_changed_verdict_has_its_new_reason(tmp_path, drawn, benchmark_file, all_right):
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
 
     keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(120))
     pair = 'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'

@@ -170,7 +170,7 @@ def test_downloads_have_every_estimate(release):
 
 def test_models_that_selected_the_items_have_no_rank_and_no_verdict(tmp_path):
     # GPT-4o-mini took part in selecting FairMedQA's items.
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
     from fairstats.comparisons.ranking import rank_boards
     from fairstats.estimates.analyze import analyze
     from fairstats.release.contents import Board

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import fairstats
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.ranking import RANK_COLUMNS
 from fairstats.inference.equivalence import SHOWN
 from fairstats.report.audit_charts import OUTCOMES as AUDITED

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import level, percent
-from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.badges import badge
 from fairstats.publishing.json_api import leaderboard_document
 from fairstats.release.contents import Release

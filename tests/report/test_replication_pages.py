@@ -14,7 +14,7 @@ import pytest
 import fairstats.report.benchmark_pages
 import fairstats.report.replication_page
 from fairstats._lib.formatting import MINUS, decimal
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.replication.printed_tables import printed_cells
 from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME, replicate

@@ -24,7 +24,7 @@ STRATEGIES = ("plain", "cot", "plain+bm25@5", "cot+bm25@5", "plain+dense@10")
 @pytest.fixture(scope="module")
 def retrieved(tmp_path_factory):
     """Make a release of a hostile model, with snippets of a corpus with a hostile name."""
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
 
     demo = load_benchmark("demo")
     own = drawn_answers(demo, STRATEGIES, model=MODEL)

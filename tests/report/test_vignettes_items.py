@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.item_functioning import released_items
 from fairstats.report.vignettes_items import ITEMS, show_items
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.record_files import (
@@ -21,7 +21,7 @@ from fairstats.benchmarks.benchmark_files import check_name
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
 from fairstats.ratings.collection.subjects import MAX_TEXT, is_name
 from fairstats.vignettes.building.attempts import OUTCOMES
-from fairstats.vignettes.building.declaration import KEEP
+from fairstats.vignettes.building.declaration import Keep
 from fairstats.vignettes.building.folder import (
     BUILD,
     FILTERED,
@@ -223,7 +223,7 @@ def _wrong_build(declared: Any, path: str) -> Iterator[Problem]:
     for name in _DECLARED:
         if name not in declared:
             yield Problem(path, "is missing", remedy, column=name)
-    if declared.get("keep", "sound") not in KEEP:
+    if declared.get("keep", "sound") not in get_args(Keep):
         yield Problem(path, "is unknown", remedy, column="keep", value=str(declared["keep"]))
     for name in ("name", "title", "licence", "citation"):
         if not isinstance(declared.get(name, ""), str):

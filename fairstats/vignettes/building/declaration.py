@@ -7,34 +7,77 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import canonical_json
+from fairstats._lib.toml_files import Fault, Table, parse, read_toml
 from fairstats._lib.untrusted_files import file_inside
 from fairstats.asking.models import Connect
 from fairstats.benchmarks.benchmark_files import check_name
-from fairstats.benchmarks.declaration import Attribute, read_toml, unknown_keys
+from fairstats.benchmarks.declaration import Attribute
 from fairstats.vignettes.building.declared_agents import (
-    AGENT_KEYS,
+    NOBODY,
+    AgentTable,
     Declared,
+    FilterTable,
+    GenerateTable,
+    Line,
     read_agents,
 )
-from fairstats.vignettes.building.declared_attributes import Varied, read_attributes
+from fairstats.vignettes.building.declared_attributes import (
+    BuiltAttribute,
+    Varied,
+    read_attributes,
+)
 
 #: How variants are written: by two agents, or by `fairstats.vignettes.rules.substitute`, which
 #: needs no model.
-GENERATORS = ("agents", "substitute")
+Generator = Literal["agents", "substitute"]
 #: Which variants are kept: every one without an error, or only those that the model answered as
 #: intended.
-KEEP = ("sound", "as intended")
-#: For which items the filter's model is queried.
-ASK = ("doubtful", "all", "none")
+Keep = Literal["sound", "as intended"]
 #: The first round and two revisions.
 MOST_ROUNDS = 3
 
 _TEXTS = ("name", "title", "licence", "citation")
-_KEYS = (*_TEXTS, "description", "items", "generator", "keep", "rounds", "attributes", *AGENT_KEYS)
+
+
+def _are_rounds(value: object) -> object:
+    if type(value) is not int or not 1 <= value <= MOST_ROUNDS:
+        raise Fault("must be a number of rounds", f"use 1 to {MOST_ROUNDS}")
+    return value
+
+
+def _is_free(name: str) -> str:
+    try:
+        check_name(name)
+    except InputError as error:
+        raise Fault(error.problems[0].message, error.problems[0].remedy) from None
+    return name
+
+
+class _Build(Table):
+    """``build.toml``; see `Build`."""
+
+    name: Annotated[Line, AfterValidator(_is_free)]
+    title: Line
+    description: Line | None = None
+    licence: Line
+    citation: Line
+    items: Line
+    generator: Generator = "agents"
+    keep: Keep = "sound"
+    rounds: Annotated[int, BeforeValidator(_are_rounds)] = MOST_ROUNDS
+    attributes: dict[str, BuiltAttribute]
+    filter: FilterTable | None = None
+    neutralize: AgentTable | None = None
+    generate: GenerateTable | None = None
+    fuse: AgentTable | None = None
+    # A model of pydantic has a method of this name.
+    validating: AgentTable | None = Field(default=None, alias="validate")
 
 
 @dataclass(frozen=True)
@@ -115,53 +158,37 @@ def load_build(path: Path, connect: Connect) -> Build:
         error is named.
     """
     declared = read_toml(path)
-    problems = unknown_keys(declared, _KEYS, path)
+    table = parse(_Build, declared, path, example="docs/building.md")
+    problems: list[Problem] = []
 
     def wrong(column: str, message: str, remedy: str) -> None:
         problems.append(Problem(str(path), message, remedy, column=column))
 
-    for key in _TEXTS:
-        if not _is_line(declared.get(key)):
-            wrong(key, "must be one line of text", "declare it")
     try:
-        check_name(str(declared.get("name")))
+        file_inside(path.parent, table.items, path=path, key="items")
     except InputError as error:
-        wrong("name", error.problems[0].message, error.problems[0].remedy)
-    if not _is_line(declared.get("items")):
-        wrong("items", "must be the name of a file", "give the JSON Lines file of the questions")
-    else:
-        try:
-            file_inside(path.parent, declared["items"], path=path, key="items")
-        except InputError as error:
-            problems += error.problems
-    if not _is_line(declared.get("description", "-")):
-        wrong("description", "must be one line of text", "correct it, or remove it")
-    choices = {"generator": GENERATORS, "keep": KEEP}
-    for key, allowed in choices.items():
-        if declared.get(key, allowed[0]) not in allowed:
-            wrong(key, "is unknown", f"use one of {', '.join(allowed)}")
-    rounds = declared.get("rounds", MOST_ROUNDS)
-    if type(rounds) is not int or not 1 <= rounds <= MOST_ROUNDS:
-        wrong("rounds", "must be a number of rounds", f"use 1 to {MOST_ROUNDS}")
-    generator, keep = (declared.get(key, allowed[0]) for key, allowed in choices.items())
-    filtering, generating = (_table(declared, key) for key in ("filter", "generate"))
-    ask = filtering.get("ask", "none" if filtering.get("model", "none") == "none" else "doubtful")
-    if ask not in ASK:
-        wrong("filter.ask", "is unknown", f"use one of {', '.join(ASK)}")
-    sees_options = generating.get("sees_options", False)
-    if not isinstance(sees_options, bool):
-        wrong("generate.sees_options", "must be true or false", "write true or false")
-    varied = read_attributes(declared, path, problems)
-    agents = read_agents(declared, wrong, connect, generator=generator, keep=keep, ask=ask)
+        problems += error.problems
+    agents_of = {
+        "filter": table.filter,
+        "neutralize": table.neutralize,
+        "generate": table.generate,
+        "fuse": table.fuse,
+        "validate": table.validating,
+    }
+    filtered = table.filter is not None and table.filter.model != NOBODY
+    ask = (table.filter and table.filter.ask) or ("doubtful" if filtered else "none")
+    sees_options = table.generate is not None and table.generate.sees_options
+    varied = read_attributes(table.attributes, path, problems)
+    choices = {"generator": table.generator, "keep": table.keep, "ask": ask}
+    agents = read_agents(agents_of, wrong, connect, **choices)
     if problems:
         raise InputError(problems)
-    title = declared["title"]
     shaping = {
-        **{key: declared[key] for key in _TEXTS},
-        "description": declared.get("description", title),
-        "generator": generator,
-        "keep": keep,
-        "rounds": rounds,
+        **{key: getattr(table, key) for key in _TEXTS},
+        "description": table.description or table.title,
+        "generator": table.generator,
+        "keep": table.keep,
+        "rounds": table.rounds,
         "attributes": declared["attributes"],
         "filter": {"ask": ask},
         "generate": {"sees_options": sees_options},
@@ -170,27 +197,18 @@ def load_build(path: Path, connect: Connect) -> Build:
         shaping[stage] = {**shaping.get(stage, {}), **agent.shaping}
     return Build(
         path=path,
-        name=declared["name"],
-        title=title,
+        name=table.name,
+        title=table.title,
         description=shaping["description"],
-        licence=declared["licence"],
-        citation=declared["citation"],
-        items=path.parent / declared["items"],
-        generator=generator,
-        keep=keep,
-        rounds=rounds,
+        licence=table.licence,
+        citation=table.citation,
+        items=path.parent / table.items,
+        generator=table.generator,
+        keep=table.keep,
+        rounds=table.rounds,
         filter_ask=ask,
         sees_options=sees_options,
         varied=varied,
         agents=MappingProxyType(agents),
         declared=MappingProxyType(shaping),
     )
-
-
-def _table(declared: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = declared.get(key, {})
-    return found if isinstance(found, Mapping) else {}
-
-
-def _is_line(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and value.isprintable()

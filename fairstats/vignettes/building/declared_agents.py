@@ -4,30 +4,87 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Strict
 
 from fairstats._lib.problems import InputError
+from fairstats._lib.toml_files import Fault, Flag, Number, Table
 from fairstats.asking.models import Connect, Model
-from fairstats.benchmarks.declaration import unknown_keys
 
 #: The stages in order, with the maximum length of a reply in tokens.
 MAX_TOKENS = MappingProxyType(
     {"filter": 200, "neutralize": 1500, "generate": 300, "fuse": 2000, "validate": 24}
 )
 STAGES = tuple(MAX_TOKENS)
-AGENT_KEYS = STAGES
+#: For which items the filter's model is asked.
+Ask = Literal["doubtful", "all", "none"]
 #: No model: only rules are used.
 NOBODY = "none"
 
-_NUMBERS = ("temperature", "max_tokens", "concurrency", "rpm", "tpm", "max_cost", "timeout")
-_OPTIONS = {"base_url", "price", "retries", "batch", *_NUMBERS}
-_OWN = {"filter": ("ask",), "generate": ("sees_options",)}
-#: Settings that affect a reply; the others affect speed and cost.
+Wrong = Callable[[str, str, str], None]
+# Settings that affect a reply; the others affect speed and cost.
 _SHAPING = ("model", "base_url", "temperature", "max_tokens")
 
-Wrong = Callable[[str, str, str], None]
+
+def _is_line(value: str) -> str:
+    if not value.strip() or not value.isprintable():
+        raise Fault("must be one line of text", "correct it")
+    return value
+
+
+Line = Annotated[str, AfterValidator(_is_line)]
+
+
+def _is_address(value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise Fault("must be an address such as https://host/v1", "correct it")
+    return value
+
+
+def _is_amount(value: float) -> float:
+    if not 0 <= value < 1e9:
+        raise Fault("must be a number from 0 on", "correct it")
+    return value
+
+
+Amount = Annotated[Number, AfterValidator(_is_amount)]
+Whole = Annotated[int, Strict()]
+
+
+class AgentTable(Table):
+    """The agent of a stage: its model, and `fairstats.asking.models.AskingOptions`."""
+
+    model: Line
+    base_url: Annotated[str, AfterValidator(_is_address)] | None = None
+    batch: Flag = False
+    concurrency: Whole = 1
+    max_cost: Amount | None = None
+    max_tokens: Whole | None = None
+    price: tuple[Amount, Amount] | None = None
+    retries: Whole = 0
+    rpm: Whole | None = None
+    temperature: Amount = 0
+    timeout: Amount = 0
+    tpm: Whole | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the options that are declared."""
+        options = AgentTable.model_fields.keys() - {"model"}
+        return {name: getattr(self, name) for name in sorted(options & self.model_fields_set)}
+
+
+class FilterTable(AgentTable):
+    """The agent of the filter, and for which items it is asked."""
+
+    ask: Ask | None = None
+
+
+class GenerateTable(AgentTable):
+    """The agent that generates, and whether it sees the options."""
+
+    sees_options: Flag = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +122,7 @@ class Declared:
 
 
 def read_agents(
-    declared: Mapping[str, Any],
+    tables: Mapping[str, AgentTable | None],
     wrong: Wrong,
     connect: Connect,
     *,
@@ -74,15 +131,15 @@ def read_agents(
     ask: str,
 ) -> dict[str, Declared]:
     """Return the agents of all stages; errors are reported to `wrong`."""
-    agents = {stage: _agent(declared.get(stage), stage, wrong, connect) for stage in STAGES}
+    agents = {stage: _agent(tables[stage], stage, wrong, connect) for stage in STAGES}
     if generator == "substitute":
         for stage in ("generate", "fuse"):
-            if stage in declared:
+            if tables[stage] is not None:
                 remedy = 'remove it, or use generator = "agents"'
                 wrong(stage, 'is not used with generator = "substitute"', remedy)
     elif not agents["generate"].asks:
         wrong("generate.model", "is missing", 'give a model, or use generator = "substitute"')
-    if "validate" not in declared:
+    if tables["validate"] is None:
         wrong("validate", "is missing", 'add it with a model, or with model = "none"')
     elif not agents["validate"].asks and keep == "as intended":
         remedy = 'give a model, or use keep = "sound"'
@@ -92,60 +149,18 @@ def read_agents(
     return agents
 
 
-def _agent(table: object, stage: str, wrong: Wrong, connect: Connect) -> Declared:
-    table = {"model": NOBODY} if table is None else table
-    nobody = Declared(
-        stage, NOBODY, MappingProxyType({}), MappingProxyType({"model": NOBODY}), connect
+def _agent(table: AgentTable | None, stage: str, wrong: Wrong, connect: Connect) -> Declared:
+    if table is None or table.model == NOBODY:
+        nothing = MappingProxyType({"model": NOBODY})
+        return Declared(stage, NOBODY, MappingProxyType({}), nothing, connect)
+    options = {"max_tokens": MAX_TOKENS[stage]} | table.options()
+    shaping = {"model": table.model} | {k: options[k] for k in _SHAPING if k in options}
+    found = Declared(
+        stage, table.model, MappingProxyType(options), MappingProxyType(shaping), connect
     )
-    if not isinstance(table, Mapping):
-        wrong(stage, "must be a table", f"write [{stage}]")
-        return nobody
-    known = ("model", *_OWN.get(stage, ()), *sorted(_OPTIONS))
-    # `wrong` adds the file's path.
-    for problem in unknown_keys(table, known, Path(), table=stage):
-        wrong(str(problem.column), problem.message, problem.remedy)
-    model = table.get("model")
-    if not isinstance(model, str) or not model.strip() or not model.isprintable():
-        wrong(f"{stage}.model", "must be the name of a model", 'give one, or write "none"')
-        return nobody
-    if model == NOBODY:
-        return nobody
-    options: dict[str, Any] = {"max_tokens": MAX_TOKENS[stage]}
-    for key in sorted(_OPTIONS & set(table)):
-        if _fits(key, table[key]):
-            options[key] = tuple(table[key]) if key == "price" else table[key]
-        else:
-            wrong(f"{stage}.{key}", "must be " + _kind(key), "correct it")
-    shaping = {"model": model} | {k: options[k] for k in _SHAPING if k in options}
-    found = Declared(stage, model, MappingProxyType(options), MappingProxyType(shaping), connect)
     try:
         found.connected()
     except InputError as error:
         for problem in error.problems:
             wrong(stage, f"{problem.path}: {problem.message}", problem.remedy)
     return found
-
-
-def _fits(key: str, value: object) -> bool:
-    if key == "base_url":
-        return isinstance(value, str) and value.startswith(("http://", "https://"))
-    if key == "batch":
-        return isinstance(value, bool)
-    if key == "price":
-        return isinstance(value, list) and len(value) == 2 and all(map(_is_amount, value))
-    if key in ("temperature", "timeout", "max_cost"):
-        return _is_amount(value)
-    return type(value) is int
-
-
-def _kind(key: str) -> str:
-    kinds = {
-        "base_url": "an address such as https://host/v1",
-        "batch": "true or false",
-        "price": "the dollars per million tokens of prompt and of completion, e.g. [2, 8]",
-    }
-    return kinds.get(key, "a number")
-
-
-def _is_amount(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e9

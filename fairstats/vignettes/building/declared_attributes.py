@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Literal
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.benchmark_files import toml_text
-from fairstats.benchmarks.declaration import Attribute, load_benchmark, unknown_keys
+from pydantic import AfterValidator, Field
+
+from fairstats._lib.problems import Problem
+from fairstats._lib.toml_files import Fault
+from fairstats.benchmarks.contradictions import contradictory_attributes
+from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.loading import AttributeTable
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
-from fairstats.vignettes.rules.groups import ORIGINAL
+from fairstats.vignettes.rules.groups import ORIGINAL, is_name
 
 #: Intended effect of a group's background: towards a right answer, away from it, or none.
-DIRECTIONS = ("favourable", "unfavourable", "neutral")
-
-#: Keys of an attribute in a benchmark's file; additional keys are declared here.
-_DECLARED = ("label", "groups", "pairs", "crosses", "levels")
-_KEYS = (*_DECLARED, "words", "directions")
-_LENGTH = 60
+Direction = Literal["favourable", "unfavourable", "neutral"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Varied:
     words : Mapping[str, tuple of str]
         The words that name each group, by the group's name; the first is the one to insert.
     directions : Mapping[str, str]
-        One of `DIRECTIONS` for each group.
+        A `Direction` for each group.
     """
 
     attributes: tuple[Attribute, ...]
@@ -43,127 +41,67 @@ class Varied:
     directions: Mapping[str, str]
 
 
-def read_attributes(declared: Mapping[str, Any], path: Path, problems: list[Problem]) -> Varied:
-    """Read ``[attributes.*]``; errors are added to `problems`."""
-    tables = declared.get("attributes")
-    if not isinstance(tables, Mapping) or not tables:
-        message, remedy = "must declare at least one attribute", "add one, e.g. [attributes.race]"
-        problems.append(Problem(str(path), message, remedy, column="attributes"))
-        return Varied((), {}, {})
-    faults = [
-        problem
-        for name, table in tables.items()
-        if isinstance(table, Mapping)
-        for problem in unknown_keys(table, _KEYS, path, table=f"attributes.{name}")
-    ]
-    faults += [
-        Problem(str(path), message, remedy, column=f"attributes.{where}")
+def _is_word(value: str) -> str:
+    if not is_name(value):
+        raise Fault("must be up to 60 printable characters", "correct it")
+    return value
+
+
+Word = Annotated[str, AfterValidator(_is_word)]
+
+
+def _not_empty(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    if not words:
+        raise Fault("must name the group", 'list its words, e.g. ["white"]')
+    return words
+
+
+class BuiltAttribute(AttributeTable):
+    """An attribute, with the words that name each group and the direction of its variants."""
+
+    label: Word
+    groups: dict[Word, Word]
+    words: dict[str, Annotated[tuple[Word, ...], AfterValidator(_not_empty)]]
+    directions: dict[str, Direction] = Field(default_factory=dict)
+
+
+def read_attributes(
+    tables: Mapping[str, BuiltAttribute], path: Path, problems: list[Problem]
+) -> Varied:
+    """Read ``[attributes.*]``; contradictions are added to `problems`."""
+    problems += [
+        Problem(str(path), message, remedy, column=f"attributes.{where}".rstrip("."))
         for where, message, remedy in _faults(tables)
     ]
-    attributes: tuple[Attribute, ...] = ()
-    if not faults:
-        try:
-            attributes = _as_benchmark(tables, path)
-        except InputError as error:
-            faults = list(error.problems)
-    problems += faults
-    if faults:
-        return Varied((), {}, {})
-    words: dict[str, tuple[str, ...]] = {}
-    directions: dict[str, str] = {}
-    for table in tables.values():
-        for group in table["groups"]:
-            words[group] = tuple(table["words"][group])
-            directions[group] = table.get("directions", {}).get(group, "neutral")
-    return Varied(attributes, MappingProxyType(words), MappingProxyType(directions))
+    attributes = {name: table.named(name) for name, table in tables.items()}
+    problems += contradictory_attributes(attributes, path)
+    words = {group: named for table in tables.values() for group, named in table.words.items()}
+    directions = {
+        group: table.directions.get(group, "neutral")
+        for table in tables.values()
+        for group in table.groups
+    }
+    return Varied(tuple(attributes.values()), MappingProxyType(words), MappingProxyType(directions))
 
 
-def _faults(tables: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _faults(tables: Mapping[str, BuiltAttribute]) -> Iterator[tuple[str, str, str]]:
     """Return errors in the declared attributes: (key, message, remedy)."""
+    if not tables:
+        yield "", "must declare at least one attribute", "add one, e.g. [attributes.race]"
     seen = {ORIGINAL, NEUTRALIZED}
     for name, table in tables.items():
-        if name in (BASELINE, POOLED) or not _is_name(name):
+        if name in (BASELINE, POOLED) or not is_name(name):
             yield name, "is not a valid name for an attribute", "use another name"
-        if not isinstance(table, Mapping):
-            yield name, "must be a table", f"write [attributes.{name}]"
-            continue
-        if not _is_name(table.get("label")):
-            yield f"{name}.label", "must be text", "write a label for readers"
-        groups = table.get("groups")
-        if not isinstance(groups, Mapping) or len(groups) < 2:
+        if len(table.groups) < 2:
             yield f"{name}.groups", "must have two or more groups", "give each group a label"
-            continue
-        pairs, levels = table.get("pairs"), table.get("levels", {})
-        if not _are_lists(pairs):
-            yield f"{name}.pairs", "must contain pairs of groups", 'write [["white", "black"]]'
-        if not isinstance(levels, Mapping) or not _are_lists(
-            [table.get("crosses", []), *levels.values()]
-        ):
-            yield name, "has an invalid `crosses` or `levels`", "see cpv.toml"
-        words = table.get("words")
-        words = words if isinstance(words, Mapping) else {}
-        directions = table.get("directions", {})
-        directions = directions if isinstance(directions, Mapping) else {"": directions}
-        for key, given in (("words", words), ("directions", directions)):
-            for group in sorted(set(given) - set(groups)):
+        for key, given in (("words", table.words), ("directions", table.directions)):
+            for group in sorted(set(given) - set(table.groups)):
                 yield f"{name}.{key}.{group}", "is not one of the groups", "correct it"
-        for group, label in groups.items():
-            if not _is_name(group) or not _is_name(label):
-                message = f"must have a label of up to {_LENGTH} printable characters"
-                yield f"{name}.groups.{group}", message, "write a label for readers"
+        for group in table.groups:
             if group in seen:
-                yield (
-                    f"{name}.groups.{group}",
-                    "is already the name of another variant",
-                    "use another name",
-                )
+                message = "is already the name of another variant"
+                yield f"{name}.groups.{group}", message, "use another name"
             seen.add(group)
-            own = words.get(group)
-            if not isinstance(own, list) or not own or not all(map(_is_name, own)):
+            if group not in table.words:
                 remedy = f'list the words for the group, e.g. {group} = ["white"]'
                 yield f"{name}.words.{group}", "must name the group", remedy
-            if directions.get(group, "neutral") not in DIRECTIONS:
-                remedy = f"use one of {', '.join(DIRECTIONS)}"
-                yield f"{name}.directions.{group}", "is unknown", remedy
-
-
-def _as_benchmark(tables: Mapping[str, Any], path: Path) -> tuple[Attribute, ...]:
-    """Return the attributes as read by the benchmark's reader, with all of its checks."""
-    trial = {
-        **dict.fromkeys(("name", "title", "description", "licence", "citation"), "trial"),
-        "options": ["A"],
-        "keys_file": "keys.csv",
-        "missing": "available",
-        "equivalence_margin": 0.02,
-        "sources": ["trial"],
-        "versions": {"1": "trial"},
-        "attributes": {
-            **{name: {k: t[k] for k in _DECLARED if k in t} for name, t in tables.items()},
-            BASELINE: {
-                "label": "Baseline",
-                "groups": {ORIGINAL: "Original", NEUTRALIZED: "Neutralized"},
-                "pairs": [[ORIGINAL, NEUTRALIZED]],
-            },
-        },
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "keys.csv").write_text("item_id,answer_key\n", encoding="utf-8")
-        file = Path(folder, "trial.toml")
-        file.write_text(toml_text(trial), encoding="utf-8")
-        try:
-            return load_benchmark(file).varied
-        except InputError as error:
-            raise InputError([replace(p, path=str(path)) for p in error.problems]) from None
-
-
-def _are_lists(value: object) -> bool:
-    """Return whether this is a list of lists of texts."""
-    return isinstance(value, list) and all(
-        isinstance(part, list) and all(isinstance(text, str) for text in part) for part in value
-    )
-
-
-def _is_name(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    return 0 < len(value) <= _LENGTH and value.isprintable() and value == value.strip()

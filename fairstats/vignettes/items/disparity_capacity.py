@@ -135,7 +135,7 @@ def benchmarking_capacity(
     ...                          for item, pair in zip(("demo-01", "demo-05"), letters)
     ...                          for group, letter in zip(("white", "black"), pair)])
     >>> from dataclasses import replace
-    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> from fairstats.benchmarks.loading import load_benchmark
     >>> demo = replace(load_benchmark("demo"), answer_keys={})
     >>> table = benchmarking_capacity(
     ...     {"substitution": asked(["CC", "CC"]), "adversarial": asked(["CB", "CC"])},

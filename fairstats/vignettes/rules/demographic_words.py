@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pydantic import Field
+
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys
+from fairstats._lib.toml_files import Table, read_toml
 from fairstats.vignettes.rules.pronouns import PRONOUN, is_pronoun
 
 #: Nouns for a person; before them, an adjective like "white" describes a person.
@@ -63,20 +65,25 @@ class Words:
     mark: re.Pattern[str] | None
 
 
+class _Words(Table):
+    replace: dict[str, str] = Field(default_factory=dict)
+    drop: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
+    mark: tuple[str, ...] = ()
+
+
 @lru_cache(maxsize=1)
 def demographic_words() -> dict[str, Words]:
     """Return the words of every attribute, by its name."""
     path = resource("data", "vignettes", "demographic_words.toml")
-    tables = read_toml(path)
-    for name, table in tables.items():
-        refuse_unknown_keys(table, ("replace", "drop", "always", "mark"), path, table=name)
+    tables = {name: _Words(**table) for name, table in read_toml(path).items()}
     return {
         name: Words(
             attribute=name,
-            replace=_with_plurals(table.get("replace", {})),
-            drop=_pattern([*table.get("always", ()), *table.get("drop", ())]),
-            always=_pattern(table.get("always", ())),
-            mark=_pattern(table.get("mark", ())),
+            replace=_with_plurals(table.replace),
+            drop=_pattern([*table.always, *table.drop]),
+            always=_pattern(table.always),
+            mark=_pattern(table.mark),
         )
         for name, table in tables.items()
     }

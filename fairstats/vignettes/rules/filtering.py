@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Literal
+from functools import cached_property, lru_cache
+from typing import Literal
 
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys
+from fairstats._lib.toml_files import Table, read_toml
 from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.rules.demographic_words import PERSON, left_over
@@ -142,16 +142,25 @@ def _patient(text: str) -> Iterator[Decision]:
 
 
 @lru_cache(maxsize=1)
-def _dependencies() -> dict[str, dict[str, Any]]:
-    path = resource("data", "vignettes", "dependent.toml")
-    tables = read_toml(path)
-    for name, table in tables.items():
-        refuse_unknown_keys(table, ("tie", "exclude", "ask"), path, table=name)
-    return {
-        name: {"tie": table["tie"]}
-        | {kind: _pattern(table[kind]) for kind in ("exclude", "ask") if kind in table}
-        for name, table in tables.items()
-    }
+def _dependencies() -> dict[str, _Tied]:
+    tables = read_toml(resource("data", "vignettes", "dependent.toml"))
+    return {name: _Tied(**table) for name, table in tables.items()}
+
+
+class _Tied(Table):
+    """Words that are tied to an attribute: they exclude an item, or are left to a model."""
+
+    tie: str
+    exclude: tuple[str, ...] = ()
+    ask: tuple[str, ...]
+
+    @cached_property
+    def excluding(self) -> re.Pattern[str] | None:
+        return _pattern(self.exclude) if self.exclude else None
+
+    @cached_property
+    def asking(self) -> re.Pattern[str]:
+        return _pattern(self.ask)
 
 
 def _pattern(words: Collection[str]) -> re.Pattern[str]:
@@ -161,7 +170,7 @@ def _pattern(words: Collection[str]) -> re.Pattern[str]:
 def _one_sex(item: Item, text: str, varied: set[str]) -> Iterator[Decision]:
     if "sex" not in varied:
         return
-    doubtful = _dependencies()["sex"]["ask"]
+    doubtful = _dependencies()["sex"].asking
 
     def words_of(read: str) -> tuple[list[str], list[str]]:
         words = sex_specific_words(read)
@@ -192,14 +201,14 @@ def _dependent(item: Item, text: str, varied: set[str]) -> Iterator[Decision]:
     for attribute, table in _dependencies().items():
         if attribute not in varied or attribute == "sex":
             continue
-        tie = table["tie"]
-        if "exclude" in table:
-            if found := table["exclude"].search(text) or table["exclude"].search(key):
+        tie, excluding = table.tie, table.excluding
+        if excluding is not None:
+            if found := excluding.search(text) or excluding.search(key):
                 yield Decision("exclude", f'"{found.group()}" is tied to {tie}.', rule)
-            elif found := table["exclude"].search(options):
+            elif found := excluding.search(options):
                 reason = f'"{found.group()}" in a wrong option is tied to {tie}.'
                 yield Decision("ask", reason, rule)
-        if found := table["ask"].search(text) or table["ask"].search(key):
+        if found := table.asking.search(text) or table.asking.search(key):
             yield Decision("ask", f'"{found.group()}" may be tied to {tie}.', rule)
 
 

@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import Attribute, read_toml, refuse_unknown_keys, unknown_keys
+from fairstats._lib.toml_files import Fault, Flag, Number, Table, parse, read_toml
+from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
 
 #: The variants that items already have.
@@ -47,51 +50,40 @@ def load_groups(path: Path) -> Groups:
     InputError
         If there is no such file, or it lacks required declarations or contradicts itself.
     """
-    declared = read_toml(path)
-    refuse_unknown_keys(declared, ("attributes",), path)
-    tables = declared.get("attributes")
-    if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
-        tables = {}
+    example = "data/substitutions/cpv.toml"
+    tables = parse(_Groups, read_toml(path), path, example=example).attributes
     problems = [
-        problem
-        for name, table in tables.items()
-        for problem in unknown_keys(table, _KEYS, path, table=f"attributes.{name}")
-    ]
-    problems += [
-        Problem(str(path), message, remedy, column=column)
-        for column, message, remedy in _faults(tables)
+        Problem(str(path), message, remedy, column=f"attributes.{where}")
+        for where, message, remedy in _faults(tables)
     ]
     if problems:
         raise InputError(problems)
     words: dict[str, str] = {}
     attributes: dict[str, Attribute] = {}
     for name, table in tables.items():
-        crosses = tuple(table.get("crosses", ()))
-        if crosses:
-            first, second = (attributes[other] for other in crosses)
+        levels: dict[str, tuple[str, str]] = {}
+        if table.crosses:
+            first, second = (attributes[other] for other in table.crosses)
             # The reference of each comes first, so that the crossing's reference does too.
             cells = list(itertools.product(_reference_first(first), _reference_first(second)))
             levels = {"_".join(cell): cell for cell in cells}
             words |= {group: " ".join(words[level] for level in levels[group]) for group in levels}
-            groups = list(levels)
-        else:
-            levels = {}
-            words |= table["groups"]
-            groups = list(table["groups"])
-        reference = table.get("reference", groups[0])
+        words |= table.groups
+        groups = list(levels or table.groups)
+        reference = table.reference or groups[0]
         attributes[name] = Attribute(
             name=name,
-            label=table["label"],
+            label=table.label,
             groups=MappingProxyType({g: words[g][0].upper() + words[g][1:] for g in groups}),
             pairs=tuple((reference, group) for group in groups if group != reference),
-            crosses=crosses,
+            crosses=table.crosses or (),
             levels=MappingProxyType(levels),
         )
     return Groups(
         attributes=tuple(attributes.values()),
         words=MappingProxyType(words),
-        sex_specific=any(table.get("sex_specific", False) for table in tables.values()),
-        minimum_age=max(table.get("minimum_age", 0) for table in tables.values()),
+        sex_specific=any(table.sex_specific for table in tables.values()),
+        minimum_age=max(table.minimum_age for table in tables.values()),
     )
 
 
@@ -100,77 +92,75 @@ def _reference_first(attribute: Attribute) -> list[str]:
     return [reference, *(group for group in attribute.groups if group != reference)]
 
 
-_KEYS = ("label", "groups", "reference", "crosses", "sex_specific", "minimum_age")
+def is_name(value: str) -> bool:
+    """Return whether this may be a name of a group, or a word to insert into a text."""
+    return 0 < len(value) <= 60 and value.isprintable() and value == value.strip()
 
 
-def _faults(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """Return errors in the declared attributes: (key, message, remedy)."""
+def _is_word(value: str) -> str:
+    if not is_name(value):
+        message = "must be up to 60 printable characters"
+        raise Fault(message, "write the words to insert into the text")
+    return value
+
+
+def _is_age(value: float) -> float:
+    if not 0 <= value < 150:
+        raise Fault("must be an age in years", "write a number")
+    return value
+
+
+def _not_empty(tables: dict[str, _Attribute]) -> dict[str, _Attribute]:
     if not tables:
-        yield "attributes", "is missing", "see data/substitutions/cpv.toml"
+        raise Fault("has no attribute", "see data/substitutions/cpv.toml")
+    return tables
+
+
+class _Attribute(Table):
+    label: Annotated[str, AfterValidator(_is_word)]
+    groups: dict[str, Annotated[str, AfterValidator(_is_word)]] = Field(default_factory=dict)
+    reference: str | None = None
+    crosses: tuple[str, str] | None = None
+    sex_specific: Flag = False
+    minimum_age: Annotated[Number, AfterValidator(_is_age)] = 0
+
+
+class _Groups(Table):
+    attributes: Annotated[dict[str, _Attribute], AfterValidator(_not_empty)]
+
+
+def _faults(tables: Mapping[str, _Attribute]) -> Iterator[tuple[str, str, str]]:
+    """Return contradictions of the declared attributes: (key, message, remedy)."""
     seen = {ORIGINAL, NEUTRALIZED}
     plain: dict[str, list[str]] = {}
     for name, table in tables.items():
-        where = f"attributes.{name}"
         if name in (BASELINE, POOLED):
-            yield where, "is a reserved name", "use another name"
-        if not _is_name(table.get("label")):
-            yield f"{where}.label", "must be text", "write a label for readers"
-        if not isinstance(table.get("sex_specific", False), bool):
-            yield f"{where}.sex_specific", "must be true or false", "write true or false"
-        age = table.get("minimum_age", 0)
-        if isinstance(age, bool) or not isinstance(age, (int, float)) or not 0 <= age < 150:
-            yield f"{where}.minimum_age", "must be an age in years", "write a number"
-        if "crosses" in table:
-            crosses = table["crosses"]
-            if (
-                not isinstance(crosses, list)
-                or len(crosses) != 2
-                or not all(isinstance(c, str) and c in plain for c in crosses)
-                or crosses[0] == crosses[1]
-            ):
+            yield name, "is a reserved name", "use another name"
+        if table.crosses is not None:
+            first, second = table.crosses
+            if first == second or first not in plain or second not in plain:
                 remedy = "give two earlier attributes that do not cross others"
-                yield f"{where}.crosses", "must cross two other attributes", remedy
+                yield f"{name}.crosses", "must cross two other attributes", remedy
                 continue
-            if "groups" in table or "reference" in table:
-                yield where, "must not declare groups", "remove them: they follow from `crosses`"
-            groups = ["_".join(c) for c in itertools.product(*(plain[c] for c in crosses))]
+            if table.groups or table.reference is not None:
+                yield name, "must not declare groups", "remove them: they follow from `crosses`"
+            groups = ["_".join(cell) for cell in itertools.product(plain[first], plain[second])]
         else:
-            words = table.get("groups")
-            if not isinstance(words, dict) or len(words) < 2:
-                yield f"{where}.groups", "must have two or more groups", "give each group its word"
+            groups = plain[name] = list(table.groups)
+            if len(groups) < 2:
+                message, remedy = "must have two or more groups", "give each group its word"
+                yield f"{name}.groups", message, remedy
                 continue
-            for group, word in words.items():
-                if not _is_name(word):
-                    message = "must be up to 60 printable characters"
-                    yield (
-                        f"{where}.groups.{group}",
-                        message,
-                        "write the words to insert into the text",
-                    )
-            folded = [str(word).lower() for word in words.values()]
-            if len(set(folded)) < len(folded):
-                yield (
-                    f"{where}.groups",
-                    "has the same word twice",
-                    "give each group a different word",
-                )
-            if table.get("reference") not in words:
+            if len({word.lower() for word in table.groups.values()}) < len(groups):
+                remedy = "give each group a different word"
+                yield f"{name}.groups", "has the same word twice", remedy
+            if table.reference not in groups:
                 remedy = "give the privileged group, with which the others are compared"
-                yield f"{where}.reference", "must be one of the groups", remedy
-            groups = plain[name] = list(words)
+                yield f"{name}.reference", "must be one of the groups", remedy
         for group in groups:
-            if not _is_name(group):
-                yield f"{where}.groups", f"{group!r} is not a valid name", "use up to 60 characters"
+            if not is_name(group):
+                yield f"{name}.groups", f"{group!r} is not a valid name", "use up to 60 characters"
             if group in seen:
-                yield (
-                    f"{where}.groups.{group}",
-                    "is already the name of another variant",
-                    "use another name",
-                )
+                message = "is already the name of another variant"
+                yield f"{name}.groups.{group}", message, "use another name"
             seen.add(group)
-
-
-def _is_name(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    return 0 < len(value) <= 60 and value.isprintable() and value == value.strip()

@@ -232,7 +232,7 @@ def test_the_released_answers(released):
 
 
 def test_released_selection_is_detected_without_a_declaration(released):
-    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.benchmarks.loading import load_benchmark
 
     declared = selection_findings(released)
     beside = declared[declared["quantity"] == DIFFERENCE].set_index("attribute")

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.cli import app

@@ -35,8 +35,9 @@ def load(tmp_path):
     ("text", "said"),
     [
         ("", "the file is empty"),
-        ("attributes = 3", "attributes: is missing"),
-        ("[attributes]\nrace = 3", "attributes: is missing"),
+        ("attributes = 3", "attributes: has the wrong type; write a table of tables"),
+        ("[attributes]\nrace = 3", "attributes.race: has the wrong type; write a table"),
+        ("[attributes]", "attributes: has no attribute"),
         ("not toml", "is not valid TOML"),
         (RACE.replace('label = "Race"', ""), "attributes.race.label"),
         (RACE.replace('"b"\n', '"c"\n'), "attributes.race.reference"),

@@ -1,0 +1,199 @@
+"""Read a TOML file as a pydantic model; each problem names its key and a remedy."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Strict, ValidationError
+from pydantic_core import ErrorDetails
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import read_text
+
+# Python's TOML reader needs memory quadratic in the number of parts of a dotted key: gigabytes for
+# a key of 40 KB.
+_BYTES = 2**20
+_DOTS = 64
+
+
+class Fault(ValueError):
+    """What is wrong with a value, and the remedy; for validators of a `Table`.
+
+    A validator of a whole table names the key, and may give its value.
+    """
+
+    def __init__(
+        self, message: str, remedy: str, *, column: str = "", value: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message, self.remedy, self.column, self.value = message, remedy, column, value
+
+
+def _is_date(value: object) -> object:
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise ValueError("must be a date")
+    return value
+
+
+def _is_proportion(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise Fault("must be a proportion from 0 to 1", "correct it")
+    return value
+
+
+#: TOML has its own types, so none is converted: a boolean is not a number, nor a text a date.
+Number = Annotated[float, Strict()]
+Proportion = Annotated[Number, AfterValidator(_is_proportion)]
+Flag = Annotated[bool, Strict()]
+Day = Annotated[date, BeforeValidator(_is_date)]
+
+
+class Table(BaseModel):
+    """A table of a TOML file, with no keys other than its fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a TOML file, or raise `InputError` if it is missing or broken."""
+    text = read_text(path, _BYTES)
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > _DOTS:
+            message = f"line {number} contains more than {_DOTS} dots"
+            raise InputError([Problem(str(path), message, "write long texts on several lines")])
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        message = "is not valid TOML (nested too deeply)"
+        raise InputError([Problem(str(path), message, "correct it")]) from None
+    except ValueError as error:  # Also raised for a number with too many digits.
+        raise InputError(
+            [Problem(str(path), f"is not valid TOML ({error})", "correct it")]
+        ) from None
+
+
+def parse(model: type[T], declared: Mapping[str, Any], path: Path, *, example: str) -> T:
+    """Check the content of a file.
+
+    Parameters
+    ----------
+    model : subclass of pydantic.BaseModel
+        The keys and their types.
+    declared : mapping
+        The content.
+    path : Path
+        The file, for problems.
+    example : str
+        A file with right values, for problems.
+
+    Raises
+    ------
+    InputError
+        Names every key that is unknown, missing or of another type, and every `Fault`.
+
+    Examples
+    --------
+    >>> class Wards(Table):
+    ...     names: tuple[str, ...]
+    >>> parse(Wards, {"names": ["A", 1]}, Path("wards.toml"), example="a.toml")
+    Traceback (most recent call last):
+    fairstats.InputError: wards.toml: names: has the wrong type; write a list of texts (see a.toml)
+    """
+    try:
+        return model.model_validate(declared)
+    except ValidationError as error:
+        found = (_problem(model, one, path, example) for one in error.errors())
+        # A list with several wrong values is one problem.
+        raise InputError(list(dict.fromkeys(found))) from None
+
+
+def unknown_key(key: str, known: Sequence[str], path: Path, *, column: str) -> Problem:
+    """Return the problem of an unknown key, with the closest known one: it may be misspelt."""
+    closest = get_close_matches(key, known, n=1)
+    remedy = f"did you mean {closest[0]}?" if closest else f"known keys: {', '.join(known)}"
+    return Problem(str(path), "unknown key", remedy, column=column)
+
+
+def _problem(model: type[BaseModel], error: ErrorDetails, path: Path, example: str) -> Problem:
+    *_, (parent, _), (expected, column) = ((None, ""), *_steps(model, error["loc"]))
+    value, fault = error["input"], error.get("ctx", {}).get("error")
+    # In a pair with one value, the other is missing.
+    if error["type"] == "missing" and isinstance(error["loc"][-1], str):
+        return Problem(str(path), "is missing", "add it", column=column)
+    if error["type"] == "extra_forbidden":
+        known = [field.alias or name for name, field in parent.model_fields.items()]
+        return unknown_key(str(error["loc"][-1]), known, path, column=column)
+    if isinstance(fault, Fault):
+        column = ".".join(filter(None, (column, fault.column)))
+        said = fault.value if isinstance(value, dict | list) else str(value)
+        return Problem(str(path), fault.message, fault.remedy, column=column or None, value=said)
+    if error["type"] == "literal_error" and isinstance(value, str):
+        remedy = f"use one of {', '.join(get_args(_plain(expected)))}"
+        return Problem(str(path), "is unknown", remedy, column=column, value=value)
+    remedy = f"write {_described(expected)} (see {example})"
+    return Problem(str(path), "has the wrong type", remedy, column=column)
+
+
+def _steps(model: type[BaseModel], place: tuple[int | str, ...]) -> Iterator[tuple[Any, str]]:
+    """Yield the types on the way to a value, each with its key; texts in a list have none."""
+    expected: Any = model
+    column = ""
+    yield expected, column
+    for step in place:
+        if _is_table(expected):
+            fields = {field.alias or name: field for name, field in expected.model_fields.items()}
+            expected = _plain(fields[step].annotation) if step in fields else None
+            column += f".{step}" if column else str(step)
+        elif isinstance(step, str) and get_origin(expected) is dict and step != "[key]":
+            expected = _plain(get_args(expected)[1])
+            column += f".{step}"
+        elif isinstance(step, int) and _is_table(inner := _plain(get_args(expected)[0])):
+            expected = inner
+            column += f"[{step}]"
+        else:
+            return
+        yield expected, column
+
+
+def _is_table(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _plain(annotation: Any) -> Any:
+    """Return a type without its validators, and without None."""
+    if get_origin(annotation) is Annotated:
+        return _plain(get_args(annotation)[0])
+    some = [one for one in get_args(annotation) if one is not NoneType]
+    return _plain(some[0]) if NoneType in get_args(annotation) else annotation
+
+
+_NAMES = {str: "text", float: "number", int: "whole number"}
+
+
+def _described(annotation: Any, *, many: bool = False) -> str:
+    """Describe a type in words: "a list of texts"."""
+    kind, inner = _plain(annotation), get_args(_plain(annotation))
+    if kind is bool:
+        return "true or false"
+    if kind is date:
+        return "a date such as 2026-11-21, without quotes"
+    if get_origin(kind) is Literal:
+        kind, inner = str, ()
+    if get_origin(kind) is tuple:
+        name = f"list{'s' * many} of " if inner[-1] is Ellipsis else f"pair{'s' * many} of "
+        name += _described(inner[0], many=True)
+    elif inner:
+        name = f"table{'s' * many} of {_described(inner[-1], many=True)}"
+    else:
+        name = _NAMES.get(kind, "table") + "s" * many
+    return name if many else f"a {name}"
