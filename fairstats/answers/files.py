@@ -88,13 +88,16 @@ def read_answers(
 
 
 def read_answer_file(
-    path: str | os.PathLike[str], *, benchmark: Benchmark | None = None
+    path: str | os.PathLike[str], *, benchmark: Benchmark | None = None, repeated: bool = False
 ) -> pd.DataFrame:
-    """Read and check the answers of one file, or of `fairstats._lib.untrusted_files.FileBytes`."""
+    """Read and check the answers of one file, or of `fairstats._lib.untrusted_files.FileBytes`.
+
+    With `repeated`, the same answer may be there twice.
+    """
     table = load_table(path)
     if benchmark is not None:
         table = with_declared_columns(table, benchmark, path=os.fspath(path))
-    return check_answers(table, path=os.fspath(path))
+    return check_answers(table, path=os.fspath(path), repeated=repeated)
 
 
 def join_answers(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:

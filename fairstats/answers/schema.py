@@ -6,6 +6,7 @@ import math
 import re
 import string
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from pandas.api.types import (
 )
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.row_groups import group_rows
 from fairstats._lib.safe_names import SHA256, normal_name
 from fairstats._lib.untrusted_tables import repeated_columns
 
@@ -147,7 +149,9 @@ def answers_schema() -> pandera.DataFrameSchema:
     )
 
 
-def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFrame:
+def check_answers(
+    answers: pd.DataFrame, *, path: str = "<frame>", repeated: bool = False
+) -> pd.DataFrame:
     """Check a frame against the answers schema and convert its columns.
 
     Names of benchmarks, versions, models, strategies and snapshots are normalised by
@@ -160,6 +164,8 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
         The rows to check; not changed.
     path : str
         The file name used in problems.
+    repeated : bool
+        Whether the same answer may be there twice, to go on with other checks.
 
     Returns
     -------
@@ -189,15 +195,27 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
         ]
         if len(problems) >= MOST_PROBLEMS:
             break
-    if not problems and len(parts) > 1:
-        problems = _repeated_answers(pd.concat(parts, ignore_index=True), path)
+    checked = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+    if not repeated:
+        # A key with a fault of its own may have been filled so that checking could continue.
+        faulty = {problem.row for problem in problems if problem.column in KEY_COLUMNS}
+        again = _repeated_answers(checked, path)
+        problems += [problem for problem in again if problem.row not in faulty]
     if problems:
         problems.sort(key=lambda p: (p.row or 0, p.column or ""))
         if len(problems) >= MOST_PROBLEMS:
             message = f"has more than the {MOST_PROBLEMS:,} problems listed"
             problems = [*problems[:MOST_PROBLEMS], Problem(path, message, "correct these first")]
         raise InputError(problems)
-    return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+    return checked
+
+
+@cache
+def _rows_schema() -> pandera.DataFrameSchema:
+    """Return the schema without uniqueness, which is a matter of the whole table."""
+    schema = copy(answers_schema())
+    schema.unique = None
+    return schema
 
 
 def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
@@ -208,7 +226,7 @@ def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Prob
     numbered, more = _to_numbers(readable, path)
     problems += more
     try:
-        return answers_schema().validate(numbered, lazy=True), problems
+        return _rows_schema().validate(numbered, lazy=True), problems
     except SchemaErrors as error:
         found = {(problem.row, problem.column) for problem in problems}
         problems += [
@@ -222,12 +240,23 @@ def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Prob
 
 def _repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
     """Find duplicate answers anywhere in a table."""
-    again = frame.duplicated(list(KEY_COLUMNS)).to_numpy().nonzero()[0][:MOST_PROBLEMS].tolist()
-    keys = frame.loc[again, list(KEY_COLUMNS)].to_dict("records")
-    message, remedy = _explain("multiple_fields_uniqueness")
+    if not frame.duplicated(list(KEY_COLUMNS)).any():
+        return []
+    answer, first = group_rows(frame[name].array for name in KEY_COLUMNS)
+    again = np.flatnonzero(first[answer] != np.arange(len(frame)))[:MOST_PROBLEMS]
+    keys = frame[list(KEY_COLUMNS)].take(again).to_dict("records")
     return [
-        Problem(path, message, remedy, row=row + 1, column="key", value=_key_text(key))
-        for row, key in zip(again, keys, strict=True)
+        Problem(
+            path,
+            f"the same answer is in row {earlier + 1}",
+            "delete one, or number the samples",
+            row=row + 1,
+            column="key",
+            value=_key_text(key),
+        )
+        for row, earlier, key in zip(
+            again.tolist(), first[answer[again]].tolist(), keys, strict=True
+        )
     ]
 
 
@@ -460,10 +489,6 @@ def _number(value: object) -> float | None:
 def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> list[Problem]:
     """Convert pandera's failure cases to problems, one per cell."""
     found: dict[tuple[int | None, str | None], Problem] = {}
-    # For a duplicate answer, pandera returns one case per column.
-    again = cases["check"] == "multiple_fields_uniqueness"
-    cases = cases[~again | ~cases.duplicated(["index", "check"])]
-    keys = frame[list(KEY_COLUMNS)].to_dict("records") if again.any() else []
     # Column checks first: they are more specific than checks across columns.
     for case in sorted(cases.to_dict("records"), key=lambda c: c["schema_context"] != "Column"):
         row = None if pd.isna(case["index"]) else int(case["index"])
@@ -471,9 +496,7 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> lis
         message, remedy = _explain(check)
         value = str(case["failure_case"])[:_SHOWN]
         if row is not None:
-            if check == "multiple_fields_uniqueness":
-                column, value = "key", _key_text(keys[row])
-            elif case["schema_context"] == "DataFrameSchema":
+            if case["schema_context"] == "DataFrameSchema":
                 column = "status"
                 answer = frame.at[row, "answer"]
                 shown = "no answer" if pd.isna(answer) else f"answer {answer}"
@@ -488,8 +511,6 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> lis
 
 
 def _explain(check: str) -> tuple[str, str]:
-    if check == "multiple_fields_uniqueness":
-        return "the same answer appears twice", "delete one, or number the samples"
     if check == "not_nullable":
         return "must not be empty", "fill it in"
     if check.startswith(("coerce_dtype", "dtype(")):

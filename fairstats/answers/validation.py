@@ -78,14 +78,19 @@ def read_valid(
     frames: list[pd.DataFrame] = []
     names: list[str] = []
     for path in files:
+        name = os.fspath(path)
         try:
-            frames.append(read_answer_file(path))
+            frame = read_answer_file(path)
         except InputError as error:
             problems.extend(error.problems)
+            if all(problem.column == "key" for problem in error.problems):
+                # Rows that are there twice can have other problems besides.
+                frame = read_answer_file(path, repeated=True)
+                problems.extend(_cell_problems(frame, path=name, known=_known(frame, given)))
         else:
-            names.append(os.fspath(path))
-            known = _known(frames[-1], given)
-            problems.extend(_cell_problems(frames[-1], path=names[-1], known=known))
+            frames.append(frame)
+            names.append(name)
+            problems.extend(_cell_problems(frame, path=name, known=_known(frame, given)))
     problems.extend(duplicate_problems(frames, names))
     if frames:
         # A unit may be spread over files, and names in two files may look the same.

@@ -261,7 +261,9 @@ def _of_benchmark(
         rows = [
             dict(zip(_KEYS, key, strict=True))
             | {"check": check, "limit": limit, "ci_level": 1 - 2 * alpha}
-            | _judged(key, check, limit, figure, verdicts, ineligible.get(key[: len(_UNIT)], ""))
+            | _judged(
+                key, check, limit, figure, verdicts, ineligible.get(key[: len(_UNIT)], ""), alpha
+            )
             for unit in units.itertuples(index=False, name=None)
             for key in ((*map(str, unit), *pair) for pair in pairs)
         ]
@@ -299,6 +301,7 @@ def _judged(
     figures: pd.DataFrame,
     verdicts: pd.DataFrame,
     ineligible: str,
+    alpha: float,
 ) -> dict[str, Any]:
     """Return the figures, result and reason of one check of a pair."""
     if key not in figures.index:
@@ -320,7 +323,8 @@ def _judged(
         # The model guesses in an attribute that is not checked here.
         return found | {"result": CANNOT_TELL, "reason": reason}
     if broken:
-        return found | {"result": FAIL, "reason": "the whole interval is beyond the limit"}
+        reason = f"the whole {level(2 * alpha)} interval is beyond the limit"
+        return found | {"result": FAIL, "reason": reason}
     return found | {"result": CANNOT_TELL, "reason": _needed(check, limit, own, reason)}
 
 

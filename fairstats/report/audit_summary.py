@@ -155,7 +155,7 @@ def _test(answers: AnswerSet) -> str:
 def _adjusted(how: str) -> str:
     """Describe how p-values are adjusted, e.g. ``"Holm-adjusted over 18 tests"``."""
     method, _, rest = how.split(" of ")[0].partition(" over ")
-    return f"{capital(method)}-adjusted over {rest}" if rest else how
+    return f"{capital(method)}-adjusted over {rest}".replace(" 1 tests", " 1 test") if rest else how
 
 
 def _head(answers: AnswerSet) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, escape_markdown, level, number_word
+from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
@@ -285,8 +285,8 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     with enclosed('<div data-attribute="all">', "</div>"):
         show_table(
             overview_table(figures, name=f"{name}-all"),
-            caption=f"{limits} McNemar p: how surprising so uneven a split of right answers would "
-            f"be if both versions had the same effect{_adjusted(figures)}.",
+            caption=f"{limits} McNemar p: how surprising such an uneven split of right answers "
+            f"would be if both versions had the same effect{_adjusted(figures)}.",
             css_class="estimates compact",
         )
     for number, attribute in enumerate(figures.attributes):
@@ -320,7 +320,7 @@ def _adjusted(figures: BoardFigures) -> str:
         "adjust_method",
     ]
     counts = texts.dropna().str.extract(r"^holm over (\d+) tests")[0].unique()
-    return f", Holm-adjusted over {counts[0]} tests" if len(counts) == 1 else ""
+    return f", Holm-adjusted over {counted(int(counts[0]), 'test')}" if len(counts) == 1 else ""
 
 
 def _show_shifts(figures: BoardFigures, *, name: str) -> None:

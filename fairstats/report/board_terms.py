@@ -82,8 +82,8 @@ def terms(release: Release) -> dict[str, str]:
     families = sorted({TESTED_TOGETHER[b.family] for b in benchmarks})
     policies = ", ".join(release.policies)
     return found | {
-        "McNemar p": "How surprising so uneven a split of discordant pairs would be if the group "
-        f"made no difference (mid-p). It is adjusted by Holm’s method for "
+        "McNemar p": "How surprising such an uneven split of discordant pairs would be if the "
+        f"group made no difference (mid-p). It is adjusted by Holm’s method for "
         f"{' or '.join(families)}.",
         "Disparity, equivalent, inconclusive": f"Equivalent: the whole {level(2 * alpha)} interval "
         f"of the gap is inside the margin ({' or '.join(sorted(margins))}). If not, a disparity: "

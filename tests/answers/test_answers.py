@@ -220,7 +220,7 @@ def test_a_duplicate_is_named_by_its_whole_key():
     answers = rows({}, {"item_id": "demo-01"}, {"item_id": "demo-01", "sample": 1})
     (problem,) = problems_of(lambda: check_answers(answers))
     assert problem.row == 2
-    assert problem.message == "the same answer appears twice"
+    assert problem.message == "the same answer is in row 1"
     assert problem.value == ", ".join(f"{column}={ROW[column]}" for column in KEY_COLUMNS)
 
 

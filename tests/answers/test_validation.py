@@ -161,6 +161,16 @@ def test_every_kind_of_problem_is_listed_at_once(whole, tmp_path):
     assert len(said) == 6
 
 
+def test_repeated_answers_do_not_hide_other_problems(whole, tmp_path):
+    answers = changed(changed(whole, 3, group="wite"), 5, answer="Z")
+    path = tmp_path / "answers.csv"
+    pd.concat([answers, answers.iloc[[7]]]).to_csv(path, index=False)
+    found = validate_files(path)
+    places = {(problem.row, problem.column) for problem in apart_from_lacking(found)}
+    assert places == {(3, "group"), (5, "answer"), (len(answers) + 1, "key")}
+    assert any("the same answer is in row 8" in problem.message for problem in found)
+
+
 def test_missing_path_is_a_problem(tmp_path):
     (problem,) = validate_files(tmp_path / "nowhere.csv")
     assert problem.message == "no such file or folder"

@@ -81,7 +81,7 @@ def test_difference_passes_if_and_only_if_it_is_equivalent(check, fair, benchmar
     [
         (Limits(max_ad=0.011, min_cfr=0.985), "cannot tell", "at this figure it needs at most"),
         (Limits(max_ad=0.009, min_cfr=0.991), "cannot tell", "beyond the limit, but its interval"),
-        (Limits(max_ad=0.001, min_cfr=0.999), "fail", "the whole interval is beyond the limit"),
+        (Limits(max_ad=0.001, min_cfr=0.999), "fail", "the whole 90% interval is beyond the limit"),
     ],
 )
 def test_limit_that_is_not_kept_has_its_reason(check, fair, limits, result, reason):
