@@ -74,7 +74,15 @@ def locked(site: Path) -> Iterator[None]:
     The system releases the lock when its process ends, even after a crash.
     """
     name = digest(str(site.resolve()))
-    with (Path(tempfile.gettempdir()) / f"fairstats-{name}.lock").open("w") as file:
+    path = Path(tempfile.gettempdir()) / f"fairstats-{name}.lock"
+    # The folder is open to every user of the machine: a link there could lead to any file.
+    no_links = getattr(os, "O_NOFOLLOW", 0)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | no_links, 0o600)
+    except OSError as error:
+        message, remedy = f"cannot be opened ({error.strerror})", "remove it, or set TMPDIR"
+        raise InputError([Problem(str(path), message, remedy)]) from None
+    with os.fdopen(descriptor, "r+") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
             # Nobody else publishes here now, so unfinished files were left by a process that died.

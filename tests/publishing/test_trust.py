@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import stat
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -369,6 +370,22 @@ def test_leftovers_of_an_interrupted_signature_are_removed(site, board):
     with locked(site):
         assert not left.exists()
     assert messages(site) == ""
+
+
+def test_lock_does_not_follow_a_link_that_another_user_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with locked(tmp_path / "site"):
+        pass
+    (lock,) = tmp_path.glob("fairstats-*.lock")
+    lock.unlink()
+    (tmp_path / "precious").write_text("text")
+    lock.symlink_to(tmp_path / "precious")
+    with (
+        pytest.raises(InputError, match=r"lock: cannot be opened"),
+        locked(tmp_path / "site"),
+    ):
+        pass
+    assert (tmp_path / "precious").read_text() == "text"
 
 
 def test_too_many_attestations_are_not_read(site, board, monkeypatch):
