@@ -131,8 +131,8 @@ def pigeonhole(
     means = np.concatenate(parts)
     if len(means) == 0 or np.ptp(means) == 0:
         return float("nan"), float("nan")
-    law = discrete_law(means)
-    return float(law.lower_quantile(alpha / 2)), float(law.upper_quantile(alpha / 2))
+    low, high = discrete_law(means).quantiles([alpha / 2, 1 - alpha / 2]).tolist()
+    return low, high
 
 
 def intervals(

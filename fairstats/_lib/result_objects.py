@@ -33,7 +33,7 @@ class Tabular:
 
     def __post_init__(self) -> None:
         """Turn arrays of no dimensions into numbers."""
-        for name, value in self._values().items():
+        for name, value in vars(self).items():
             if isinstance(value, np.ndarray) and value.ndim == 0:
                 object.__setattr__(self, name, value[()])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,7 @@ class Law(Protocol):
     """The distribution of a statistic over resamples, from which intervals are computed."""
 
     def share_below(self, x: float) -> npt.ArrayLike: ...
-    def lower_quantile(self, level: float) -> npt.ArrayLike: ...
-    def upper_quantile(self, level: float) -> npt.ArrayLike: ...
+    def quantiles(self, levels: npt.ArrayLike) -> npt.NDArray[Any]: ...
 
 
 @dataclass(frozen=True)
@@ -184,8 +183,8 @@ def bootstrap_counts(
             found.append(_of_one_table(row, compute, law, method, alpha))
         estimate, low, high = (np.array([row[i] for row in found]) for i in range(3))
         used = np.array([row[3] for row in found], dtype=str)
-    if named is not None:
-        # A reflected limit ("basic") can leave the scale.
+    if method == "basic" and named is not None:
+        # A reflected limit can leave the scale.
         low, high = np.maximum(low, named.span[0]), np.minimum(high, named.span[1])
     if statistic in ("ratio", "odds_ratio") and named is not None:
         over_zero = (flat @ np.array(named.sums).T).max(axis=-1) == 0
@@ -227,17 +226,14 @@ def _of_one_sum(
     n = flat.sum(axis=-1)
     trials = np.maximum(n, 1)
     total = flat @ values
-    law = law_of_sum(trials, values, np.where((n > 0)[:, None], flat / trials[:, None], 0.25))
+    law = law_of_sum(trials, values, flat / trials[:, None])
     estimate = np.where(n > 0, total / trials, np.nan)
-    limits = _levels(law.share_below(total), mean_acceleration(values, flat), method, alpha)
-    low = law.lower_quantile(limits.low) / trials
-    high = law.upper_quantile(1 - limits.high) / trials
+    # The mean's acceleration is one sixth of its skewness, which is that of the sum.
+    levels, used = _levels(law.share_below(total), law.skewness / 6, method, alpha)
+    low, high = law.quantiles(levels).T / trials
     if method == "basic":
         low, high = 2 * estimate - high, 2 * estimate - low
-    there = flat > 0
-    span = np.where(there, values, -1).max(axis=-1) - np.where(there, values, 1).min(axis=-1)
-    used = np.where((span <= 0) | (n == 0), "", limits.used)
-    return estimate, low, high, used
+    return estimate, low, high, np.where(law.deviation > 0, used, "")
 
 
 def _of_one_table(
@@ -255,12 +251,11 @@ def interval_of_law(
 ) -> tuple[float, float, str]:
     """Return the limits that a method takes from a distribution, and the method used."""
     method, alpha = check_choice("method", method, get_args(BootstrapMethod)), check_alpha(alpha)
-    levels = _levels(np.asarray(law.share_below(estimate)), acceleration, method, alpha)
-    low, high = law.lower_quantile(float(levels.low)), law.upper_quantile(float(1 - levels.high))
-    low, high = float(np.asarray(low)), float(np.asarray(high))
+    levels, used = _levels(law.share_below(estimate), acceleration, method, alpha)
+    low, high = law.quantiles(levels).tolist()
     if method == "basic":
         low, high = 2 * estimate - high, 2 * estimate - low
-    return low, high, str(levels.used)
+    return low, high, str(used)
 
 
 def _law(
@@ -296,34 +291,22 @@ def _one_value(values: FloatArray) -> bool:
     return bool(np.all(values == values[0]))
 
 
-@dataclass(frozen=True)
-class _Levels:
-    """Probability levels of the two interval limits."""
-
-    low: FloatArray
-    high: FloatArray
-    used: npt.NDArray[np.str_]
-
-
 def _levels(
     share_below: npt.ArrayLike, acceleration: npt.ArrayLike, method: BootstrapMethod, alpha: float
-) -> _Levels:
-    share = np.asarray(share_below, dtype=np.float64)
-    plain_low, plain_high = np.full(share.shape, alpha / 2), np.full(share.shape, 1 - alpha / 2)
+) -> tuple[FloatArray, npt.NDArray[np.str_]]:
+    """Return the levels of the two limits, on the last axis, and the method that gives them."""
+    plain = np.array([alpha / 2, 1 - alpha / 2])
+    share = np.asarray(share_below, dtype=np.float64)[..., None]
     if method != "bca":
-        return _Levels(plain_low, plain_high, np.full(share.shape, method))
-    z0 = special.ndtri(share)
-    levels = []
-    defined = np.isfinite(z0) & np.isfinite(acceleration)
-    low = special.ndtri(alpha / 2)
+        return np.broadcast_to(plain, (*share.shape[:-1], 2)), np.full(share.shape[:-1], method)
+    z0, acceleration = special.ndtri(share), np.asarray(acceleration)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        for z in (low, -low):
-            slope = 1 - acceleration * (z0 + z)
-            levels.append(special.ndtr(z0 + (z0 + z) / slope))
-            defined = defined & (slope > 0)
-    return _Levels(
-        np.where(defined, levels[0], plain_low),
-        np.where(defined, levels[1], plain_high),
+        moved = z0 + special.ndtri(plain)
+        slope = 1 - acceleration * moved
+        levels = special.ndtr(z0 + moved / slope)
+        defined = (np.isfinite(moved) & (slope > 0)).all(axis=-1)
+    return (
+        np.where(defined[..., None], levels, plain),
         np.where(defined, "bca", "percentile (bca undefined)"),
     )
 
@@ -369,7 +352,7 @@ def _with_fallback(
     source: str,
 ) -> npt.NDArray[np.str_]:
     """Fill in, in place, intervals that the bootstrap cannot give; name every method."""
-    names = np.array([f"bootstrap {text}, {source}" for text in used], dtype=object)
+    names = [f"bootstrap {text}, {source}" for text in used]
     for i in np.flatnonzero(used == ""):
         row, n = flat[i], flat[i].sum()
         limits: tuple[npt.ArrayLike, npt.ArrayLike] = (np.nan, np.nan)
@@ -390,4 +373,4 @@ def _with_fallback(
         low[i], high[i] = limits
         why = "no pairs" if n == 0 else f"bootstrap {method} is not informative here"
         names[i] = f"{name} ({why})"
-    return names.astype(str)
+    return np.array(names, dtype=str)

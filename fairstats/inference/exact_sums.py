@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,11 @@ from fairstats.inference._checks import (
 IntArray = npt.NDArray[np.int64]
 
 # Levels that differ by less are treated as equal: the inversion is accurate to about 1e-14.
-_LEVEL_ROUNDING = 1e-12
+_OUTWARDS = np.array([-1e-12, 1e-12])
 _LEAST_LEVEL = 1e-13
 # Steps from the first guess at which a quantile is looked for.
 _NEAR = np.arange(-2, 3)
+_THIS_AND_ONE_LESS = np.arange(2)
 # The largest grid for a distribution in the plane: 64 MB of complex numbers.
 _LARGEST_GRID = 2**22
 
@@ -44,13 +45,12 @@ class SumLaw:
     centre, half : ndarray of int
         The window: all but a negligible part of the distribution is within `half` of `centre`.
     mean, deviation, skewness : ndarray
-        Mean and variance of the sum.
-    nodes, cosine, sine : ndarray
-        The frequencies t of the inversion, on the last axis. The weights of cosine and sine are
-        the real and the imaginary part of φ(t)ⁿ relative to `centre`, divided by 1 − exp(−it),
-        from a geometric series.
+        Mean, as distance from `centre`, standard deviation and skewness of the sum.
+    nodes, amplitude, phase : ndarray
+        The frequencies t of the inversion, on the last axis; and |φ(t)ⁿ| / sin(t / 2) and the angle
+        of φ(t)ⁿ, relative to half a step above `centre`.
     start : ndarray
-        The value of that sum at the lower end of the window.
+        `half` + 1 minus the sum of the waves at the lower end of the window.
     support : (ndarray of int, ndarray of int)
         The smallest and the largest possible sum.
     """
@@ -61,88 +61,67 @@ class SumLaw:
     deviation: FloatArray
     skewness: FloatArray
     nodes: FloatArray
-    cosine: FloatArray
-    sine: FloatArray
+    amplitude: FloatArray
+    phase: FloatArray
     start: FloatArray
     support: tuple[IntArray, IntArray]
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
         """Return P(sum ≤ x), accurate to about 1e-14."""
-        x = np.asarray(x, dtype=np.int64)
-        steps = np.minimum(np.maximum(x - self.centre, -self.half - 1), self.half)
-        # The inversion formula, summed over the window up to x.
-        angle = self.nodes * (steps + 1.0)[..., None]
-        waves = self.cosine * np.cos(angle) + self.sine * np.sin(angle)
-        total = self.start - 2 * waves.sum(axis=-1)
-        share = (steps + self.half + 1 + total) / (2 * self.half + 1)
-        return np.minimum(np.maximum(share, 0.0), 1.0)
+        return self._through(np.asarray(x, dtype=np.int64)[..., None])[..., 0]
 
     def share_below(self, x: npt.ArrayLike) -> FloatArray:
         """Return P(sum < x) + P(sum = x) / 2."""
-        both = np.asarray(x, dtype=np.int64)[..., None] - np.arange(2)
-        return np.asarray(self._beside.cdf(both).sum(axis=-1) / 2)
+        both = np.asarray(x, dtype=np.int64)[..., None] - _THIS_AND_ONE_LESS
+        return np.asarray(self._through(both).sum(axis=-1) / 2)
 
-    def lower_quantile(self, level: npt.ArrayLike) -> IntArray:
-        """Return the smallest x with P(sum ≤ x) ≥ level."""
-        level = _reached_level(level)
-        return self._on_support(self._smallest(level, self._guess(level), from_above=False))
+    def quantiles(self, levels: npt.ArrayLike) -> IntArray:
+        """Return a lower and an upper quantile, for two levels on the last axis.
 
-    def upper_quantile(self, level: npt.ArrayLike) -> IntArray:
-        """Return the largest x with P(sum ≥ x) ≥ level."""
-        level = _reached_level(level)
-        # One below the smallest x with an upper tail below the level.
-        found = self._smallest(level, self._guess(1 - level), from_above=True)
-        return self._on_support(found - 1)
-
-    def _on_support(self, x: IntArray) -> IntArray:
-        return np.minimum(np.maximum(x, self.support[0]), self.support[1])
-
-    def _reached(self, x: IntArray, level: FloatArray, from_above: bool) -> npt.NDArray[np.bool_]:
-        return 1 - self.cdf(x - 1) < level if from_above else self.cdf(x) >= level
-
-    def _guess(self, level: npt.ArrayLike) -> IntArray:
-        """Return the quantile, accurate to a step or two, by the Cornish-Fisher expansion."""
-        z = special.ndtri(np.minimum(np.maximum(level, 1e-12), 1 - 1e-12))
-        near = self.mean + self.deviation * (z + self.skewness * (z**2 - 1) / 6)
-        return np.rint(near).astype(np.int64)
-
-    def _smallest(self, level: FloatArray, guess: IntArray, *, from_above: bool) -> IntArray:
-        """Return the smallest x from which on a condition stays true."""
+        The first is the smallest x with P(sum ≤ x) ≥ its level. The second is the largest x with
+        P(sum ≥ x) ≥ 1 − its level.
+        """
+        levels = np.minimum(np.maximum(levels + _OUTWARDS, _LEAST_LEVEL), 1 - _LEAST_LEVEL)
+        # The Cornish-Fisher expansion is accurate to a step or two.
+        z = special.ndtri(levels)
+        z = z + self.skewness[..., None] * (z**2 - 1) / 6
+        guess = np.rint(self.mean[..., None] + self.deviation[..., None] * z)
         near = guess[..., None] + _NEAR
-        there = self._beside._reached(near, level[..., None], from_above)
-        found = near[..., 0] + there.argmax(axis=-1)
-        missed = there[..., 0] | ~there[..., -1]
-        return self._halved(level, from_above) if missed.any() else np.asarray(found)
+        flat = near.reshape(*near.shape[:-2], -1)
+        there = self._at(flat).reshape(near.shape) >= levels[..., None]
+        if there[..., 0].any() or not there[..., -1].all():
+            steps = self._halved(levels)
+        else:
+            steps = near[..., 0] + there.argmax(axis=-1)
+        found = self.centre[..., None] + steps.astype(np.int64)
+        lowest, highest = self.support
+        return np.minimum(np.maximum(found, lowest[..., None]), highest[..., None])
 
-    @cached_property
-    def _beside(self) -> SumLaw:
-        """Return the same distribution with one more axis, for several values at once."""
-        return SumLaw(
-            self.centre[..., None],
-            self.half[..., None],
-            self.mean,
-            self.deviation,
-            self.skewness,
-            self.nodes[..., None, :],
-            self.cosine[..., None, :],
-            self.sine[..., None, :],
-            self.start[..., None],
-            self.support,
-        )
+    def _through(self, x: IntArray) -> FloatArray:
+        """Return P(sum ≤ x) for values on the last axis."""
+        half = self.half[..., None]
+        share = self._at(np.minimum(np.maximum(x - self.centre[..., None], -half - 1), half))
+        return np.minimum(np.maximum(share, 0.0), 1.0)
 
-    def _halved(self, level: FloatArray, from_above: bool) -> IntArray:
-        below, found = self.centre - self.half - 1, self.centre + self.half + 1
+    def _at(self, steps: npt.NDArray[Any]) -> FloatArray:
+        """Return P(sum ≤ centre + steps) inside the window, with rounding error.
+
+        This is the inversion formula, summed over the window up to there.
+        """
+        angles = self.nodes[..., None, :] * steps[..., None] - self.phase[..., None, :]
+        waves = (np.sin(angles) @ self.amplitude[..., None])[..., 0]
+        return np.asarray((self.start[..., None] + steps + waves) / (2 * self.half + 1)[..., None])
+
+    def _halved(self, levels: FloatArray) -> IntArray:
+        """Return the smallest steps that reach each level, by halving the window."""
+        ends = -self.half[..., None] - 1, self.half[..., None]
+        below, found = (np.broadcast_to(end, levels.shape) for end in ends)
         for _ in range(int((found - below).max()).bit_length()):
             middle = (below + found) // 2
-            there = self._reached(middle, level, from_above) & (middle > below)
+            there = (self._at(middle) >= levels) & (middle > below)
             found = np.where(there, middle, found)
             below = np.where(there, below, middle)
         return found
-
-
-def _reached_level(level: npt.ArrayLike) -> FloatArray:
-    """Return the level minus rounding error, but too large to be reached by rounding alone."""
-    return np.maximum(np.asarray(level, dtype=np.float64) - _LEVEL_ROUNDING, _LEAST_LEVEL)
 
 
 def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> SumLaw:
@@ -191,40 +170,50 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
 
 def law_of_sum(n: IntArray, values: IntArray, p: FloatArray) -> SumLaw:
     """Compute `sum_law` of checked arguments; the leading axes of `p` are those of `n`."""
-    moments: FloatArray = p @ (values[:, None] ** np.arange(1.0, 4.0))
-    mean, second, third = (moments[..., order] for order in range(3))
-    variance = np.maximum(second - mean**2, 0.0)
+    mean = p @ values
+    deviation = values - mean[..., None]
+    squares = deviation**2
+    variance, third = np.vecdot(p, squares), np.vecdot(p, squares * deviation)
     # Count steps from a whole number near the mean, where φ(t)ⁿ loses no digits.
-    origin = np.rint(mean).astype(np.int64)
-    centre = n * origin + np.rint(n * (mean - origin)).astype(np.int64)
-    half = _half_window(n, variance, int(values.max() - values.min()))
-    count = np.minimum(half, np.ceil((2 * half + 1) * _highest_frequency(n, values, p) / 2 / np.pi))
+    origin = np.rint(mean)
+    beyond = n * (mean - origin)
+    from_origin = np.rint(beyond)
+    smallest, largest = int(values.min()), int(values.max())
+    half = _half_window(n, variance, largest - smallest)
+    width = 2 * half + 1
+    count = np.floor(width * _highest_frequency(n, values, p) / (2 * np.pi))
     index = np.arange(1, int(count.max()) + 1 if count.size else 1)
-    t = 2 * np.pi * index / (2 * half[..., None] + 1)
+    half_turns = np.pi * index
+    half_nodes = half_turns / width[..., None]
     # φ(t) − 1 is Σ p (exp(itv) − 1), with exp(ix) − 1 = −2 sin²(x / 2) + 2i sin(x / 2) cos(x / 2).
-    half_angle = t[..., None, :] * (values - origin[..., None])[..., None] / 2
+    half_angle = half_nodes[..., None, :] * (values - origin[..., None])[..., None]
     sine = np.sin(half_angle)
-    share = p[..., None, :]
-    real, imaginary = (
-        (share @ part)[..., 0, :] for part in (-2 * sine**2, 2 * sine * np.cos(half_angle))
-    )
-    magnitude, phase = _power(real, imaginary, n[..., None])
-    phase = phase - t * (centre - n * origin)[..., None]
-    # 1 / (1 − exp(−it)) is (1 − i cot(t / 2)) / 2.
-    cotangent = 1 / np.tan(t / 2)
-    magnitude = np.where(index <= count[..., None], magnitude / 2, 0.0)
-    along, across = magnitude * np.cos(phase), magnitude * np.sin(phase)
-    cosine, sine = along + across * cotangent, across - along * cotangent
-    end = t * half[..., None]
-    start = 2 * (cosine * np.cos(end) - sine * np.sin(end)).sum(axis=-1)
-    third = third - 3 * mean * second + 2 * mean**3
+    share = 2 * p[..., None, :]
+    real, imaginary = -(share @ sine**2), share @ (sine * np.cos(half_angle))
+    magnitude, phase = _power(real[..., 0, :], imaginary[..., 0, :], n[..., None])
+    nodes = 2 * half_nodes
+    phase = phase - nodes * from_origin[..., None]
+    # Summed over steps k, cos(tk − phase) is a difference of two sines, divided by 2 sin(t / 2). At
+    # the lower end of the window, a whole number of half turns away, the sine is ±sin(phase).
+    amplitude = np.where(index <= count[..., None], magnitude / np.sin(half_nodes), 0.0)
+    start = half + 1 + (amplitude * np.sin(phase)) @ np.cos(half_turns)
     deviation = np.sqrt(n * variance)
-    skewness = n * third / np.maximum(deviation, 1e-12) ** 3 * (deviation > 0)
+    skewness = n * third / np.maximum(deviation, 1e-12) ** 3
     there = p > 0
-    lowest = np.where(there, values, values.max()).min(axis=-1)
-    highest = np.where(there, values, values.min()).max(axis=-1)
-    support = (n * lowest, n * highest)
-    return SumLaw(centre, half, n * mean, deviation, skewness, t, cosine, sine, start, support)
+    lowest = np.where(there, values, largest).min(axis=-1)
+    highest = np.where(there, values, smallest).max(axis=-1)
+    return SumLaw(
+        centre=n * origin.astype(np.int64) + from_origin.astype(np.int64),
+        half=half,
+        mean=beyond - from_origin,
+        deviation=deviation,
+        skewness=skewness,
+        nodes=nodes,
+        amplitude=amplitude,
+        phase=phase - half_nodes,
+        start=start,
+        support=(n * lowest, n * highest),
+    )
 
 
 def _half_window(n: IntArray, variance: FloatArray, span: int) -> IntArray:
@@ -251,10 +240,10 @@ def _highest_frequency(n: IntArray, values: IntArray, p: FloatArray) -> FloatArr
     |φ(t)|² = 1 − 2 Σ p_i p_j (1 − cos((v_i − v_j) t)) over all pairs of values. Let q be the sum of
     p_i p_j over the pairs that differ by 1. These pairs alone give |φ(t)|ⁿ ≤ exp(−n q (1 − cos t)).
     """
-    by_one = np.abs(values[:, None] - values) == 1
-    q = ((p @ by_one) * p).sum(axis=-1) / 2
-    nq = np.maximum(n * q, 1e-300)
-    return np.arccos(np.maximum(1 - 40 / nq, -1.0))
+    by_one = np.subtract.outer(values, values) == 1
+    q = np.vecdot(p @ by_one, p)
+    # Below n q = 20, no frequency is negligible.
+    return np.arccos(1 - 40 / np.maximum(n * q, 20.0))
 
 
 def _power(real: FloatArray, imaginary: FloatArray, n: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -279,16 +268,14 @@ class DiscreteLaw:
         below, through = np.searchsorted(self.values, [_less(x), _more(x)])
         return float(up_to[below] + up_to[through]) / 2
 
-    def lower_quantile(self, level: float) -> float:
-        """Return the smallest value with P(≤ value) ≥ level."""
-        at = int(np.searchsorted(self.cumulative, level - _LEVEL_ROUNDING))
-        return float(self.values[min(at, len(self.values) - 1)])
+    def quantiles(self, levels: npt.ArrayLike) -> FloatArray:
+        """Return a lower and an upper quantile, for two levels on the last axis.
 
-    def upper_quantile(self, level: float) -> float:
-        """Return the largest value with P(≥ value) ≥ level."""
-        from_there_on = 1 - np.concatenate([[0.0], self.cumulative[:-1]])
-        reached = np.flatnonzero(from_there_on >= level - _LEVEL_ROUNDING)
-        return float(self.values[reached[-1]] if reached.size else self.values[0])
+        The first is the smallest value with P(≤ value) ≥ its level. The second is the largest value
+        with P(≥ value) ≥ 1 − its level.
+        """
+        at = np.searchsorted(self.cumulative, levels + _OUTWARDS)
+        return self.values[np.minimum(at, len(self.values) - 1)]
 
 
 def discrete_law(values: FloatArray, probabilities: FloatArray | None = None) -> DiscreteLaw:
@@ -348,8 +335,8 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
     Examples
     --------
     >>> law = fine_sum_law(2, [0, 5000], [0.5, 0.5])
-    >>> law.lower_quantile(0.25), law.lower_quantile(0.26), law.upper_quantile(0.25)
-    (0.0, 5000.0, 10000.0)
+    >>> law.quantiles([0.25, 0.75]).tolist(), law.quantiles([0.26, 0.74]).tolist()
+    ([0.0, 10000.0], [5000.0, 5000.0])
     """
     n = check_whole("n", n, example=100)
     (values,) = check_integers(values=values)

@@ -180,7 +180,7 @@ def _of_law(
     if undefined > MOST_UNDEFINED:
         return float("nan"), float("nan"), "none (undefined in too many resamples)", note
     if resampled is not None and not (coefficient == "positive" and table.positive_is_constant):
-        low, high = resampled.lower_quantile(alpha / 2), resampled.upper_quantile(alpha / 2)
+        low, high = resampled.quantiles([alpha / 2, 1 - alpha / 2]).tolist()
         if coefficient == "positive":
             low, high = (min(max(limit, 0.0), 1.0) for limit in (low, high))
         return low, high, f"bootstrap percentile, {law.source}", note
