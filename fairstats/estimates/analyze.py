@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -31,8 +32,13 @@ from fairstats.estimates.pair_estimates import (
     pairs_of,
 )
 from fairstats.estimates.sample_estimates import sample_table
-from fairstats.estimates.table import ESTIMATE_COLUMNS, joined
-from fairstats.estimates.verdicts import families, join_notes, with_adjusted, with_verdicts
+from fairstats.estimates.table import Rows, add_note, estimates_table, joined
+from fairstats.estimates.verdicts import (
+    add_adjusted,
+    add_verdicts,
+    families,
+    places_of_benchmarks,
+)
 from fairstats.estimates.westfall_young import joint_pvalues
 from fairstats.inference._checks import (
     check_alpha,
@@ -42,6 +48,7 @@ from fairstats.inference._checks import (
     check_resampling,
 )
 from fairstats.inference.multiplicity import AdjustMethod
+from fairstats.metrics.metric import Columns
 from fairstats.metrics.registry import METRICS, PAIR_METRICS
 
 if TYPE_CHECKING:
@@ -233,18 +240,19 @@ def estimates_of(
     """
     alpha, known = _check_level(alpha), folded.known
     family = families(folded.counts, known)
-    in_family = family.map(family.value_counts()).fillna(1).astype("int64")
+    sizes = Counter(family)
+    in_family = np.array([1 if name is None else sizes[name] for name in family], dtype=np.int64)
     judged = {}
-    tables = []
-    for name, rows in folded.counts.groupby("benchmark", sort=False):
-        benchmark = known[str(name)]
+    tables: list[Columns] = []
+    for name, places in places_of_benchmarks(folded.counts).items():
+        benchmark = known[name]
         policy = missing or benchmark.missing
-        own = rows.reset_index(drop=True)
+        own = folded.counts.take(places).reset_index(drop=True)
         outcomes, letters, kinds = (
             table[table["benchmark"] == name]
             for table in (folded.folds.outcomes, folded.folds.letters, folded.items)
         )
-        tests = in_family[rows.index]
+        tests = in_family[places]
         if policy == "bounds":
             # The few metrics that are not ranges do not depend on the policy.
             found = bounds_tables(pairs_of(own, kinds, letters, "complete", alpha, tests))
@@ -252,20 +260,19 @@ def estimates_of(
                 found.append(attribute_bounds(outcomes, benchmark))
         else:
             pairs = pairs_of(own, kinds, letters, policy, alpha, tests)
-            judged[str(name)] = pairs
+            judged[name] = pairs
             found = counted_tables(pairs, only=() if whole else DECISIVE)
             if whole:
                 by_pair = _attribute_effects(folded.folds, benchmark, folded.facts, policy)
                 found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))
                 found.append(sample_table(folded.folds, benchmark, policy, alpha))
-        tables += [table.assign(missing=policy) for table in found]
-    estimates = joined(tables)
-    estimates = _with_snapshots(estimates, folded.facts)
-    estimates = _with_pooled_notes(estimates, folded.counts, known)
-    estimates = _in_order(estimates, known)
-    estimates = with_adjusted(estimates, known, adjust, joint)
-    estimates = with_verdicts(estimates, folded.counts, known, alpha, folded.asked, judged, adjust)
-    return estimates[list(ESTIMATE_COLUMNS)]
+        tables += [{**table, "missing": policy} for table in found if table]
+    columns = _in_order(joined(tables), known)
+    _add_snapshots(columns, folded.facts)
+    _add_pooled_notes(columns, folded.counts, known)
+    add_adjusted(columns, known, adjust, joint)
+    add_verdicts(columns, folded.counts, known, alpha, folded.asked, judged, adjust)
+    return estimates_table(columns)
 
 
 def _check_level(alpha: float) -> float:
@@ -385,31 +392,36 @@ def _asked(
     return Asked(rows, items, pd.concat(guessing))
 
 
-def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
-    keys = row_keys(estimates, UNIT_COLUMNS)
+def _add_snapshots(columns: Rows, facts: pd.DataFrame) -> None:
+    """Fill in the units' snapshots, and add a note on several samples."""
     by_unit = dict(zip(row_keys(facts, UNIT_COLUMNS), facts.itertuples(), strict=True))
-    snapshots = [by_unit[key].snapshot for key in keys]
-    estimates = estimates.assign(snapshot=pd.Series(snapshots, index=estimates.index, dtype="str"))
-    several = pd.Series([by_unit[key].samples > 1 for key in keys], index=estimates.index)
-    if several.any():
-        notes = [
-            f"{unit.samples} samples per item, every answer of one group with every answer of the "
-            f"other{', weighted to give all answers the same weight' if unit.weighted else ''}; "
-            "items are the independent units"
-            for unit in (by_unit[key] for key in keys)
-            if unit.samples > 1
-        ]
-        note = pd.Series(notes, index=estimates.index[several], dtype="str")
-        estimates.loc[several, "method_note"] = join_notes(
-            estimates.loc[several, "method_note"], note
-        )
-    return estimates
+    for place, key in enumerate(row_keys(columns, UNIT_COLUMNS)):
+        unit = by_unit[key]
+        columns["snapshot"][place] = unit.snapshot
+        if unit.samples > 1:
+            weights = ", weighted to give all answers the same weight" if unit.weighted else ""
+            add_note(
+                columns,
+                place,
+                f"{unit.samples} samples per item, every answer of one group with every answer of "
+                f"the other{weights}; items are the independent units",
+            )
 
 
-def _with_pooled_notes(
-    estimates: pd.DataFrame, counts: pd.DataFrame, known: Mapping[str, Benchmark]
-) -> pd.DataFrame:
+def _add_pooled_notes(columns: Rows, counts: pd.DataFrame, known: Mapping[str, Benchmark]) -> None:
     """Add a note on the answers used for a pooled difference, if some are missing."""
+    missing = [
+        columns[name].to_numpy("int64", na_value=0) for name in ("n_missing_a", "n_missing_b")
+    ]
+    of_answers = [metric.name for metric in PAIR_METRICS if metric.rests_on != "pairs"]
+    here = (
+        (columns["attribute"] == POOLED)
+        & (columns["missing"] == "available")
+        & np.isin(columns["metric"], of_answers)
+        & ((missing[0] > 0) | (missing[1] > 0))
+    )
+    if not here.any():
+        return
     attributes = {
         (name, attribute.name, *pair): (attribute, pair)
         for name, benchmark in known.items()
@@ -424,52 +436,34 @@ def _with_pooled_notes(
             unit = tuple(row[name] for name in UNIT_COLUMNS)
             label = f"{attribute.label}, {attribute.pair_label(pair)}"
             empty.setdefault(unit, []).append(f"{label} has no such pair, so it is not included")
-    if not (estimates["attribute"] == POOLED).any():
-        return estimates
-    here = (
-        (estimates["attribute"] == POOLED)
-        & (estimates["missing"] == "available")
-        & estimates["metric"].isin([m.name for m in PAIR_METRICS if m.rests_on != "pairs"])
-        & (estimates["n_missing_a"].gt(0) | estimates["n_missing_b"].gt(0))
-    ).fillna(False)
-    notes = [
-        "; ".join(["over the pairs with both answers", *empty.get(tuple(unit), [])])
-        for unit in estimates.loc[here, list(UNIT_COLUMNS)].itertuples(index=False, name=None)
-    ]
-    estimates = estimates.copy()
-    found = pd.Series(notes, index=estimates.index[here], dtype="str")
-    estimates.loc[here, "method_note"] = join_notes(estimates.loc[here, "method_note"], found)
-    return estimates
+    units = row_keys(columns, UNIT_COLUMNS)
+    for place in np.flatnonzero(here):
+        lacking = empty.get(units[place], [])
+        add_note(columns, int(place), "; ".join(["over the pairs with both answers", *lacking]))
 
 
-def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
+def _in_order(columns: Rows, known: Mapping[str, Benchmark]) -> Rows:
     attributes = {
         (name, attribute): number
         for name, benchmark in known.items()
         for number, attribute in enumerate([*benchmark.attributes, POOLED])
     }
-    position = [attributes[key] for key in row_keys(estimates, ("benchmark", "attribute"))]
-    metric = estimates["metric"].map({name: i for i, name in enumerate(METRICS)})
+    metrics = {name: number for number, name in enumerate(METRICS)}
     places = {
         (name, attribute.name, group): place
         for name, benchmark in known.items()
         for attribute in benchmark.attributes.values()
         for place, group in enumerate(attribute.groups)
     }
-    groups = {
-        f"_{side}": [
-            places.get(key, -1) for key in row_keys(estimates, ("benchmark", "attribute", side))
-        ]
-        for side in ("group_a", "group_b")
-    }
-    # Rows for a whole attribute come after its pairs.
-    whole = estimates["group_a"].isna() | estimates["metric"].eq("interaction")
-    ordered = estimates.assign(
-        _attribute=position, _metric=metric, _whole=whole, **groups
-    ).sort_values(
-        [*UNIT_COLUMNS, "_attribute", "_whole", "_group_a", "_group_b", "_metric", "test"],
-        kind="stable",
-        ignore_index=True,
-        na_position="last",
-    )
-    return ordered.drop(columns=["_attribute", "_metric", "_whole", *groups])
+
+    def place_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        *unit, attribute, a, b, metric, test = row
+        # Rows for a whole attribute come after its pairs.
+        whole = a is None or metric == "interaction"
+        sides = (places.get((unit[0], attribute, side), -1) for side in (a, b))
+        number = attributes[unit[0], attribute]
+        return (*unit, number, whole, *sides, metrics[metric], test is None, test or "")
+
+    rows = [place_of(row) for row in row_keys(columns, (*PAIR_COLUMNS, "metric", "test"))]
+    order = sorted(range(len(rows)), key=rows.__getitem__)
+    return {name: column[order] for name, column in columns.items()}

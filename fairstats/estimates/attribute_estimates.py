@@ -11,8 +11,8 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.counts.missing_policies import CountingPolicy
-from fairstats.estimates.table import BOUNDS_NOTE
-from fairstats.metrics.metric import Groups, Row
+from fairstats.estimates.table import BOUNDS_NOTE, columns_of
+from fairstats.metrics.metric import Columns, Groups, Row
 from fairstats.metrics.registry import GROUPS_METRICS
 
 #: By unit and attribute, the design effects of the pairs of its groups, by position.
@@ -30,7 +30,7 @@ def attribute_tables(
     effects: PairEffects | None = None,
     answerable_effects: PairEffects | None = None,
     ratio_effects: PairEffects | None = None,
-) -> pd.DataFrame:
+) -> Columns:
     """Compute one benchmark's demographic attribute estimates, under a policy that gives counts.
 
     Parameters
@@ -48,8 +48,8 @@ def attribute_tables(
 
     Returns
     -------
-    pandas.DataFrame
-        The rows of every `GroupsMetric` that applies to the attribute.
+    dict of str to list
+        The rows of every `GroupsMetric` that applies to the attribute, by column.
     """
 
     def groups_of(unit: tuple[str, ...], own: pd.DataFrame) -> Groups:
@@ -70,7 +70,7 @@ def attribute_tables(
     )
 
 
-def attribute_bounds(outcomes: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
+def attribute_bounds(outcomes: pd.DataFrame, benchmark: Benchmark) -> Columns:
     """Return the ranges of attribute estimates over all fill-ins of missing answers."""
 
     def rows(groups: Groups) -> Iterator[Row]:
@@ -100,6 +100,5 @@ def _units(outcomes: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], pd.DataFra
         yield tuple(str(key) for key in unit), own
 
 
-def _table(rows: Iterable[tuple[tuple[str, ...], Row]]) -> pd.DataFrame:
-    found = [dict(zip(_KEYS, unit, strict=True)) | row for unit, row in rows]
-    return pd.DataFrame(found, columns=None if found else [*_KEYS, "metric"])
+def _table(rows: Iterable[tuple[tuple[str, ...], Row]]) -> Columns:
+    return columns_of([dict(zip(_KEYS, unit, strict=True)) | row for unit, row in rows])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
+from fairstats._lib.row_groups import row_keys, text_array
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.asked import Asked
 from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
@@ -22,8 +24,8 @@ _INCOMPLETE = [pattern for pattern in PATTERNS if MISSING in pattern]
 
 def completions(
     counts: pd.DataFrame,
-    p_values: pd.Series,
-    families: pd.Series,
+    p_values: Mapping[tuple[str, ...], float],
+    families: npt.NDArray[np.object_],
     known: Mapping[str, Benchmark],
     asked: Asked,
     effects: Mapping[str, FloatArray],
@@ -41,9 +43,9 @@ def completions(
     ----------
     counts : pandas.DataFrame
         The pairs' outcome counts.
-    p_values : pandas.Series
+    p_values : mapping of (str, ...) to float
         The p-values of the test used for the verdict, by `PAIR_COLUMNS`.
-    families : pandas.Series
+    families : ndarray of str
         The family of each row of `counts`, see `fairstats.estimates.verdicts.families`.
     known, asked
         The benchmarks, and the questions that the units were asked.
@@ -59,10 +61,10 @@ def completions(
     Returns
     -------
     pandas.DataFrame
-        By `PAIR_COLUMNS`: ``lowest`` and ``highest`` difference; ``inner_low`` and ``inner_high``,
-        the outermost limits of Tango's 1 − 2 alpha intervals, NaN if no answer is missing;
-        ``p_lowest`` and ``p_highest``, adjusted; ``unasked`` and ``items``; and ``open``, whether
-        any answer is missing.
+        One row per row of `counts`: ``lowest`` and ``highest`` difference; ``inner_low`` and
+        ``inner_high``, the outermost limits of Tango's 1 − 2 alpha intervals, NaN if no answer is
+        missing; ``p_lowest`` and ``p_highest``, adjusted; ``unasked`` and ``items``; and ``open``,
+        whether any answer is missing.
 
     Notes
     -----
@@ -83,8 +85,8 @@ def completions(
 
 def unadjusted_completions(
     counts: pd.DataFrame,
-    p_values: pd.Series,
-    families: pd.Series,
+    p_values: Mapping[tuple[str, ...], float],
+    families: npt.NDArray[np.object_],
     known: Mapping[str, Benchmark],
     asked: Asked,
     effects: Mapping[str, FloatArray],
@@ -93,36 +95,41 @@ def unadjusted_completions(
     test: McNemarMethod = "midp",
 ) -> pd.DataFrame:
     """Return the table of `completions` before its p-values are adjusted, with their family."""
-    tables = []
-    for name, rows in counts.groupby("benchmark", sort=False):
-        effect = np.broadcast_to(effects.get(str(name), np.ones(len(rows))), len(rows))
-        unasked, items = asked.unasked(rows, known[str(name)])
-        found = _of_pairs(rows, unasked, items, effect, alpha, test)
-        found["family"] = families[rows.index].to_numpy()
-        tables.append(found.set_index(pd.MultiIndex.from_frame(rows[list(PAIR_COLUMNS)])))
-    table = pd.concat(tables)
-    own = p_values.reindex(table.index)
+    unasked, items = np.zeros((2, len(counts)), dtype=np.int64)
+    effect = np.ones(len(counts))
+    names = text_array(counts["benchmark"])
+    for name in dict.fromkeys(names):
+        own = names == name
+        unasked[own], items[own] = asked.unasked(counts[own], known[name])
+        effect[own] = effects.get(name, 1.0)
+    table = _of_pairs(counts, unasked, items, effect, alpha, test)
+    keys = row_keys(counts, PAIR_COLUMNS)
+    published = np.array([p_values.get(key, np.nan) for key in keys], dtype=np.float64)
     # Without a missing answer there is one completion, with the published p-value.
-    table["p_lowest"] = np.where(table["open"], np.fmin(table["p_lowest"], own), own)
-    table["p_highest"] = np.where(table["open"], np.fmax(table["p_highest"], own), own)
-    return table
+    is_open = table["open"]
+    table["p_lowest"] = np.where(is_open, np.fmin(table["p_lowest"], published), published)
+    table["p_highest"] = np.where(is_open, np.fmax(table["p_highest"], published), published)
+    return pd.DataFrame(table | {"family": families})
 
 
 def adjusted_completions(table: pd.DataFrame, adjust: AdjustMethod) -> pd.DataFrame:
     """Adjust the p-values of `unadjusted_completions` over their families."""
-    columns = ["p_lowest", "p_highest"]
-    adjusted = {name: adjusted_within(table["family"], table[name], adjust) for name in columns}
-    # A pair in no family keeps its p-values.
-    return table.assign(**pd.DataFrame(adjusted).fillna(table[columns]))
+    adjusted = {}
+    for name in ("p_lowest", "p_highest"):
+        found = adjusted_within(table["family"].to_numpy(), table[name].to_numpy(), adjust)
+        # A pair in no family keeps its p-values.
+        adjusted[name] = np.where(np.isnan(found), table[name], found)
+    return table.assign(**adjusted)
 
 
-def adjusted_within(family: pd.Series, p_values: pd.Series, adjust: AdjustMethod) -> pd.Series:
+def adjusted_within(
+    family: npt.NDArray[np.object_], p_values: FloatArray, adjust: AdjustMethod
+) -> FloatArray:
     """Return p-values adjusted within their families; NaN if in none."""
-    names, p = family.to_numpy(), p_values.to_numpy(dtype=np.float64)
-    adjusted = np.full(len(p), np.nan)
-    for name in pd.unique(names[~pd.isna(names)]):
-        adjusted[names == name] = adjust_pvalues(p[names == name], method=adjust)
-    return pd.Series(adjusted, index=p_values.index)
+    adjusted = np.full(len(p_values), np.nan)
+    for name in pd.unique(family[~pd.isna(family)]):
+        adjusted[family == name] = adjust_pvalues(p_values[family == name], method=adjust)
+    return adjusted
 
 
 def _of_pairs(
@@ -132,7 +139,7 @@ def _of_pairs(
     effect: FloatArray,
     alpha: float,
     test: McNemarMethod,
-) -> pd.DataFrame:
+) -> dict[str, npt.NDArray[Any]]:
     """Return the extreme completions of each row, with unadjusted p-values; NaN if it has none."""
     c = {name: rows[name].to_numpy(dtype=np.int64) for name in PATTERNS}
     answered = np.asarray(sum(c.values()))
@@ -141,7 +148,7 @@ def _of_pairs(
     for_a = c["n1x"] + c["nx0"] + c["nxx"] + more
     for_b = c["n0x"] + c["nx1"] + c["nxx"] + more
     n10, n01, n = c["n10"], c["n01"], answered + more
-    is_open = (unasked > 0) | (rows[_INCOMPLETE].sum(axis=1) > 0).to_numpy()
+    is_open = (unasked > 0) | (sum(c[name] for name in _INCOMPLETE) > 0)
 
     def limits(only_a: IntArray, only_b: IntArray) -> tuple[FloatArray, FloatArray]:
         counts = (of[is_open] for of in (only_a, only_b, n))
@@ -165,19 +172,17 @@ def _of_pairs(
             p_value(n10 + towards_a, n01 + towards_b),
         )
     inner_low, inner_high, p_lowest, p_highest = found
-    return pd.DataFrame(
-        {
-            "lowest": (n10 - n01 - for_b) / np.maximum(n, 1),
-            "highest": (n10 + for_a - n01) / np.maximum(n, 1),
-            "inner_low": inner_low,
-            "inner_high": inner_high,
-            "p_lowest": p_lowest,
-            "p_highest": p_highest,
-            "unasked": unasked,
-            "items": items,
-            "open": is_open,
-        }
-    )
+    return {
+        "lowest": (n10 - n01 - for_b) / np.maximum(n, 1),
+        "highest": (n10 + for_a - n01) / np.maximum(n, 1),
+        "inner_low": inner_low,
+        "inner_high": inner_high,
+        "p_lowest": p_lowest,
+        "p_highest": p_highest,
+        "unasked": unasked,
+        "items": items,
+        "open": is_open,
+    }
 
 
 def completed_sums(cells: IntArray, figure: str, *, favourable: bool) -> IntArray:

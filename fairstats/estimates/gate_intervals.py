@@ -63,9 +63,7 @@ def gate_figures(
 
     effect = effects["accuracy_difference"]
     difference = accuracy_difference(paired, alpha=2 * alpha, design_effect=effect)
-    completed = completions_of(
-        estimates, counts, folded.known, alpha, folded.asked, {name: effect}
-    ).loc[index]
+    completed = completions_of(estimates, counts, folded.known, alpha, folded.asked, {name: effect})
     outer = absolute_interval(
         np.fmin(difference.ci_low, completed["inner_low"].to_numpy()),
         np.fmax(difference.ci_high, completed["inner_high"].to_numpy()),

@@ -9,13 +9,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import Estimate, naming_effect
+from fairstats._lib.row_groups import text_array
 from fairstats.counts.missing_policies import CountingPolicy, copies_of
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.counts.sample_weights import per_answer
 from fairstats.estimates.bounds import pair_bounds
 from fairstats.estimates.design_effects import design_effects
 from fairstats.estimates.table import BOUNDS_NOTE
-from fairstats.metrics.metric import PairMetric, Pairs
+from fairstats.metrics.metric import Columns, PairMetric, Pairs
 from fairstats.metrics.registry import PAIR_METRICS
 
 #: The metrics used for verdicts.
@@ -36,16 +37,16 @@ def pairs_of(
     return Pairs(counts, items, letters, missing, alpha, effects, tests)
 
 
-def counted_tables(pairs: Pairs, only: Collection[str] = ()) -> list[pd.DataFrame]:
+def counted_tables(pairs: Pairs, only: Collection[str] = ()) -> list[Columns]:
     """Compute the estimates of one benchmark's pairs, under a policy that gives counts.
 
-    Returns one table per metric, with some of the columns
-    `fairstats.estimates.table.ESTIMATE_COLUMNS`; for all metrics, or for those named in `only`.
+    Returns the rows of each metric, with some of the columns
+    `fairstats.estimates.table.ESTIMATE_COLUMNS`; of all metrics, or of those named in `only`.
     """
     return [_table(metric, pairs) for metric in PAIR_METRICS if not only or metric.name in only]
 
 
-def bounds_tables(pairs: Pairs) -> list[pd.DataFrame]:
+def bounds_tables(pairs: Pairs) -> list[Columns]:
     """Return the ranges of one benchmark's pair estimates over all fill-ins of missing answers."""
     n = pairs.counts[list(PATTERNS)].sum(axis=1).to_numpy(np.int64)
     answers = per_answer(n, copies_of(pairs.counts))
@@ -57,52 +58,52 @@ def bounds_tables(pairs: Pairs) -> list[pd.DataFrame]:
         if metric.name not in ranges:
             continue
         low, high = ranges[metric.name]
-        table = pairs.rows().assign(
-            metric=metric.name,
+        table = pairs.rows() | {
+            "metric": metric.name,
             # A range of one value is that value; with several values, there is no estimate.
-            estimate=np.where(low == high, low, np.nan),
-            ci_low=low,
-            ci_high=high,
-            ci_method="bounds",
-            n=answers if metric.rests_on == "one group" else n,
-            method_note=BOUNDS_NOTE,
-        )
+            "estimate": np.where(low == high, low, np.nan),
+            "ci_low": low,
+            "ci_high": high,
+            "ci_method": "bounds",
+            "n": answers if metric.rests_on == "one group" else n,
+            "method_note": BOUNDS_NOTE,
+        }
         if metric.rests_on == "both groups":
-            table = table.assign(n_a=answers, n_b=answers)
+            table |= {"n_a": answers, "n_b": answers}
         tables.append(table)
     return tables
 
 
-def _table(metric: PairMetric, pairs: Pairs) -> pd.DataFrame:
+def _table(metric: PairMetric, pairs: Pairs) -> Columns:
     found = metric.compute(pairs)
     if isinstance(found, Estimate):
         paired, copies = pairs.paired, copies_of(pairs.counts)
         if metric.rests_on == "both groups":
-            found = pairs.rows(found, paired).assign(
-                n_a=per_answer(paired.n_a, copies),
-                n_b=per_answer(paired.n_b, copies),
-                method_note=np.where(
+            found = pairs.rows(found, paired) | {
+                "n_a": per_answer(paired.n_a, copies),
+                "n_b": per_answer(paired.n_b, copies),
+                "method_note": np.where(
                     (paired.n_a != paired.n) | (paired.n_b != paired.n),
                     "each group's own answers; the test over the pairs with both",
                     "",
                 ),
-            )
+            }
         else:
             found = pairs.rows(found)
     return _named(metric, found, pairs)
 
 
-def _named(metric: PairMetric, table: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
+def _named(metric: PairMetric, table: Columns, pairs: Pairs) -> Columns:
     """Name the metric, and the design effect of its interval; drop the interval if it has none."""
-    table = table.assign(metric=metric.name)
-    if "method_note" not in table:
-        table["method_note"] = ""
+    named = {"method_note": "", **table, "metric": metric.name}
     if metric.influence:
-        table["ci_method"] = [
-            naming_effect(method, effect)
-            for method, effect in zip(table["ci_method"], pairs.effects[metric.name], strict=True)
+        effects = pairs.effects[metric.name]
+        methods = np.broadcast_to(text_array(named["ci_method"]), len(effects))
+        named["ci_method"] = [
+            naming_effect(method, effect) for method, effect in zip(methods, effects, strict=True)
         ]
     elif metric.interval and pairs.clustered.any():
-        table.loc[pairs.clustered, ["ci_low", "ci_high", "ci_level"]] = np.nan
-        table.loc[pairs.clustered, "ci_method"] = "none for clustered answers"
-    return table
+        none = {"ci_method": "none for clustered answers"}
+        for name in ("ci_low", "ci_high", "ci_level", "ci_method"):
+            named[name] = np.where(pairs.clustered, none.get(name, np.nan), named[name])
+    return named

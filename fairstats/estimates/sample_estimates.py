@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS, Folds, answers_of_groups
-from fairstats.metrics.metric import Samples
+from fairstats.estimates.table import columns_of
+from fairstats.metrics.metric import Columns, Samples
 from fairstats.metrics.registry import SAMPLE_METRICS
 
 
 def sample_table(
     folds: Folds, benchmark: Benchmark, missing: CountingPolicy, alpha: float
-) -> pd.DataFrame:
+) -> Columns:
     """Return the estimates of each declared pair that need several samples of an item.
 
     Parameters
@@ -30,8 +29,8 @@ def sample_table(
 
     Returns
     -------
-    pandas.DataFrame
-        One row per unit, pair and `SampleMetric`, with some of the columns
+    dict of str to list
+        By column, one row per unit, pair and `SampleMetric`, with some of the columns
         `fairstats.estimates.table.ESTIMATE_COLUMNS`. A pair has no row if no item has two answers
         for each group.
     """
@@ -58,7 +57,6 @@ def sample_table(
                 for metric in SAMPLE_METRICS:
                     estimate = metric.compute(samples)
                     if estimate.n > 0:
-                        row = estimate.to_estimates().iloc[0].to_dict()
                         named = {"metric": metric.name, "method_note": metric.note}
-                        rows.append(keys | row | named)
-    return pd.DataFrame(rows, columns=None if rows else [*PAIR_COLUMNS, "metric"])
+                        rows.append(keys | estimate.to_row() | named)
+    return columns_of(rows)

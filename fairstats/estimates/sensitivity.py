@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
+from fairstats._lib.row_groups import row_keys, text_array
 from fairstats.answers.engine_frames import OpenAnswers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy
@@ -20,8 +21,8 @@ from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates
 from fairstats.estimates.completions import adjusted_within, completions
 from fairstats.estimates.design_effects import design_effects
-from fairstats.estimates.table import PRIMARY_TEST
-from fairstats.estimates.verdicts import completions_of, families, judge
+from fairstats.estimates.table import PRIMARY_TEST, is_mcnemar
+from fairstats.estimates.verdicts import completions_of, families, judge, places_of_benchmarks
 from fairstats.inference.equivalence import EQUIVALENT
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.inference.multiplicity import AdjustMethod
@@ -169,8 +170,7 @@ def figures_of(estimates: pd.DataFrame) -> pd.DataFrame:
 
 
 def rows_of_test(estimates: pd.DataFrame, test: str) -> pd.DataFrame:
-    own = estimates["metric"].eq("mcnemar") & estimates["test"].str.startswith(test)
-    return estimates[own].set_index(_KEYS)[["p_value", "p_adjusted"]]
+    return estimates[is_mcnemar(estimates, test)].set_index(_KEYS)[["p_value", "p_adjusted"]]
 
 
 def _policies(folded: Folded, published: pd.DataFrame, alpha: float) -> Iterator[pd.DataFrame]:
@@ -189,6 +189,8 @@ class JudgedPairs:
     """The pairs of one benchmark under a policy that gives counts, as published."""
 
     counts: pd.DataFrame
+    #: Their places in the counts of all pairs.
+    places: npt.NDArray[np.int64]
     published: pd.DataFrame
     clustered: npt.NDArray[np.bool_]
     missing: CountingPolicy
@@ -244,35 +246,39 @@ class JudgedPairs:
 def judged_pairs(
     folded: Folded, published: pd.DataFrame, estimates: pd.DataFrame, alpha: float
 ) -> Iterator[JudgedPairs]:
-    counts = folded.counts.set_index(_KEYS)
-    policies = published["missing"].groupby(level="benchmark").first()
-    effects, by_pair = {}, {}
-    for name, rows in folded.counts.groupby("benchmark", sort=False):
-        if policies[str(name)] != "bounds":
-            kinds = folded.items[folded.items["benchmark"] == name]
-            found = design_effects(rows, kinds, policies[str(name)])["accuracy_difference"]
-            effects[str(name)] = found
-            by_pair[str(name)] = pd.Series(found, pd.MultiIndex.from_frame(rows[_KEYS]))
+    benchmarks = published.index.get_level_values("benchmark")
+    policies = dict(zip(benchmarks, published["missing"], strict=True))
+    effects = {}
+    effect = np.full(len(folded.counts), np.nan)
+    kinds = text_array(folded.items["benchmark"])
+    for name, places in places_of_benchmarks(folded.counts).items():
+        if (policy := policies.get(name, "bounds")) != "bounds":
+            rows, items = folded.counts.take(places), folded.items[kinds == name]
+            effects[name] = design_effects(rows, items, policy)["accuracy_difference"]
+            effect[places] = effects[name]
     completed = completions_of(estimates, folded.counts, folded.known, alpha, folded.asked, effects)
-    for name, figures in published.groupby("benchmark", sort=False):
-        policy = figures["missing"].iloc[0]
-        if policy == "bounds":
+    place_of = {key: place for place, key in enumerate(row_keys(folded.counts, _KEYS))}
+    clustered = set(row_keys(folded.items, _KEYS))
+    for name, rows in places_of_benchmarks(published.index.to_frame()).items():
+        if (policy := policies[name]) == "bounds":
             continue
-        own = counts.loc[figures.index].reset_index()
-        kinds = folded.items[folded.items["benchmark"] == name]
-        effect = by_pair[str(name)].loc[figures.index].to_numpy()
-        paired = apply_policy(own, policy)
-        inner = accuracy_difference(paired, alpha=2 * alpha, design_effect=effect)
+        figures = published.take(rows)
+        places = np.array([place_of[key] for key in figures.index])
+        own = folded.counts.take(places).reset_index(drop=True)
+        inner = accuracy_difference(
+            apply_policy(own, policy), alpha=2 * alpha, design_effect=effect[places]
+        )
         yield JudgedPairs(
             counts=own,
+            places=places,
             published=figures,
-            clustered=figures.index.isin(pd.MultiIndex.from_frame(kinds[_KEYS])),
+            clustered=np.array([key in clustered for key in figures.index], dtype=bool),
             missing=policy,
-            benchmark=folded.known[str(name)],
+            benchmark=folded.known[name],
             asked=folded.asked,
-            completed=completed.loc[figures.index],
+            completed=completed.take(places),
             alpha=alpha,
-            effect=effect,
+            effect=effect[places],
             inner=(inner.ci_low, inner.ci_high),
         )
 
@@ -317,13 +323,14 @@ def _tests(
         p_values = p_values_of(judged, published, estimates, test)
         p_adjusted = adjusted_in_families(p_values, folded.known)
         completed = completions(
-            folded.counts, p_values, family, folded.known, folded.asked, effects,
+            folded.counts, dict(zip(p_values.index, p_values, strict=True)), family,
+            folded.known, folded.asked, effects,
             alpha=alpha, test=test,
         )  # fmt: skip
         for pairs in judged:
             index = pairs.published.index
             own = {"p_value": p_values.reindex(index), "p_adjusted": p_adjusted.reindex(index)}
-            completing = replace(pairs, completed=completed.loc[index])
+            completing = replace(pairs, completed=completed.take(pairs.places))
             verdicts = completing.verdicts(own["p_adjusted"], pairs.inner, pairs.margin)
             table = pairs.published.assign(**own, verdict=verdicts)
             rows = _rows(table, TEST, test, f"mcnemar {test}" == PRIMARY_TEST)
@@ -332,13 +339,11 @@ def _tests(
 
 def effects_of(folded: Folded, judged: list[JudgedPairs]) -> dict[str, FloatArray]:
     """Return the design effects of each benchmark's differences, in the order of its counts."""
-    found = {}
-    keys = pd.MultiIndex.from_frame(folded.counts[_KEYS])
+    effect = np.full(len(folded.counts), np.nan)
     for pairs in judged:
-        by_pair = pd.Series(pairs.effect, index=pairs.published.index)
-        own = keys[folded.counts["benchmark"] == pairs.benchmark.name]
-        found[pairs.benchmark.name] = by_pair.reindex(own).to_numpy()
-    return found
+        effect[pairs.places] = pairs.effect
+    places = places_of_benchmarks(folded.counts)
+    return {pairs.benchmark.name: effect[places[pairs.benchmark.name]] for pairs in judged}
 
 
 def p_values_of(
@@ -363,7 +368,8 @@ def adjusted_in_families(
 ) -> pd.Series:
     """Return p-values, by `PAIR_COLUMNS`, adjusted over their families; NaN if in none."""
     family = families(p_values.index.to_frame(index=False), known)
-    return adjusted_within(family, p_values, adjust)
+    adjusted = adjusted_within(family, p_values.to_numpy(dtype=np.float64), adjust)
+    return pd.Series(adjusted, index=p_values.index)
 
 
 def _margins(pairs: JudgedPairs) -> Iterator[pd.DataFrame]:

@@ -204,7 +204,14 @@ def _under(
     p_values = {name: p_values_of(judged, figures, estimates, name) for name in choices.test}
     open_tables = {
         name: unadjusted_completions(
-            folded.counts, p, family, folded.known, folded.asked, effects, alpha=alpha, test=name
+            folded.counts,
+            dict(zip(p.index, p, strict=True)),
+            family,
+            folded.known,
+            folded.asked,
+            effects,
+            alpha=alpha,
+            test=name,
         )
         for name, p in p_values.items()
     }
@@ -222,10 +229,10 @@ def _under(
             np.array([p_values[name].reindex(index) for name, _ in steps]),
             np.array([p_adjusted[step].reindex(index) for step in steps]),
             {
-                column: np.array([completed[step].loc[index, column] for step in steps])
+                column: np.array([completed[step][column].take(pairs.places) for step in steps])
                 for column in COMPLETED
             },
-            completed[steps[0]].loc[index, "open"].to_numpy(dtype=bool),
+            completed[steps[0]]["open"].to_numpy(dtype=bool)[pairs.places],
         )
         yield _combined(pairs, steps, tests, choices).assign(
             _policy=number,

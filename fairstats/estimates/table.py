@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.row_groups import text_array
+from fairstats.metrics.metric import Columns, Row
 
 #: The columns of the estimates table, in order.
 ESTIMATE_COLUMNS = (
@@ -46,6 +48,9 @@ ESTIMATE_COLUMNS = (
 _WHOLE = {"n", "n_a", "n_b", "n10", "n01", "n_missing_a", "n_missing_b"}
 _NUMBER = {"estimate", "ci_low", "ci_high", "ci_level", "statistic", "p_value", "p_adjusted"}
 
+#: The estimates table before it is a data frame: `ESTIMATE_COLUMNS` by name, arrays of one length.
+Rows = dict[str, Any]
+
 #: Note on every range over fill-ins.
 BOUNDS_NOTE = "lowest and highest value over all fill-ins; no sampling error"
 
@@ -55,42 +60,70 @@ PRIMARY_TEST = "mcnemar midp"
 
 def is_primary_test(estimates: pd.DataFrame) -> pd.Series:
     """Return which rows are McNemar's test used for the verdict, with or without flipped items."""
+    return pd.Series(is_mcnemar(estimates, PRIMARY_TEST), index=estimates.index, dtype=bool)
+
+
+def is_mcnemar(estimates: pd.DataFrame | Columns, test: str) -> npt.NDArray[np.bool_]:
+    """Return which rows are McNemar's test in the form `test`, e.g. ``"mcnemar exact"``."""
     tests = zip(text_array(estimates["metric"]), text_array(estimates["test"]), strict=True)
     found = [
-        metric == "mcnemar" and isinstance(test, str) and test.startswith(PRIMARY_TEST)
-        for metric, test in tests
+        metric == "mcnemar" and isinstance(name, str) and name.startswith(test)
+        for metric, name in tests
     ]
-    return pd.Series(found, index=estimates.index, dtype=bool)
+    return np.array(found, dtype=bool)
 
 
-def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Join tables with different columns; columns that a table lacks are missing in its rows.
+def columns_of(rows: Sequence[Row]) -> Columns:
+    """Return rows with different columns by column; a value that a row lacks is None."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
-    Each column is created once with its final type, so that counts are never converted to floats.
+
+def joined(tables: Sequence[Columns]) -> Rows:
+    """Join rows with different columns; columns that a table lacks are missing in its rows.
+
+    Texts are arrays of objects, with None if one is missing; counts are nullable integers.
     """
-    return pd.DataFrame({name: _joined(name, tables) for name in ESTIMATE_COLUMNS})
+    sizes = [len(table["benchmark"]) if table else 0 for table in tables]
+    stops = np.cumsum(sizes).tolist()
+    places = [slice(stop - size, stop) for stop, size in zip(stops, sizes, strict=True)]
+    return {
+        name: _joined(
+            name,
+            sum(sizes),
+            [
+                (rows, table[name])
+                for rows, table in zip(places, tables, strict=True)
+                if name in table
+            ],
+        )
+        for name in ESTIMATE_COLUMNS
+    }
 
 
-def _joined(name: str, tables: Sequence[pd.DataFrame]) -> Any:
-    stops = np.cumsum([len(table) for table in tables])
-    there = [
-        (slice(stop - len(table), stop), table[name])
-        for stop, table in zip(stops, tables, strict=True)
-        if name in table
-    ]
-    size = int(stops[-1])
-    if name in _NUMBER:
-        numbers = np.full(size, np.nan)
-        for rows, column in there:
-            numbers[rows] = column.to_numpy("float64", na_value=np.nan)
-        return numbers
+def _joined(name: str, size: int, parts: list[tuple[slice, Any]]) -> Any:
     if name in _WHOLE:
         counts, absent = np.zeros(size, dtype="int64"), np.ones(size, dtype=bool)
-        for rows, column in there:
-            counts[rows] = column.to_numpy("int64", na_value=0)
-            absent[rows] = column.isna()
+        for rows, column in parts:
+            absent[rows] = pd.isna(column)
+            counts[rows] = np.where(absent[rows], 0, column)
         return pd.arrays.IntegerArray(counts, absent)
-    texts = np.full(size, None, dtype=object)
-    for rows, column in there:
-        texts[rows] = column.to_numpy("object", na_value=None)
-    return pd.Series(texts, dtype="str")
+    found = np.full(size, np.nan) if name in _NUMBER else np.full(size, None, dtype=object)
+    for rows, column in parts:
+        found[rows] = column
+    return found
+
+
+def add_note(columns: Rows, place: int, note: str) -> None:
+    """Add a note on how a row was computed."""
+    known = columns["method_note"][place]
+    columns["method_note"][place] = f"{known}; {note}" if known else note
+
+
+def estimates_table(columns: Rows) -> pd.DataFrame:
+    """Return the estimates table of its columns."""
+    texts = [name for name in ESTIMATE_COLUMNS if name not in _NUMBER | _WHOLE]
+    return pd.DataFrame(
+        {name: columns[name] for name in ESTIMATE_COLUMNS}
+        | {name: pd.array(columns[name], dtype="str") for name in texts}
+    )

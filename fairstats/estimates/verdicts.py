@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats._lib.row_groups import row_keys
+from fairstats._lib.row_groups import row_keys, text_array
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED
@@ -18,71 +18,65 @@ from fairstats.counts.asked import Asked
 from fairstats.counts.missing_policies import missing_per_group
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.completions import completions
-from fairstats.estimates.table import PRIMARY_TEST, is_primary_test
+from fairstats.estimates.table import PRIMARY_TEST, Rows, add_note, is_mcnemar
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.metric import Pairs
 
 
-def with_adjusted(
-    estimates: pd.DataFrame,
+def places_of_benchmarks(table: pd.DataFrame) -> dict[str, IntArray]:
+    """Return the places of each benchmark's rows, by name."""
+    names = text_array(table["benchmark"])
+    return {name: np.flatnonzero(names == name) for name in dict.fromkeys(names)}
+
+
+def add_adjusted(
+    columns: Rows,
     known: Mapping[str, Benchmark],
     adjust: AdjustMethod | Literal["max_t"],
     joint: pd.Series | None,
-) -> pd.DataFrame:
-    """Return the estimates with adjusted p-values, and a note if a model selected the items.
+) -> None:
+    """Add adjusted p-values to the estimates, and a note if a model selected the items.
 
     If `adjust` is "max_t", `joint` holds the adjusted p-values by `PAIR_COLUMNS`.
     """
-    estimates = estimates.copy()
-    family = families(estimates, known)
+    by_pair = {} if joint is None else dict(zip(joint.index, joint, strict=True))
+    keys, family = row_keys(columns, PAIR_COLUMNS), families(columns, known)
     for test in (PRIMARY_TEST, "mcnemar exact"):
-        tests = estimates["metric"].eq("mcnemar") & estimates["test"].str.startswith(test)
-        for name in family[tests].dropna().unique():
-            rows = estimates[tests & (family == name)]
+        tests = np.flatnonzero(is_mcnemar(columns, test))
+        for name in dict.fromkeys(family[tests]):
+            if name is None:
+                continue
+            rows = tests[family[tests] == name]
+            p_values = columns["p_value"][rows]
             if adjust != "max_t":
-                adjusted = adjust_pvalues(rows["p_value"], method=adjust)
-                estimates.loc[rows.index, "p_adjusted"] = adjusted
+                columns["p_adjusted"][rows] = adjust_pvalues(p_values, method=adjust)
             elif joint is not None:
-                keys = pd.MultiIndex.from_frame(rows[list(PAIR_COLUMNS)])
                 # Random flips can give slightly less than the exact test's p-value.
-                estimates.loc[rows.index, "p_adjusted"] = np.maximum(
-                    joint.reindex(keys).to_numpy(), rows["p_value"].to_numpy()
-                )
-            estimates.loc[rows.index, "adjust_method"] = (
-                f"{adjust} over {len(rows)} tests of {name}"
-            )
-    selected = pd.Series(
-        [
-            model in known[benchmark].selected_on
-            for benchmark, model in row_keys(estimates, ("benchmark", "model"))
-        ],
-        index=estimates.index,
-    )
-    if selected.any():
-        note = pd.Series("model took part in selecting the items", estimates.index[selected])
-        estimates.loc[selected, "method_note"] = join_notes(
-            estimates.loc[selected, "method_note"], note
-        )
-    return estimates
+                adjusted = [by_pair.get(keys[row], np.nan) for row in rows]
+                columns["p_adjusted"][rows] = np.maximum(adjusted, p_values)
+            columns["adjust_method"][rows] = f"{adjust} over {len(rows)} tests of {name}"
+    for place, (benchmark, model) in enumerate(row_keys(columns, ("benchmark", "model"))):
+        if model in known[benchmark].selected_on:
+            add_note(columns, place, "model took part in selecting the items")
 
 
-def families(pairs: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Series:
+def families(pairs: pd.DataFrame | Rows, known: Mapping[str, Benchmark]) -> npt.NDArray[np.object_]:
     """Name the family of tests over which each pair's p-value is adjusted.
 
     Parameters
     ----------
-    pairs : pandas.DataFrame
+    pairs : pandas.DataFrame or dict of str to ndarray
         With the columns of `UNIT_COLUMNS` and ``attribute``.
     known : mapping of str to Benchmark
         The benchmarks by name; `Benchmark.family` defines the extent of a family.
 
     Returns
     -------
-    pandas.Series
+    ndarray of object
         E.g. ``"the board fairmedqa, gpt-agent, plain"``. Pooled pairs repeat the evidence of the
-        demographic ones, so they form a separate family. NaN for the baseline pair, which is not
+        demographic ones, so they form a separate family. None for the baseline pair, which is not
         tested for a disparity.
     """
     names = []
@@ -95,72 +89,67 @@ def families(pairs: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Series:
         }[known[name].family]
         pooled = ", pooled" if attribute == POOLED else ""
         names.append(None if attribute == BASELINE else family + pooled)
-    return pd.Series(names, index=pairs.index, dtype="str")
+    return np.array(names, dtype=object)
 
 
-def with_verdicts(
-    estimates: pd.DataFrame,
+def add_verdicts(
+    columns: Rows,
     counts: pd.DataFrame,
     known: Mapping[str, Benchmark],
     alpha: float,
     asked: Asked,
     pairs_of: Mapping[str, Pairs],
     adjust: AdjustMethod | Literal["max_t"] = "holm",
-) -> pd.DataFrame:
+) -> None:
     """Add a verdict on the signed difference of each pair that can be judged.
 
     `pairs_of` holds the pairs of each benchmark by name, except under the policy ``bounds``.
     """
-    estimates = estimates.copy()
-    keys = list(PAIR_COLUMNS)
-    tests = estimates[is_primary_test(estimates)]
-    p_adjusted = dict(zip(row_keys(tests, keys), tests["p_adjusted"], strict=True))
-    signed = estimates["metric"].eq("accuracy_difference")
-    differences = signed & estimates["attribute"].ne(BASELINE)
+    keys = row_keys(columns, PAIR_COLUMNS)
+    tests = np.flatnonzero(is_mcnemar(columns, PRIMARY_TEST))
+    p_adjusted = {keys[row]: columns["p_adjusted"][row] for row in tests}
+    signed = columns["metric"] == "accuracy_difference"
+    differences = signed & (columns["attribute"] != BASELINE)
     effects = {name: own.effects["accuracy_difference"] for name, own in pairs_of.items()}
-    completed = completions_of(estimates, counts, known, alpha, asked, effects, adjust)
-    for name, rows in counts.groupby("benchmark", sort=False):
-        benchmark = known[str(name)]
-        if str(name) not in pairs_of:
-            here = differences & estimates["benchmark"].eq(name)
-            estimates.loc[here, "verdict_reason"] = "the policy bounds gives ranges, not tests"
+    completed = completions_of(columns, counts, known, alpha, asked, effects, adjust)
+    for name, places in places_of_benchmarks(counts).items():
+        benchmark = known[name]
+        here = np.flatnonzero(differences & (columns["benchmark"] == name))
+        if name not in pairs_of:
+            columns["verdict_reason"][here] = "the policy bounds gives ranges, not tests"
             continue
-        pairs = row_keys(rows, keys)
+        rows = counts.take(places)
+        pairs = row_keys(rows, PAIR_COLUMNS)
         difference = accuracy_difference(
-            pairs_of[str(name)].paired, alpha=2 * alpha, design_effect=effects[str(name)]
+            pairs_of[name].paired, alpha=2 * alpha, design_effect=effects[name]
         )
         found, reasons = judge(
             rows,
             [p_adjusted.get(pair, np.nan) for pair in pairs],
             (difference.ci_low, difference.ci_high),
-            completed[completed.index.get_level_values("benchmark") == name],
+            completed.take(places),
             asked=asked,
             margin=benchmark.equivalence_margin,
             alpha=alpha,
         )
         judgements = zip(found, reasons, _not_judged(rows, asked), strict=True)
         of_pair = dict(zip(pairs, judgements, strict=True))
-        here = differences & estimates["benchmark"].eq(name)
-        published = estimates.loc[here]
-        verdicts, notes = [], []
-        for pair, model in zip(row_keys(published, keys), published["model"], strict=True):
-            judgement, reason, obstacle = of_pair[pair]
-            open_ = obstacle or model in benchmark.selected_on
-            verdicts.append(None if open_ else str(judgement))
-            notes.append(obstacle or str(reason) or None)
-        estimates.loc[here, "verdict"] = pd.Series(verdicts, published.index, dtype="str")
-        estimates.loc[here, "verdict_reason"] = pd.Series(notes, published.index, dtype="str")
-    return estimates
+        for row in here:
+            judgement, reason, obstacle = of_pair[keys[row]]
+            open_ = obstacle or columns["model"][row] in benchmark.selected_on
+            columns["verdict"][row] = None if open_ else str(judgement)
+            columns["verdict_reason"][row] = obstacle or str(reason) or None
 
 
 Limits = tuple[npt.ArrayLike, npt.ArrayLike]
+IntArray = npt.NDArray[np.int64]
 Texts = npt.NDArray[np.str_]
 #: The columns of the completions that `robust_verdict` takes.
 COMPLETED = ("inner_low", "inner_high", "p_highest")
 
 
 def completions_of(
-    estimates: pd.DataFrame,
+    estimates: pd.DataFrame | Rows,
     counts: pd.DataFrame,
     known: Mapping[str, Benchmark],
     alpha: float,
@@ -169,10 +158,11 @@ def completions_of(
     adjust: AdjustMethod | Literal["max_t"] = "holm",
 ) -> pd.DataFrame:
     """Apply `fairstats.estimates.completions.completions` to the pairs of an estimates table."""
-    tests = is_primary_test(estimates)
+    keys, p_values = row_keys(estimates, PAIR_COLUMNS), np.asarray(estimates["p_value"])
+    tests = np.flatnonzero(is_mcnemar(estimates, PRIMARY_TEST))
     return completions(
         counts,
-        estimates[tests].set_index(list(PAIR_COLUMNS))["p_value"],
+        {keys[row]: p_values[row] for row in tests},
         families(counts, known),
         known,
         asked,
@@ -203,7 +193,7 @@ def judge(
     inner : (array_like, array_like)
         The limits of the 1 − 2 alpha interval.
     completed : pandas.DataFrame
-        The rows of `fairstats.estimates.completions.completions` of these pairs.
+        Their rows of `fairstats.estimates.completions.completions`.
     asked : Asked
         The questions asked, with the units that answer no better than a guess.
     margin, alpha : float
@@ -233,12 +223,10 @@ def judge(
     could_change = (found == INCONCLUSIVE) & is_open
     could_change &= (alone != INCONCLUSIVE) | (completed["p_lowest"].to_numpy() <= alpha)
     guesses = (found == EQUIVALENT) & (guessing != "")
-    reasons = [
-        _could_change(row) if open_ else f"not called equivalent: {reason}" if guess else ""
-        for row, open_, guess, reason in zip(
-            completed.itertuples(), could_change, guesses, guessing, strict=True
-        )
-    ]
+    reasons = np.where(guesses, np.char.add("not called equivalent: ", guessing), "").tolist()
+    places = np.flatnonzero(could_change)
+    for place, row in zip(places, completed.take(places).itertuples(), strict=True):
+        reasons[place] = _could_change(row)
     return np.where(guesses, INCONCLUSIVE, found), np.array(reasons, dtype=str)
 
 
@@ -274,24 +262,27 @@ def _could_change(row: Any) -> str:
     return f"{subject} could change the verdict: the difference could be {span}"
 
 
-def _not_judged(counts: pd.DataFrame, asked: Asked) -> pd.Series:
+def _not_judged(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.object_]:
     """Return why a pair cannot be judged, from how its groups were asked; empty if it can."""
     missing_a, missing_b = missing_per_group(counts)
-    n = counts[list(PATTERNS)].sum(axis=1).to_numpy()
+    n = _pairs(counts)
     rows = dict(zip(asked.rows.index, asked.rows, strict=True))
     rows_a, rows_b = (
         np.array([rows.get(key, 0) for key in row_keys(counts, (*UNIT_COLUMNS, "attribute", side))])
         for side in ("group_a", "group_b")
     )
-    reasons = pd.Series("", index=counts.index)
-    reasons = reasons.mask((missing_a == n) | (missing_b == n), "a group has no answers")
-    reasons = reasons.mask(
-        _unequal_samples(counts, asked), "items have different numbers of samples"
-    )
+    reasons = np.full(len(counts), "", dtype=object)
+    reasons[(missing_a == n) | (missing_b == n)] = "a group has no answers"
+    reasons[_unequal_samples(counts, asked)] = "items have different numbers of samples"
     # A variant that was never asked is not a missing answer, but can only be counted as one.
-    return reasons.mask(
-        rows_a != rows_b, "the groups have different numbers of rows, so some variants are missing"
+    reasons[rows_a != rows_b] = (
+        "the groups have different numbers of rows, so some variants are missing"
     )
+    return reasons
+
+
+def _pairs(counts: pd.DataFrame) -> IntArray:
+    return counts[list(PATTERNS)].to_numpy(dtype=np.int64).sum(axis=1)
 
 
 def _unequal_samples(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.bool_]:
@@ -303,17 +294,21 @@ def _unequal_samples(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.bool_
     of_attribute = dict(zip(asked.items.index, asked.items, strict=True))
     attributes = row_keys(counts, (*UNIT_COLUMNS, "attribute"))
     items = np.array([of_attribute.get(key, 0) for key in attributes])
-    pairs, copies = counts[list(PATTERNS)].sum(axis=1).to_numpy(), counts["copies"]
-    unequal = pd.Series(pairs != copies.astype(float) ** 2 * items, index=counts.index)
+    copies = counts["copies"].to_numpy()
+    unequal = _pairs(counts) != copies.astype(float) ** 2 * items
     # Pooled pairs cover all attributes, which may also have different numbers of samples.
-    pooled = counts["attribute"] == POOLED
-    varied = ~pooled & (counts["attribute"] != BASELINE)
-    units = pd.MultiIndex.from_frame(counts[list(UNIT_COLUMNS)])
-    of_units = counts.assign(unequal=unequal)[varied].groupby(list(UNIT_COLUMNS))
-    mixed = of_units["unequal"].any() | (of_units["copies"].nunique() > 1)
-    return np.where(pooled, mixed.reindex(units, fill_value=False).to_numpy(), unequal)
-
-
-def join_notes(first: pd.Series, second: pd.Series) -> pd.Series:
-    """Join two notes."""
-    return (first.fillna("") + "; " + second).str.removeprefix("; ")
+    of_unit: dict[tuple[str, ...], set[int]] = {}
+    mixed = set()
+    for (*unit, attribute), number, differ in zip(attributes, copies, unequal, strict=True):
+        if attribute not in (POOLED, BASELINE):
+            of_unit.setdefault(tuple(unit), set()).add(int(number))
+            if differ:
+                mixed.add(tuple(unit))
+    mixed |= {unit for unit, numbers in of_unit.items() if len(numbers) > 1}
+    return np.array(
+        [
+            tuple(unit) in mixed if attribute == POOLED else differ
+            for (*unit, attribute), differ in zip(attributes, unequal, strict=True)
+        ],
+        dtype=bool,
+    )

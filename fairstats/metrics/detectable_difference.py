@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.power import minimum_detectable_difference
-from fairstats.metrics.metric import PairMetric, Pairs
+from fairstats.metrics.metric import Columns, PairMetric, Pairs
 
 #: The power for which the difference is computed.
 POWER = 0.8
 
 
-def _rows(pairs: Pairs) -> pd.DataFrame:
+def _rows(pairs: Pairs) -> Columns:
     """Return one row per pair.
 
     Holm's procedure compares the smallest p-value of m tests with alpha / m. At this level, a pair
@@ -31,11 +30,11 @@ def _rows(pairs: Pairs) -> pd.DataFrame:
         smallest[own] = minimum_detectable_difference(
             n[own], discordant[own], power=POWER, alpha=alpha / int(size)
         )
-    return pairs.rows(paired=paired).assign(
-        estimate=smallest,
-        n=paired.n,
-        test="mcnemar midp",
-        method_note=[
+    return pairs.rows(paired=paired) | {
+        "estimate": smallest,
+        "n": paired.n,
+        "test": "mcnemar midp",
+        "method_note": [
             f"detected with {POWER:.0%} power by a test at level {alpha:g}/{size}, as Holm's "
             "procedure requires for the smallest p-value of the family, at the upper limit of "
             "the share "
@@ -45,7 +44,7 @@ def _rows(pairs: Pairs) -> pd.DataFrame:
             "limit of the share of discordant pairs"
             for size in tests
         ],
-    )
+    }
 
 
 DETECTABLE_DIFFERENCE = PairMetric(

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from fairstats._lib.result_objects import TestResult
 from fairstats._lib.row_groups import row_keys
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.inference.letter_symmetry import bowker, stuart_maxwell
-from fairstats.metrics.metric import PairMetric, Pairs
+from fairstats.metrics.metric import Columns, PairMetric, Pairs
 
 
 def _contingency(pairs: Pairs) -> list[npt.NDArray[np.int64]]:
@@ -39,16 +38,17 @@ def _table(cells: dict[tuple[str, str], int]) -> npt.NDArray[np.int64]:
 def _letter_test(
     test: Callable[[npt.ArrayLike], TestResult], order: int, label: str, definition: str
 ) -> PairMetric:
-    def rows(pairs: Pairs) -> pd.DataFrame:
+    def rows(pairs: Pairs) -> Columns:
         tables = pairs.once(_contingency)
         results = [test(table) for table in tables]
-        return pairs.counts.loc[~pairs.clustered, list(PAIR_COLUMNS)].assign(
-            statistic=[float(result.statistic) for result in results],
-            p_value=[float(result.p_value) for result in results],
-            test=[f"{test.__name__}, {result.df} df" for result in results],
-            n=[int(table.sum()) for table in tables],
-            method_note="on the letters, right or wrong; not adjusted",
-        )
+        keys = pairs.rows()
+        return {name: keys[name][~pairs.clustered] for name in PAIR_COLUMNS} | {
+            "statistic": [float(result.statistic) for result in results],
+            "p_value": [float(result.p_value) for result in results],
+            "test": [f"{test.__name__}, {result.df} df" for result in results],
+            "n": [int(table.sum()) for table in tables],
+            "method_note": "on the letters, right or wrong; not adjusted",
+        }
 
     definition += " No test for clustered answers."
     return PairMetric(

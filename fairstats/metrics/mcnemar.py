@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from fairstats.counts.missing_policies import PolicyCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.inference.sign_flip import sign_flip_test
-from fairstats.metrics.metric import PairMetric, Pairs, Range
+from fairstats.metrics.metric import Columns, PairMetric, Pairs, Range
 
 _TESTS: tuple[Literal["midp", "exact"], ...] = ("midp", "exact")
 
@@ -41,17 +40,15 @@ def mcnemar_bounds(counts: pd.DataFrame, *, method: McNemarMethod = "midp") -> R
 
 
 def with_flips(
-    table: pd.DataFrame, items: pd.DataFrame, kinds: PolicyCounts, test: Literal["midp", "exact"]
-) -> pd.DataFrame:
+    table: Columns, items: pd.DataFrame, kinds: PolicyCounts, test: Literal["midp", "exact"]
+) -> dict[str, Any]:
     """Replace the test by sign flips of items for pairs with clustered answers.
 
     `items` has one row per kind of item, `Pairs.items`; `kinds` are the counts of each kind.
     """
-    columns = {
-        name: table[name].to_numpy("float64", copy=True) for name in ("statistic", "p_value")
-    }
-    tests = table["test"].to_numpy("object", copy=True)
+    columns = {name: np.array(table[name], dtype=np.float64) for name in ("statistic", "p_value")}
     places = {key: place for place, key in enumerate(row_keys(table, PAIR_COLUMNS))}
+    tests = np.full(len(places), table["test"], dtype=object)
     differences, many = kinds.n10 - kinds.n01, items["items"].to_numpy()
     groups, first = group_rows(text_array(items[name]) for name in PAIR_COLUMNS)
     for group, key in enumerate(row_keys(items.take(first), PAIR_COLUMNS)):
@@ -61,37 +58,48 @@ def with_flips(
         tests[place] = f"mcnemar {test}, items flipped"
         if result.method != test:
             tests[place] += f" ({result.method})"
-    return table.assign(**columns, test=tests)
+    return {**table, **columns, "test": tests}
 
 
-def _tables(pairs: Pairs) -> Iterator[pd.DataFrame]:
+def _rows(pairs: Pairs) -> Columns:
     paired, kinds = pairs.paired, apply_policy(pairs.items, pairs.missing)
+    tables = []
     for method in _TESTS:
         result = mcnemar(n10=paired.n10, n01=paired.n01, method=method)
         n = np.maximum(paired.n, 1)
-        table = pairs.rows(paired=paired).assign(
-            estimate=np.where(paired.n > 0, (paired.n10 - paired.n01) / n, np.nan),
-            n=paired.n,
-            statistic=result.statistic,
-            p_value=result.p_value,
-            test=f"mcnemar {method}",
-        )
-        yield with_flips(table, pairs.items, kinds, method)
+        table = pairs.rows(paired=paired) | {
+            "estimate": np.where(paired.n > 0, (paired.n10 - paired.n01) / n, np.nan),
+            "n": paired.n,
+            "statistic": result.statistic,
+            "p_value": result.p_value,
+            "test": f"mcnemar {method}",
+        }
+        tables.append(with_flips(table, pairs.items, kinds, method))
+    return _stacked(tables)
 
 
-def _tables_of_bounds(pairs: Pairs) -> Iterator[pd.DataFrame]:
+def _rows_of_bounds(pairs: Pairs) -> Columns:
     # The range of the p-value is for independent pairs; clustered pairs have none.
-    counts, rows = pairs.counts[~pairs.clustered], pairs.rows()[~pairs.clustered]
+    single = ~pairs.clustered
+    counts = pairs.counts[single]
+    tables = []
     for method in _TESTS:
         lowest, highest = mcnemar_bounds(counts, method=method)
-        yield rows.assign(
-            p_value=highest,
-            test=f"mcnemar {method}",
-            n=counts[list(PATTERNS)].sum(axis=1),
-            n10=counts["n10"],
-            n01=counts["n01"],
-            method_note=[f"highest p over all fill-ins; the lowest is {p:.4g}" for p in lowest],
-        )
+        notes = [f"highest p over all fill-ins; the lowest is {p:.4g}" for p in lowest]
+        own = {
+            "p_value": highest,
+            "test": np.full(len(counts), f"mcnemar {method}", dtype=object),
+            "n": counts[list(PATTERNS)].sum(axis=1),
+            "n10": counts["n10"],
+            "n01": counts["n01"],
+            "method_note": np.array(notes, dtype=object),
+        }
+        tables.append({name: column[single] for name, column in pairs.rows().items()} | own)
+    return _stacked(tables)
+
+
+def _stacked(tables: list[dict[str, Any]]) -> Columns:
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
 
 
 MCNEMAR = PairMetric(
@@ -105,6 +113,6 @@ MCNEMAR = PairMetric(
     lowest=-1,
     highest=1,
     ideal=0,
-    compute=lambda pairs: pd.concat(_tables(pairs), ignore_index=True),
-    bounds_rows=lambda pairs: pd.concat(_tables_of_bounds(pairs), ignore_index=True),
+    compute=_rows,
+    bounds_rows=_rows_of_bounds,
 )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats._lib.row_groups import row_keys
+from fairstats._lib.row_groups import row_keys, text_array
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.missing_policies import (
     CountingPolicy,
@@ -28,6 +28,9 @@ from fairstats.counts.sample_weights import per_answer
 
 Range = tuple[FloatArray, FloatArray]
 Row = dict[str, Any]
+#: Rows of the estimates table, by column: arrays of one length, or one value for all rows. Small
+#: data frames would take most of an analysis.
+Columns = Mapping[str, Any]
 T = TypeVar("T")
 
 
@@ -93,21 +96,15 @@ class Pairs(_Once):
     def _keys(self) -> dict[str, Any]:
         copies = copies_of(self.counts)
         a, b = (per_answer(missing, copies) for missing in missing_per_group(self.counts))
-        keys = {name: self.counts[name].array for name in PAIR_COLUMNS}
+        keys = {name: text_array(self.counts[name]) for name in PAIR_COLUMNS}
         return keys | {"n_missing_a": a, "n_missing_b": b}
 
     def rows(
         self, estimate: Estimate | None = None, paired: PolicyCounts | None = None
-    ) -> pd.DataFrame:
+    ) -> dict[str, Any]:
         """Return a row of the estimates table per pair; `paired` gives its discordant counts."""
-        columns = dict(self._keys)
-        if estimate:
-            size = len(self.counts)
-            found = estimate.to_row().items()
-            columns |= {name: np.broadcast_to(value, size) for name, value in found}
-        if paired:
-            columns |= {"n10": paired.n10, "n01": paired.n01}
-        return pd.DataFrame(columns, index=self.counts.index)
+        columns = self._keys | (estimate.to_row() if estimate else {})
+        return columns | ({"n10": paired.n10, "n01": paired.n01} if paired else {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,8 +250,8 @@ class PairMetric(Metric):
     Attributes
     ----------
     compute : callable
-        Maps `Pairs` to estimates. Or to rows of the estimates table, for a test or if a pair can
-        have no row or several.
+        Maps `Pairs` to estimates. Or to rows of the estimates table, by column, for a test or if a
+        pair can have no row or several.
     influence : callable, optional
         Maps `Patterns` to the contribution of one pair of each pattern to the estimate, linearised.
         The interval then has a design effect. If missing, clustered answers have no interval.
@@ -267,10 +264,10 @@ class PairMetric(Metric):
         Whether n counts pairs, the answers of one group, or a separate number for each group.
     """
 
-    compute: Callable[[Pairs], Estimate | pd.DataFrame]
+    compute: Callable[[Pairs], Estimate | Columns]
     influence: Callable[[Patterns], FloatArray] | None = None
     bounds: Callable[[Mapping[str, FloatArray]], Range] | None = None
-    bounds_rows: Callable[[Pairs], pd.DataFrame] | None = None
+    bounds_rows: Callable[[Pairs], Columns] | None = None
     rests_on: Literal["pairs", "one group", "both groups"] = "pairs"
 
 

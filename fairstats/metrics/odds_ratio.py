@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
-
 from fairstats.inference.effect_sizes import odds_ratio
-from fairstats.metrics.metric import PairMetric, Pairs
+from fairstats.metrics.metric import Columns, PairMetric, Pairs
 
 
-def _rows(pairs: Pairs) -> pd.DataFrame:
+def _rows(pairs: Pairs) -> Columns:
     paired = pairs.paired
     return pairs.rows(odds_ratio(n10=paired.n10, n01=paired.n01, alpha=pairs.alpha), paired)
 
