@@ -294,9 +294,10 @@ def _clustered_items(opened: OpenAnswers, folds: Folds, facts: pd.DataFrame) -> 
 def _pooled_counts(items: pd.DataFrame) -> pd.DataFrame:
     """Return the outcome counts of the pooled pairs."""
     pooled = items[items["attribute"] == POOLED]
-    cells = pooled[list(PATTERNS)].mul(pooled["items"], axis=0)
-    keys = [*PAIR_COLUMNS, "copies"]
-    return pooled[keys].assign(**cells).groupby(keys, as_index=False, sort=False).sum()
+    keys = {name: text_array(pooled[name]) for name in PAIR_COLUMNS}
+    cells = {name: pooled[name].to_numpy() * pooled["items"].to_numpy() for name in PATTERNS}
+    found = group_sums(keys | {"copies": pooled["copies"].to_numpy()}, cells)
+    return pd.DataFrame(found | {name: pd.array(found[name], dtype="str") for name in keys})
 
 
 def _attribute_effects(
@@ -360,8 +361,9 @@ def _unit_facts(cells: pd.DataFrame, folds: Folds) -> pd.DataFrame:
         for unit, names in sorted(snapshots.items())
         if unit in of_unit
     ]
-    facts = pd.DataFrame(rows, columns=[*UNIT_COLUMNS, "snapshot", "samples", "weighted"])
-    return facts.astype(dict.fromkeys([*UNIT_COLUMNS, "snapshot"], "str"))
+    texts = (*UNIT_COLUMNS, "snapshot")
+    facts = pd.DataFrame(rows, columns=[*texts, "samples", "weighted"])
+    return facts.assign(**{name: pd.array(facts[name], dtype="str") for name in texts})
 
 
 def _asked(
@@ -369,26 +371,29 @@ def _asked(
 ) -> Asked:
     """Count the rows of each group and the items of each attribute, per unit."""
 
-    def number(table: pd.DataFrame) -> pd.Series:
-        keys = [name for name in table if name != "rows"]
-        return table.astype(dict.fromkeys(keys, "str")).set_index(keys)["rows"].astype("int64")
+    def number(table: Mapping[str, Any], *names: str) -> pd.Series:
+        keys = pd.MultiIndex.from_arrays([text_array(table[name]) for name in names], names=names)
+        return pd.Series(np.asarray(table["rows"], dtype=np.int64), index=keys, name="rows")
 
-    kinds = [
-        table[[*UNIT_COLUMNS, "items"]].assign(attribute=attribute)
-        for (_, attribute), table in folds.kinds.items()
-    ]
+    of_attribute = (*UNIT_COLUMNS, "attribute")
     keys = {
-        name: np.concatenate([text_array(table[name]) for table in kinds])
-        for name in (*UNIT_COLUMNS, "attribute")
+        name: np.concatenate([text_array(table[name]) for table in folds.kinds.values()])
+        for name in UNIT_COLUMNS
+    } | {
+        "attribute": np.repeat(
+            np.array([attribute for _, attribute in folds.kinds], dtype=object),
+            [len(table) for table in folds.kinds.values()],
+        )
     }
-    found = group_sums(keys, {"rows": np.concatenate([table["items"] for table in kinds])})
-    items = number(pd.DataFrame(found))
+    many = np.concatenate([table["items"] for table in folds.kinds.values()])
+    items = number(group_sums(keys, {"rows": many}), *of_attribute)
     guessing = [
-        why_not_above_chance(rows, items, known[str(name)])
-        for name, rows in counts.groupby("benchmark", sort=False)
+        why_not_above_chance(counts.take(places), items, known[name])
+        for name, places in places_of_benchmarks(counts).items()
     ]
-    names = [*UNIT_COLUMNS, "attribute", "group"]
-    rows = number(cells.groupby(names, as_index=False)["rows"].sum())
+    names = (*of_attribute, "group")
+    by_group = {name: text_array(cells[name]) for name in names}
+    rows = number(group_sums(by_group, {"rows": cells["rows"]}), *names)
     return Asked(rows, items, pd.concat(guessing))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.row_groups import group_rows, row_keys, text_array
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE
@@ -95,9 +96,11 @@ def attribute_bounds(outcomes: pd.DataFrame, benchmark: Benchmark) -> Columns:
 
 
 def _units(outcomes: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
-    varied = outcomes[outcomes["attribute"] != BASELINE]
-    for unit, own in varied.groupby(list(_KEYS), sort=False):
-        yield tuple(str(key) for key in unit), own
+    groups, first = group_rows(text_array(outcomes[name]) for name in _KEYS)
+    patterns = outcomes.drop(columns=list(_KEYS))
+    for group, unit in enumerate(row_keys(outcomes.take(first), _KEYS)):
+        if unit[-1] != BASELINE:
+            yield unit, patterns.take(np.flatnonzero(groups == group))
 
 
 def _table(rows: Iterable[tuple[tuple[str, ...], Row]]) -> Columns:

@@ -150,10 +150,6 @@ def _of_pairs(
     n10, n01, n = c["n10"], c["n01"], answered + more
     is_open = (unasked > 0) | (sum(c[name] for name in _INCOMPLETE) > 0)
 
-    def limits(only_a: IntArray, only_b: IntArray) -> tuple[FloatArray, FloatArray]:
-        counts = (of[is_open] for of in (only_a, only_b, n))
-        return tango_limits(*counts, alpha=2 * alpha, design_effect=effect[is_open])
-
     def p_value(only_a: IntArray, only_b: IntArray) -> FloatArray:
         n10, n01 = (
             np.floor(side[is_open] / effect[is_open]).astype(np.int64) for side in (only_a, only_b)
@@ -165,9 +161,16 @@ def _of_pairs(
     if is_open.any():
         towards_a = np.clip(n01 - n10, 0, for_a)
         towards_b = np.clip(n10 - n01, 0, for_b)
+        low, high = tango_limits(
+            np.stack([n10, n10 + for_a])[:, is_open],
+            np.stack([n01 + for_b, n01])[:, is_open],
+            n[is_open],
+            alpha=2 * alpha,
+            design_effect=effect[is_open],
+        )
         found[:, is_open] = (
-            limits(n10, n01 + for_b)[0],
-            limits(n10 + for_a, n01)[1],
+            low[0],
+            high[1],
             np.fmin(p_value(n10 + for_a, n01), p_value(n10, n01 + for_b)),
             p_value(n10 + towards_a, n01 + towards_b),
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
+from fairstats._lib.row_groups import row_keys
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
@@ -85,18 +86,18 @@ def why_not_above_chance(
     samples of an item count as one answer in the interval.
     """
     accuracy, low = _accuracies(counts, items, benchmark, alpha)
-    reasons = list(_too_low(counts, accuracy, low, benchmark))
-    units = pd.MultiIndex.from_frame(counts[_UNIT])
-    listed = pd.Series(reasons, index=units, dtype="str")
-    listed = listed[listed != ""].groupby(level=_UNIT, sort=False).agg(_joined)
-    found = listed.reindex(units.unique(), fill_value="").astype("str")
+    units = row_keys(counts, _UNIT)
+    listed: dict[tuple[str, ...], list[str]] = {unit: [] for unit in units}
+    for unit, reason in zip(units, _too_low(counts, accuracy, low, benchmark), strict=True):
+        listed[unit] += [reason] if reason else []
+    found = {unit: _joined(reasons) for unit, reasons in listed.items()}
     if benchmark.lowest_accuracy is not None:
-        with_neutral = units[_of_neutralized(counts).to_numpy()]
-        lacking = ~found.index.isin(with_neutral)
         least = f"{benchmark.lowest_accuracy:.1%}"
         reason = f"no answers to neutralized variants, for which the accuracy must exceed {least}"
-        found[lacking] = [f"{text}; {reason}" if text else reason for text in found[lacking]]
-    return found.rename("reason")
+        for unit in set(found) - set(row_keys(counts[_of_neutralized(counts)], _UNIT)):
+            found[unit] = f"{found[unit]}; {reason}" if found[unit] else reason
+    index = pd.MultiIndex.from_tuples(list(found), names=_UNIT)
+    return pd.Series(list(found.values()), index=index, name="reason", dtype="str")
 
 
 def why_other_variants(
@@ -159,8 +160,9 @@ def _accuracies(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the accuracy of both groups of each pair and its lower limit, over all items."""
     paired = apply_policy(counts, "incorrect")
-    attributes = pd.MultiIndex.from_frame(counts[[*_UNIT, "attribute"]])
-    asked = items.reindex(attributes, fill_value=0).to_numpy(dtype=np.int64)
+    of_attribute = dict(zip(items.index, items, strict=True))
+    attributes = row_keys(counts, [*_UNIT, "attribute"])
+    asked = np.array([of_attribute.get(key, 0) for key in attributes], dtype=np.int64)
     each = np.maximum(paired.n / np.maximum(asked, 1), 1.0)
     whole = np.rint(each * np.maximum(asked, len(benchmark.answer_keys))).astype(np.int64)
     nothing = (paired.n == 0) | (asked == 0)
@@ -175,7 +177,7 @@ def _of_neutralized(counts: pd.DataFrame) -> pd.Series:
     return counts["attribute"].eq(BASELINE) & neutral
 
 
-def _joined(reasons: pd.Series) -> str:
+def _joined(reasons: Sequence[str]) -> str:
     """Join the reasons of an answer set; of many, the first ones, that of the baseline included."""
     texts = list(reasons)
     if len(texts) <= _MOST_NAMES:

@@ -57,8 +57,9 @@ def add_adjusted(
                 adjusted = [by_pair.get(keys[row], np.nan) for row in rows]
                 columns["p_adjusted"][rows] = np.maximum(adjusted, p_values)
             columns["adjust_method"][rows] = f"{adjust} over {len(rows)} tests of {name}"
+    selected_on = {name: known[name].selected_on for name in set(columns["benchmark"])}
     for place, (benchmark, model) in enumerate(row_keys(columns, ("benchmark", "model"))):
-        if model in known[benchmark].selected_on:
+        if model in selected_on[benchmark]:
             add_note(columns, place, "model took part in selecting the items")
 
 
@@ -80,13 +81,14 @@ def families(pairs: pd.DataFrame | Rows, known: Mapping[str, Benchmark]) -> npt.
         tested for a disparity.
     """
     names = []
+    extents = {name: known[name].family for name in set(text_array(pairs["benchmark"]))}
     for name, version, model, strategy, attribute in row_keys(pairs, (*UNIT_COLUMNS, "attribute")):
         board = f"{name}, {version}, {strategy}"
         family = {
             "model": f"the answer set {board}, {model}",
             "board": f"the board {board}",
             "release": "all analysed answers",
-        }[known[name].family]
+        }[extents[name]]
         pooled = ", pooled" if attribute == POOLED else ""
         names.append(None if attribute == BASELINE else family + pooled)
     return np.array(names, dtype=object)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import Estimate, Tabular
+from fairstats._lib.row_groups import text_array
 from fairstats.counts.missing_policies import CountingPolicy, IntArray, PolicyCounts
 from fairstats.counts.outcomes import MISSING, OTHER
 from fairstats.inference._checks import check_alpha, check_choice, check_counts
@@ -88,7 +89,8 @@ def pair_differences(
         is not positive, or for a pair of groups that does not exist.
     """
     alpha = check_alpha(alpha)
-    return _estimated([_counted(outcomes, condition, missing, design_effects)], alpha)[0]
+    counted = _counted(outcomes, condition, missing).with_effects(design_effects)
+    return _estimated([counted], alpha)[0]
 
 
 @dataclass(frozen=True)
@@ -98,35 +100,40 @@ class _Counted:
     pairs: tuple[tuple[int, int], ...]
     cells: IntArray
     copies: int
-    effects: list[float]
     n: int
+    effects: Sequence[float] = ()
+
+    def with_effects(self, design_effects: Mapping[tuple[int, int], float] | None) -> _Counted:
+        effects = design_effects or {}
+        if unknown := set(effects) - set(self.pairs):
+            raise ValueError(
+                f"design_effects has {min(unknown)}; use pairs of places among {self.pairs}"
+            )
+        return replace(self, effects=[effects.get(pair, 1.0) for pair in self.pairs])
 
 
 def _counted(
-    outcomes: pd.DataFrame,
-    condition: Condition | None,
-    missing: CountingPolicy,
-    design_effects: Mapping[tuple[int, int], float] | None,
+    outcomes: pd.DataFrame, condition: Condition | None, missing: CountingPolicy
 ) -> _Counted:
     check_choice("missing", missing, get_args(CountingPolicy))
     k = _groups_of(outcomes)
-    rows = outcomes if condition is None else outcomes[condition(outcomes)]
-    (weights,) = check_counts(n=rows["n"])
+    patterns, weights = text_array(outcomes["outcomes"]), np.asarray(outcomes["n"])
+    if condition is not None:
+        own = np.asarray(condition(outcomes), dtype=bool)
+        patterns, weights = patterns[own], weights[own]
+    (weights,) = check_counts(n=weights)
     # signs[i, g] is the sign of pattern i for group g.
-    signs = np.array([list(text) for text in rows["outcomes"]], dtype="<U1").reshape(len(rows), k)
+    signs = np.array([list(text) for text in patterns], dtype="<U1").reshape(len(patterns), k)
     if missing == "complete":
         whole = (signs != MISSING).all(axis=1)
         signs, weights = signs[whole], weights[whole]
     elif missing == "incorrect":
         signs = np.where(signs == MISSING, "0", signs)
     pairs = tuple(combinations(range(k), 2))
-    if unknown := set(design_effects or {}) - set(pairs):
-        raise ValueError(f"design_effects has {min(unknown)}; use pairs of places among {pairs}")
     return _Counted(
         pairs,
         np.array([_cells(signs[:, a], signs[:, b], weights) for a, b in pairs]),
         _copies(outcomes),
-        [(design_effects or {}).get(pair, 1.0) for pair in pairs],
         _whole(signs, weights),
     )
 
@@ -305,8 +312,15 @@ class DifferencesOf:
                 groups.keep(self, differences)
 
     def _counted(self, groups: Groups) -> _Counted:
-        outcomes = groups.pairs if self.condition is None else groups.outcomes
-        return _counted(outcomes, self.condition, groups.missing, getattr(groups, self.effects))
+        if self.condition is None:
+            counted = groups.once(_counted_items)
+        else:
+            counted = _counted(groups.outcomes, self.condition, groups.missing)
+        return counted.with_effects(getattr(groups, self.effects))
+
+
+def _counted_items(groups: Groups) -> _Counted:
+    return _counted(groups.pairs, None, groups.missing)
 
 
 differences_of = DifferencesOf()
