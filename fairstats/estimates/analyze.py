@@ -243,6 +243,7 @@ def estimates_of(
     sizes = Counter(family)
     in_family = np.array([1 if name is None else sizes[name] for name in family], dtype=np.int64)
     judged = {}
+    only = () if whole else DECISIVE
     tables: list[Columns] = []
     for name, places in places_of_benchmarks(folded.counts).items():
         benchmark = known[name]
@@ -255,13 +256,14 @@ def estimates_of(
         tests = in_family[places]
         if policy == "bounds":
             # The few metrics that are not ranges do not depend on the policy.
-            found = bounds_tables(pairs_of(own, kinds, letters, "complete", alpha, tests))
+            pairs = pairs_of(own, kinds, letters, "complete", alpha, tests)
+            found = bounds_tables(pairs, only)
             if whole:
                 found.append(attribute_bounds(outcomes, benchmark))
         else:
             pairs = pairs_of(own, kinds, letters, policy, alpha, tests)
             judged[name] = pairs
-            found = counted_tables(pairs, only=() if whole else DECISIVE)
+            found = counted_tables(pairs, only)
             if whole:
                 by_pair = _attribute_effects(folded.folds, benchmark, folded.facts, policy)
                 found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))

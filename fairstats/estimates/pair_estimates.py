@@ -46,13 +46,18 @@ def counted_tables(pairs: Pairs, only: Collection[str] = ()) -> list[Columns]:
     return [_table(metric, pairs) for metric in PAIR_METRICS if not only or metric.name in only]
 
 
-def bounds_tables(pairs: Pairs) -> list[Columns]:
-    """Return the ranges of one benchmark's pair estimates over all fill-ins of missing answers."""
+def bounds_tables(pairs: Pairs, only: Collection[str] = ()) -> list[Columns]:
+    """Return the ranges of one benchmark's pair estimates over all fill-ins of missing answers.
+
+    As `counted_tables`, under the policy ``bounds``.
+    """
     n = pairs.counts[list(PATTERNS)].sum(axis=1).to_numpy(np.int64)
     answers = per_answer(n, copies_of(pairs.counts))
     ranges = pair_bounds(pairs.counts)
     tables = []
     for metric in PAIR_METRICS:
+        if only and metric.name not in only:
+            continue
         if metric.bounds_rows:
             tables.append(_named(metric, metric.bounds_rows(pairs), pairs))
         if metric.name not in ranges:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -54,13 +54,15 @@ MARGINS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
 SMALLEST = "smallest"
 
 _KEYS = list(PAIR_COLUMNS)
-_NUMBERS = ("estimate", "ci_low", "ci_high", "p_value", "p_adjusted")
+_P_VALUES: tuple[Literal["p_value", "p_adjusted"], ...] = ("p_value", "p_adjusted")
+_NUMBERS = ("estimate", "ci_low", "ci_high", *_P_VALUES)
 _DTYPES = (
     dict.fromkeys(SENSITIVITY_COLUMNS, "str")
     | dict.fromkeys(_NUMBERS, "float64")
     | {"published": "bool"}
 )
 Limits = tuple[FloatArray, FloatArray]
+Columns = dict[str, Any]
 
 
 def sensitivity_of(
@@ -155,33 +157,44 @@ def sensitivity_of(
         *_tests(folded, judged, published, estimates, alpha),
         *(table for pairs in judged for table in _margins(pairs)),
     ]
-    place = pd.Series(np.arange(len(published)), index=published.index)
-    found = pd.concat([table.assign(_place=place.reindex(table.index)) for table in tables])
+    found = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     # The tables are in the order of aspects and choices; a stable sort keeps it within a pair.
-    found = found.sort_values("_place", kind="stable").reset_index()
-    return found[list(SENSITIVITY_COLUMNS)].astype(_DTYPES)
+    order = np.argsort(found["row"], kind="stable")
+    columns = {name: column[order] for name, column in found.items()}
+    keys = {name: text_array(published.index.get_level_values(name)) for name in _KEYS}
+    columns |= {name: key[columns["row"]] for name, key in keys.items()}
+    return pd.DataFrame({name: columns[name] for name in SENSITIVITY_COLUMNS}).astype(_DTYPES)
 
 
 def figures_of(estimates: pd.DataFrame) -> pd.DataFrame:
     """Return each pair's difference, its verdict and the test used, by `PAIR_COLUMNS`."""
-    differences = estimates[estimates["metric"] == "accuracy_difference"].set_index(_KEYS)
-    shown = differences[["estimate", "ci_low", "ci_high", "ci_method", "missing", "verdict"]]
-    return shown.join(rows_of_test(estimates, PRIMARY_TEST))
+    shown = ["estimate", "ci_low", "ci_high", "ci_method", "missing", "verdict"]
+    differences = estimates.loc[estimates["metric"] == "accuracy_difference", [*_KEYS, *shown]]
+    keys = row_keys(differences, _KEYS)
+    tests = {name: p_values_of_test(estimates, PRIMARY_TEST, name) for name in _P_VALUES}
+    found = {name: [by_pair.get(key, np.nan) for key in keys] for name, by_pair in tests.items()}
+    return differences.assign(**found).set_index(_KEYS)
 
 
-def rows_of_test(estimates: pd.DataFrame, test: str) -> pd.DataFrame:
-    return estimates[is_mcnemar(estimates, test)].set_index(_KEYS)[["p_value", "p_adjusted"]]
+def p_values_of_test(
+    estimates: pd.DataFrame, test: str, column: Literal["p_value", "p_adjusted"] = "p_value"
+) -> dict[tuple[str, ...], float]:
+    """Return a test's p-values by `PAIR_COLUMNS`."""
+    rows = estimates[is_mcnemar(estimates, test)]
+    return dict(zip(row_keys(rows, _KEYS), rows[column], strict=True))
 
 
-def _policies(folded: Folded, published: pd.DataFrame, alpha: float) -> Iterator[pd.DataFrame]:
+def _policies(folded: Folded, published: pd.DataFrame, alpha: float) -> Iterator[Columns]:
+    everything = np.arange(len(published))
     for policy in MISSING_POLICIES:
-        own = published["missing"] == policy
-        table = published
+        own = np.asarray(published["missing"] == policy)
+        table = _figures(published)
         if not own.all():
-            table = figures_of(estimates_of(folded, policy, alpha, whole=False))
+            other = figures_of(estimates_of(folded, policy, alpha, whole=False))
+            other = other.reindex(published.index)
             # If other benchmarks have another policy, the published p-values have another family.
-            table = pd.concat([published[own], table.reindex(published.index[~own])])
-        yield _rows(table, MISSING, policy, own.reindex(table.index))
+            table = {name: np.where(own, table[name], other[name]) for name in table}
+        yield _rows(everything, table, MISSING, policy, own)
 
 
 @dataclass(frozen=True)
@@ -189,8 +202,9 @@ class JudgedPairs:
     """The pairs of one benchmark under a policy that gives counts, as published."""
 
     counts: pd.DataFrame
-    #: Their places in the counts of all pairs.
+    #: Their places in the counts of all pairs, and their rows in the published figures.
     places: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
     published: pd.DataFrame
     clustered: npt.NDArray[np.bool_]
     missing: CountingPolicy
@@ -213,14 +227,17 @@ class JudgedPairs:
         return apply_policy(self.counts, self.missing)
 
     @property
-    def judged(self) -> pd.Series:
+    def judged(self) -> npt.NDArray[np.bool_]:
         """Return the pairs with a published verdict."""
-        return self.published["verdict"].notna()
+        return self.published["verdict"].notna().to_numpy()
 
-    def verdicts(self, p_adjusted: npt.ArrayLike, inner: Limits, margin: float) -> pd.Series:
+    def verdicts(
+        self, p_adjusted: npt.ArrayLike, inner: Limits, margin: float
+    ) -> npt.NDArray[np.object_]:
         """Return verdicts for changed values, with the same rules for open verdicts."""
-        found = self._judged_at(p_adjusted, inner, margin)
-        return pd.Series(found, index=self.published.index, dtype="str").where(self.judged)
+        found = text_array(self._judged_at(p_adjusted, inner, margin))
+        found[~self.judged] = None
+        return found
 
     @property
     def never_equivalent(self) -> npt.NDArray[np.bool_]:
@@ -271,6 +288,7 @@ def judged_pairs(
         yield JudgedPairs(
             counts=own,
             places=places,
+            rows=rows,
             published=figures,
             clustered=np.array([key in clustered for key in figures.index], dtype=bool),
             missing=policy,
@@ -283,12 +301,12 @@ def judged_pairs(
         )
 
 
-def _intervals(pairs: JudgedPairs) -> Iterator[pd.DataFrame]:
-    published, paired = pairs.published, pairs.paired
-    method_used = published["ci_method"]
+def _intervals(pairs: JudgedPairs) -> Iterator[Columns]:
+    published, paired = _figures(pairs.published), pairs.paired
+    method_used = text_array(pairs.published["ci_method"])
     # Cases that none of the methods below covers: unpaired answers, and clusters.
-    other = ~method_used.isin(INTERVALS) | pairs.clustered
-    yield _rows(published, INTERVAL, method_used, True)[other]
+    other = ~np.isin(method_used, INTERVALS) | pairs.clustered
+    yield _rows(pairs.rows, published, INTERVAL, method_used, True, only=other)
     cells = (paired.n11, paired.n10, paired.n01, paired.n00)
     # Use the published computation, so that results are identical to the last bit.
     right_a, right_b = paired.n11 + paired.n10, paired.n11 + paired.n01
@@ -301,13 +319,14 @@ def _intervals(pairs: JudgedPairs) -> Iterator[pd.DataFrame]:
                 for level in (pairs.alpha, 2 * pairs.alpha)
             )
         )
-        table = published.assign(
-            estimate=estimate,
-            ci_low=shown[0],
-            ci_high=shown[1],
-            verdict=pairs.verdicts(published["p_adjusted"], inner, pairs.margin),
-        )
-        yield _rows(table, INTERVAL, method, method_used == method)[~pairs.clustered]
+        table = published | {
+            "estimate": estimate,
+            "ci_low": shown[0],
+            "ci_high": shown[1],
+            "verdict": pairs.verdicts(published["p_adjusted"], inner, pairs.margin),
+        }
+        used, only = method_used == method, ~pairs.clustered
+        yield _rows(pairs.rows, table, INTERVAL, method, used, only=only)
 
 
 def _tests(
@@ -316,25 +335,24 @@ def _tests(
     published: pd.DataFrame,
     estimates: pd.DataFrame,
     alpha: float,
-) -> Iterator[pd.DataFrame]:
+) -> Iterator[Columns]:
     family = families(folded.counts, folded.known)
     effects = effects_of(folded, judged)
     for test in TESTS:
         p_values = p_values_of(judged, published, estimates, test)
         p_adjusted = adjusted_in_families(p_values, folded.known)
         completed = completions(
-            folded.counts, dict(zip(p_values.index, p_values, strict=True)), family,
-            folded.known, folded.asked, effects,
+            folded.counts, p_values, family, folded.known, folded.asked, effects,
             alpha=alpha, test=test,
         )  # fmt: skip
         for pairs in judged:
-            index = pairs.published.index
-            own = {"p_value": p_values.reindex(index), "p_adjusted": p_adjusted.reindex(index)}
+            table = _figures(pairs.published)
+            for name, by_pair in (("p_value", p_values), ("p_adjusted", p_adjusted)):
+                table[name] = [by_pair.get(key, np.nan) for key in pairs.published.index]
             completing = replace(pairs, completed=completed.take(pairs.places))
-            verdicts = completing.verdicts(own["p_adjusted"], pairs.inner, pairs.margin)
-            table = pairs.published.assign(**own, verdict=verdicts)
-            rows = _rows(table, TEST, test, f"mcnemar {test}" == PRIMARY_TEST)
-            yield rows if test in FLIPPING else rows[~pairs.clustered]
+            table["verdict"] = completing.verdicts(table["p_adjusted"], pairs.inner, pairs.margin)
+            used, only = f"mcnemar {test}" == PRIMARY_TEST, ~pairs.clustered | (test in FLIPPING)
+            yield _rows(pairs.rows, table, TEST, test, used, only=only)
 
 
 def effects_of(folded: Folded, judged: list[JudgedPairs]) -> dict[str, FloatArray]:
@@ -351,43 +369,45 @@ def p_values_of(
     published: pd.DataFrame,
     estimates: pd.DataFrame,
     test: McNemarMethod,
-) -> pd.Series:
+) -> dict[tuple[str, ...], float]:
     """Return every pair's p-value by this test; clustered pairs have no χ² and keep their mid-p."""
     if test in FLIPPING:
-        return rows_of_test(estimates, f"mcnemar {test}")["p_value"]
-    p_values = published["p_value"].copy()
+        return p_values_of_test(estimates, f"mcnemar {test}")
+    p_values = dict(zip(published.index, published["p_value"], strict=True))
     for pairs in judged:
-        result = mcnemar(n10=pairs.paired.n10, n01=pairs.paired.n01, method=test)
-        single = ~pairs.clustered
-        p_values.loc[pairs.published.index[single]] = result.p_value[single]
+        paired, single = pairs.paired, ~pairs.clustered
+        result = mcnemar(n10=paired.n10, n01=paired.n01, method=test)
+        p_values |= zip(pairs.published.index[single], result.p_value[single], strict=True)
     return p_values
 
 
 def adjusted_in_families(
-    p_values: pd.Series, known: Mapping[str, Benchmark], adjust: AdjustMethod = "holm"
-) -> pd.Series:
+    p_values: Mapping[tuple[str, ...], float],
+    known: Mapping[str, Benchmark],
+    adjust: AdjustMethod = "holm",
+) -> dict[tuple[str, ...], float]:
     """Return p-values, by `PAIR_COLUMNS`, adjusted over their families; NaN if in none."""
-    family = families(p_values.index.to_frame(index=False), known)
-    adjusted = adjusted_within(family, p_values.to_numpy(dtype=np.float64), adjust)
-    return pd.Series(adjusted, index=p_values.index)
+    keys = np.array(list(p_values), dtype=object).reshape(-1, len(_KEYS))
+    family = families(dict(zip(_KEYS, keys.T, strict=True)), known)
+    adjusted = adjusted_within(family, np.array(list(p_values.values()), dtype=float), adjust)
+    return dict(zip(p_values, adjusted, strict=True))
 
 
-def _margins(pairs: JudgedPairs) -> Iterator[pd.DataFrame]:
-    published = pairs.published
+def _margins(pairs: JudgedPairs) -> Iterator[Columns]:
+    published = _figures(pairs.published)
     p_adjusted = published["p_adjusted"]
     for margin in sorted({*MARGINS, pairs.margin}):
-        found = pairs.verdicts(p_adjusted, pairs.inner, margin)
-        table = published.assign(verdict=found)
-        yield _rows(table, MARGIN, f"{margin:g}", margin == pairs.margin)
+        table = published | {"verdict": pairs.verdicts(p_adjusted, pairs.inner, margin)}
+        yield _rows(pairs.rows, table, MARGIN, f"{margin:g}", margin == pairs.margin)
     # Limits that are inside no margin give the verdict below the smallest margin.
-    everything = (np.full(len(published), -1.0), np.full(len(published), 1.0))
-    table = published.assign(
-        estimate=smallest_margin(pairs),
-        ci_low=pairs.inner[0],
-        ci_high=pairs.inner[1],
-        verdict=pairs.verdicts(p_adjusted, everything, pairs.margin),
-    )
-    yield _rows(table, MARGIN, SMALLEST, False)
+    everything = (np.full(len(pairs.rows), -1.0), np.full(len(pairs.rows), 1.0))
+    table = published | {
+        "estimate": smallest_margin(pairs),
+        "ci_low": pairs.inner[0],
+        "ci_high": pairs.inner[1],
+        "verdict": pairs.verdicts(p_adjusted, everything, pairs.margin),
+    }
+    yield _rows(pairs.rows, table, MARGIN, SMALLEST, False)
 
 
 def smallest_margin(pairs: JudgedPairs) -> FloatArray:
@@ -398,7 +418,23 @@ def smallest_margin(pairs: JudgedPairs) -> FloatArray:
     return np.where(pairs.judged & ~pairs.never_equivalent, reach, np.nan)
 
 
+def _figures(published: pd.DataFrame) -> Columns:
+    return {name: published[name].to_numpy() for name in (*_NUMBERS, "verdict")}
+
+
 def _rows(
-    table: pd.DataFrame, aspect: str, choice: str | pd.Series, published: bool | pd.Series
-) -> pd.DataFrame:
-    return table[[*_NUMBERS, "verdict"]].assign(aspect=aspect, choice=choice, published=published)
+    rows: npt.NDArray[np.int64],
+    table: Columns,
+    aspect: str,
+    choice: str | npt.NDArray[np.object_],
+    published: bool | npt.NDArray[np.bool_],
+    *,
+    only: npt.NDArray[np.bool_] | slice = slice(None),
+) -> Columns:
+    """Return the columns of the table, with their rows in the published figures in ``row``."""
+    columns = table | {"aspect": aspect, "choice": choice, "published": published, "row": rows}
+    kinds = dict.fromkeys(("aspect", "choice", "verdict"), object)
+    return {
+        name: np.broadcast_to(np.asarray(column, dtype=kinds.get(name)), len(rows))[only]
+        for name, column in columns.items()
+    }

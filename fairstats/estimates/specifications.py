@@ -204,14 +204,7 @@ def _under(
     p_values = {name: p_values_of(judged, figures, estimates, name) for name in choices.test}
     open_tables = {
         name: unadjusted_completions(
-            folded.counts,
-            dict(zip(p.index, p, strict=True)),
-            family,
-            folded.known,
-            folded.asked,
-            effects,
-            alpha=alpha,
-            test=name,
+            folded.counts, p, family, folded.known, folded.asked, effects, alpha=alpha, test=name
         )
         for name, p in p_values.items()
     }
@@ -226,8 +219,8 @@ def _under(
     for pairs in judged:
         index = pairs.published.index
         tests = _Tests(
-            np.array([p_values[name].reindex(index) for name, _ in steps]),
-            np.array([p_adjusted[step].reindex(index) for step in steps]),
+            np.array([[p_values[name].get(key, np.nan) for key in index] for name, _ in steps]),
+            np.array([[p_adjusted[step].get(key, np.nan) for key in index] for step in steps]),
             {
                 column: np.array([completed[step][column].take(pairs.places) for step in steps])
                 for column in COMPLETED
@@ -299,7 +292,7 @@ def _combined(
             "_pair": pair,
         }
     )
-    table["verdict"] = table["verdict"].astype("str").where(pairs.judged.to_numpy()[pair])
+    table["verdict"] = table["verdict"].astype("str").where(pairs.judged[pair])
     table["published"] = (
         (table["missing"] == pairs.benchmark.missing)
         & (table["interval"] == DEFAULT)

@@ -46,9 +46,7 @@ def differences_of(patterns: pd.DataFrame, missing: MissingPolicy, alpha: float)
     kinds = kinds.rename(columns={"size": "items"})
     policy = "complete" if missing == "bounds" else missing
     pairs = pairs_of(counts, kinds, _NO_LETTERS, policy, alpha)
-    tables = bounds_tables(pairs) if missing == "bounds" else counted_tables(pairs, DECISIVE)
-    found = pd.concat(
-        [pd.DataFrame(table) for table in tables if table["metric"] in DECISIVE], ignore_index=True
-    )
+    tables = (bounds_tables if missing == "bounds" else counted_tables)(pairs, DECISIVE)
+    found = pd.concat(map(pd.DataFrame, tables), ignore_index=True)
     difference = found[found["metric"] == "accuracy_difference"].set_index(keys)[columns]
     return difference.join(found[is_primary_test(found)].set_index(keys)[["p_value", "test"]])
