@@ -175,7 +175,7 @@ def bootstrap_counts(
     flat = cells.reshape(-1, cells.shape[-1])
     n = flat.sum(axis=-1)
     if n_resamples == "exact" and named is not None and len(named.sums) == 1:
-        estimate, low, high, used = _of_one_sum(flat, named, method, alpha)
+        estimate, low, high, used = _of_one_sum(flat, n, named, method, alpha)
     else:
         found = []
         for row in flat:
@@ -219,11 +219,10 @@ def _named(statistic: object, cells: IntArray) -> _Statistic | None:
 
 
 def _of_one_sum(
-    flat: IntArray, statistic: _Statistic, method: BootstrapMethod, alpha: float
+    flat: IntArray, n: IntArray, statistic: _Statistic, method: BootstrapMethod, alpha: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, npt.NDArray[np.str_]]:
     """Return the exact intervals of all tables at once, if the statistic is a sum over pairs."""
     values = np.array(statistic.sums[0])
-    n = flat.sum(axis=-1)
     trials = np.maximum(n, 1)
     total = flat @ values
     law = law_of_sum(trials, values, flat / trials[:, None])

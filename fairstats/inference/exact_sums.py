@@ -28,6 +28,7 @@ IntArray = npt.NDArray[np.int64]
 
 # Levels that differ by less are treated as equal: the inversion is accurate to about 1e-14.
 _OUTWARDS = np.array([-1e-12, 1e-12])
+# No rounding error reaches this level, so a quantile is a possible value.
 _LEAST_LEVEL = 1e-13
 # Steps from the first guess at which a quantile is looked for.
 _NEAR = np.arange(-2, 3)
@@ -51,8 +52,6 @@ class SumLaw:
         of φ(t)ⁿ, relative to half a step above `centre`.
     start : ndarray
         `half` + 1 minus the sum of the waves at the lower end of the window.
-    support : (ndarray of int, ndarray of int)
-        The smallest and the largest possible sum.
     """
 
     centre: IntArray
@@ -64,7 +63,6 @@ class SumLaw:
     amplitude: FloatArray
     phase: FloatArray
     start: FloatArray
-    support: tuple[IntArray, IntArray]
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
         """Return P(sum ≤ x), accurate to about 1e-14."""
@@ -89,13 +87,11 @@ class SumLaw:
         near = guess[..., None] + _NEAR
         flat = near.reshape(*near.shape[:-2], -1)
         there = self._at(flat).reshape(near.shape) >= levels[..., None]
-        if there[..., 0].any() or not there[..., -1].all():
-            steps = self._halved(levels)
-        else:
+        if (there[..., 0] < there[..., -1]).all():
             steps = near[..., 0] + there.argmax(axis=-1)
-        found = self.centre[..., None] + steps.astype(np.int64)
-        lowest, highest = self.support
-        return np.minimum(np.maximum(found, lowest[..., None]), highest[..., None])
+        else:
+            steps = self._halved(levels)
+        return self.centre[..., None] + steps.astype(np.int64)
 
     def _through(self, x: IntArray) -> FloatArray:
         """Return P(sum ≤ x) for values on the last axis."""
@@ -178,8 +174,7 @@ def law_of_sum(n: IntArray, values: IntArray, p: FloatArray) -> SumLaw:
     origin = np.rint(mean)
     beyond = n * (mean - origin)
     from_origin = np.rint(beyond)
-    smallest, largest = int(values.min()), int(values.max())
-    half = _half_window(n, variance, largest - smallest)
+    half = _half_window(n, variance, int(values.max() - values.min()))
     width = 2 * half + 1
     count = np.floor(width * _highest_frequency(n, values, p) / (2 * np.pi))
     index = np.arange(1, int(count.max()) + 1 if count.size else 1)
@@ -199,9 +194,6 @@ def law_of_sum(n: IntArray, values: IntArray, p: FloatArray) -> SumLaw:
     start = half + 1 + (amplitude * np.sin(phase)) @ np.cos(half_turns)
     deviation = np.sqrt(n * variance)
     skewness = n * third / np.maximum(deviation, 1e-12) ** 3
-    there = p > 0
-    lowest = np.where(there, values, largest).min(axis=-1)
-    highest = np.where(there, values, smallest).max(axis=-1)
     return SumLaw(
         centre=n * origin.astype(np.int64) + from_origin.astype(np.int64),
         half=half,
@@ -212,7 +204,6 @@ def law_of_sum(n: IntArray, values: IntArray, p: FloatArray) -> SumLaw:
         amplitude=amplitude,
         phase=phase - half_nodes,
         start=start,
-        support=(n * lowest, n * highest),
     )
 
 
