@@ -218,22 +218,15 @@ def flips_of_items(
         were asked are included.
     """
     wrong_if_missing = (missing or benchmark.missing) == "incorrect"
-    columns = {}
-    for attribute in benchmark.attributes.values():
-        if attribute.name == BASELINE:
-            continue
-        a, b = attribute.pairs[0]
-        own = patterns[
-            (patterns["attribute"] == attribute.name)
-            & (patterns["group_a"] == a)
-            & (patterns["group_b"] == b)
-        ]
-        if own.empty:
-            continue
-        sums = item_sums(own, "incorrect" if wrong_if_missing else "complete").set_index("item_id")
-        marks = np.sign(sums["difference"]).astype("float64")
-        columns[attribute.name] = marks.mask(sums["n"] == 0)
-    return pd.DataFrame(columns, dtype="float64").sort_index()
+    firsts = {a.name: [*a.pairs[0]] for a in benchmark.attributes.values() if a.name != BASELINE}
+    pairs = zip(*(patterns[name] for name in ("attribute", "group_a", "group_b")), strict=True)
+    counted = [firsts.get(attribute) == pair for attribute, *pair in pairs]
+    own = patterns[np.array(counted, dtype=bool)]
+    sums = item_sums(own, "incorrect" if wrong_if_missing else "complete")
+    marks = np.sign(sums["difference"]).astype("float64").mask(sums["n"] == 0)
+    table = marks.set_axis(pd.MultiIndex.from_frame(sums[["item_id", "attribute"]])).unstack()
+    asked = [name for name in firsts if name in table.columns]
+    return table[asked].rename_axis(columns=None)
 
 
 def same_flips(
@@ -260,11 +253,10 @@ def same_flips(
     """
     alpha = check_alpha(alpha)
     names = [name for name in old.columns if name in new.columns]
-    both = pd.concat([old[names], new[names]], axis=1, join="inner").dropna()
-    one, other = (
-        part.to_numpy(dtype=np.int64)
-        for part in (both.iloc[:, : len(names)], both.iloc[:, len(names) :])
-    )
+    items = old.index.intersection(new.index)
+    sides = [side.reindex(index=items, columns=names).to_numpy() for side in (old, new)]
+    answered = ~np.isnan(sides).any(axis=(0, 2))
+    one, other = (side[answered].astype(np.int64) for side in sides)
     found = matched_patterns(one, other, alpha=alpha)
     verdict = NO_VERDICT
     if smallest_same is not None:
@@ -289,7 +281,7 @@ def same_flips(
         excess_low=excess.ci_low,
         excess_high=excess.ci_high,
         attributes=len(names),
-        n=len(both),
+        n=len(one),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +14,13 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_integers
 
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 #: Largest number of steps for the exact distribution of a stratum. Above it, all strata together
 #: are large enough for the normal distribution.
 EXACT_STEPS = 3_000_000
 _EXTREME = 40.0
+_LARGEST = 2**62
 
 
 @dataclass(frozen=True)
@@ -141,13 +144,12 @@ def matched_patterns(
             "first and second must have one shape, (items, places); "
             f"got {sides[0].shape} and {sides[1].shape}"
         )
-    items_of_strata = _strata(*sides)
-    strata = [stratum for _, stratum in items_of_strata]
-    n, n_informative = len(sides[0]), sum(len(items) for items, _ in items_of_strata)
+    strata, informative = _strata(*sides)
+    n, n_informative = len(sides[0]), int(informative.sum())
     matches = ((sides[0] == sides[1]) & (sides[0] != 0)).sum(axis=1)
     matched = int(matches.sum())
     # In all other strata, the margins determine the number of matches.
-    fixed = matched - sum(int(matches[items].sum()) for items, _ in items_of_strata)
+    fixed = int(matches[~informative].sum())
     moments = [stratum.moments for stratum in strata]
     expected = float(fixed + sum(mean for mean, _ in moments))
     if not strata:
@@ -172,45 +174,46 @@ def matched_patterns(
     )
 
 
-def _strata(first: IntArray, second: IntArray) -> list[tuple[IntArray, _Stratum]]:
-    """Return the strata in which the number of matches can vary, each with its items."""
+def _strata(first: IntArray, second: IntArray) -> tuple[list[_Stratum], BoolArray]:
+    """Return the strata in which the number of matches can vary, and which items are in one."""
     if not first.size:
-        return []
-    kinds = _numbered(np.hstack([np.sort(first, axis=1), np.sort(second, axis=1)]))
-    patterns = _numbered(first), _numbered(second)
-    found = []
-    for kind in np.flatnonzero(_several(kinds, patterns[0]) & _several(kinds, patterns[1])):
-        items = np.flatnonzero(kinds == kind)
-        (rows, many), (columns, times) = (
-            _counted(side[items], numbers[items])
-            for side, numbers in zip((first, second), patterns, strict=True)
-        )
-        same = (rows[:, None] == columns) & (rows[:, None] != 0)
-        stratum = _merged(_Stratum(same.sum(axis=2), many, times))
-        if len(stratum.first) > 1 and len(stratum.second) > 1:
-            found.append((items, stratum))
-    return found
+        return [], np.zeros(len(first), dtype=bool)
+    marks, codes = np.unique(np.hstack([first, second]), return_inverse=True)
+    coded = np.hsplit(codes.reshape(len(first), -1), 2)
+    kinds = _numbered(np.hstack([np.sort(side, axis=1) for side in coded]), len(marks))
+    sides = [
+        _patterns_of_kinds(kinds, side, _numbered(codes, len(marks)))
+        for side, codes in zip((first, second), coded, strict=True)
+    ]
+    found = {}
+    for kind, ((rows, many), (columns, times)) in enumerate(zip(*sides, strict=True)):
+        if len(rows) > 1 and len(columns) > 1:
+            same = (rows[:, None] == columns) & (rows[:, None] != 0)
+            stratum = _merged(_Stratum(same.sum(axis=2), many, times))
+            if len(stratum.first) > 1 and len(stratum.second) > 1:
+                found[kind] = stratum
+    return list(found.values()), np.isin(kinds, list(found))
 
 
-def _numbered(rows: IntArray) -> IntArray:
-    """Return the place of each row among the different ones, in order."""
-    numbers = np.zeros(len(rows), dtype=np.int64)
+def _patterns_of_kinds(
+    kinds: IntArray, side: IntArray, numbers: IntArray
+) -> list[tuple[IntArray, IntArray]]:
+    """Return the different patterns of each kind's items, and the number of items with each."""
+    both = kinds * (numbers.max() + 1) + numbers
+    _, index, counts = np.unique(both, return_index=True, return_counts=True)
+    cuts = np.flatnonzero(np.diff(kinds[index])) + 1
+    return list(zip(np.split(side[index], cuts), np.split(counts, cuts), strict=True))
+
+
+def _numbered(rows: IntArray, base: int) -> IntArray:
+    """Return the place of each row among the different ones, in order; numbers are below `base`."""
+    numbers, size = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
-        _, place = np.unique(column, return_inverse=True)
-        # Numbered anew after each column: there are never more numbers than rows.
-        _, numbers = np.unique(numbers * (place.max() + 1) + place, return_inverse=True)
-    return numbers
-
-
-def _several(kinds: IntArray, numbers: IntArray) -> npt.NDArray[np.bool_]:
-    """Return for each kind whether its items have more than one number."""
-    pairs = np.unique(kinds * (numbers.max() + 1) + numbers)
-    return np.bincount(pairs // (numbers.max() + 1)) > 1
-
-
-def _counted(rows: IntArray, numbers: IntArray) -> tuple[IntArray, IntArray]:
-    _, index, counts = np.unique(numbers, return_index=True, return_counts=True)
-    return rows[index], counts
+        if size * base > _LARGEST:
+            _, numbers = np.unique(numbers, return_inverse=True)
+            size = len(rows)
+        numbers, size = numbers * base + column, size * base
+    return np.asarray(np.unique(numbers, return_inverse=True)[1])
 
 
 def _merged(stratum: _Stratum) -> _Stratum:
@@ -242,12 +245,28 @@ def _steps(stratum: _Stratum) -> float:
 
 
 def _law(stratum: _Stratum) -> FloatArray:
-    """Return the probability of each number of matches, from 0.
+    """Return the probability of each number of matches, from 0."""
+    # The largest counts last: that needs the fewest steps, and more strata are the same.
+    rows, columns = (np.argsort(side, kind="stable") for side in (stratum.first, stratum.second))
+    scores = stratum.scores[np.ix_(rows, columns)]
+    return _known_law(
+        tuple(map(tuple, scores.tolist())),
+        tuple(stratum.first[rows].tolist()),
+        tuple(stratum.second[columns].tolist()),
+    )
 
-    The rows of the table are filled one after the other. A state is what remains of the columns'
-    totals, with the distribution of the matches so far.
+
+# Pairs of many answer sets have the same small strata again and again.
+@lru_cache(maxsize=1 << 14)
+def _known_law(
+    of_patterns: tuple[tuple[int, ...], ...], of_rows: tuple[int, ...], of_columns: tuple[int, ...]
+) -> FloatArray:
+    """Return `_law` of these scores and counts.
+
+    The rows of the table are filled one after the other. A state is what remains of the
+    columns' totals, with the distribution of the matches so far.
     """
-    scores, first, second = stratum.scores, stratum.first, stratum.second
+    scores, first, second = (np.array(one) for one in (of_patterns, of_rows, of_columns))
     left = int(second.sum())
     length = int(first @ scores.max(axis=1)) + 1
     radix = np.concatenate([[1], np.cumprod(second[:-1] + 1)])
@@ -274,12 +293,18 @@ def _moved(
     laws: FloatArray, state: IntArray, target: IntArray, gained: IntArray, weights: FloatArray
 ) -> FloatArray:
     """Return each target's sum of the states' laws, weighted and moved by the matches gained."""
-    furthest = int(gained.max())
-    padded = np.hstack([np.zeros((len(laws), furthest)), laws])
-    places = np.arange(laws.shape[1]) + (furthest - gained)[:, None]
-    order = np.argsort(target, kind="stable")
-    parts = weights[order, None] * padded[state[order, None], places[order]]
-    return np.add.reduceat(parts, np.flatnonzero(np.diff(target[order], prepend=-1)), axis=0)
+    length = laws.shape[1] + int(gained.max())
+    # Most numbers of matches are impossible in most states: go through the others.
+    of_state, matches = np.nonzero(laws)
+    possible = np.bincount(of_state, minlength=len(laws))
+    last = np.cumsum(possible)
+    each = possible[state]
+    ends = np.cumsum(each)
+    entry = np.arange(ends[-1]) + np.repeat(last[state] - ends, each)
+    places = np.repeat(target * length + gained, each) + matches[entry]
+    parts = np.repeat(weights, each) * laws[laws != 0][entry]
+    size = (int(target.max()) + 1) * length
+    return np.bincount(places, parts, size).reshape(-1, length)
 
 
 def _allocations(columns: IntArray, many: int) -> IntArray:

@@ -45,6 +45,7 @@ def test_it_is_student_t_and_limits_fit_the_test():
     found = mean_difference(values)
     expected = stats.ttest_1samp(values, 0)
     assert found.p_value == expected.pvalue
+    assert (found.ci_low, found.ci_high) == tuple(expected.confidence_interval(0.95))
     level = 1 - found.p_value
     edge = mean_difference(values, alpha=1 - level)
     assert min(abs(edge.ci_low), abs(edge.ci_high)) == pytest.approx(0, abs=1e-9)
