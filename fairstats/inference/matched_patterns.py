@@ -304,7 +304,8 @@ def _moved(
     places = np.repeat(target * length + gained, each) + matches[entry]
     parts = np.repeat(weights, each) * laws[laws != 0][entry]
     size = (int(target.max()) + 1) * length
-    return np.bincount(places, parts, size).reshape(-1, length)
+    moved: FloatArray = np.bincount(places, weights=parts, minlength=size).astype(np.float64)
+    return moved.reshape(-1, length)
 
 
 def _allocations(columns: IntArray, many: int) -> IntArray:

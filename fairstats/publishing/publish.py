@@ -53,11 +53,12 @@ from fairstats.publishing.site_folder import LATEST, assemble, locked
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
 from fairstats.ratings.table import no_ratings
+from fairstats.release.computed_tables import tables_of
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.downloads import write_table
 from fairstats.release.folder import ALPHAS, RELEASE_NAME, check_manifests, open_release
 from fairstats.release.manifest_facts import facts_of
-from fairstats.release.tables import TABLES, ReleaseInputs
+from fairstats.release.tables import ReleaseInputs
 from fairstats.report.render import Renderer
 from fairstats.retrieval.retrievals_table import RETRIEVAL_COLUMNS, read_retrievals
 from fairstats.retrieval.variant_lists import (
@@ -198,7 +199,7 @@ def publish(
     of = ReleaseInputs(
         frame, lists, judgements, of_vignettes, records, missing, alpha, known, asked_by
     )
-    tables = {name: table.make(of) for name, table in TABLES.items()}
+    tables = tables_of(of)
     overruled = screened.overruled_models(overrule, records)
     screened.refuse_blocked(of, tables["screening"], overruled)
 

@@ -22,6 +22,7 @@ from fairstats.publishing.site_folder import LATEST, site_problems
 from fairstats.publishing.statement_list import has_statements
 from fairstats.publishing.table_differences import hidden_columns, table_problems
 from fairstats.ratings.table import check_ratings, no_ratings
+from fairstats.release.computed_tables import tables_of
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.folder import (
     TAKE_AGAIN,
@@ -393,11 +394,9 @@ def _inputs(release: Release, manifest: dict[str, Any]) -> ReleaseInputs:
 
 def _recomputed(release: Release, of: ReleaseInputs) -> tuple[dict[str, int], list[Problem]]:
     problems: list[Problem] = []
-    tables = {}
-    for name, table in TABLES.items():
-        found = table.make(of)
-        tables[name] = found
-        problems += table_problems(release, name, found, table.keys)
+    tables = tables_of(of)
+    for name, found in tables.items():
+        problems += table_problems(release, name, found, TABLES[name].keys)
     if not problems:
         # Hashes of figures depend on the last digit; figures are compared elsewhere, with a
         # tolerance.
