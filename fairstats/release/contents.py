@@ -6,7 +6,8 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +37,8 @@ DEFAULT_SITE = "site"
 RELEASES = "v"
 DOWNLOADS = "downloads"
 MANIFEST = "manifest.json"
+#: Bytes from which on a table is read again each time, to save memory.
+_LARGE = 2_000_000
 
 Format = Literal["html", "typst"]
 
@@ -287,11 +290,19 @@ def _read(path: Path) -> pd.DataFrame:
     import pyarrow
 
     try:
-        return pd.read_parquet(path)
+        if path.stat().st_size > _LARGE:
+            return pd.read_parquet(path)
+        # Several pages, and parts of a page, show the same tables.
+        return _parsed(path.read_bytes()).copy(deep=False)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         message = f"cannot be read ({str(error).splitlines()[0]})"
         remedy = "download the release again from where it was published"
         raise InputError([Problem(str(path), message, remedy)]) from None
+
+
+@lru_cache(maxsize=64)
+def _parsed(content: bytes) -> pd.DataFrame:
+    return pd.read_parquet(BytesIO(content))
 
 
 def plain_first(rows: pd.DataFrame) -> pd.DataFrame:
