@@ -127,7 +127,7 @@ def next_steps(program: str, published: Published, answers: Sequence[Path]) -> l
     """Return a line for each user, with a command to try on what was published."""
     source = answers[0] if len(answers) == 1 else answers[0].parent
     release = Release(published.path)
-    first_model = next(release.boards).ordered[0]
+    first_model = release.boards[0].ordered[0]
     month = f"{datetime.now(UTC):%Y.%m}"
     site = Path("out", release.name)
     commands = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from io import BytesIO
@@ -236,8 +235,8 @@ class Release:
         names = sorted(self.benchmarks)
         return f"{self.alpha} " + "".join(self.benchmarks[name].declaration for name in names)
 
-    @property
-    def boards(self) -> Iterator[Board]:
+    @cached_property
+    def boards(self) -> list[Board]:
         """Return one board for each benchmark, version and strategy.
 
         The benchmark that ranks most models comes first. Within it, plain answers and the boards
@@ -254,13 +253,15 @@ class Release:
         def place(key: tuple[str, ...]) -> tuple[object, ...]:
             return -most.get(key[0], 0), key[0], key[2] != PLAIN, -models[key], key
 
+        boards = []
         for key in sorted(groups, key=place):
             ranks, differences = (
                 table[(table[keys] == list(key)).all(axis=1)]
                 for table in (self.ranks, self.rank_differences)
             )
             benchmark = self.benchmarks[key[0]]
-            yield Board(benchmark, key[1], key[2], groups[key], ranks, differences)
+            boards.append(Board(benchmark, key[1], key[2], groups[key], ranks, differences))
+        return boards
 
     def answers_of(self, board: Board, model: str) -> list[dict[str, Any]]:
         """Return the manifest's entries on a model's answers on a board, one per snapshot."""

@@ -258,7 +258,7 @@ def test_unasked_pairs_are_null_or_left_out(missing):
 
 def test_the_board_is_in_the_order_of_the_page(any_release):
     document = leaderboard_document(any_release)
-    boards = list(any_release.boards)
+    boards = any_release.boards
     assert len(document["boards"]) == len(boards)
     for found, board in zip(document["boards"], boards, strict=True):
         assert [row["model"] for row in found["rows"]] == board.ordered

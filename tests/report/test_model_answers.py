@@ -43,7 +43,7 @@ def given(release) -> Callable[..., AnswerSet]:
         more: dict[str, dict[str, object]] | None = None,
         **every: object,
     ) -> AnswerSet:
-        board = next(release.boards)
+        board = release.boards[0]
         rows = board.estimates.copy()
         for name, values in {metric: every, **(more or {})}.items():
             own = rows["metric"].eq(name) & rows["attribute"].isin([RACE, SEX, SES])

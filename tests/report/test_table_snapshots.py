@@ -80,7 +80,7 @@ def release(benchmark, tmp_path_factory) -> Release:
 
 
 def first_board(release: Release) -> BoardFigures:
-    return BoardFigures(next(release.boards), release)
+    return BoardFigures(release.boards[0], release)
 
 
 def rows_of(release: Release, table: str, model: str) -> pd.DataFrame:
@@ -169,9 +169,7 @@ def changes(release: Release) -> GT:
 TABLES: dict[str, Callable[[Release], GT]] = {
     "overview_table": lambda release: overview_table(first_board(release), name="board"),
     "attribute_table": lambda release: attribute_table(first_board(release), 0, name="race"),
-    "difference_matrix": lambda release: difference_matrix(
-        next(release.boards), name="differences"
-    ),
+    "difference_matrix": lambda release: difference_matrix(release.boards[0], name="differences"),
     "change_table": changes,
     "policy_table": policies,
     "choice_table of intervals": lambda release: choices(release, INTERVAL),
