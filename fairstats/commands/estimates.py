@@ -64,6 +64,13 @@ def analyze(
     memory_limit: Annotated[
         str, typer.Option(help="Maximum memory that DuckDB may use; it writes the rest to disk.")
     ] = MEMORY_LIMIT,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="Equivalence margin, e.g. 0.05 for 5 points; else as declared."),
+    ] = None,
+    attribute: Annotated[
+        list[str] | None, typer.Option(help="Attribute whose rows are shown. Repeatable.")
+    ] = None,
     chart: Annotated[
         bool, typer.Option("--chart", help="Draw the intervals of the accuracy differences.")
     ] = False,
@@ -86,9 +93,13 @@ def analyze(
     from fairstats.answers.engines import engine_problems, scan_answers
     from fairstats.benchmarks.loading import load_benchmark
     from fairstats.estimates.analyze import analyze as estimate
+    from fairstats.estimates.analyze import rows_with
     from fairstats.report.terminal import draw_differences, print_estimates
 
     check_alpha(alpha)
+    if margin is not None and not 0 < margin < 1:
+        message, remedy = "must be between 0 and 1", "give a share: 0.05 for 5 percentage points"
+        raise InputError([Problem("--margin", message, remedy, value=f"{margin:g}")])
     known = load_files(benchmark_file)
     facts = {"model": model, "strategy": strategy}
     mapped = {"map_": map_, "set_": set_, "values": values, "where": where, "wide": wide}
@@ -105,7 +116,13 @@ def analyze(
                 known.append(load_benchmark(benchmark))
         if engine == "pandas":
             _say_what_is_not_declared(answers, known)
-        estimates = estimate(answers, missing, alpha, adjust=adjust, benchmarks=known)
+        estimates = estimate(
+            answers, missing, alpha, adjust=adjust, benchmarks=known, margin=margin
+        )
+    try:
+        estimates = rows_with(estimates, "attribute", attribute or None)
+    except ValueError as error:
+        raise InputError([Problem("--attribute", str(error), "correct it")]) from None
     if out is not None:
         if out.suffix != ".parquet":
             raise InputError(

@@ -154,11 +154,11 @@ def analyze(
             },
         )
     estimates = estimates_of(folded, missing, alpha, adjust=adjust, joint=joint)
-    return _selected(_selected(estimates, "attribute", attributes), "metric", metrics)
+    return rows_with(rows_with(estimates, "attribute", attributes), "metric", metrics)
 
 
-def _selected(estimates: pd.DataFrame, column: str, values: Collection[str] | None) -> pd.DataFrame:
-    """Return the rows with these values, refusing one that has no row."""
+def rows_with(estimates: pd.DataFrame, column: str, values: Collection[str] | None) -> pd.DataFrame:
+    """Return the rows with these values (None: all rows), refusing one that has no row."""
     if values is None:
         return estimates
     values = {values} if isinstance(values, str) else set(values)

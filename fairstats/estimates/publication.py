@@ -25,7 +25,13 @@ PUBLICATION_COLUMNS = (
     *(f"cohens_h{end}" for end in _INTERVAL.values()),
     "verdict",
     "verdict_reason",
+    "margin",
+    "ci_level",
+    "missing",
+    "method_note",
 )
+_JUDGED = ("n", "verdict", "verdict_reason", "margin", "ci_level", "missing", "method_note")
+_NEEDED = ("accuracy_a", "accuracy_b", *_METRICS, "mcnemar")
 
 
 def publication_table(estimates: pd.DataFrame) -> pd.DataFrame:
@@ -43,13 +49,15 @@ def publication_table(estimates: pd.DataFrame) -> pd.DataFrame:
         One row per pair, with columns `PUBLICATION_COLUMNS`, in the order of the estimates:
         `accuracy_a`, `accuracy_b`; `difference` (a − b), `cfr` and `cohens_h`, each with its limits
         (``_low``, ``_high``); the p-value of McNemar's mid-p test and its adjusted value; `n`, the
-        number of pairs of answers of the difference; the verdict and its reason. Shares are between
-        0 and 1. What was not estimated is NaN; the baseline pair has no verdict.
+        number of pairs of answers of the difference; the verdict and its reason; and how the
+        difference was judged: the margin, the level of the intervals, the policy for missing
+        answers and notes. Shares are between 0 and 1. What was not estimated is NaN; the baseline
+        pair has no verdict.
 
     Raises
     ------
     ValueError
-        If a column is missing, or a pair has two rows of a metric.
+        If a column or a metric is missing, or a pair has two rows of a metric.
 
     Examples
     --------
@@ -66,13 +74,17 @@ def publication_table(estimates: pd.DataFrame) -> pd.DataFrame:
        accuracy_a  accuracy_b  difference  cfr
     1        0.25        0.25         0.0  1.0
     """
-    needed = {*_KEYS, *_INTERVAL, "metric", "test", "n", "p_value", "p_adjusted", "verdict"}
+    needed = {*_KEYS, *_INTERVAL, *_JUDGED, "metric", "test", "p_value", "p_adjusted"}
     if missing := sorted(needed - set(estimates)):
         raise ValueError(
             f"estimates lacks the column {missing[0]}: give the table from fairstats.analyze"
         )
+    counted = estimates[estimates["missing"] != "bounds"]
+    absent = [name for name in _NEEDED if name not in set(counted["metric"])]
+    if len(counted) and absent:
+        raise ValueError(f"estimates lacks {absent[0]}: leave metrics= out of fairstats.analyze")
     differences = estimates[estimates["metric"] == "accuracy_difference"]
-    wide = differences.set_index(_KEYS)[["n", "verdict", "verdict_reason"]]
+    wide = differences.set_index(_KEYS)[list(_JUDGED)]
     for metric, name in _METRICS.items():
         own = _by_pair(estimates[estimates["metric"] == metric], metric)
         for column, end in _INTERVAL.items():

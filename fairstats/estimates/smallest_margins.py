@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -11,7 +11,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
-from fairstats.estimates.analyze import estimates_of, fold_for_estimates
+from fairstats.estimates.analyze import estimates_of, fold_for_estimates, rows_with
 from fairstats.estimates.sensitivity import figures_of, judged_pairs, smallest_margin
 from fairstats.inference._checks import check_choice
 
@@ -33,6 +33,7 @@ def smallest_margins(
     alpha: float = 0.05,
     *,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    attributes: Collection[str] | None = None,
 ) -> pd.DataFrame:
     """Compute the margin above which each pair of groups counts as equivalent.
 
@@ -50,6 +51,8 @@ def smallest_margins(
         The level of each one-sided test, below 0.5. It holds for each pair separately.
     benchmarks : iterable of Benchmark
         Additional benchmarks, or replacements for built-in ones.
+    attributes : collection of str, optional
+        The attributes whose rows are returned.
 
     Returns
     -------
@@ -65,7 +68,7 @@ def smallest_margins(
     InputError
         As `analyze`.
     ValueError
-        For an unknown policy, or alpha outside (0, 0.5).
+        For an unknown policy or attribute, or alpha outside (0, 0.5).
 
     References
     ----------
@@ -106,4 +109,4 @@ def smallest_margins(
     if not tables:
         return pd.DataFrame(columns=list(MARGIN_COLUMNS))
     found = pd.concat(tables).reindex(published.index).reset_index()
-    return found[list(MARGIN_COLUMNS)]
+    return rows_with(found[list(MARGIN_COLUMNS)], "attribute", attributes)

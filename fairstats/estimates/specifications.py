@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, get_args
@@ -15,7 +15,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
-from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates
+from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates, rows_with
 from fairstats.estimates.completions import adjusted_completions, unadjusted_completions
 from fairstats.estimates.sensitivity import (
     FLIPPING,
@@ -86,6 +86,7 @@ def specification_curve(
     margin: Sequence[float] = MARGINS,
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    attributes: Collection[str] | None = None,
 ) -> pd.DataFrame:
     """Compute each pair's accuracy difference and verdict under all combinations of choices.
 
@@ -114,6 +115,8 @@ def specification_curve(
         1 − confidence level, and the level of the verdicts; below 0.5.
     benchmarks : iterable of Benchmark
         Additional benchmarks, or replacements for built-in ones.
+    attributes : collection of str, optional
+        The attributes whose rows are returned.
 
     Returns
     -------
@@ -127,8 +130,8 @@ def specification_curve(
     InputError
         As `analyze`.
     ValueError
-        For a choice that is unknown or has no value, a margin outside (0, 1), or alpha outside
-        (0, 0.5).
+        For a choice that is unknown or has no value, an unknown attribute, a margin outside
+        (0, 1), or alpha outside (0, 0.5).
 
     Notes
     -----
@@ -181,7 +184,8 @@ def specification_curve(
     found = pd.concat(tables, ignore_index=True)
     # A stable sort keeps the order of the specifications within a pair.
     order = np.lexsort((found["_policy"], found["_place"]))
-    return found.iloc[order][list(SPECIFICATION_COLUMNS)].reset_index(drop=True).astype(_DTYPES)
+    found = found.iloc[order][list(SPECIFICATION_COLUMNS)].reset_index(drop=True).astype(_DTYPES)
+    return rows_with(found, "attribute", attributes)
 
 
 def _checked(name: str, given: Any, allowed: Sequence[str]) -> Any:

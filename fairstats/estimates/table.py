@@ -41,12 +41,15 @@ ESTIMATE_COLUMNS = (
     "n_missing_a",
     "n_missing_b",
     "missing",
+    "margin",
     "verdict",
     "verdict_reason",
     "method_note",
 )
 _WHOLE = {"n", "n_a", "n_b", "n10", "n01", "n_missing_a", "n_missing_b"}
-_NUMBER = {"estimate", "ci_low", "ci_high", "ci_level", "statistic", "p_value", "p_adjusted"}
+_NUMBER = {
+    *("estimate", "ci_low", "ci_high", "ci_level", "statistic", "p_value", "p_adjusted", "margin"),
+}
 
 #: The estimates table before it is a data frame: `ESTIMATE_COLUMNS` by name, arrays of one length.
 Rows = dict[str, Any]

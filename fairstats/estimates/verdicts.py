@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.formatting import level
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.row_groups import row_keys, text_array
 from fairstats.answers.engine_frames import UNIT_COLUMNS
@@ -23,6 +24,11 @@ from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, ver
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.metric import Pairs
+
+#: Why a model has no verdict on a benchmark.
+SELECTED = "model took part in selecting the items"
+#: A note on differences that were built into the texts.
+SLANTED = "the texts were written to sway the model: not a rate of bias in practice"
 
 
 def places_of_benchmarks(table: pd.DataFrame) -> dict[str, IntArray]:
@@ -60,7 +66,7 @@ def add_adjusted(
     selected_on = {name: known[name].selected_on for name in set(columns["benchmark"])}
     for place, (benchmark, model) in enumerate(row_keys(columns, ("benchmark", "model"))):
         if model in selected_on[benchmark]:
-            add_note(columns, place, "model took part in selecting the items")
+            add_note(columns, place, SELECTED)
 
 
 def families(pairs: pd.DataFrame | Rows, known: Mapping[str, Benchmark]) -> npt.NDArray[np.object_]:
@@ -136,11 +142,15 @@ def add_verdicts(
         )
         judgements = zip(found, reasons, _not_judged(rows, asked), strict=True)
         of_pair = dict(zip(pairs, judgements, strict=True))
-        for row in here:
+        for row in here.tolist():
             judgement, reason, obstacle = of_pair[keys[row]]
-            open_ = obstacle or columns["model"][row] in benchmark.selected_on
-            columns["verdict"][row] = None if open_ else str(judgement)
+            if not obstacle and columns["model"][row] in benchmark.selected_on:
+                obstacle = SELECTED
+            columns["verdict"][row] = None if obstacle else str(judgement)
             columns["verdict_reason"][row] = obstacle or str(reason) or None
+            columns["margin"][row] = benchmark.equivalence_margin
+            if benchmark.slanted:
+                add_note(columns, row, SLANTED)
 
 
 Limits = tuple[npt.ArrayLike, npt.ArrayLike]
@@ -228,7 +238,8 @@ def judge(
     reasons = np.where(guesses, np.char.add("not called equivalent: ", guessing), "").tolist()
     places = np.flatnonzero(could_change)
     for place, row in zip(places, completed.take(places).itertuples(), strict=True):
-        reasons[place] = _could_change(row)
+        limits_ = np.fmin(low[place], row.inner_low), np.fmax(high[place], row.inner_high)
+        reasons[place] = _could_change(row, alone[place], limits_, margin, alpha)
     return np.where(guesses, INCONCLUSIVE, found), np.array(reasons, dtype=str)
 
 
@@ -256,12 +267,25 @@ def robust_verdict(
     return np.where((found == SHOWN) & uncertain, INCONCLUSIVE, found)
 
 
-def _could_change(row: Any) -> str:
+def _could_change(
+    row: Any, alone: str, limits: tuple[float, float], margin: float, alpha: float
+) -> str:
+    """Say how missing answers could change the verdict that the given ones lead to."""
     subject = "missing answers"
     if row.unasked:
         subject = f"{row.unasked} of {row.items} items that were not asked"
-    span = f"{100 * row.lowest:+.1f} to {100 * row.highest:+.1f} points".replace("-", "−")
-    return f"{subject} could change the verdict: the difference could be {span}"
+    if alone == EQUIVALENT:
+        how = f"the {level(2 * alpha)} interval could reach {_points(*limits)}, and the margin is "
+        how += f"±{100 * margin:g}"
+    else:
+        how = f"the difference could be {_points(row.lowest, row.highest)}"
+    if alone == SHOWN:
+        how += f", with an adjusted p of up to {row.p_highest:.2g}"
+    return f"{subject} could change the verdict: {how}"
+
+
+def _points(low: float, high: float) -> str:
+    return f"{100 * low:+.1f} to {100 * high:+.1f} points".replace("-", "−")
 
 
 def _not_judged(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.object_]:

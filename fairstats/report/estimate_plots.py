@@ -65,7 +65,7 @@ def plot_forest(
         A metric of pairs with an interval, e.g. ``"accuracy_difference"``, ``"cfr"`` or ``"ad"``.
     margin : float, optional
         The equivalence margin that is shaded, a share in (0, 1), for differences; by default the
-        one that the benchmark declares.
+        one of the verdicts in the table, or the one that the benchmark declares.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, for labels and margin.
 
@@ -79,7 +79,7 @@ def plot_forest(
     ------
     ValueError
         If no pair has an interval of this metric, or a column is missing; for a margin outside
-        (0, 1).
+        (0, 1), or other than that of the verdicts that are drawn.
 
     Examples
     --------
@@ -110,9 +110,17 @@ def plot_forest(
     drawn["pair"] = in_order(map(in_lines, pair_labels(drawn, known)))
     drawn["board"] = in_order(board_labels(drawn, known))
     drawn["result"] = drawn["verdict"].fillna("no verdict") if directed else "no verdict"
-    margins = {known[name].equivalence_margin for name in drawn["benchmark"] if name in known}
+    judged = set(estimates["margin"].dropna()) if "margin" in estimates else set()
+    declared_ = {known[name].equivalence_margin for name in drawn["benchmark"] if name in known}
+    margins = judged or declared_
     if margin is None and len(margins) == 1:
         (margin,) = margins
+    if directed and judged and margin not in {None, *judged}:
+        used = ", ".join(f"{one:g}" for one in sorted(judged))
+        raise ValueError(
+            f"margin={margin:g} is not that of the verdicts in the table ({used}): give it to "
+            "fairstats.analyze"
+        )
     band = 100 * margin if margin is not None and metric in ("accuracy_difference", "ad") else None
     gaps = metric in ("accuracy_difference", "ad")
     unit = "percentage points" if gaps else "%"

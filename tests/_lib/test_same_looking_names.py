@@ -49,7 +49,7 @@ def test_name_is_read_in_its_normal_form(suffix, column, written, read, tmp_path
 def test_same_answer_under_two_spellings_is_a_duplicate(tmp_path):
     same = {"item_id": "demo-01"}
     path = save(rows(same | {"model": "m"}, same | {"model": "m "}), tmp_path / "a.csv")
-    with pytest.raises(InputError, match="appears twice"):
+    with pytest.raises(InputError, match="the same answer is in row 1"):
         read_answers(path)
 
 

@@ -72,6 +72,13 @@ def test_estimates_are_written_and_printed_alike(answers, tmp_path):
     assert (printed["estimate"] - pd.read_parquet(out)["estimate"]).abs().max() < 1e-12
 
 
+def test_margin_and_attributes_can_be_chosen(answers):
+    done = run("analyze", answers, "--margin", "0.3", "--attribute", "sex", "--csv")
+    table = pd.read_csv(io.StringIO(done.stdout))
+    assert set(table["attribute"]) == {"sex"}
+    assert set(table["margin"].dropna()) == {0.3}
+
+
 def test_plain_output_is_a_table(answers):
     done = run("analyze", answers)
     assert "white - black" in done.stdout
@@ -85,6 +92,8 @@ def test_plain_output_is_a_table(answers):
         (("analyze", "nowhere.parquet"), "nowhere.parquet: no such file or folder"),
         (("analyze", "{answers}", "--alpha", "2"), "2.0 is out of range"),
         (("analyze", "{answers}", "--out", "x.csv"), "end the name in .parquet"),
+        (("analyze", "{answers}", "--margin", "5"), "--margin: must be between 0 and 1"),
+        (("analyze", "{answers}", "--attribute", "age"), "'age' is not in the estimates; use race"),
         (("validate", "{answers}", "--benchmark-file", "no.toml"), "no.toml: no such file"),
         (("publish", "--answers", "{answers}", "--release", "a b", "--out", "."), "release name"),
         (

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.publication import PUBLICATION_COLUMNS, publication_table
 
@@ -75,7 +76,7 @@ def test_margin_decides_equivalence_and_moves_no_estimate(answers, estimates):
     for table, expected in ((wide, "equivalent"), (narrow, "inconclusive")):
         row = publication_table(table).set_index(["model", "attribute"]).loc["fair", "race"]
         assert row["verdict"] == expected
-        same = [name for name in estimates if not name.startswith("verdict")]
+        same = [name for name in estimates if not name.startswith(("verdict", "margin"))]
         pd.testing.assert_frame_equal(table[same], estimates[same])
 
 
@@ -99,3 +100,42 @@ def test_selected_rows_are_those_of_the_whole(answers, estimates):
 def test_unknown_options_are_refused(answers, options, message):
     with pytest.raises(ValueError, match=message):
         analyze(answers, **options)
+
+
+def test_the_table_tells_how_the_differences_were_judged(answers):
+    """A verdict at a margin or level of one's own choice must not look like a declared one."""
+    table = publication_table(analyze(answers, margin=0.4, alpha=0.2))
+    own = table[table["attribute"] == "race"]
+    assert own["verdict"].eq("equivalent").all()
+    assert own["margin"].eq(0.4).all()
+    assert own["ci_level"].eq(0.8).all()
+    assert own["missing"].eq("available").all()
+    declared = load_benchmark("demo").equivalence_margin
+    assert set(publication_table(analyze(answers))["margin"].dropna()) == {declared}
+
+
+@pytest.mark.parametrize("metrics", [["cfr"], ["accuracy_difference"]])
+def test_estimates_that_were_selected_by_metric_are_refused(metrics, answers):
+    with pytest.raises(ValueError, match="leave metrics= out"):
+        publication_table(analyze(answers, metrics=metrics))
+
+
+def test_a_model_that_selected_the_items_and_slanted_texts_are_named():
+    benchmark = load_benchmark("fairmedqa")
+    row = {"benchmark": "fairmedqa", "benchmark_version": "gpt-agent", "strategy": "plain"}
+    answers = pd.DataFrame(
+        [
+            row
+            | {"model": model, "item_id": item, "attribute": attribute, "group": group}
+            | {"sample": 0, "answer": key, "answer_key": key}
+            for model in ("GPT-4o-mini", "other")
+            for item, key in list(benchmark.answer_keys.items())[:20]
+            for attribute, group in benchmark.variants
+        ]
+    )
+    table = publication_table(analyze(answers))
+    judged = table[table["attribute"] != "baseline"].set_index("model")
+    assert judged.loc["GPT-4o-mini", "verdict"].isna().all()
+    said = "model took part in selecting the items"
+    assert judged.loc["GPT-4o-mini", "verdict_reason"].eq(said).all()
+    assert judged["method_note"].str.contains("not a rate of bias in practice").all()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release import computed_tables
 from fairstats.release.computed_tables import tables_of
 from fairstats.release.tables import TABLES, ReleaseInputs

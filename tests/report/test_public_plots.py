@@ -74,7 +74,7 @@ def test_names_with_dollar_signs_are_no_formulas(estimates):
     assert "costs $1 or $2" in svg(fairstats.plot_forest(estimates))
 
 
-def test_band_is_the_declared_margin_or_the_given_one(estimates):
+def test_band_is_the_margin_of_the_verdicts(estimates):
     def width(plot) -> float:
         data = plot.layers[0]._data
         return float(data["xmax"].iloc[0] - data["xmin"].iloc[0])
@@ -82,8 +82,12 @@ def test_band_is_the_declared_margin_or_the_given_one(estimates):
     declared = load_benchmark("demo").equivalence_margin
     assert width(fairstats.plot_forest(estimates)) == pytest.approx(200 * declared)
     wide = replace(load_benchmark("demo"), equivalence_margin=0.2)
-    assert width(fairstats.plot_forest(estimates, benchmarks=[wide])) == pytest.approx(40)
-    assert width(fairstats.plot_forest(estimates, margin=0.01)) == pytest.approx(2)
+    # Without it in the table, the declared one.
+    bare = estimates.drop(columns="margin")
+    assert width(fairstats.plot_forest(bare, benchmarks=[wide])) == pytest.approx(40)
+    assert width(fairstats.plot_forest(bare, margin=0.01)) == pytest.approx(2)
+    with pytest.raises(ValueError, match=r"margin=0\.01 is not that of the verdicts"):
+        fairstats.plot_forest(estimates, margin=0.01)
 
 
 def test_colours_are_those_of_the_pages():
