@@ -216,7 +216,9 @@ def _print_verified(results: list[Verification], *, attesting: bool = False) -> 
 @says_what_is_wrong
 def report(
     model: Annotated[str, typer.Argument(help="Name of the model, or the address of its page.")],
-    release: Annotated[Path, typer.Option(help="Folder of the release, e.g. site/v/2026.11.")],
+    release: Annotated[
+        Path, typer.Option(help="Folder of a release, or the name of one in `site/`.")
+    ],
     to: Annotated[Literal["pdf", "html"], typer.Option(help="Output format.")] = "pdf",
     out: Annotated[
         Path | None,

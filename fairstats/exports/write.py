@@ -12,7 +12,6 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import WEB_ADDRESS
 from fairstats.exports.export import Export, Options
 from fairstats.exports.registry import load_export
-from fairstats.release.contents import load_release
 from fairstats.release.folder import open_release
 
 _NONE = Options()
@@ -52,10 +51,7 @@ def write_export(
     export = load_export(name)
     if problems := list(_problems(name, export, options)):
         raise InputError(problems)
-    path = Path(release)
-    # A folder that is not a release gets the message of `open_release`.
-    found = open_release(path if path.is_dir() else load_release(path).path)
-    return export.write(found, Path(folder), options)
+    return export.write(open_release(release), Path(folder), options)
 
 
 _DATASET = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")

@@ -85,7 +85,7 @@ class SumLaw:
         z = z + self.skewness[..., None] * (z**2 - 1) / 6
         guess = np.rint(self.mean[..., None] + self.deviation[..., None] * z)
         near = guess[..., None] + _NEAR
-        flat = near.reshape(*near.shape[:-2], -1)
+        flat = near.reshape(*near.shape[:-2], near.shape[-2] * near.shape[-1])
         there = self._at(flat).reshape(near.shape) >= levels[..., None]
         if (there[..., 0] < there[..., -1]).all():
             steps = near[..., 0] + there.argmax(axis=-1)

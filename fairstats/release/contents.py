@@ -344,7 +344,7 @@ def load_release(path: str | os.PathLike[str] | None = None) -> Release:
         If there is none.
     """
     chosen = path or os.environ.get(RELEASE_VARIABLE) or None
-    found = _newest() if chosen is None else _named(Path(chosen))
+    found = _newest() if chosen is None else named_release(Path(chosen))
     if found is None:
         message = "there is no release to draw" if chosen is None else "is not a release"
         remedy = (
@@ -376,7 +376,7 @@ def output_format() -> Format:
     raise InputError([Problem("--to", message, "use html or typst")])
 
 
-def _named(chosen: Path) -> Path | None:
+def named_release(chosen: Path) -> Path | None:
     """Return the release with this path or name, looked up from the current folder upwards."""
     here = Path.cwd()
     for folder in (here, *here.parents):

@@ -17,7 +17,7 @@ from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.untrusted_files import parse_json
 from fairstats.benchmarks.terms import MISSING_POLICIES
-from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release
+from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, named_release
 
 RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
 #: At other levels, readers would mistake the verdicts for those at the usual level.
@@ -56,12 +56,19 @@ _LINK = "is a link, not a file of the release"
 def open_release(path: str | os.PathLike[str]) -> Release:
     """Open a release after checking its files against its manifest.
 
+    Parameters
+    ----------
+    path : path
+        The release's folder, or the name of a release in ``site/``.
+
     Raises
     ------
     InputError
         If the folder is not a release, or for each file that was changed, added or removed.
     """
     folder = Path(path)
+    if not folder.is_dir():
+        folder = named_release(folder) or folder
     if not is_release(folder):
         remedy = "give the folder of a release, e.g. site/v/2026.11"
         raise InputError([Problem(str(folder), "contains no release", remedy)])

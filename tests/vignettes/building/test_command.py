@@ -59,7 +59,8 @@ def test_problems_are_printed_one_per_line(write: Write, run: Run, tmp_path: Pat
     build = write([item("one")], {"rounds": 7, "title": None})
     result = run("run", build, "--out", tmp_path / "out")
     assert result.exit_code == 1
-    assert [line.split(": ")[1] for line in result.stderr.splitlines()] == ["title", "rounds"]
+    named = [line.split(": ")[1] for line in result.stderr.splitlines()]
+    assert named == ["title", "rounds = '7'"]
     assert not (tmp_path / "out").exists()
 
 
