@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Strict, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Strict,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 
 from fairstats._lib.problems import InputError, Problem
@@ -36,21 +44,37 @@ class Fault(ValueError):
         self.message, self.remedy, self.column, self.value = message, remedy, column, value
 
 
+def must(
+    holds: Callable[[Any], object],
+    message: str,
+    remedy: str,
+    *,
+    validator: type[AfterValidator | BeforeValidator] = AfterValidator,
+) -> AfterValidator | BeforeValidator:
+    """Return a validator that raises a `Fault` unless something holds for the value.
+
+    `BeforeValidator` also gets values of other types.
+    """
+
+    def check(value: Any) -> Any:
+        if not holds(value):
+            raise Fault(message, remedy)
+        return value
+
+    return validator(check)
+
+
 def _is_date(value: object) -> object:
     if not isinstance(value, date) or isinstance(value, datetime):
         raise ValueError("must be a date")
     return value
 
 
-def _is_proportion(value: float) -> float:
-    if not 0 <= value <= 1:
-        raise Fault("must be a proportion from 0 to 1", "correct it")
-    return value
-
-
 #: TOML has its own types, so none is converted: a boolean is not a number, nor a text a date.
 Number = Annotated[float, Strict()]
-Proportion = Annotated[Number, AfterValidator(_is_proportion)]
+Proportion = Annotated[
+    Number, must(lambda value: 0 <= value <= 1, "must be a proportion from 0 to 1", "correct it")
+]
 Flag = Annotated[bool, Strict()]
 Day = Annotated[date, BeforeValidator(_is_date)]
 
@@ -61,7 +85,7 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T")
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -82,13 +106,13 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         ) from None
 
 
-def parse(model: type[T], declared: Mapping[str, Any], path: Path, *, example: str) -> T:
+def parse(expected: type[T], declared: Mapping[str, Any], path: Path, *, example: str) -> T:
     """Check the content of a file.
 
     Parameters
     ----------
-    model : subclass of pydantic.BaseModel
-        The keys and their types.
+    expected : type
+        A `Table` with the keys and their types, or a dict of tables.
     declared : mapping
         The content.
     path : Path
@@ -110,29 +134,34 @@ def parse(model: type[T], declared: Mapping[str, Any], path: Path, *, example: s
     fairstats.InputError: wards.toml: names: has the wrong type; write a list of texts (see a.toml)
     """
     try:
-        return model.model_validate(declared)
+        return TypeAdapter(expected).validate_python(declared)
     except ValidationError as error:
-        found = (_problem(model, one, path, example) for one in error.errors())
+        found = (_problem(expected, one, path, example) for one in error.errors())
         # A list with several wrong values is one problem.
         raise InputError(list(dict.fromkeys(found))) from None
 
 
-def unknown_key(key: str, known: Sequence[str], path: Path, *, column: str) -> Problem:
+def unknown_keys(declared: Iterable[str], known: Sequence[str], path: Path) -> list[Problem]:
+    """Return the problems of the unknown keys of a file."""
+    return [_unknown_key(key, known, path, column=key) for key in declared if key not in known]
+
+
+def _unknown_key(key: str, known: Sequence[str], path: Path, *, column: str) -> Problem:
     """Return the problem of an unknown key, with the closest known one: it may be misspelt."""
     closest = get_close_matches(key, known, n=1)
     remedy = f"did you mean {closest[0]}?" if closest else f"known keys: {', '.join(known)}"
     return Problem(str(path), "unknown key", remedy, column=column)
 
 
-def _problem(model: type[BaseModel], error: ErrorDetails, path: Path, example: str) -> Problem:
-    *_, (parent, _), (expected, column) = ((None, ""), *_steps(model, error["loc"]))
+def _problem(whole: Any, error: ErrorDetails, path: Path, example: str) -> Problem:
+    *_, (parent, _), (expected, column) = ((None, ""), *_steps(whole, error["loc"]))
     value, fault = error["input"], error.get("ctx", {}).get("error")
     # In a pair with one value, the other is missing.
     if error["type"] == "missing" and isinstance(error["loc"][-1], str):
         return Problem(str(path), "is missing", "add it", column=column)
     if error["type"] == "extra_forbidden":
         known = [field.alias or name for name, field in parent.model_fields.items()]
-        return unknown_key(str(error["loc"][-1]), known, path, column=column)
+        return _unknown_key(str(error["loc"][-1]), known, path, column=column)
     if isinstance(fault, Fault):
         column = ".".join(filter(None, (column, fault.column)))
         said = fault.value if isinstance(value, dict | list) else str(value)
@@ -144,9 +173,8 @@ def _problem(model: type[BaseModel], error: ErrorDetails, path: Path, example: s
     return Problem(str(path), "has the wrong type", remedy, column=column)
 
 
-def _steps(model: type[BaseModel], place: tuple[int | str, ...]) -> Iterator[tuple[Any, str]]:
+def _steps(expected: Any, place: tuple[int | str, ...]) -> Iterator[tuple[Any, str]]:
     """Yield the types on the way to a value, each with its key; texts in a list have none."""
-    expected: Any = model
     column = ""
     yield expected, column
     for step in place:
@@ -156,7 +184,7 @@ def _steps(model: type[BaseModel], place: tuple[int | str, ...]) -> Iterator[tup
             column += f".{step}" if column else str(step)
         elif isinstance(step, str) and get_origin(expected) is dict and step != "[key]":
             expected = _plain(get_args(expected)[1])
-            column += f".{step}"
+            column += f".{step}" if column else step
         elif isinstance(step, int) and _is_table(inner := _plain(get_args(expected)[0])):
             expected = inner
             column += f"[{step}]"

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.resources import resource
-from fairstats._lib.toml_files import Fault, Flag, Number, Proportion, Table, parse, read_toml
+from fairstats._lib.toml_files import Fault, Flag, Number, Proportion, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import file_inside, read_json_lines
 from fairstats._lib.untrusted_tables import load_csv
 from fairstats.benchmarks.contradictions import contradictions
@@ -21,23 +21,25 @@ from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE, Family, MissingPolicy
 
 
-def _not_empty(options: tuple[str, ...]) -> tuple[str, ...]:
-    if not options:
-        raise Fault("is empty", "declare at least one option")
-    return options
-
-
-def _is_margin(value: float) -> float:
-    if not 0 < value < 1:
-        raise Fault("must be between 0 and 1", "correct it")
-    return value
-
-
-def _above_one(value: object) -> object:
+def _is_above_one(value: object) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 1 < value < math.inf:  # type: ignore[operator]
-        raise Fault("must be a number above 1", "correct it, or remove it")
-    return value
+    return number and 1 < value < math.inf  # type: ignore[operator]
+
+
+Options = Annotated[tuple[str, ...], must(bool, "is empty", "declare at least one option")]
+Margin = Annotated[
+    Number,
+    must(lambda value: 0 < value < 1, "must be between 0 and 1", "correct it"),
+]
+AboveOne = Annotated[
+    float,
+    must(
+        _is_above_one,
+        "must be a number above 1",
+        "correct it, or remove it",
+        validator=BeforeValidator,
+    ),
+]
 
 
 class AttributeTable(Table):
@@ -77,13 +79,13 @@ class _Declaration(Table):
     name: str
     title: str
     description: str
-    options: Annotated[tuple[str, ...], AfterValidator(_not_empty)]
+    options: Options
     items_file: str | None = None
     keys_file: str | None = None
     publish_items: Flag = False
     missing: MissingPolicy
-    equivalence_margin: Annotated[Number, AfterValidator(_is_margin)]
-    same_variants_odds_ratio: Annotated[float | None, BeforeValidator(_above_one)] = None
+    equivalence_margin: Margin
+    same_variants_odds_ratio: AboveOne | None = None
     family: Family = "board"
     ranking: _Ranking = Field(default_factory=_Ranking)
     sources: tuple[str, ...]

@@ -13,10 +13,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
-
 from fairstats._lib.problems import InputError, Problem, first_of
-from fairstats._lib.toml_files import Day, Fault, Table, parse, read_toml
+from fairstats._lib.toml_files import Day, Table, must, parse, read_toml
 from fairstats.publishing.keys import PublicKey, parse_public_key, read_public_key
 from fairstats.publishing.signed_statements import (
     SignedStatement,
@@ -139,16 +137,20 @@ def read_trusted(
     return found
 
 
-def _is_name(name: str) -> str:
-    if not name.strip() or len(name) > 100:
-        raise Fault("must have 1 to 100 characters", "name the holder of the key")
-    return name
+_Name = Annotated[
+    str,
+    must(
+        lambda name: name.strip() and len(name) <= 100,
+        "must have 1 to 100 characters",
+        "name the holder of the key",
+    ),
+]
 
 
 class _Key(Table):
     """A ``[[key]]``; see `TrustedKey`."""
 
-    name: Annotated[str, AfterValidator(_is_name)]
+    name: _Name
     public_key: str
     role: Role = "publisher"
     valid_from: Day | None = None
@@ -157,14 +159,8 @@ class _Key(Table):
     reason: str = ""
 
 
-def _not_empty(keys: tuple[_Key, ...]) -> tuple[_Key, ...]:
-    if not keys:
-        raise Fault("lists no key", f"see {_EXAMPLE}")
-    return keys
-
-
 class _Keys(Table):
-    key: Annotated[tuple[_Key, ...], AfterValidator(_not_empty)]
+    key: Annotated[tuple[_Key, ...], must(bool, "lists no key", f"see {_EXAMPLE}")]
 
 
 def _read_toml(path: Path) -> Iterator[TrustedKey]:

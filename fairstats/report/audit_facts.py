@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.toml_files import read_toml, unknown_key
+from fairstats._lib.toml_files import read_toml, unknown_keys
 from fairstats.submissions.declaration import Line
 
 #: A PDF states the facts in its keywords, so they are short.
@@ -89,8 +89,7 @@ def read_facts(path: str | os.PathLike[str]) -> AuditFacts:
     """
     source = Path(path)
     declared = read_toml(source)
-    unknown = [key for key in declared if key not in FACTS]
-    problems = [unknown_key(key, list(FACTS), source, column=key) for key in unknown]
+    problems = unknown_keys(declared, list(FACTS), source)
     try:
         facts = AuditFacts(**{key: value for key, value in declared.items() if key in FACTS})
     except ValidationError as error:

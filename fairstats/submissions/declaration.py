@@ -20,7 +20,7 @@ from pydantic import (
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256
-from fairstats._lib.toml_files import unknown_key
+from fairstats._lib.toml_files import unknown_keys
 from fairstats.benchmarks.benchmark_files import toml_text
 
 SUBMISSION_FILE = "submission.toml"
@@ -143,8 +143,7 @@ def parse_declaration(declared: Mapping[str, Any], path: Path) -> Declaration:
     InputError
         With a problem for each key that is unknown, missing, empty or invalid.
     """
-    unknown = [key for key in declared if key not in KEYS]
-    problems = [unknown_key(key, list(KEYS), path, column=key) for key in unknown]
+    problems = unknown_keys(declared, list(KEYS), path)
     known = {key: value for key, value in declared.items() if key in KEYS}
     try:
         declaration = Declaration(**known)

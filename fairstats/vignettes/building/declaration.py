@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import canonical_json
-from fairstats._lib.toml_files import Fault, Table, parse, read_toml
+from fairstats._lib.toml_files import Fault, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import file_inside
 from fairstats.asking.models import Connect
 from fairstats.benchmarks.benchmark_files import check_name
@@ -45,10 +45,15 @@ MOST_ROUNDS = 3
 _TEXTS = ("name", "title", "licence", "citation")
 
 
-def _are_rounds(value: object) -> object:
-    if type(value) is not int or not 1 <= value <= MOST_ROUNDS:
-        raise Fault("must be a number of rounds", f"use 1 to {MOST_ROUNDS}")
-    return value
+Rounds = Annotated[
+    int,
+    must(
+        lambda value: type(value) is int and 1 <= value <= MOST_ROUNDS,
+        "must be a number of rounds",
+        f"use 1 to {MOST_ROUNDS}",
+        validator=BeforeValidator,
+    ),
+]
 
 
 def _is_free(name: str) -> str:
@@ -70,7 +75,7 @@ class _Build(Table):
     items: Line
     generator: Generator = "agents"
     keep: Keep = "sound"
-    rounds: Annotated[int, BeforeValidator(_are_rounds)] = MOST_ROUNDS
+    rounds: Rounds = MOST_ROUNDS
     attributes: dict[str, BuiltAttribute]
     filter: FilterTable | None = None
     neutralize: AgentTable | None = None

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Strict
+from pydantic import Strict
 
 from fairstats._lib.problems import InputError
-from fairstats._lib.toml_files import Fault, Flag, Number, Table
+from fairstats._lib.toml_files import Flag, Number, Table, must
 from fairstats.asking.models import Connect, Model
 
 #: The stages in order, with the maximum length of a reply in tokens.
@@ -28,28 +28,24 @@ Wrong = Callable[[str, str, str], None]
 _SHAPING = ("model", "base_url", "temperature", "max_tokens")
 
 
-def _is_line(value: str) -> str:
-    if not value.strip() or not value.isprintable():
-        raise Fault("must be one line of text", "correct it")
-    return value
-
-
-Line = Annotated[str, AfterValidator(_is_line)]
-
-
-def _is_address(value: str) -> str:
-    if not value.startswith(("http://", "https://")):
-        raise Fault("must be an address such as https://host/v1", "correct it")
-    return value
-
-
-def _is_amount(value: float) -> float:
-    if not 0 <= value < 1e9:
-        raise Fault("must be a number from 0 on", "correct it")
-    return value
-
-
-Amount = Annotated[Number, AfterValidator(_is_amount)]
+Line = Annotated[
+    str,
+    must(
+        lambda text: text.strip() and text.isprintable(), "must be one line of text", "correct it"
+    ),
+]
+Address = Annotated[
+    str,
+    must(
+        lambda text: text.startswith(("http://", "https://")),
+        "must be an address such as https://host/v1",
+        "correct it",
+    ),
+]
+Amount = Annotated[
+    Number,
+    must(lambda value: 0 <= value < 1e9, "must be a number from 0 on", "correct it"),
+]
 Whole = Annotated[int, Strict()]
 
 
@@ -57,7 +53,7 @@ class AgentTable(Table):
     """The agent of a stage: its model, and `fairstats.asking.models.AskingOptions`."""
 
     model: Line
-    base_url: Annotated[str, AfterValidator(_is_address)] | None = None
+    base_url: Address | None = None
     batch: Flag = False
     concurrency: Whole = 1
     max_cost: Amount | None = None

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from fairstats._lib.problems import Problem
-from fairstats._lib.toml_files import Fault
+from fairstats._lib.toml_files import must
 from fairstats.benchmarks.contradictions import contradictory_attributes
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.loading import AttributeTable
@@ -41,19 +41,11 @@ class Varied:
     directions: Mapping[str, str]
 
 
-def _is_word(value: str) -> str:
-    if not is_name(value):
-        raise Fault("must be up to 60 printable characters", "correct it")
-    return value
-
-
-Word = Annotated[str, AfterValidator(_is_word)]
-
-
-def _not_empty(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    if not words:
-        raise Fault("must name the group", 'list its words, e.g. ["white"]')
-    return words
+Word = Annotated[str, must(is_name, "must be up to 60 printable characters", "correct it")]
+Words = Annotated[
+    tuple[Word, ...],
+    must(bool, "must name the group", 'list its words, e.g. ["white"]'),
+]
 
 
 class BuiltAttribute(AttributeTable):
@@ -61,7 +53,7 @@ class BuiltAttribute(AttributeTable):
 
     label: Word
     groups: dict[Word, Word]
-    words: dict[str, Annotated[tuple[Word, ...], AfterValidator(_not_empty)]]
+    words: dict[str, Words]
     directions: dict[str, Direction] = Field(default_factory=dict)
 
 

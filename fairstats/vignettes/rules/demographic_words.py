@@ -10,7 +10,7 @@ from functools import lru_cache
 from pydantic import Field
 
 from fairstats._lib.resources import resource
-from fairstats._lib.toml_files import Table, read_toml
+from fairstats._lib.toml_files import Table, parse, read_toml
 from fairstats.vignettes.rules.pronouns import PRONOUN, is_pronoun
 
 #: Nouns for a person; before them, an adjective like "white" describes a person.
@@ -76,7 +76,7 @@ class _Words(Table):
 def demographic_words() -> dict[str, Words]:
     """Return the words of every attribute, by its name."""
     path = resource("data", "vignettes", "demographic_words.toml")
-    tables = {name: _Words(**table) for name, table in read_toml(path).items()}
+    tables = parse(dict[str, _Words], read_toml(path), path, example="the other tables")
     return {
         name: Words(
             attribute=name,

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from fairstats._lib.resources import resource
-from fairstats._lib.toml_files import Table, read_toml
+from fairstats._lib.toml_files import Table, parse, read_toml
 from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.rules.demographic_words import PERSON, left_over
@@ -143,8 +143,8 @@ def _patient(text: str) -> Iterator[Decision]:
 
 @lru_cache(maxsize=1)
 def _dependencies() -> dict[str, _Tied]:
-    tables = read_toml(resource("data", "vignettes", "dependent.toml"))
-    return {name: _Tied(**table) for name, table in tables.items()}
+    path = resource("data", "vignettes", "dependent.toml")
+    return parse(dict[str, _Tied], read_toml(path), path, example="the other tables")
 
 
 class _Tied(Table):

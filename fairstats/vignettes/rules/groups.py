@@ -9,15 +9,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.toml_files import Fault, Flag, Number, Table, parse, read_toml
+from fairstats._lib.toml_files import Flag, Number, Table, must, parse, read_toml
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
 
 #: The variants that items already have.
 ORIGINAL = "original"
+_EXAMPLE = "data/substitutions/cpv.toml"
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,7 @@ def load_groups(path: Path) -> Groups:
     InputError
         If there is no such file, or it lacks required declarations or contradicts itself.
     """
-    example = "data/substitutions/cpv.toml"
-    tables = parse(_Groups, read_toml(path), path, example=example).attributes
+    tables = parse(_Groups, read_toml(path), path, example=_EXAMPLE).attributes
     problems = [
         Problem(str(path), message, remedy, column=f"attributes.{where}")
         for where, message, remedy in _faults(tables)
@@ -97,36 +97,29 @@ def is_name(value: str) -> bool:
     return 0 < len(value) <= 60 and value.isprintable() and value == value.strip()
 
 
-def _is_word(value: str) -> str:
-    if not is_name(value):
-        message = "must be up to 60 printable characters"
-        raise Fault(message, "write the words to insert into the text")
-    return value
-
-
-def _is_age(value: float) -> float:
-    if not 0 <= value < 150:
-        raise Fault("must be an age in years", "write a number")
-    return value
-
-
-def _not_empty(tables: dict[str, _Attribute]) -> dict[str, _Attribute]:
-    if not tables:
-        raise Fault("has no attribute", "see data/substitutions/cpv.toml")
-    return tables
+_Word = Annotated[
+    str,
+    must(
+        is_name, "must be up to 60 printable characters", "write the words to insert into the text"
+    ),
+]
+_Age = Annotated[
+    Number,
+    must(lambda value: 0 <= value < 150, "must be an age in years", "write a number"),
+]
 
 
 class _Attribute(Table):
-    label: Annotated[str, AfterValidator(_is_word)]
-    groups: dict[str, Annotated[str, AfterValidator(_is_word)]] = Field(default_factory=dict)
+    label: _Word
+    groups: dict[str, _Word] = Field(default_factory=dict)
     reference: str | None = None
     crosses: tuple[str, str] | None = None
     sex_specific: Flag = False
-    minimum_age: Annotated[Number, AfterValidator(_is_age)] = 0
+    minimum_age: _Age = 0
 
 
 class _Groups(Table):
-    attributes: Annotated[dict[str, _Attribute], AfterValidator(_not_empty)]
+    attributes: Annotated[dict[str, _Attribute], must(bool, "has no attribute", f"see {_EXAMPLE}")]
 
 
 def _faults(tables: Mapping[str, _Attribute]) -> Iterator[tuple[str, str, str]]:
