@@ -6,7 +6,7 @@ them. The functions here find the same groups in microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,17 @@ def group_sums(
         np.add.at(sums, groups, np.asarray(column, dtype=np.int64))
         found[name] = sums
     return found
+
+
+def stacked(tables: Sequence[Mapping[str, Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Join tables with the columns of the first one.
+
+    Examples
+    --------
+    >>> stacked([{"n": np.array([1, 2])}, {"n": np.array([3])}])["n"].tolist()
+    [1, 2, 3]
+    """
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
 
 
 def row_keys(table: pd.DataFrame, columns: Iterable[str]) -> list[tuple[Any, ...]]:

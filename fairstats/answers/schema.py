@@ -165,7 +165,7 @@ def check_answers(
     path : str
         The file name used in problems.
     repeated : bool
-        Whether the same answer may be there twice, to go on with other checks.
+        Whether the same answer may be there twice if there is no other problem.
 
     Returns
     -------
@@ -196,10 +196,10 @@ def check_answers(
         if len(problems) >= MOST_PROBLEMS:
             break
     checked = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
-    if not repeated:
+    if problems or not repeated:
         # A key with a fault of its own may have been filled so that checking could continue.
         faulty = {problem.row for problem in problems if problem.column in KEY_COLUMNS}
-        again = _repeated_answers(checked, path)
+        again = repeated_answers(checked, path)
         problems += [problem for problem in again if problem.row not in faulty]
     if problems:
         problems.sort(key=lambda p: (p.row or 0, p.column or ""))
@@ -238,7 +238,7 @@ def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Prob
     return numbered, problems
 
 
-def _repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
+def repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
     """Find duplicate answers anywhere in a table."""
     if not frame.duplicated(list(KEY_COLUMNS)).any():
         return []

@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import has_hidden_characters, posing_letters, same_looking
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
-from fairstats.answers.schema import column_problems, duplicate_problems
+from fairstats.answers.schema import column_problems, duplicate_problems, repeated_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.benchmarks.terms import BASELINE
@@ -80,17 +80,16 @@ def read_valid(
     for path in files:
         name = os.fspath(path)
         try:
-            frame = read_answer_file(path)
+            frame = read_answer_file(path, repeated=True)
         except InputError as error:
             problems.extend(error.problems)
-            if all(problem.column == "key" for problem in error.problems):
-                # Rows that are there twice can have other problems besides.
-                frame = read_answer_file(path, repeated=True)
-                problems.extend(_cell_problems(frame, path=name, known=_known(frame, given)))
-        else:
+            continue
+        # Rows that are there twice can have other problems besides.
+        again = repeated_answers(frame, name)
+        problems.extend([*again, *_cell_problems(frame, path=name, known=_known(frame, given))])
+        if not again:
             frames.append(frame)
             names.append(name)
-            problems.extend(_cell_problems(frame, path=name, known=_known(frame, given)))
     problems.extend(duplicate_problems(frames, names))
     if frames:
         # A unit may be spread over files, and names in two files may look the same.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.row_groups import group_sums
+from fairstats._lib.row_groups import group_sums, stacked
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED, POOLED_GROUPS
@@ -193,7 +193,7 @@ def _pooled_patterns(
     every = [(attribute.name, group) for attribute, _ in pairs for group in attribute.groups]
     place = {variant: i for i, variant in enumerate(dict.fromkeys(every))}
     parts = [_patterns_of_pairs(part, place, pairs, scale) for part in answers.of(list(place))]
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    columns = stacked(parts)
     found = group_sums(columns, {"items": columns.pop("items")})
     units = answers.units.take(found.pop("unit")).reset_index(drop=True)
     return units.assign(**found)

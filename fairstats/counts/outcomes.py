@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, group_sums, text_array
+from fairstats._lib.row_groups import group_rows, group_sums, stacked, text_array
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
@@ -244,7 +244,7 @@ def _fold_items(opened: OpenAnswers, benchmark: Benchmark, attribute: Attribute)
     groups = [(attribute.name, group) for group in attribute.groups]
     names = [name for of_group in letter_columns(attribute, benchmark) for name in of_group]
     parts = [_kinds(part, names) for part in answers.of([*groups, (BASELINE, NEUTRALIZED)])]
-    columns = _stacked(parts)
+    columns = stacked(parts)
     items = columns.pop("items")
     columns = group_sums(columns, {"items": items})
     unit, key = columns.pop("unit"), columns.pop("key")
@@ -361,7 +361,7 @@ def _outcomes(tables: Sequence[tuple[pd.DataFrame, Benchmark, Attribute]]) -> pd
             signs = [_joint_signs(kinds[~several], benchmark, attribute)]
             signs.append(_pair_signs(kinds[several], benchmark, attribute))
         parts += [_with_place(part, place, attribute=attribute.name) for part in signs]
-    columns = _stacked(parts)
+    columns = stacked(parts)
     there = columns["n"] > 0
     keys = [*UNIT_COLUMNS, "attribute", "outcomes", "same", "answerable"]
     keys += ["copies", "neutral_copies"]
@@ -386,10 +386,6 @@ def _with_place(part: Columns, place: int, **texts: str) -> Columns:
     size = len(part["n"])
     same = {name: np.full(size, text, dtype=object) for name, text in texts.items()}
     return part | same | {"place": np.full(size, place)}
-
-
-def _stacked(parts: Sequence[Columns]) -> Columns:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _joint_signs(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute) -> Columns:
@@ -423,7 +419,7 @@ def _pair_signs(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute)
             same[place] = _SAME.get(pattern, MISSING)
             names = ["".join(outcomes)] * len(kinds), ["".join(same)] * len(kinds)
             tables.append(_by_neutral_answer(kinds, *names, cells[pattern].to_numpy()))
-    return _stacked(tables)
+    return stacked(tables)
 
 
 def _by_neutral_answer(
@@ -439,7 +435,7 @@ def _by_neutral_answer(
     table |= {"copies": kinds["copies"].to_numpy(), "neutral_copies": copies}
     table |= {"outcomes": text_array(outcomes), "same": text_array(same)}
     states = {"1": right, "0": wrong, MISSING: missing}
-    return _stacked(
+    return stacked(
         [
             table | {"answerable": np.full(len(kinds), state, dtype=object), "n": many * number}
             for state, number in states.items()
@@ -468,4 +464,4 @@ def _pair_letters(tables: Sequence[tuple[pd.DataFrame, Benchmark, Attribute]]) -
             part["letter_b"] = options[other[both].argmax(axis=1)]
             part["n"] = items[both]
             parts.append(_with_place(part, place, attribute=attribute.name, group_a=a, group_b=b))
-    return _added_up(_stacked(parts), [*PAIR_COLUMNS, "letter_a", "letter_b"])
+    return _added_up(stacked(parts), [*PAIR_COLUMNS, "letter_a", "letter_b"])

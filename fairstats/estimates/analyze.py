@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -50,9 +50,6 @@ from fairstats.inference._checks import (
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.metrics.metric import Columns
 from fairstats.metrics.registry import METRICS, PAIR_METRICS
-
-if TYPE_CHECKING:
-    pass
 
 
 def analyze(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats._lib.row_groups import row_keys, text_array
+from fairstats._lib.row_groups import row_keys, stacked, text_array
 from fairstats.answers.engine_frames import OpenAnswers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy
@@ -157,7 +157,7 @@ def sensitivity_of(
         *_tests(folded, judged, published, estimates, alpha),
         *(table for pairs in judged for table in _margins(pairs)),
     ]
-    found = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    found = stacked(tables)
     # The tables are in the order of aspects and choices; a stable sort keeps it within a pair.
     order = np.argsort(found["row"], kind="stable")
     columns = {name: column[order] for name, column in found.items()}

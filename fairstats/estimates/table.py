@@ -47,9 +47,8 @@ ESTIMATE_COLUMNS = (
     "method_note",
 )
 _WHOLE = {"n", "n_a", "n_b", "n10", "n01", "n_missing_a", "n_missing_b"}
-_NUMBER = {
-    *("estimate", "ci_low", "ci_high", "ci_level", "statistic", "p_value", "p_adjusted", "margin"),
-}
+_LIMITS = {"ci_low", "ci_high", "ci_level"}
+_NUMBER = {"estimate", "statistic", "p_value", "p_adjusted", "margin"} | _LIMITS
 
 #: The estimates table before it is a data frame: `ESTIMATE_COLUMNS` by name, arrays of one length.
 Rows = dict[str, Any]

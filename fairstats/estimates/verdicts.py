@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.formatting import level
+from fairstats._lib.formatting import level, point_range
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.row_groups import row_keys, text_array
 from fairstats.answers.engine_frames import UNIT_COLUMNS
@@ -275,17 +275,13 @@ def _could_change(
     if row.unasked:
         subject = f"{row.unasked} of {row.items} items that were not asked"
     if alone == EQUIVALENT:
-        how = f"the {level(2 * alpha)} interval could reach {_points(*limits)}, and the margin is "
-        how += f"±{100 * margin:g}"
+        reach = f"the {level(2 * alpha)} interval could reach {point_range(*limits)} points"
+        how = f"{reach}, and the margin is ±{100 * margin:g}"
     else:
-        how = f"the difference could be {_points(row.lowest, row.highest)}"
+        how = f"the difference could be {point_range(row.lowest, row.highest)} points"
     if alone == SHOWN:
         how += f", with an adjusted p of up to {row.p_highest:.2g}"
     return f"{subject} could change the verdict: {how}"
-
-
-def _points(low: float, high: float) -> str:
-    return f"{100 * low:+.1f} to {100 * high:+.1f} points".replace("-", "−")
 
 
 def _not_judged(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.object_]:

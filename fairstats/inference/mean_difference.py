@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import stats
 
 from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_alpha, check_number, check_numbers
@@ -96,13 +96,10 @@ def mean_difference(
     mean = float(values.mean())
     # Differences from rounding alone do not count.
     if n > 1 and float(np.ptp(values)) > 1e-12 * max(1.0, abs(mean)):
-        # As stats.ttest_1samp, which takes ten times as long.
-        error = float(np.sqrt(values.var() * (n / (n - 1)) / n))
-        tail = (1 - (1 - alpha)) / 2
-        low, high = (float(special.stdtrit(n - 1, p)) * error + mean for p in (tail, 1 - tail))
-        p_value = 2 * float(special.stdtr(n - 1, -abs(mean / error)))
-        low, high = max(low, -largest), min(high, largest)
-        return MeanDifference(mean, low, high, 1 - alpha, "t", p_value, "paired t", n)
+        result = stats.ttest_1samp(values, 0.0)
+        limits = result.confidence_interval(1 - alpha)
+        low, high = max(float(limits.low), -largest), min(float(limits.high), largest)
+        return MeanDifference(mean, low, high, 1 - alpha, "t", float(result.pvalue), "paired t", n)
     unseen = float(wilson(0, n, alpha=alpha).ci_high)
     reach = unseen * largest
     one_value = "all items have one value"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, row_keys, text_array
+from fairstats._lib.row_groups import group_rows, row_keys, stacked, text_array
 from fairstats.counts.missing_policies import PolicyCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
@@ -75,7 +75,7 @@ def _rows(pairs: Pairs) -> Columns:
             "test": f"mcnemar {method}",
         }
         tables.append(with_flips(table, pairs.items, kinds, method))
-    return _stacked(tables)
+    return stacked(tables)
 
 
 def _rows_of_bounds(pairs: Pairs) -> Columns:
@@ -95,11 +95,7 @@ def _rows_of_bounds(pairs: Pairs) -> Columns:
             "method_note": np.array(notes, dtype=object),
         }
         tables.append({name: column[single] for name, column in pairs.rows().items()} | own)
-    return _stacked(tables)
-
-
-def _stacked(tables: list[dict[str, Any]]) -> Columns:
-    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    return stacked(tables)
 
 
 MCNEMAR = PairMetric(

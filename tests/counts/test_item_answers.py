@@ -15,7 +15,6 @@ from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.item_answers import item_answers
 
 ENGINES = ["pandas", "pyarrow", "duckdb", "polars lazy", "pyspark"]
-UNIT = ["benchmark", "benchmark_version", "model", "strategy"]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +60,7 @@ def drawn(benchmark: Benchmark, samples: list[int], seed: int, models: int = 2) 
 def counted_directly(answers: pd.DataFrame, benchmark: Benchmark, variants) -> Counter:
     """Return the number of items by unit, key, rows and letters of the variants."""
     found: Counter = Counter()
-    for (*unit, _), own in answers.groupby([*UNIT, "item_id"]):
+    for (*unit, _), own in answers.groupby([*UNIT_COLUMNS, "item_id"]):
         rows, letters = [], []
         for attribute, group in variants:
             given = own[(own["attribute"] == attribute) & (own["group"] == group)]["answer"]
@@ -73,7 +72,7 @@ def counted_directly(answers: pd.DataFrame, benchmark: Benchmark, variants) -> C
 
 def counted_packed(answers, benchmark: Benchmark, variants) -> Counter:
     table = item_answers(open_answers(answers, [benchmark]), benchmark)
-    units = list(table.units[UNIT].itertuples(index=False, name=None))
+    units = list(table.units[list(UNIT_COLUMNS)].itertuples(index=False, name=None))
     found: Counter = Counter()
     for part in table.of(variants):
         for unit, key, rows, letters, items in zip(
