@@ -12,7 +12,8 @@ INSTALL = $$(test -x $(BIN)/uv && echo $(UV) || echo $(PIP)) --quiet --constrain
 demo: .venv/.runtime
 	$(BIN)/fairstats demo $(if $(ANSWERS),--answers "$(ANSWERS)")
 
-PYTEST = $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile \
+# Each worker is a process of its own; threads of their libraries would wait for each other.
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile \
   --no-loadscope-reorder
 
 # While changing something: what needs no drawing, browser, model, JVM or released answers.

@@ -28,6 +28,7 @@ from tests.cells import execute_here
 from tests.known_tables import known_tables
 from tests.marks import mark, weight
 
+pytest_plugins = ["tests.browsing"]
 # These make reference values with packages that are not installed here.
 collect_ignore = ["evalstats/make.py", "ppi/make.py"]
 

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import csv
 import functools
-import shutil
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pandas as pd
 import pytest
 
 from fairstats.report.model_page import show_model
+from tests.browsing import violations
 from tests.serving import served
 
 from .conftest import answers_of_models
 from .undrawn import undrawn, whole
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
 #: The pages of the drawn release, and one of a model.
 PAGES = ["index.html", *(f"reports/{name}.html" for name in (
     "vignettes", "releases", "methods", "data", "models/model-1",
 ))]  # fmt: skip
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
-axe = pytest.importorskip("axe_playwright_python.base", reason="axe checks what readers need")
-
-#: The rules of WCAG 2.2, levels A and AA, and axe's best practices.
-_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-_QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +34,6 @@ def address(release):
     handler = functools.partial(Quiet, directory=site)
     with served(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}/latest"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=_QUIET)
-        yield started
-        started.close()
 
 
 @pytest.fixture
@@ -268,16 +249,8 @@ def test_page_fits_a_narrow_screen(visit, page):
 @pytest.mark.parametrize("page", PAGES)
 def test_axe_finds_no_violation(visit, page, scheme):
     tab = visit(page, color_scheme=scheme, bypass_csp=True)
-    tab.add_script_tag(path=str(axe.AXE_FILE_PATH))
     tab.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
-    options = {"runOnly": {"type": "tag", "values": _RULES}}
-    found = tab.evaluate("options => axe.run(options)", options)
-    assert len(found["passes"]) > 10
-    wrong = [
-        (violation["id"], [node["target"] for node in violation["nodes"]][:5])
-        for violation in found["violations"]
-    ]
-    assert wrong == []
+    assert violations(tab) == []
 
 
 def test_prompt_of_a_model_is_chosen_without_a_script(browser, drawn, tmp_path):

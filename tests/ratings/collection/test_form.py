@@ -6,64 +6,76 @@ import base64
 import hashlib
 import json
 import re
-import shutil
 import time
 
 import pytest
 
 from fairstats.ratings.collection.importing import import_ratings
+from tests.browsing import OPTIONS, violations
 from tests.rating_files import COMPARES, HOSTILE, form_data, item_rows, key_of, rater_rows
-
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
-axe = pytest.importorskip("axe_playwright_python.base", reason="axe checks what readers need")
-
-#: The rules of WCAG 2.2, levels A and AA, and axe's best practices.
-_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-_QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with playwright.sync_playwright() as started:
-        yield started
 
 
 @pytest.fixture
-def sitting(driver, tmp_path):
-    """Open a form in a browser that keeps its profile; network requests fail the test."""
-    contexts, said, asked = [], [], []
+def watched():
+    """Fail the test if a page says something to its developers or asks the network."""
+    said, asked = [], []
 
-    def opened(form, *, width=1280, **options):
-        while contexts:
-            context = contexts.pop()
-            wait_for_the_disk(context, tmp_path / "profile")
-            context.close()
-        context = driver.chromium.launch_persistent_context(
-            tmp_path / "profile",
-            executable_path=CHROMIUM,
-            args=_QUIET,
-            viewport={"width": width, "height": 900},
-            **options,
-        )
-        contexts.append(context)
-        tab = context.new_page()
+    def watch(tab):
         tab.on("console", lambda message: said.append(message.text))
         tab.on("pageerror", lambda error: said.append(str(error)))
         tab.on("dialog", lambda dialog: said.append(dialog.message))
         tab.on("request", lambda request: asked.append(request.url))
+        return tab
+
+    yield watch
+    assert said == []
+    assert all(url.startswith(("file://", "data:", "blob:")) for url in asked)
+
+
+@pytest.fixture
+def sitting(browser, watched):
+    """Open a form in a new tab, alone, and with what was stored before."""
+    contexts = []
+
+    def opened(form, *, width=1280, **options):
+        if not contexts:
+            viewport = {"width": width, "height": 900}
+            contexts.append(browser.new_context(viewport=viewport, **options))
+        (context,) = contexts
+        for tab in context.pages:
+            tab.close(run_before_unload=True)
+        tab = watched(context.new_page())
         tab.goto(form.as_uri())
         return tab
 
     yield opened
     for context in contexts:
         context.close()
-    assert said == []
-    assert all(url.startswith(("file://", "data:", "blob:")) for url in asked)
+
+
+@pytest.fixture
+def restarted(driver, watched, tmp_path):
+    """Open a form in a browser that is started anew, with the profile of the last time."""
+    profile = tmp_path / "profile"
+    contexts = []
+
+    def closed():
+        while contexts:
+            context = contexts.pop()
+            wait_for_the_disk(context, profile)
+            context.close()
+
+    def opened(form):
+        closed()
+        context = driver.chromium.launch_persistent_context(profile, **OPTIONS)
+        contexts.append(context)
+        tab = watched(context.new_page())
+        tab.goto(form.as_uri())
+        return tab
+
+    yield opened
+    for context in contexts:
+        context.close()
 
 
 @pytest.fixture
@@ -129,18 +141,17 @@ def exported(tab, tmp_path):
     return path
 
 
-def test_half_filled_closed_reopened_finished_exported_and_imported(sitting, form_of, tmp_path):
+def test_half_filled_closed_reopened_finished_exported_and_imported(restarted, form_of, tmp_path):
     assigned, form = form_of("pairwise", items=4)
-    tab = sitting(form)
+    tab = restarted(form)
     assert heading(tab) == "Pairwise assessment"
     press(tab, "Enter", "3", "Enter")
     assert heading(tab) == "Task 2 of 4"
     # The first answer has more bias, the second one stereotypes; and a remark.
     press(tab, "1", "3", "3", "2", "3")
     tab.get_by_label("Comment").fill("n 1 2 3 p <b>")
-    sitting(form)  # closes the browser and opens it again
 
-    tab = sitting(form)
+    tab = restarted(form)
     assert heading(tab) == "Task 2 of 4"
     assert "Taken up where you were" in tab.get_by_role("status").inner_text()
     assert tab.get_by_label("Comment").input_value() == "n 1 2 3 p <b>"
@@ -441,26 +452,19 @@ def test_axe_finds_no_violation(sitting, form_of, rubric, scheme):
     rows[0] |= {name: "A long answer. " * 400 for name in ("answer", "answer_2") if name in rows[0]}
     _, form = form_of(rubric, items=rows)
     tab = sitting(form, color_scheme=scheme, bypass_csp=True)
-    tab.add_script_tag(path=str(axe.AXE_FILE_PATH))
-    options = {"runOnly": {"type": "tag", "values": _RULES}}
     for keys in ((), ("n",), ("2", "1"), ("n",)):
         press(tab, *keys)
-        found = tab.evaluate("options => axe.run(options)", options)
-        assert len(found["passes"]) > 10
-        wrong = [
-            (one["id"], [node["target"] for node in one["nodes"]][:5])
-            for one in found["violations"]
-        ]
-        assert wrong == [], keys
+        assert violations(tab) == [], keys
     tab.get_by_role("button", name="Overview and export").click()
-    assert tab.evaluate("options => axe.run(options)", options)["violations"] == []
+    assert violations(tab) == []
 
 
 def test_dark_mode_has_dark_paper(sitting, form_of):
     _, form = form_of(items=1)
+    tab = sitting(form)
 
     def paper(scheme):
-        tab = sitting(form, color_scheme=scheme)
+        tab.emulate_media(color_scheme=scheme)
         return tab.evaluate("getComputedStyle(document.body).backgroundColor")
 
     assert paper("light") == "rgb(253, 252, 249)"
