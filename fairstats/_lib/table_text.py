@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 #: The key of a record that lists its infinite numbers.
@@ -65,8 +66,9 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     >>> records(pd.DataFrame({"estimate": [float("inf"), 0.5, None]}))[:2]
     [{'estimate': None, 'infinite': {'estimate': 1}}, {'estimate': 0.5}]
     """
-    plain = table.astype(object).where(table.notna(), None)
-    return [_finite({str(k): v for k, v in row.items()}) for row in plain.to_dict("records")]
+    columns = {str(name): _plain(column) for name, column in table.items()}
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return [_finite(row) for row in rows]
 
 
 def json_text(content: Any) -> str:
@@ -95,6 +97,14 @@ def _safe(value: Any) -> Any:
     # A lone carriage return would not be quoted, and readers would end the row there.
     text = value.replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _plain(column: pd.Series) -> list[Any]:
+    """Return the values of a column as Python's own, and unknown ones as None."""
+    return [
+        None if unknown else value.item() if isinstance(value, np.generic) else value
+        for value, unknown in zip(column.tolist(), column.isna(), strict=True)
+    ]
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:
