@@ -12,6 +12,7 @@ from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 from statsmodels.stats.multitest import multipletests
 
+from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
@@ -73,9 +74,22 @@ def known() -> dict:
     return {name: load_benchmark(name) for name in ("demo", "fairmedqa")}
 
 
-def published(answers: pd.DataFrame, missing, known, alpha: float = 0.05) -> pd.DataFrame:
+@pytest.fixture(scope="module")
+def opened(several, known) -> OpenAnswers:
+    """The same, checked and counted once."""
+    return open_answers(several, known)
+
+
+@pytest.fixture(scope="module")
+def table(opened, known) -> pd.DataFrame:
+    return sensitivity_of(opened, None, 0.05, known)
+
+
+def published(
+    answers: pd.DataFrame | OpenAnswers, missing, known, alpha: float = 0.05, **options
+) -> pd.DataFrame:
     """The figures of a release's estimates table that the rows have to be."""
-    estimates = analyze(answers, missing, alpha, benchmarks=known)
+    estimates = analyze(answers, missing, alpha, benchmarks=known, **options)
     rows = estimates[estimates["metric"] == "accuracy_difference"].set_index(KEYS)
     tests = estimates[
         (estimates["metric"] == "mcnemar") & estimates["test"].str.startswith("mcnemar midp")
@@ -137,8 +151,7 @@ def peers_p_value(test: str, n10: int, n01: int) -> float:
 # The shape
 
 
-def test_every_pair_has_every_choice_in_order(several, known):
-    table = sensitivity_of(several, None, 0.05, known)
+def test_every_pair_has_every_choice_in_order(table):
     assert list(table.columns) == list(SENSITIVITY_COLUMNS)
     single = table[(table["attribute"] == "race") & (table["model"] == "one")]
     partly = "newcombe, partly paired"
@@ -157,8 +170,7 @@ def test_every_pair_has_every_choice_in_order(several, known):
     assert not table.duplicated([*KEYS, "aspect", "choice"]).any()
 
 
-def test_no_answers_give_an_empty_table_of_the_same_types(several, known):
-    table = sensitivity_of(several, None, 0.05, known)
+def test_no_answers_give_an_empty_table_of_the_same_types(table, several, known):
     empty = sensitivity_of(several.iloc[:0], None, 0.05, known)
     assert len(empty) == 0
     assert empty.dtypes.to_dict() == table.dtypes.to_dict()
@@ -175,9 +187,9 @@ def test_answer_order_does_not_matter(several, known):
 
 @pytest.mark.parametrize("alpha", [0.05, 0.1])
 @pytest.mark.parametrize("missing", [None, "available", "complete", "incorrect", "bounds"])
-def test_published_rows_are_the_estimates(missing, alpha, several, known):
-    table = sensitivity_of(several, missing, alpha, known)
-    assert_published(table, several, missing, known, alpha)
+def test_published_rows_are_the_estimates(missing, alpha, opened, known):
+    table = sensitivity_of(opened, missing, alpha, known)
+    assert_published(table, opened, missing, known, alpha)
     aspects = ["missing"] if missing == "bounds" else list(ASPECTS)
     assert sorted(table["aspect"].unique()) == sorted(aspects)
 
@@ -222,18 +234,16 @@ def test_release_family_is_adjusted_over_all_benchmarks(several, known, answers_
 # Each aspect
 
 
-def test_each_policy_is_analyze_under_it(several, known):
-    table = sensitivity_of(several, None, 0.05, known)
+def test_each_policy_is_analyze_under_it(table, opened, known):
     for policy in MISSING_POLICIES:
         rows = table[(table["aspect"] == "missing") & (table["choice"] == policy)]
-        expected = published(several, policy, known)[FIGURES].reset_index()
+        expected = published(opened, policy, known)[FIGURES].reset_index()
         pd.testing.assert_frame_equal(
             rows[[*KEYS, *FIGURES]].reset_index(drop=True), expected, check_exact=True
         )
 
 
-def test_intervals_are_those_of_the_pairs_with_both_answers(several, known):
-    table = sensitivity_of(several, None, 0.05, known)
+def test_intervals_are_those_of_the_pairs_with_both_answers(table, several):
     counts = plain_counts(several)
     checked = 0
     for key, cells in counts.iterrows():
@@ -301,8 +311,7 @@ def test_equivalence_uses_the_intervals_two_alpha_level(answers_of, known):
     assert 1 / 30 + half < 0.1 < row(table, "margin", SMALLEST)["estimate"]
 
 
-def test_tests_are_those_of_scipy_and_statsmodels(several, known):
-    table = sensitivity_of(several, None, 0.05, known)
+def test_tests_are_those_of_scipy_and_statsmodels(table, several):
     rows = table[(table["aspect"] == "test") & (table["attribute"] != "pooled")]
     counts = plain_counts(several)
     for test in TESTS:
@@ -335,12 +344,10 @@ def test_a_test_can_change_the_verdict(answers_of, known):
     }
 
 
-def test_each_margin_is_analyze_at_it(several, known):
-    table = sensitivity_of(several, None, 0.05, known)
-    given = published(several, None, known)["verdict"].notna()
+def test_each_margin_is_analyze_at_it(table, opened, known):
+    given = published(opened, None, known)["verdict"].notna()
     for margin in (*MARGINS, 0.05):
-        other = {"demo": replace(known["demo"], equivalence_margin=margin)}
-        expected = published(several, None, other)["verdict"].where(given)
+        expected = published(opened, None, known, margin=margin)["verdict"].where(given)
         rows = table[(table["aspect"] == "margin") & (table["choice"] == f"{margin:g}")]
         pd.testing.assert_series_equal(rows.set_index(KEYS)["verdict"], expected)
 
@@ -364,10 +371,9 @@ def test_declared_margin_is_one_of_the_choices(several, known):
 
 
 @pytest.mark.parametrize("missing", ["available", "complete", "incorrect"])
-def test_above_the_smallest_margin_a_pair_is_equivalent_and_below_it_is_not(
-    missing, several, known
-):
-    table = sensitivity_of(several, missing, 0.05, known)
+def test_above_the_smallest_margin_a_pair_is_equivalent_and_below_it_is_not(missing, opened, known):
+    folded = fold_for_estimates(opened)
+    table = sensitivity_of(opened, missing, 0.05, known)
     smallest = table[table["choice"] == SMALLEST].set_index(KEYS)
     assert smallest["estimate"].isna().any()
     for key, own in smallest.dropna(subset="estimate").iterrows():
@@ -375,7 +381,7 @@ def test_above_the_smallest_margin_a_pair_is_equivalent_and_below_it_is_not(
             margin = own["estimate"] * factor
             other = {"demo": replace(known["demo"], equivalence_margin=margin)}
             estimates = estimates_of(
-                fold_for_estimates(several, other), missing, 0.05, whole=False
+                replace(folded, known=other), missing, 0.05, whole=False
             ).set_index(KEYS)
             rows = estimates[estimates["metric"] == "accuracy_difference"]
             found = rows.loc[key, "verdict"]
@@ -493,8 +499,7 @@ def test_clustered_answers_have_the_choices_that_exist_for_them(answers_of, know
     assert chi2["p_adjusted"] == pytest.approx(min(2 * own, 1))
 
 
-def test_pooled_pairs_have_a_separate_family(several, known):
-    table = sensitivity_of(several, None, 0.05, known)
+def test_pooled_pairs_have_a_separate_family(table):
     pooled = table[(table["attribute"] == "pooled") & (table["aspect"] == "test")]
     assert pooled.groupby("model")["choice"].agg(list).tolist() == [["midp", "exact"]] * 2
     for _, rows in pooled.groupby("choice"):
