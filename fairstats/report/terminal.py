@@ -45,10 +45,10 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         pairs = unit.dropna(subset="group_a").groupby(
             ["attribute", "group_a", "group_b"], sort=False
         )
-        for (_, a, b), rows in pairs:
+        for (attribute, a, b), rows in pairs:
             if "cfr" not in set(rows["metric"]):
                 continue  # a contrast of more than two groups
-            table.add_row(escape(f"{a} - {b}"), *_cells(rows))
+            table.add_row(escape(f"{attribute}: {a} − {b}"), *_cells(rows))
         console.print(table)
     console.print(
         f"{len(estimates)} estimates in all (accuracies, odds ratios, detectable differences, DP, "

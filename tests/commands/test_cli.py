@@ -81,7 +81,7 @@ def test_margin_and_attributes_can_be_chosen(answers):
 
 def test_plain_output_is_a_table(answers):
     done = run("analyze", answers)
-    assert "white - black" in done.stdout
+    assert "race: white − black" in done.stdout
     assert "demo, 1, Two, plain; missing: available" in done.stdout
     assert run("analyze", answers, "--missing", "bounds").exit_code == 0
 
