@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -72,11 +73,15 @@ def of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def _once(of_this_run: Path) -> Iterator[None]:
     """Make each drawing and each table of a release once, and start no kernel for a page."""
-    drawings, tables = of_this_run / "drawings", of_this_run / "tables"
+    drawings, tables, temporary = (of_this_run / n for n in ("drawings", "tables", "temporary"))
     tables.mkdir(exist_ok=True)
+    temporary.mkdir(exist_ok=True)
     all_tables: dict[str, Any] = TABLES  # type: ignore[assignment]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(CACHE_VARIABLE, str(drawings))
+        # What is left there, such as the lock of a site, goes with the other files of this run.
+        patch.setenv("TMPDIR", str(temporary))
+        patch.setattr(tempfile, "tempdir", str(temporary))
         patch.setattr(builtin, "_execute", execute_here)
         # Most answers here are made up. Screening may block them, e.g. as copies of each other.
         patch.setattr("fairstats.publishing.screened.blocked_sets", lambda screening: screening[:0])
