@@ -30,7 +30,9 @@ def wide(demo: Benchmark) -> Benchmark:
     return replace(demo, name="wide", attributes=attributes, options=tuple("ABCDEFG"))
 
 
-def drawn(benchmark: Benchmark, samples: list[int], seed: int, models: int = 2) -> pd.DataFrame:
+def drawn(
+    benchmark: Benchmark, samples: list[int], seed: int, *, models: int = 2, items: int = 6
+) -> pd.DataFrame:
     """Return random answers; a fifth of the rows are left out."""
     draw = np.random.default_rng(seed)
     rows = [
@@ -48,7 +50,7 @@ def drawn(benchmark: Benchmark, samples: list[int], seed: int, models: int = 2) 
         }
         for model in range(models)
         for strategy in ("plain", "cot")
-        for item in range(6)
+        for item in range(items)
         for attribute in benchmark.attributes.values()
         for group in attribute.groups
         for sample in samples
@@ -83,23 +85,34 @@ def counted_packed(answers, benchmark: Benchmark, variants) -> Counter:
     return found
 
 
-@pytest.mark.parametrize("samples", [[0], [0, 7, 12], list(range(40))], ids=["1", "3", "40"])
-@pytest.mark.parametrize("engine", ENGINES)
-def test_packed_counts_equal_those_of_the_rows(engine, samples, wide, in_engine):
-    answers = drawn(wide, samples, seed=len(samples))
+@pytest.fixture(scope="module", params=[[0], [0, 7, 12], list(range(40))], ids=["1", "3", "40"])
+def counted(request, wide):
+    """Answers, and for some variants the counts of the rows."""
+    answers = drawn(wide, request.param, seed=len(request.param))
     every = [(a.name, group) for a in wide.attributes.values() for group in a.groups]
-    for variants in (every, every[:2], every[5:8], [every[-1]]):
-        packed = counted_packed(in_engine(answers, engine), wide, variants)
-        assert packed == counted_directly(answers, wide, variants)
+    chosen = (every, every[:2], every[5:8], [every[-1]])
+    return answers, [(variants, counted_directly(answers, wide, variants)) for variants in chosen]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_more_models_than_cases_of_one_expression(engine, demo, in_engine):
-    answers = drawn(demo, [0], seed=1, models=120)
-    answers = answers[answers["item_id"] == "i0"]
+def test_packed_counts_equal_those_of_the_rows(engine, counted, wide, in_engine):
+    answers, expected = counted
+    there = open_answers(in_engine(answers, engine), [wide])
+    for variants, directly in expected:
+        assert counted_packed(there, wide, variants) == directly
+
+
+@pytest.fixture(scope="module")
+def of_many_models(demo):
+    answers = drawn(demo, [0], seed=1, models=120, items=1)
     variants = [("race", "white"), ("race", "black")]
-    packed = counted_packed(in_engine(answers, engine), demo, variants)
-    assert packed == counted_directly(answers, demo, variants)
+    return answers, variants, counted_directly(answers, demo, variants)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_more_models_than_cases_of_one_expression(engine, of_many_models, demo, in_engine):
+    answers, variants, directly = of_many_models
+    assert counted_packed(in_engine(answers, engine), demo, variants) == directly
 
 
 @pytest.mark.parametrize("samples", [[0], [0, 1, 2]], ids=["1", "3"])
