@@ -167,6 +167,11 @@ def _reasons(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> dict[str
 def _array(rows: pd.DataFrame, items: pd.Index, pairs: list[int]) -> IntArray:
     """Count the pairs of answers of each item, pair of groups and pattern."""
     array = np.zeros((len(items), len(pairs), len(PATTERNS)), dtype=np.int64)
+    places = items.get_indexer(rows["item_id"]), np.searchsorted(pairs, rows["pair"])
+    np.add.at(array, (*places, pd.Index(PATTERNS).get_indexer(rows["pattern"])), 1)
+    if array.sum(axis=-1).max(initial=0) <= 1:
+        return array
+    # Several samples: each answer of one group with each answer of the other.
     for pair, own in rows.groupby("pair"):
         crossed = crossed_patterns(own)
         place = items.get_indexer(crossed["item_id"])
