@@ -7,6 +7,10 @@ UV := $(BIN)/uv pip install --python $(BIN)/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 INSTALL = $$(test -x $(BIN)/uv && echo $(UV) || echo $(PIP)) --quiet --constraint constraints.txt
 
+# The commands that a demonstration and the tests start load the same libraries. Without stored
+# bytecode, each would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo check test test-all ruff docs clean
 
 demo: .venv/.runtime
