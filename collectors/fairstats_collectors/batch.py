@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from fairstats._lib.untrusted_files import parse_json
+from fairstats._lib.untrusted_json import parse_json
 from fairstats.asking.replies import Reply
 from fairstats.asking.tasks import Task
 from fairstats_collectors.campaign import note_names

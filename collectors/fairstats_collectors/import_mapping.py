@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_files import read_json_lines
+from fairstats._lib.untrusted_json import read_json_lines
 from fairstats.answers.schema import answers_schema
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark

@@ -17,12 +17,14 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import (
     MAX_TEXT_FILE_BYTES,
-    json_objects,
-    parse_json,
-    parse_unicode,
     read_once,
     refuse_links,
     refuse_long_text,
+)
+from fairstats._lib.untrusted_json import (
+    json_objects,
+    parse_json,
+    parse_unicode,
     refuse_many_values,
     values_of,
 )
@@ -133,7 +135,7 @@ def json_lines(path: Path, *, unicode: bool = True) -> list[Record]:
     Raises
     ------
     InputError
-        As `fairstats._lib.untrusted_files.json_objects`.
+        As `fairstats._lib.untrusted_json.json_objects`.
     """
     return [Record(number, fields) for number, fields in json_objects(path, unicode=unicode)]
 
@@ -141,7 +143,7 @@ def json_lines(path: Path, *, unicode: bool = True) -> list[Record]:
 def json_value(path: Path, *, unicode: bool = True) -> Any:
     """Return the value of a JSON file.
 
-    For `unicode`, see `fairstats._lib.untrusted_files.json_objects`.
+    For `unicode`, see `fairstats._lib.untrusted_json.json_objects`.
 
     Raises
     ------

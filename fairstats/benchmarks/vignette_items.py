@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_files import read_json_lines
+from fairstats._lib.untrusted_json import read_json_lines
 from fairstats.benchmarks.declaration import Benchmark
 
 

@@ -22,7 +22,8 @@ from securesystemslib.signer import (  # type: ignore[attr-defined]
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.table_text import json_text
-from fairstats._lib.untrusted_files import parse_json, read_text
+from fairstats._lib.untrusted_files import read_text
+from fairstats._lib.untrusted_json import parse_json
 from fairstats.publishing.keys import PublicKey, public_part
 from fairstats.publishing.statements import PAYLOAD_TYPE
 

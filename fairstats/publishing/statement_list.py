@@ -15,7 +15,8 @@ from typing import Any
 from fairstats._lib.problems import laid_out
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import json_text
-from fairstats._lib.untrusted_files import parse_json, read_text, refuse_links
+from fairstats._lib.untrusted_files import read_text, refuse_links
+from fairstats._lib.untrusted_json import parse_json
 from fairstats.release.contents import MANIFEST, Release
 
 STATEMENT_LIST = "attestations.json"

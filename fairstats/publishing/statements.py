@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from fairstats._lib.problems import Problem
 from fairstats._lib.safe_names import SHA256, canonical_json, file_sha256
-from fairstats._lib.untrusted_files import parse_json
+from fairstats._lib.untrusted_json import parse_json
 from fairstats._lib.version import __version__
 from fairstats.release.contents import MANIFEST, RELEASES, Release, releases_of
 

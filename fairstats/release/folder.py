@@ -15,7 +15,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import SHA256, file_sha256
-from fairstats._lib.untrusted_files import parse_json
+from fairstats._lib.untrusted_json import parse_json
 from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, named_release
 

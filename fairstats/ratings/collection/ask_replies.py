@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairstats._lib.untrusted_files import distinct_names
+from fairstats._lib.untrusted_json import distinct_names
 from fairstats.asking.reply_text import without_thinking
 from fairstats.ratings.collection.rubric_logic import is_asked
 from fairstats.ratings.rubrics import Question, Rubric

@@ -15,7 +15,7 @@ from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import table_csv
-from fairstats._lib.untrusted_files import parse_json
+from fairstats._lib.untrusted_json import parse_json
 from fairstats.benchmarks.benchmark_files import attribute_table, item_lines
 from fairstats.vignettes.building.declaration import Build
 from fairstats.vignettes.building.declared_agents import STAGES

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fairstats._lib.untrusted_files import distinct_names
+from fairstats._lib.untrusted_json import distinct_names
 from fairstats.asking.reply_patterns import REFUSAL, SENTENCE_END
 from fairstats.asking.reply_text import plain_text, without_thinking
 
