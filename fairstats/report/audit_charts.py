@@ -11,6 +11,7 @@ from fairstats._lib.formatting import capital, escape_markdown, percent_range, p
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.report.audit_answer_sets import AnswerSet, Pair
+from fairstats.report.chart_marks import Axis, axis_over, bar, dot, interval, tick
 from fairstats.report.page_output import (
     ACCENT_A,
     ACCENT_B,
@@ -18,18 +19,7 @@ from fairstats.report.page_output import (
     NEUTRAL_LIGHT,
     show_markdown,
 )
-from fairstats.report.row_chart import (
-    Axis,
-    Cell,
-    Chart,
-    Row,
-    axis_over,
-    bar,
-    dot,
-    interval,
-    show_chart,
-    tick,
-)
+from fairstats.report.row_chart import Cell, Chart, Row, show_chart
 
 #: The paired outcomes from left to right, with their colours.
 OUTCOMES = {

@@ -11,21 +11,10 @@ from fairstats._lib.formatting import level, percent_range, point_range, points,
 from fairstats.inference.equivalence import EQUIVALENT, SHOWN
 from fairstats.release.contents import output_format
 from fairstats.report.board_figures import BoardFigures, Panel
+from fairstats.report.chart_marks import Axis, axis_over, bar, dot, interval, line, tick, words
 from fairstats.report.findings import set_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, page_root
-from fairstats.report.row_chart import (
-    Axis,
-    Cell,
-    Chart,
-    Row,
-    axis_over,
-    bar,
-    dot,
-    interval,
-    line,
-    tick,
-    words,
-)
+from fairstats.report.row_chart import Cell, Chart, Row
 
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}

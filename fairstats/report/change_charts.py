@@ -16,8 +16,9 @@ from fairstats.report.change_rows import (
     change_text,
     change_words,
 )
+from fairstats.report.chart_marks import Axis, axis_over, dot, line, words
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
-from fairstats.report.row_chart import Axis, Cell, Chart, Row, axis_over, dot, line, words
+from fairstats.report.row_chart import Cell, Chart, Row
 
 _AD = "delta_ad"
 _COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}

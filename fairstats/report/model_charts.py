@@ -8,20 +8,10 @@ import pandas as pd
 
 from fairstats._lib.formatting import percent_range, point_range, points
 from fairstats.report.board_figures import Panel
+from fairstats.report.chart_marks import Axis, axis_over, bar, dot, interval, tick, words
 from fairstats.report.model_sets import UNKNOWN, AnswerSet, Figure, figure_of
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, NEUTRAL_DARK
-from fairstats.report.row_chart import (
-    Axis,
-    Cell,
-    Chart,
-    Row,
-    axis_over,
-    bar,
-    dot,
-    interval,
-    tick,
-    words,
-)
+from fairstats.report.row_chart import Cell, Chart, Row
 
 _LONGEST = 22
 

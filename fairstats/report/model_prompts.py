@@ -20,11 +20,12 @@ from fairstats.comparisons.declared import STRATEGY
 from fairstats.inference.equivalence import EQUIVALENT, SHOWN
 from fairstats.release.contents import Release
 from fairstats.report.board_figures import Panel
+from fairstats.report.chart_marks import axis_over, interval, tick
 from fairstats.report.model_answers import CANNOT, Answer
 from fairstats.report.model_sets import AnswerSet
 from fairstats.report.model_versions import change_text, comparisons, of_pair
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
-from fairstats.report.row_chart import Cell, Chart, Row, axis_over, interval, tick
+from fairstats.report.row_chart import Cell, Chart, Row
 
 # More changes than these are counted, not named.
 _MOST_NAMED = 3

@@ -1,25 +1,21 @@
 """Charts of one row per model, pair or prompt, with figures on a common axis.
 
 In HTML a chart is a table. Every row has its drawings, which screen readers read as text. The
-page's script can sort and filter it. On paper it is one SVG. Positions are percentages of a panel's
-width, so one drawing fits every screen.
+page's script can sort and filter it. On paper it is one SVG.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fairstats._lib.formatting import MINUS, escape_html
+from fairstats._lib.formatting import escape_html
 from fairstats.release.contents import output_format
+from fairstats.report.chart_marks import Axis, svg_text
 from fairstats.report.page_output import (
-    ACCENT_A,
-    BAND,
     DIM,
-    INK,
-    RULE,
     in_page_colours,
     save_asset,
     show_html,
@@ -28,8 +24,6 @@ from fairstats.report.page_output import (
 
 #: Charts show this number of pairs, those with the largest differences; tables show all.
 MOST_CHARTED = 12
-# Percent of a panel's width that is free at its left and right edge.
-_EDGE = 3.0
 # Pixels of an average character, on paper.
 _CHARACTER = 5.4
 _PAPER_FONT = "Libertinus Serif"
@@ -52,126 +46,6 @@ def largest(items: Sequence[_Item], size: Callable[[_Item], float]) -> Sequence[
     sizes = [abs(size(item)) for item in items]
     order = sorted(range(len(sizes)), key=lambda n: (math.isnan(sizes[n]), -sizes[n]))
     return [items[number] for number in sorted(order[:MOST_CHARTED])]
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The horizontal axis of a chart's panel, the same in all rows.
-
-    Attributes
-    ----------
-    key : str
-        The panel's name for the page's controls.
-    label, note : str
-        The panel's heading, and its content, e.g. ``"Race"`` and ``"White − Black"``.
-    low, high : float
-        The values at the left and right edge, in the unit of the ticks.
-    band : (float, float), optional
-        A range to shade, e.g. the equivalence margin.
-    signed : bool
-        Whether ticks have a sign.
-    unit : str
-        The unit after the last tick, e.g. ``"%"``.
-    end : float
-        The value after which there are no ticks, only room for labels.
-    labelled : bool
-        Whether ticks are drawn; if not, only 0 is.
-    """
-
-    key: str
-    label: str
-    note: str
-    low: float
-    high: float
-    band: tuple[float, float] | None = None
-    signed: bool = True
-    unit: str = ""
-    end: float = math.inf
-    labelled: bool = True
-
-    def at(self, value: float) -> str:
-        """Return the position of a value, as a percentage of the panel's width."""
-        inside = min(max(value, self.low), self.high)
-        share = (inside - self.low) / (self.high - self.low)
-        return f"{_EDGE + share * (100 - 2 * _EDGE):.2f}%"
-
-    @property
-    def ticks(self) -> list[float]:
-        """Return round values along the axis, at most five; for a percentage, at most 100."""
-        if not self.labelled:
-            return [0.0]
-        steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-        high = min(self.high, self.end, 100.0 if self.unit == "%" else math.inf)
-        # Labels with a minus sign need more room.
-        most = 5.5 if self.low > -0.15 * high else 4.5
-        step = next((s for s in steps if (high - self.low) / s <= most), steps[-1])
-        first = math.ceil(self.low / step - 1e-9)
-        return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
-
-    def grid(self) -> str:
-        """Return the shaded band, the ticks' lines and the zero line."""
-        parts = []
-        if self.band is not None:
-            left, right = (float(self.at(value)[:-1]) for value in self.band)
-            parts.append(
-                f'<rect x="{left:.2f}%" width="{right - left:.2f}%" height="100%" fill="{BAND}"/>'
-            )
-        for tick in self.ticks:
-            colour = DIM if tick == 0 and self.signed else RULE
-            parts.append(_line(self.at(tick), self.at(tick), "0", "100%", colour, 1))
-        return "".join(parts)
-
-    def scale(self) -> str:
-        """Return the ticks' labels."""
-        labels: list[str] = []
-        if not self.labelled:
-            return ""
-        for number, tick in enumerate(self.ticks):
-            text = f"{tick:+g}" if self.signed and tick else f"{tick:g}"
-            text = text.replace("-", MINUS) + self.unit * (number == len(self.ticks) - 1)
-            place = float(self.at(tick)[:-1])
-            anchor = "start" if place < 8 else "end" if place > 92 else "middle"
-            labels.append(_text(self.at(tick), text, anchor=anchor, colour=DIM, size=12))
-        return "".join(labels)
-
-
-def axis_over(
-    values: Iterable[float],
-    *,
-    key: str,
-    label: str,
-    note: str,
-    band: tuple[float, float] | None = None,
-    room: float = 0.28,
-    lead: float = 0.0,
-    limits: tuple[float, float] | None = None,
-    signed: bool = True,
-    unit: str = "",
-) -> Axis:
-    """Return an axis that fits these values, and labels to their right.
-
-    Parameters
-    ----------
-    values : iterable of float
-        Every value that is drawn; NaN is skipped.
-    key, label, note, band, signed, unit
-        See `Axis`. The band and, if `signed`, 0 are on the axis.
-    room, lead : float
-        The shares of the range that are added at the right and at the left, for labels.
-    limits : (float, float), optional
-        Values that the axis does not exceed, e.g. 0 and 100 for percentages; `room` may.
-    """
-    known = [value for value in values if not math.isnan(value)]
-    known += [*(band or ()), *([0.0] if signed else [])]
-    low, high = min(known, default=0.0), max(known, default=1.0)
-    if high - low < 1e-9:
-        low, high = low - 1, high + 1
-    pad = 0.04 * (high - low)
-    low, high = low - pad, high + pad
-    if limits is not None:
-        low, high = max(low, limits[0]), min(high, limits[1])
-    reach = high - low
-    return Axis(key, label, note, low - lead * reach, high + room * reach, band, signed, unit)
 
 
 @dataclass(frozen=True)
@@ -238,112 +112,6 @@ class Chart:
     rows: tuple[Row, ...]
     heads: tuple[str, ...] = ()
     height: int = 26
-
-
-def interval(
-    axis: Axis,
-    estimate: float,
-    low: float,
-    high: float,
-    *,
-    label: str = "",
-    colour: str = ACCENT_A,
-    y: str = "50%",
-) -> str:
-    """Draw a dot and its interval, with the label; the interval alone if the estimate is NaN.
-
-    Parameters
-    ----------
-    axis : Axis
-        The axis to draw on.
-    estimate, low, high : float
-        In the unit of the axis.
-    label : str
-        The figure as text, to the right.
-    colour : str
-        One of the colours of `fairstats.report.page_output`.
-    y : str
-        The height in the row.
-    """
-    marks = ""
-    if not (math.isnan(low) or math.isnan(high)):
-        marks += _line(axis.at(low), axis.at(high), y, y, colour, 2.2)
-    if not math.isnan(estimate):
-        marks += f'<circle cx="{axis.at(estimate)}" cy="{y}" r="4.2" fill="{colour}"/>'
-    end = next((v for v in (high, estimate) if not math.isnan(v)), None)
-    if label and end is not None:
-        marks += _text(axis.at(end), label, y=y, shift=7)
-    return marks
-
-
-def dot(
-    axis: Axis, value: float, *, colour: str = ACCENT_A, hollow: bool = False, y: str = "50%"
-) -> str:
-    """Draw a dot, filled or hollow."""
-    if math.isnan(value):
-        return ""
-    fill = "none" if hollow else colour
-    return (
-        f'<circle cx="{axis.at(value)}" cy="{y}" r="4" fill="{fill}" stroke="{colour}" '
-        f'stroke-width="1.4"/>'
-    )
-
-
-def tick(
-    axis: Axis,
-    value: float,
-    *,
-    colour: str = INK,
-    y: float = 50,
-    reach: float = 22,
-    dashed: bool = False,
-) -> str:
-    """Draw an upright mark; `y` and `reach` in percent of the row's height."""
-    if math.isnan(value):
-        return ""
-    at = axis.at(value)
-    mark = _line(at, at, f"{y - reach:g}%", f"{y + reach:g}%", colour, 1.4 if dashed else 2)
-    return mark.replace("/>", ' stroke-dasharray="2 3"/>') if dashed else mark
-
-
-def bar(
-    axis: Axis,
-    start: float,
-    end: float,
-    *,
-    colour: str = ACCENT_A,
-    y: float = 50,
-    reach: float = 26,
-) -> str:
-    """Draw a bar between two values; `y` and `reach` as for `tick`."""
-    if math.isnan(start) or math.isnan(end):
-        return ""
-    left, right = (float(axis.at(value)[:-1]) for value in sorted((start, end)))
-    return (
-        f'<rect x="{left:.2f}%" width="{right - left:.2f}%" y="{y - reach:g}%" '
-        f'height="{2 * reach:g}%" fill="{colour}"/>'
-    )
-
-
-def line(axis: Axis, start: float, end: float, *, colour: str = DIM, y: str = "50%") -> str:
-    """Draw a line between two values."""
-    if math.isnan(start) or math.isnan(end):
-        return ""
-    return _line(axis.at(start), axis.at(end), y, y, colour, 1.6)
-
-
-def words(
-    axis: Axis,
-    value: float,
-    text: str,
-    *,
-    anchor: str = "start",
-    shift: float = 7,
-    colour: str = INK,
-    y: str = "50%",
-) -> str:
-    """Write a text next to a value; `shift` in pixels."""
-    return _text(axis.at(value), text, anchor=anchor, shift=shift, colour=colour, y=y)
 
 
 def show_chart(chart: Chart, *, css_class: str = "") -> None:
@@ -437,14 +205,14 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
     for head, wide in zip([chart.heading, *chart.heads], columns, strict=True):
         lines = [head] if _wide([head]) <= wide else head.split()
         for up, line in enumerate(reversed(lines)):
-            parts.append(_text(f"{x:.0f}", line, y=f"{top - 10 - 11 * up}", colour=DIM, size=11))
+            parts.append(svg_text(f"{x:.0f}", line, y=f"{top - 10 - 11 * up}", colour=DIM, size=11))
         x += wide
     for number, axis in enumerate(chart.axes):
         at = left + number * panel
-        parts.append(_text(f"{at + 8:.1f}", axis.label, y="9", size=12, weight=600))
+        parts.append(svg_text(f"{at + 8:.1f}", axis.label, y="9", size=12, weight=600))
         if axis.note:
             note = _cut(axis.note, int((panel - 8) / 4.4))
-            parts.append(_text(f"{at + 8:.1f}", note, y="21", colour=DIM, size=10))
+            parts.append(svg_text(f"{at + 8:.1f}", note, y="21", colour=DIM, size=10))
         parts.append(_nested(at, top - 12, panel, 14, axis.scale()))
     y = float(top)
     for row in chart.rows:
@@ -452,12 +220,14 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
         bold = None if row.cells else 600
         # A heading has the whole width.
         name = _cut(row.label) if row.cells else ", ".join(filter(None, (row.label, row.note)))
-        parts.append(_text("0", name, y=f"{middle:.1f}", size=12, weight=bold))
+        parts.append(svg_text("0", name, y=f"{middle:.1f}", size=12, weight=bold))
         if row.note and row.cells:
-            parts.append(_text("0", _cut(row.note), y=f"{middle + 12:.1f}", size=9.5, colour=DIM))
+            parts.append(
+                svg_text("0", _cut(row.note), y=f"{middle + 12:.1f}", size=9.5, colour=DIM)
+            )
         x = columns[0]
         for text, wide in zip(row.texts, columns[1:], strict=False):
-            parts.append(_text(f"{x:.1f}", text, y=f"{y + height / 2:.1f}", size=12))
+            parts.append(svg_text(f"{x:.1f}", text, y=f"{y + height / 2:.1f}", size=12))
             x += wide
         for number, (axis, cell) in enumerate(zip(chart.axes, row.cells, strict=False)):
             at = left + number * panel
@@ -479,27 +249,3 @@ def _cut(text: str, longest: int = _LONGEST_NAME) -> str:
 
 def _wide(texts: Sequence[str]) -> float:
     return _CHARACTER * max(map(len, texts), default=0) + 9
-
-
-def _line(x1: str, x2: str, y1: str, y2: str, colour: str, width: float) -> str:
-    return (
-        f'<line x1="{x1}" x2="{x2}" y1="{y1}" y2="{y2}" stroke="{colour}" stroke-width="{width}"/>'
-    )
-
-
-def _text(
-    x: str,
-    text: str,
-    *,
-    y: str = "50%",
-    anchor: str = "start",
-    shift: float = 0,
-    colour: str = INK,
-    size: float = 12.5,
-    weight: int | None = None,
-) -> str:
-    bold = "" if weight is None else f' font-weight="{weight}"'
-    return (
-        f'<text x="{x}" y="{y}" dx="{shift:g}" dy="4" text-anchor="{anchor}" fill="{colour}" '
-        f'font-size="{size:g}"{bold}>{escape_html(text)}</text>'
-    )
