@@ -7,32 +7,38 @@ from functools import partial
 from typing import Any, cast, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, distinct, open_answers
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import COMMON, COMPARISON_POLICIES, ComparisonPolicy, MissingPolicy
-from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR, judge_changes
-from fairstats.comparisons.paired_differences import (
-    Figure,
-    accuracy,
-    ad,
-    cfr,
-    model_difference,
-    model_p_value,
+from fairstats.comparisons.change_bounds import (
+    FIGURES,
+    PAIR,
+    Row,
+    bounds_rows,
+    change_ranges,
+    demographic_pairs,
+    pair_values,
+    rows_of_pair,
+    worst_p_values,
 )
+from fairstats.comparisons.change_verdicts import COMPARED_PAIR, judge_changes
+from fairstats.comparisons.compared_sets import (
+    different_items,
+    different_questions,
+    joined_values,
+    only_unit,
+    shown_by_flips,
+    why_no_verdict,
+)
+from fairstats.comparisons.paired_differences import model_difference
 from fairstats.counts.by_item import SUMS, crossed_patterns, item_patterns, sums_of_crossed
 from fairstats.counts.missing_policies import CountingPolicy
-from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
-from fairstats.estimates.bounds import pair_bounds
-from fairstats.estimates.completions import completed_sums
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.eligibility import why_not_above_chance
-from fairstats.estimates.same_variants import DIFFERENT, flips_of_set, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.metrics.metric import Range
 
 #: Columns of the table from `compare`, in order.
 COMPARISON_COLUMNS = (
@@ -61,10 +67,6 @@ COMPARISON_COLUMNS = (
     "verdict_reason",
     "method_note",
 )
-_FIGURES: dict[str, Figure] = {"delta_accuracy": accuracy, "delta_cfr": cfr, "delta_ad": ad}
-_PAIR = ("attribute", "group_a", "group_b")
-_INCOMPLETE = [place for place, pattern in enumerate(PATTERNS) if MISSING in pattern]
-Row = dict[str, Any]
 
 
 def compare(
@@ -194,12 +196,12 @@ def changes(
         side: opened.once("unit", partial(only_unit, opened.frame, side))
         for side, opened in sides.items()
     }
-    questions = _different(units, allow_different_items)
+    questions = different_questions(units, allow_different_items)
     benchmark = sides["old"].benchmarks[units["old"]["benchmark"]]
     policy: ComparisonPolicy = missing or ("bounds" if benchmark.missing == "bounds" else "common")
     patterns = {side: item_patterns(opened) for side, opened in sides.items()}
-    items = _different_items(patterns, units, allow_different_items)
-    flips = _by_flips(sides, units, benchmark, _counted(policy), alpha)
+    items = different_items(patterns, units, allow_different_items)
+    flips = shown_by_flips(sides, units, benchmark, _counted(policy), alpha)
     crossed = {
         side: opened.once("crossed", partial(crossed_patterns, patterns[side]))
         for side, opened in sides.items()
@@ -208,38 +210,32 @@ def changes(
         side: table.groupby(list(PAIR_COLUMNS), as_index=False, sort=False)[list(PATTERNS)].sum()
         for side, table in crossed.items()
     }
-    ranges = _ranges(counts, patterns, benchmark)
+    ranges = change_ranges(counts, patterns, benchmark)
     if policy == "bounds":
-        rows = _bounds_rows(counts["old"], counts["new"], benchmark)
+        rows = bounds_rows(counts["old"], counts["new"], benchmark)
     else:
         one, other = _sums(crossed["old"], crossed["new"], policy)
-        pairs = _demographic_pairs(counts["old"], counts["new"], benchmark)
+        pairs = demographic_pairs(counts["old"], counts["new"], benchmark)
         rows = _rows(one, other, pairs, alpha, n_resamples, rng)
-    columns = None if rows else [*_PAIR, "metric", "p_value", "estimate"]
+    columns = None if rows else [*PAIR, "metric", "p_value", "estimate"]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
-        benchmark_version=_joined(units, "benchmark_version"),
+        benchmark_version=joined_values(units, "benchmark_version"),
         model_old=units["old"]["model"],
         model_new=units["new"]["model"],
-        strategy=_joined(units, "strategy"),
+        strategy=joined_values(units, "strategy"),
         ci_level=np.nan if policy == "bounds" else 1 - alpha,
         missing=policy,
         method_note="; ".join(filter(None, [questions, items, flips])),
-        no_verdict=_why_no_verdict(questions, flips),
+        no_verdict=why_no_verdict(questions, flips),
         judged=policy != "bounds",
     )
     guessing = {
         side: _guessing(table_of, patterns[side], benchmark) for side, table_of in counts.items()
     }
-    table = table.merge(ranges, on=[*_PAIR, "metric"], how="left")
-    table["p_worst"] = _worst_p_values(table, crossed, benchmark, n_resamples, rng)
+    table = table.merge(ranges, on=[*PAIR, "metric"], how="left")
+    table["p_worst"] = worst_p_values(table, crossed, benchmark, n_resamples, rng)
     return table.assign(guessing_old=guessing["old"], guessing_new=guessing["new"])
-
-
-def _why_no_verdict(questions: str, flips: str) -> str:
-    if questions:
-        return "the questions are different"
-    return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""
 
 
 def _counted(policy: ComparisonPolicy) -> MissingPolicy:
@@ -255,7 +251,7 @@ def _sums(
     Under ``common``, these are the items without a missing answer from either model.
     """
     counted = cast(CountingPolicy, _counted(policy))
-    keys = [*_PAIR, "item_id"]
+    keys = [*PAIR, "item_id"]
     sides = []
     for crossed in (old, new):
         sums = sums_of_crossed(crossed, counted)
@@ -268,232 +264,9 @@ def _sums(
     return one, other
 
 
-def _ranges(
-    counts: Mapping[str, pd.DataFrame],
-    patterns: Mapping[str, pd.DataFrame],
-    benchmark: Benchmark,
-) -> pd.DataFrame:
-    """Return the lowest and highest change of each metric over all completions of both models."""
-    rows = []
-    for pair in _demographic_pairs(counts["old"], counts["new"], benchmark):
-        asked = {
-            side: _of_pair(table, pair)["item_id"].unique() for side, table in patterns.items()
-        }
-        whole = max(len(benchmark.answer_keys), len(np.union1d(asked["old"], asked["new"])))
-        limits = []
-        for side in ("old", "new"):
-            own, items = _of_pair(counts[side], pair), len(asked[side])
-            if items == 0:
-                break
-            more = (whole - items) * own[list(PATTERNS)].sum(axis=1) / items
-            limits.append(_figure_ranges(pair_bounds(own.assign(nxx=own["nxx"] + more))))
-        for metric in _FIGURES:
-            # If a model was not asked the pair at all, all values are possible.
-            lowest, highest = -1.0, 1.0
-            if len(limits) == 2:
-                (old_low, old_high), (new_low, new_high) = (figures[metric] for figures in limits)
-                lowest, highest = new_low - old_high, new_high - old_low
-            rows.append(_named(pair) | {"metric": metric, "lowest": lowest, "highest": highest})
-    return pd.DataFrame(rows, columns=[*_PAIR, "metric", "lowest", "highest"])
-
-
-def _worst_p_values(
-    table: pd.DataFrame,
-    crossed: Mapping[str, pd.DataFrame],
-    benchmark: Benchmark,
-    n_resamples: int,
-    rng: np.random.Generator | int,
-) -> pd.Series:
-    """Return the largest p-value of each pair's changes, with missing answers against them.
-
-    The truth is one of the completions. If a change is not significant under the least favourable
-    one, it may owe its significance to missing answers. NaN if no answer is missing, or if the
-    pair's three metrics do not change in one direction.
-    """
-    found = pd.Series(np.nan, index=table.index)
-    for pair, rows in table.groupby(list(_PAIR), sort=False):
-        turned = rows["estimate"] * rows["metric"].map(BETTER)
-        if not ((turned > 0).all() or (turned < 0).all()):
-            continue
-        wins = bool((turned > 0).all())
-        cells = _cells(crossed, pair, benchmark)
-        if not any(side[..., _INCOMPLETE].any() for side in cells):
-            continue
-        p_values = []
-        for metric, figure in _FIGURES.items():
-            name = metric.removeprefix("delta_")
-            old, new = (
-                completed_sums(side, name, favourable=favourable)
-                for side, favourable in zip(cells, (wins, not wins), strict=True)
-            )
-            p_values.append(model_p_value(old, new, figure, n_resamples=n_resamples, rng=rng))
-        found[rows.index] = max(p_values)
-    return found
-
-
-def _cells(
-    crossed: Mapping[str, pd.DataFrame], pair: tuple[str, ...], benchmark: Benchmark
-) -> list[npt.NDArray[np.int64]]:
-    """Return both models' outcome patterns of every item, (items, 1, 10); missing if not asked."""
-    sides = []
-    for side in ("old", "new"):
-        own = _of_pair(crossed[side], (pair[0], pair[1], pair[2]))
-        sides.append(own.set_index("item_id")[list(PATTERNS)].astype("int64"))
-    items = sides[0].index.union(sides[1].index)
-    more = max(len(benchmark.answer_keys) - len(items), 0)
-    found = []
-    for own in sides:
-        array = own.reindex(items, fill_value=0).to_numpy()
-        array = np.vstack([array, np.zeros((more, len(PATTERNS)), dtype=np.int64)])
-        array[array.sum(axis=1) == 0, PATTERNS.index("nxx")] = max(array.sum(axis=1).max(), 1)
-        found.append(array[:, None])
-    return found
-
-
 def _guessing(counts: pd.DataFrame, patterns: pd.DataFrame, benchmark: Benchmark) -> str:
     items = patterns.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique()
     return str(why_not_above_chance(counts, items, benchmark).iloc[0])
-
-
-def answers_of_one(
-    answers: pd.DataFrame,
-    side: str,
-    model: str,
-    strategy: str,
-    benchmark_version: str | None = None,
-) -> pd.DataFrame:
-    """Select the answers of one model with one strategy, and of one benchmark version if named.
-
-    `side` is their name in a problem: ``"old"`` or ``"new"``.
-
-    Raises
-    ------
-    InputError
-        If there are none; the message lists the available models, strategies or versions.
-    """
-    wanted = {"model": model, "strategy": strategy, "benchmark_version": benchmark_version}
-    own = answers
-    for column, value in wanted.items():
-        if value is None:
-            continue
-        there = sorted(own[column].unique())
-        own = own[own[column] == value]
-        if own.empty:
-            remedy = f"use one of {', '.join(there[:20])}"
-            raise InputError(
-                [
-                    Problem(
-                        f"<{side}>", "there are no such answers", remedy, column=column, value=value
-                    )
-                ]
-            )
-    return own
-
-
-def only_unit(frame: Any, side: str) -> dict[str, str]:
-    """Return the keys of the only answer set of a frame; refuse several."""
-    units = distinct(frame, list(UNIT_COLUMNS)).astype(str).sort_values(list(UNIT_COLUMNS))
-    if len(units) > 1:
-        several = [column for column in UNIT_COLUMNS if units[column].nunique() > 1]
-        message = "each side must be one model, strategy and benchmark version"
-        raise InputError(
-            [
-                Problem(
-                    f"<{side}>",
-                    message,
-                    f"filter the answers first, or choose one (--{side}-version)",
-                    column=column,
-                    value=", ".join(units[column].unique()[:5]),
-                )
-                for column in several
-            ]
-        )
-    return {str(name): value for name, value in units.iloc[0].items()}
-
-
-def _different(units: Mapping[str, Mapping[str, str]], allowed: bool) -> str:
-    """Refuse answers to different questions, or return a note on the difference."""
-    old, new = units["old"], units["new"]
-    if old["benchmark"] != new["benchmark"]:
-        value = f"{old['benchmark']} and {new['benchmark']}"
-        remedy = "compare answers to the same benchmark"
-        raise InputError(
-            [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
-        )
-    if old["benchmark_version"] == new["benchmark_version"]:
-        return ""
-    value = f"{old['benchmark_version']} and {new['benchmark_version']}"
-    if not allowed:
-        raise InputError(
-            [
-                Problem(
-                    "<new>",
-                    "the two versions of the benchmark have different questions",
-                    "compare answers to the same version, or set allow_different_items=True "
-                    "(--allow-different-items)",
-                    column="benchmark_version",
-                    value=value,
-                )
-            ]
-        )
-    return f"different questions: benchmark versions {value}"
-
-
-def _different_items(
-    patterns: Mapping[str, pd.DataFrame], units: Mapping[str, Mapping[str, str]], allowed: bool
-) -> str:
-    items = {
-        side: set(table[["attribute", "item_id"]].itertuples(index=False, name=None))
-        for side, table in patterns.items()
-    }
-    alone = {side: items[side] - items[other] for side, other in (("old", "new"), ("new", "old"))}
-    counts = {side: len({item for _, item in own}) for side, own in alone.items()}
-    if not any(counts.values()):
-        return ""
-    found = f"{counts['old']} items only for {units['old']['model']}, {counts['new']} only for "
-    found += f"{units['new']['model']}"
-    if not allowed:
-        examples = sorted({item for own in alone.values() for _, item in own})[:3]
-        raise InputError(
-            [
-                Problem(
-                    "<new>",
-                    f"the models answered different items: {found}",
-                    "keep only the shared items, or set allow_different_items=True "
-                    "(--allow-different-items)",
-                    column="item_id",
-                    value=", ".join(examples),
-                )
-            ]
-        )
-    return f"different items: {found}"
-
-
-def _by_flips(
-    sides: Mapping[str, OpenAnswers],
-    units: Mapping[str, Mapping[str, str]],
-    benchmark: Benchmark,
-    policy: MissingPolicy,
-    alpha: float,
-) -> str:
-    """Return a sentence on what the flips show about the versions, or an empty text.
-
-    Flips are judged for one declared version too, but reported only if they contradict it. They are
-    not judged if the benchmark declares no ``same_variants_odds_ratio``.
-    """
-    versions = [units[side]["benchmark_version"] for side in ("old", "new")]
-    undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
-    smallest = benchmark.same_variants_odds_ratio
-    if smallest is None:
-        return f"{benchmark.name} does not declare {', '.join(undeclared)}" if undeclared else ""
-    old, new = (flips_of_set(sides[side], benchmark, policy) for side in ("old", "new"))
-    found = same_flips(old, new, smallest_same=smallest, alpha=alpha)
-    if versions[0] == versions[1] and not undeclared:
-        if found.verdict != DIFFERENT:
-            return ""
-        return f"the same version is declared; judged by changes of answer: {found.sentence()}"
-    declared = f"{benchmark.name} does not declare {', '.join(undeclared)}; " if undeclared else ""
-    return f"{declared}judged by changes of answer: {found.sentence()}"
 
 
 def _rows(
@@ -508,83 +281,13 @@ def _rows(
     for pair in pairs:
         # Both tables have the same items in the same order.
         one, other = (
-            _of_pair(table, pair)[list(SUMS)].to_numpy(dtype=np.int64)[:, None]
+            rows_of_pair(table, pair)[list(SUMS)].to_numpy(dtype=np.int64)[:, None]
             for table in (old, new)
         )
-        for metric, figure in _FIGURES.items():
+        for metric, figure in FIGURES.items():
             found = model_difference(
                 one, other, figure, alpha=alpha, n_resamples=n_resamples, rng=rng
             )
             own: Row = found.to_estimates().iloc[0].to_dict()
-            rows.append(_named(pair) | {"metric": metric, "n": len(one)} | own)
+            rows.append(pair_values(pair) | {"metric": metric, "n": len(one)} | own)
     return rows
-
-
-def _demographic_pairs(
-    old: pd.DataFrame, new: pd.DataFrame, benchmark: Benchmark
-) -> list[tuple[str, str, str]]:
-    """Return the pairs that either model was asked, in the order of the benchmark."""
-    there = {
-        pair
-        for table in (old, new)
-        for pair in table[list(_PAIR)].drop_duplicates().itertuples(index=False, name=None)
-    }
-    declared = [
-        (attribute.name, a, b) for attribute in benchmark.varied for a, b in attribute.pairs
-    ]
-    return [pair for pair in declared if pair in there]
-
-
-def _of_pair(table: pd.DataFrame, pair: tuple[str, str, str]) -> pd.DataFrame:
-    attribute, a, b = (table[name] == value for name, value in zip(_PAIR, pair, strict=True))
-    return table[attribute & a & b]
-
-
-def _named(pair: tuple[str, str, str]) -> Row:
-    return dict(zip(_PAIR, pair, strict=True))
-
-
-def _bounds_rows(old: pd.DataFrame, new: pd.DataFrame, benchmark: Benchmark) -> list[Row]:
-    rows = []
-    for pair in _demographic_pairs(old, new, benchmark):
-        counts = [_of_pair(table, pair) for table in (old, new)]
-        if any(own.empty for own in counts):
-            continue
-        one, other = (_figure_ranges(pair_bounds(own)) for own in counts)
-        for metric in _FIGURES:
-            (old_low, old_high), (new_low, new_high) = one[metric], other[metric]
-            old_value = old_low if old_low == old_high else np.nan
-            new_value = new_low if new_low == new_high else np.nan
-            rows.append(
-                _named(pair)
-                | {
-                    "metric": metric,
-                    "old": old_value,
-                    "new": new_value,
-                    "estimate": new_value - old_value,
-                    "ci_low": new_low - old_high,
-                    "ci_high": new_high - old_low,
-                    "ci_method": "bounds",
-                    "p_value": np.nan,
-                    "test": None,
-                    "n": int(counts[1][list(PATTERNS)].to_numpy().sum()),
-                }
-            )
-    return rows
-
-
-def _figure_ranges(ranges: Mapping[str, Range]) -> dict[str, tuple[float, float]]:
-    def limits(metric: str) -> tuple[float, float]:
-        low, high = ranges[metric]
-        return float(low[0]), float(high[0])
-
-    (a_low, a_high), (b_low, b_high) = limits("accuracy_a"), limits("accuracy_b")
-    return {
-        "delta_accuracy": ((a_low + b_low) / 2, (a_high + b_high) / 2),
-        "delta_cfr": limits("cfr"),
-        "delta_ad": limits("ad"),
-    }
-
-
-def _joined(units: Mapping[str, Mapping[str, str]], column: str) -> str:
-    return " → ".join(dict.fromkeys([units["old"][column], units["new"][column]]))

@@ -15,7 +15,8 @@ import pandas as pd
 from fairstats.answers.engine_frames import open_pairs
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MissingPolicy
-from fairstats.comparisons.paired_differences import Figure, accuracy, ad, cfr, model_p_value
+from fairstats.comparisons.item_swaps import Figure, accuracy, ad, cfr
+from fairstats.comparisons.paired_differences import model_p_value
 from fairstats.comparisons.ranked_items import RankItems, open_patterns, rank_items
 from fairstats.counts.by_item import SUMS
 from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern

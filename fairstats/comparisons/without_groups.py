@@ -13,7 +13,7 @@ from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 from fairstats.benchmarks.terms import ComparisonPolicy
-from fairstats.comparisons.compare import only_unit
+from fairstats.comparisons.compared_sets import only_unit
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.estimates.bounds import pair_bounds

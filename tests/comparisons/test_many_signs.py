@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairstats.comparisons import paired_differences
-from fairstats.comparisons.paired_differences import ad, model_difference, model_p_value
+from fairstats.comparisons import disparity_changes
+from fairstats.comparisons.item_swaps import ad
+from fairstats.comparisons.paired_differences import model_difference, model_p_value
 
 
 def sums_of(changes: np.ndarray) -> np.ndarray:
@@ -29,7 +30,7 @@ def test_bound_is_not_below_the_enumeration(seed, monkeypatch):
     old = drawn(rng, 400, [0.02, -0.02])
     new = drawn(rng, 400, [0.12, 0.16])
     enumerated = model_difference(old, new, ad)
-    monkeypatch.setattr(paired_differences, "MOST_CHOICES", 1)
+    monkeypatch.setattr(disparity_changes, "MOST_CHOICES", 1)
     bounded = model_difference(old, new, ad)
     assert "bounded over the signs" in bounded.test
     # The swaps are exact there, and normal here.

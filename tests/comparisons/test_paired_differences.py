@@ -7,13 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from fairstats.comparisons.paired_differences import (
-    accuracy,
-    ad,
-    cfr,
-    model_difference,
-    model_p_value,
-)
+from fairstats.comparisons.item_swaps import accuracy, ad, cfr
+from fairstats.comparisons.paired_differences import model_difference, model_p_value
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.mcnemar import mcnemar
 
