@@ -86,6 +86,7 @@ def test_plain_output_is_a_table(answers):
     assert run("analyze", answers, "--missing", "bounds").exit_code == 0
 
 
+@pytest.mark.usefixtures("few_tables")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
