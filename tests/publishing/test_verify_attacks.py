@@ -112,7 +112,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 from fairstats.cli import app
 for path in sys.argv[1:]:
-    done = CliRunner().invoke(app, ["verify", path])
+    done = CliRunner().invoke(app, ["verify", path], catch_exceptions=False)
     (peak,) = re.findall(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())
     print(json.dumps([path, done.exit_code, done.output, int(peak) / 1024]), flush=True)
 """
