@@ -28,11 +28,11 @@ def table_csv(table: pd.DataFrame) -> str:
     '=1+1,-0.1
     m,
     """
-    safe = table.copy()
-    for column in safe:
-        if not pd.api.types.is_numeric_dtype(safe[column]):
-            safe[column] = safe[column].map(_safe)
-    return str(safe.to_csv(index=False, lineterminator="\n"))
+    safe = {
+        name: column if pd.api.types.is_numeric_dtype(column) else column.map(_safe)
+        for name, column in table.items()
+    }
+    return str(pd.DataFrame(safe, table.index).to_csv(index=False, lineterminator="\n"))
 
 
 def table_json(table: pd.DataFrame) -> str:
@@ -103,7 +103,7 @@ def _plain(column: pd.Series) -> list[Any]:
     """Return the values of a column as Python's own, and unknown ones as None."""
     return [
         None if unknown else value.item() if isinstance(value, np.generic) else value
-        for value, unknown in zip(column.tolist(), column.isna(), strict=True)
+        for value, unknown in zip(column.tolist(), column.isna().tolist(), strict=True)
     ]
 
 

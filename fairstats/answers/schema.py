@@ -489,23 +489,26 @@ def _number(value: object) -> float | None:
 def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> list[Problem]:
     """Convert pandera's failure cases to problems, one per cell."""
     found: dict[tuple[int | None, str | None], Problem] = {}
+    cells = {str(name): column.array for name, column in frame.items()}
     # Column checks first: they are more specific than checks across columns.
     for case in sorted(cases.to_dict("records"), key=lambda c: c["schema_context"] != "Column"):
         row = None if pd.isna(case["index"]) else int(case["index"])
-        check, column = str(case["check"]), str(case["column"])
-        message, remedy = _explain(check)
-        value = str(case["failure_case"])[:_SHOWN]
-        if row is not None:
-            if case["schema_context"] == "DataFrameSchema":
-                column = "status"
-                answer = frame.at[row, "answer"]
-                shown = "no answer" if pd.isna(answer) else f"answer {answer}"
-                value = f"{frame.at[row, 'status']}, with {shown}"
-            else:
-                value = str(frame.at[row, column])[:_SHOWN]
+        of_row = row is not None and case["schema_context"] == "DataFrameSchema"
+        column = "status" if of_row else str(case["column"])
         number = None if row is None else row + 1
-        found.setdefault(
-            (number, column), Problem(path, message, remedy, row=number, column=column, value=value)
+        # A check across columns has a failure case for each column.
+        if (number, column) in found:
+            continue
+        message, remedy = _explain(str(case["check"]))
+        value = str(case["failure_case"])[:_SHOWN]
+        if of_row:
+            answer = cells["answer"][row]
+            shown = "no answer" if pd.isna(answer) else f"answer {answer}"
+            value = f"{cells['status'][row]}, with {shown}"
+        elif row is not None:
+            value = str(cells[column][row])[:_SHOWN]
+        found[number, column] = Problem(
+            path, message, remedy, row=number, column=column, value=value
         )
     return list(found.values())
 

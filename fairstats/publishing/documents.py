@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
+from functools import cache
 from pathlib import Path
 
 from fairstats._lib.table_text import write_text
-from fairstats.answers.files import write_answers, write_parquet
+from fairstats.answers.files import write_parquet
 from fairstats.exports.site_files import write_site_files
 from fairstats.publishing.diff import changes
 from fairstats.publishing.json_api import write_api
@@ -38,14 +39,15 @@ _LIBRARIES = (
 )
 
 
+@cache
 def library_versions() -> dict[str, str]:
     """Return the versions of the libraries that compute and draw a release."""
     return {name: importlib.metadata.version(name) for name in _LIBRARIES}
 
 
 def write_inputs(of: ReleaseInputs, release: Release) -> None:
-    """Write the inputs of a release's tables into its folder."""
-    write_answers(of.answers, release.answers_path)
+    """Write the inputs of a release's tables, which were checked, into its folder."""
+    write_parquet(of.answers, release.answers_path)
     write_parquet(of.retrievals, release.retrievals_path)
     write_parquet(of.ratings, release.ratings_path)
     write_parquet(of.measures, release.measures_path)

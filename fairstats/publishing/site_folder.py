@@ -138,9 +138,13 @@ def assemble(site: Path) -> None:
 def _is_current(site: Path) -> bool:
     """Check whether the files around the releases match the releases."""
     files, others, _ = _around(site)
-    made = {name: _is(files.get(name), content) for name, content in derived_files(site)}
-    extra = [name for name in set(files) - set(made) if name.startswith(_FOLDERS)]
-    return all(made.values()) and not extra and not others
+    made = set()
+    for name, content in derived_files(site):
+        if not _is(files.get(name), content):
+            return False
+        made.add(name)
+    extra = [name for name in set(files) - made if name.startswith(_FOLDERS)]
+    return not extra and not others
 
 
 def _is(path: Path | None, content: bytes) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,9 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.release.contents import DOWNLOADS, Release
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
 
 _REMEDY = (
     "the answers in this release do not give this value; take the release from where it was "
@@ -43,7 +46,11 @@ def table_problems(
         The first difference, or why the file cannot be read; empty if the tables are the same.
     """
     path = release.path / DOWNLOADS / f"{name}.parquet"
-    problem = _rows_differ(path, found) or _other_columns(path, found)
+    try:
+        footer = _footer(path)
+    except InputError as error:
+        return error.problems
+    problem = _rows_differ(path, footer, found) or _other_columns(path, footer, found)
     if problem is None:
         try:
             # With the checks for files from outside, because others may read it afterwards.
@@ -55,36 +62,46 @@ def table_problems(
     return () if problem is None else (problem,)
 
 
-def _rows_differ(path: Path, found: pd.DataFrame) -> Problem | None:
-    """Compare the number of rows in a table's footer, to avoid reading a table that is too long."""
+def _footer(path: Path) -> pyarrow.parquet.FileMetaData:
     import pyarrow.parquet
 
     try:
-        rows = pyarrow.parquet.read_metadata(path).num_rows
+        return pyarrow.parquet.read_metadata(path)
     except (pyarrow.ArrowException, OSError) as error:
-        return Problem(str(path), f"is not a parquet file ({error})", "publish it again")
+        message = f"is not a parquet file ({error})"
+        raise InputError([Problem(str(path), message, "publish it again")]) from None
+
+
+def _rows_differ(
+    path: Path, footer: pyarrow.parquet.FileMetaData, found: pd.DataFrame
+) -> Problem | None:
+    """Compare the number of rows in a table's footer, to avoid reading a table that is too long."""
+    rows = footer.num_rows
     if rows == len(found):
         return None
     message = f"has {rows:,} rows; the answers give {len(found):,}"
     return Problem(str(path), message, _REMEDY)
 
 
-def _other_columns(path: Path, found: pd.DataFrame) -> Problem | None:
+def _other_columns(
+    path: Path, footer: pyarrow.parquet.FileMetaData, found: pd.DataFrame
+) -> Problem | None:
     """Compare the columns in a table's schema, because pandas may hide or rename one on reading."""
-    import pyarrow.parquet
-
-    schema = pyarrow.parquet.read_schema(path)
     message = "has columns that differ from those of this version of fairstats"
-    if schema.names != list(found.columns):
+    if footer.schema.to_arrow_schema().names != list(found.columns):
         return Problem(str(path), message, _REMEDY)
-    return hidden_columns(path)
+    return _hidden_columns(path, footer)
 
 
 def hidden_columns(path: Path) -> Problem | None:
     """Return the columns that pandas would read under another name, or not at all."""
     import pyarrow.parquet
 
-    schema, rows = pyarrow.parquet.read_schema(path), pyarrow.parquet.read_metadata(path).num_rows
+    return _hidden_columns(path, pyarrow.parquet.read_metadata(path))
+
+
+def _hidden_columns(path: Path, footer: pyarrow.parquet.FileMetaData) -> Problem | None:
+    schema, rows = footer.schema.to_arrow_schema(), footer.num_rows
     metadata = schema.metadata or {}
     if not set(metadata) <= {b"pandas", b"ARROW:schema"}:
         return Problem(str(path), "has metadata that `fairstats publish` does not write", _REMEDY)

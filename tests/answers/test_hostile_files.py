@@ -428,7 +428,7 @@ def test_broken_file_of_keys_is_one_line(keys, benchmark_file):
 
 
 def test_files_replaced_while_publishing_are_published_as_validated(
-    all_right, demo, tmp_path, without_pages, monkeypatch
+    all_right, demo, tmp_path, without_pages, few_tables, monkeypatch
 ):
     write_answers(all_right(demo), tmp_path / "a.parquet")
     write_ratings(drawn_ratings(items=3), tmp_path / "b.ratings.parquet")

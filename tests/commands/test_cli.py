@@ -86,6 +86,7 @@ def test_plain_output_is_a_table(answers):
     assert run("analyze", answers, "--missing", "bounds").exit_code == 0
 
 
+@pytest.mark.usefixtures("few_tables")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -206,29 +207,18 @@ def test_every_figure_is_shown_under_every_policy(answers):
     assert {"ci_low_complete", "lowest", "highest"} <= set(rows.columns)
 
 
+@pytest.mark.usefixtures("without_pages", "few_tables")
 def test_a_release_is_verified_and_compared_with_another(answers, tmp_path):
     out = tmp_path / "site"
     for name in ("1", "2"):
-        done = run(
-            "publish",
-            "--answers",
-            answers,
-            "--release",
-            name,
-            "--out",
-            out,
-            "--renderer",
-            "builtin",
-        )
-        assert done.exit_code == 0
+        options = ("--answers", answers, "--release", name, "--out", out, "--renderer", "builtin")
+        assert run("publish", *options).exit_code == 0
     done = run("verify", out)
     assert done.exit_code == 0
     assert done.stdout.count(": verified") == 3
-    assert "no figure changed" in run("diff", out / "v" / "1", out / "v" / "2").stdout
-    assert (
-        len(pd.read_csv(io.StringIO(run("diff", out / "v" / "1", out / "v" / "2", "--csv").stdout)))
-        == 0
-    )
+    releases = (out / "v" / "1", out / "v" / "2")
+    assert "no figure changed" in run("diff", *releases).stdout
+    assert len(pd.read_csv(io.StringIO(run("diff", *releases, "--csv").stdout))) == 0
     (out / "v" / "2" / "index.html").write_text("changed")
     done = run("verify", out)
     assert done.exit_code == 1

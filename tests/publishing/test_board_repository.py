@@ -13,9 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner, Result
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import write_answers
+from fairstats.cli import app
 from fairstats.publishing.board_repository import create_board
 from fairstats.publishing.keys import create_key
 from fairstats.publishing.submissions import BENCHMARKS, board_benchmarks
@@ -79,14 +81,9 @@ def environment(**more: str) -> dict[str, str]:
     return kept | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"} | more
 
 
-def fairstats(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["fairstats", *map(str, arguments)],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-    )
+def fairstats(*arguments: object) -> Result:
+    """Run a command of a person; the workflows start theirs in processes."""
+    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 def run_steps(folder: Path, workflow: str, job: str, **variables: str) -> tuple[int, str, str]:
@@ -193,9 +190,9 @@ def repository(tmp_path_factory, benchmark, honest):
     def good(folder: Path) -> None:
         answers = write_answers(honest[0], folder.with_name("good.parquet"))
         out = folder / "submissions" / "good"
-        done = fairstats(folder, "submission", "init", answers, "--out", out, *FLAGS,
+        done = fairstats("submission", "init", answers, "--out", out, *FLAGS,
                          "--prompt", f"plain={folder / 'README.md'}")  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert done.exit_code == 0, done.stderr
         assert "fill in" not in done.stderr
 
     def fraud(folder: Path) -> None:
@@ -247,11 +244,9 @@ def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
         git(keeper, "merge", "--quiet", "--no-edit", f"origin/{branch}")
     codes = {}
     for name in ("good", "fraud", "broken"):
-        done = fairstats(
-            keeper, "submission", "accept", keeper / "submissions" / name, "--board", keeper,
-            "--by", "A keeper",
-        )  # fmt: skip
-        codes[name] = done.returncode
+        folder = keeper / "submissions" / name
+        done = fairstats("submission", "accept", folder, "--board", keeper, "--by", "A keeper")
+        codes[name] = done.exit_code
     assert codes == {"good": 0, "fraud": 1, "broken": 1}
     assert not (keeper / "submissions" / "good").exists()
     repository.commit(keeper, "Accept a submission")

@@ -51,6 +51,7 @@ def test_what_is_shipped_is_looked_up_and_published(tmp_path, said, monkeypatch)
     assert overlap.loc[(10, "pooled", "iou"), "n"] == 24
 
 
+@pytest.mark.usefixtures("few_tables")
 def test_a_release_with_other_answers_gets_the_next_name(tmp_path, monkeypatch):
     def render(release, *, site, pdf, renderer):
         (site / "index.html").write_text("page")

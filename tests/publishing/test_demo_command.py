@@ -76,7 +76,7 @@ def next_commands(lines: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def test_fetched_answers_are_published_after_the_demonstration(server, place):
+def test_fetched_answers_are_published_once_and_the_printed_commands_run(server, place):
     lines, releases = demo()
     assert releases == ["demo", "fairmedqa"]
     announced = next(n for n, line in enumerate(lines) if line.startswith("Downloading 2 files"))
@@ -84,10 +84,7 @@ def test_fetched_answers_are_published_after_the_demonstration(server, place):
     assert lines[-5].startswith("Open site/v/fairmedqa/index.html in a browser")
     assert read_answers("answers/fairmedqa")["model"].nunique() == 2
     assert {path.name for path in Path("answers").iterdir()} == {"demo", "fairmedqa"}
-
-
-def test_fetched_answers_are_published_without_network_the_second_time(server, place):
-    demo()
+    check_commands(lines, report="audit-fairmedqa-gpt-new.pdf")
     server.fault = "server error"
     lines, releases = demo()
     assert releases == ["demo", "fairmedqa"]
@@ -154,10 +151,6 @@ def test_unreadable_folder_is_refused_before_the_model_is_asked(place, tmp_path)
     assert done.exit_code == 1
     assert "fairstats import" in done.output
     assert not Path("site").exists()
-
-
-def test_printed_commands_run_after_fetching(server, place):
-    check_commands(demo()[0], report="audit-fairmedqa-gpt-new.pdf")
 
 
 def test_printed_commands_run_without_network(server, place):

@@ -75,6 +75,7 @@ def test_publishing_the_same_again_changes_nothing(source, tmp_path):
     assert (first.path / "manifest.json").stat().st_mtime_ns == before
 
 
+@pytest.mark.usefixtures("few_tables")
 @pytest.mark.parametrize("changed", ["answers", "policy"])
 def test_other_content_under_the_name_of_a_release_is_refused(source, tmp_path, changed):
     published = publish(source, release="2026.11", out=tmp_path / "out")
@@ -115,6 +116,7 @@ def test_when_drawing_fails_nothing_is_left(source, tmp_path, monkeypatch):
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.usefixtures("few_tables")
 def test_item_ids_with_commas_and_names_with_slashes_are_published(
     tmp_path, benchmark_file, all_right
 ):
@@ -165,6 +167,7 @@ def test_level_that_no_reader_expects_is_refused(source, tmp_path, alpha):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("few_tables")
 def test_of_two_publications_at_once_one_waits_for_the_other(source, tmp_path):
     """The same release is made once; another one stands after it."""
     other = write_answers(answers_of_models(("Three",)), tmp_path / "3.parquet")

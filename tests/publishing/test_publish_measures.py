@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
@@ -25,24 +26,27 @@ def measures():
     return measure_vignettes(read_vignettes("demo"), benchmark_version="1")
 
 
-@pytest.fixture
-def folder(demo, all_right, measures, tmp_path):
-    write_answers(all_right(demo), tmp_path / "in" / "a.parquet")
-    write_measures(measures, tmp_path / "in" / "demo.measures.parquet")
-    return tmp_path
+@pytest.fixture(scope="module")
+def site(demo, all_right, measures, tmp_path_factory, without_pages):
+    """A site with measures; tests must not change it."""
+    folder = tmp_path_factory.mktemp("measured")
+    write_answers(all_right(demo), folder / "in" / "a.parquet")
+    write_measures(measures, folder / "in" / "demo.measures.parquet")
+    publish(folder / "in", release="1", out=folder / "site")
+    return folder / "site"
 
 
-def test_measures_in_the_folder_are_published_and_the_findings_recomputed(folder, measures):
-    release = Release(publish(folder / "in", release="1", out=folder / "site").path)
+def test_measures_in_the_folder_are_published_and_the_findings_recomputed(site, measures):
+    release = Release(site / "v" / "1")
     pd.testing.assert_frame_equal(release.measures, measures)
     findings = release.table("vignette_findings")
     assert {"leakage", "content", "items"} <= set(findings["aspect"])
-    for found in verify(folder / "site"):
+    for found in verify(site):
         assert found.problems == ()
 
 
-def test_a_changed_measure_shows(folder):
-    path = publish(folder / "in", release="1", out=folder / "site").path
+def test_a_changed_measure_shows(site, tmp_path):
+    path = shutil.copytree(site / "v" / "1", tmp_path / "1")
     release = Release(path)
     changed = release.measures
     of_one = (changed["measure"] == "words") & (changed["group"] == "white")

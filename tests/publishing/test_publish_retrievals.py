@@ -118,24 +118,23 @@ def test_a_release_holds_what_was_retrieved_without_its_text(release, retrievals
     assert "bm25.retrievals.parquet" in [source["name"] for source in manifest["sources"]]
 
 
-def test_files_of_retrievals_can_be_named_in_any_place(folder, retrievals, tmp_path):
+def test_files_of_retrievals_can_be_named_in_any_place(folder, made):
     named = folder / "deeper" / "bm25.retrievals.parquet"
     assert retrieval_files([folder, named, folder / "answers.parquet"]) == [named]
-    one = published([*folder.rglob("*.parquet")], tmp_path)
     for source, option in (
+        ([*folder.rglob("*.parquet")], ()),
         (folder, [named]),
         (folder / "answers.parquet", folder / "deeper"),
     ):
-        again = publish(source, release="1", out=tmp_path / "out", retrievals=option)
-        assert (again.path, again.new) == (one.path, False)
+        again = publish(source, release="1", out=made.path.parents[1], retrievals=option)
+        assert (again.path, again.new) == (made.path, False)
 
 
-def test_other_retrievals_are_another_release(folder, retrievals, tmp_path):
-    published(folder, tmp_path)
+def test_other_retrievals_are_another_release(folder, retrievals, made):
     changed = retrievals.assign(score=retrievals["score"] + 1)
     write_retrievals(changed, folder / "deeper" / "bm25.retrievals.parquet")
     with pytest.raises(InputError, match="already published with different retrievals"):
-        published(folder, tmp_path)
+        publish(folder, release="1", out=made.path.parents[1])
 
 
 @pytest.mark.parametrize(
@@ -203,8 +202,8 @@ def test_votes_are_refused_since_their_groups_cannot_differ(folder, tmp_path, cl
         publish(folder, release="1", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     # The same under a name of one's own is nobody's vote.
-    write_answers(votes.assign(strategy="my vote"), folder / "deeper" / "votes.parquet")
-    assert publish(folder, release="1", out=tmp_path / "out").new
+    mine = write_answers(votes.assign(strategy="my vote"), folder / "deeper" / "votes.parquet")
+    assert publish(mine, release="1", out=tmp_path / "out").new
 
 
 def test_answers_may_be_published_without_what_they_were_asked_with(folder, tmp_path):

@@ -48,20 +48,30 @@ def honest(benchmark):
     return honest_sets(benchmark)
 
 
-@pytest.fixture
-def board(benchmark, honest, tmp_path):
-    return board_with(benchmark, tmp_path, honest[1:])
+@pytest.fixture(scope="module")
+def prepared(benchmark, honest, tmp_path_factory):
+    """A board, an honest submission and a fraud, which tests copy."""
+    folder = tmp_path_factory.mktemp("prepared")
+    board_with(benchmark, folder, honest[1:])
+    submit(honest[0], folder / "new")
+    fraud = copied(0.99)(honest[0], honest[1], benchmark, np.random.default_rng(5))
+    submit(fraud.assign(model="copy"), folder / "copy")
+    return folder
 
 
 @pytest.fixture
-def submission(board, honest):
-    return submit(honest[0], board / "submissions" / "new")
+def board(prepared, tmp_path):
+    return shutil.copytree(prepared / "board", tmp_path / "board")
 
 
 @pytest.fixture
-def fraud(board, benchmark, honest):
-    made = copied(0.99)(honest[0], honest[1], benchmark, np.random.default_rng(5))
-    return submit(made.assign(model="copy"), board / "submissions" / "copy")
+def submission(prepared, board):
+    return shutil.copytree(prepared / "new", board / "submissions" / "new")
+
+
+@pytest.fixture
+def fraud(prepared, board):
+    return shutil.copytree(prepared / "copy", board / "submissions" / "copy")
 
 
 def checked(folder, board, benchmark):
