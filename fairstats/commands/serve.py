@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairstats.commands._shared import says_what_is_wrong
-from fairstats.publishing.preview import DEFAULT_PORT, SiteServer
+from fairstats.publishing.serving import DEFAULT_PORT, SiteServer
 
 commands = typer.Typer()
 

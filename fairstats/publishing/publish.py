@@ -17,7 +17,6 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats._lib.version import __version__
 from fairstats.answers.files import (
@@ -57,7 +56,12 @@ from fairstats.release.computed_tables import tables_of
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.downloads import write_table
 from fairstats.release.folder import ALPHAS, RELEASE_NAME, check_manifests, open_release
-from fairstats.release.manifest_facts import facts_of
+from fairstats.release.manifest import (
+    facts_of,
+    file_hashes,
+    previous_release,
+    write_manifest,
+)
 from fairstats.release.tables import ReleaseInputs
 from fairstats.report.render import Renderer
 from fairstats.retrieval.retrievals_table import RETRIEVAL_COLUMNS, read_retrievals
@@ -363,19 +367,15 @@ def _publish_into(
             "sources": sources,
             "overruled": overruled,
             **facts,
-            "previous": _link(before[-1]) if before else None,
+            "previous": previous_release(before[-1]) if before else None,
         }
-        _write_json(manifest, building / MANIFEST)
+        write_manifest(manifest, building)
         if before:
             write_changes(before[-1], made, building)
         write_documents(made, building)
         manifest["drawn_by"] = draw_pages(made, building, renderer)
-        manifest["files"] = {
-            path.relative_to(building).as_posix(): file_sha256(path)
-            for path in sorted(building.rglob("*"))
-            if path.is_file() and path.name != MANIFEST
-        }
-        _write_json(manifest, building / MANIFEST)
+        manifest["files"] = file_hashes(building)
+        write_manifest(manifest, building)
         try:
             building.rename(final)
         except OSError:
@@ -404,11 +404,6 @@ def _refuse_place(release: str, before: list[Release], created_at: datetime) -> 
         raise InputError([Problem("the clock of this machine", message, "correct the clock")])
 
 
-def _link(release: Release) -> dict[str, str]:
-    """Return the hash of the previous manifest, which covers the hashes of all earlier files."""
-    return {"release": release.name, "manifest_sha256": file_sha256(release.path / MANIFEST)}
-
-
 def _refuse_other_content(final: Path, content: Mapping[str, str]) -> None:
     try:
         published = json.loads((final / MANIFEST).read_text(encoding="utf-8"))["content"]
@@ -420,7 +415,3 @@ def _refuse_other_content(final: Path, content: Mapping[str, str]) -> None:
         message = f"is already published with different {' and '.join(other)}"
         remedy = "use a new name: a release never changes"
         raise InputError([Problem(str(final), message, remedy)])
-
-
-def _write_json(content: Mapping[str, Any], path: Path) -> None:
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

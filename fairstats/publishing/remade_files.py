@@ -28,7 +28,7 @@ from fairstats.ratings.rubrics import copy_rubrics
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.release.downloads import write_table
 from fairstats.release.folder import TAKE_AGAIN, file_problems, read_manifest
-from fairstats.release.manifest_facts import declared
+from fairstats.release.manifest import declared
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.report.page_content import page_differences
 from fairstats.report.project import MODEL_FOLDER, PAGES, STYLE_SHEET

@@ -31,7 +31,7 @@ from fairstats.release.folder import (
     file_problems,
     read_manifest,
 )
-from fairstats.release.manifest_facts import facts_of
+from fairstats.release.manifest import facts_of
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.retrieval.retrievals_table import check_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals

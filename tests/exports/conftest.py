@@ -17,7 +17,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.documents import write_inputs
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.downloads import write_table
-from fairstats.release.manifest_facts import facts_of
+from fairstats.release.manifest import facts_of
 from fairstats.release.tables import TABLES, ReleaseInputs
 
 #: A name with what LaTeX, HTML, YAML and spreadsheets would run.

@@ -1,4 +1,7 @@
-"""The content entries of a release's manifest, computed from the content alone."""
+"""Write a release's manifest, and compute its entries from the content.
+
+`fairstats.release.folder` reads and checks it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,36 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.ratings.rubrics import Rubric
+from fairstats.release.contents import MANIFEST, Release
 from fairstats.release.tables import ReleaseInputs
+
+
+def write_manifest(manifest: Mapping[str, Any], folder: Path) -> None:
+    """Write a manifest into the folder of its release."""
+    text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """Return the hash of every file of a release, except its manifest, by its path."""
+    return {
+        path.relative_to(folder).as_posix(): file_sha256(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST
+    }
+
+
+def previous_release(release: Release) -> dict[str, str]:
+    """Return the hash of the previous manifest, which covers the hashes of all earlier files."""
+    return {"release": release.name, "manifest_sha256": file_sha256(release.path / MANIFEST)}
 
 
 def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:

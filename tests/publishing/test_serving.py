@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.publishing.preview import LOOPBACK, SiteServer
+from fairstats.publishing.serving import LOOPBACK, SiteServer
 
 TYPES = {
     "index.html": "text/html; charset=utf-8",
