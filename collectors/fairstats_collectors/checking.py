@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairstats._lib.arguments import path_in, wrong
 from fairstats._lib.safe_names import slug
-from fairstats.answers.schema import check_answers
+from fairstats.answers.checks import check_answers
 from fairstats.asking.tasks import Task
 from fairstats.benchmarks.declaration import Benchmark
 

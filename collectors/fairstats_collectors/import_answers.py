@@ -12,7 +12,8 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.record_files import Record
 from fairstats._lib.spreadsheets import NoValue
-from fairstats.answers.schema import answers_schema, check_answers, duplicate_problems
+from fairstats.answers.checks import check_answers, duplicate_problems
+from fairstats.answers.schema import answers_schema
 from fairstats.answers.validation import validate_answers
 from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.declaration import Benchmark

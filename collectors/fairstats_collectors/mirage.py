@@ -19,7 +19,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Note, Problem
 from fairstats._lib.record_files import Paths, importable_files, json_value
-from fairstats.answers.schema import check_answers
+from fairstats.answers.checks import check_answers
 from fairstats.answers.strategies import Strategy
 from fairstats.answers.validation import validate_answers
 from fairstats.asking.parsing import parse_answer

@@ -18,8 +18,9 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest, unique_slugs
 from fairstats._lib.untrusted_files import refuse_links
 from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
+from fairstats.answers.checks import check_answers, duplicate_problems
 from fairstats.answers.declared_columns import with_declared_columns
-from fairstats.answers.schema import KEY_COLUMNS, answers_schema, check_answers, duplicate_problems
+from fairstats.answers.schema import KEY_COLUMNS, answers_schema
 from fairstats.benchmarks.declaration import Benchmark
 
 SUFFIXES = (".parquet", ".csv", ".jsonl")

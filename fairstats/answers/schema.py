@@ -1,30 +1,16 @@
-"""The answers table: one pandera schema, and checking a frame against it."""
+"""The answers table: its columns, in one pandera schema."""
 
 from __future__ import annotations
 
-import math
 import re
 import string
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
-from pandas.api.types import (
-    is_bool_dtype,
-    is_complex_dtype,
-    is_numeric_dtype,
-    is_object_dtype,
-    is_string_dtype,
-)
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.row_groups import group_rows
-from fairstats._lib.safe_names import SHA256, normal_name
-from fairstats._lib.untrusted_tables import repeated_columns
+from fairstats._lib.safe_names import SHA256
 
 if TYPE_CHECKING:
     import pandera.pandas as pandera
@@ -43,22 +29,17 @@ KEY_COLUMNS = (
 REQUIRED_COLUMNS = (*KEY_COLUMNS, "answer", "answer_key", "status")
 #: Columns of names that readers compare; they are normalised.
 NAME_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy", "snapshot")
-#: Maximum number of problems listed per table.
-MOST_PROBLEMS = 10_000
-_PART_ROWS = 10_000
 STATUSES = ("ok", "unparsed", "refused", "error")
 
 # Names are used in page titles, file names and table cells. The limit stops a hostile file from
 # flooding them. Characters that control a terminal or change the text direction are not allowed in
 # names. Allowed characters are those that Python calls printable.
 _NAME_LENGTH = 200
-_RAW_LENGTH = 1_000_000
+RAW_LENGTH = 1_000_000
 # Maximum length of a text in a problem, since there may be hundreds of them.
-_SHOWN = 300
-_TOO_LONG = f"is longer than {_RAW_LENGTH:,} characters"
+MOST_SHOWN = 300
+TOO_LONG = f"is longer than {RAW_LENGTH:,} characters"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
-_DECIMAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
-_INTEGERS = range(-(2**63), 2**63)
 
 
 def text_check(valid: Callable[[str], object], error: str) -> pandera.Check:
@@ -111,7 +92,7 @@ def answers_schema() -> pandera.DataFrameSchema:
         "must be one capital letter, A to Z",
     )
     not_negative = pa.Check.ge(0, error="must not be negative")
-    raw = pa.Check.str_length(max_value=_RAW_LENGTH, error=_TOO_LONG)
+    raw = pa.Check.str_length(max_value=RAW_LENGTH, error=TOO_LONG)
     return pa.DataFrameSchema(
         {
             **{column: pa.Column(str, name) for column in KEY_COLUMNS if column != "sample"},
@@ -149,371 +130,8 @@ def answers_schema() -> pandera.DataFrameSchema:
     )
 
 
-def check_answers(
-    answers: pd.DataFrame, *, path: str = "<frame>", repeated: bool = False
-) -> pd.DataFrame:
-    """Check a frame against the answers schema and convert its columns.
-
-    Names of benchmarks, versions, models, strategies and snapshots are normalised by
-    `fairstats._lib.safe_names.normal_name`. So spellings that look the same in print become the
-    same name.
-
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        The rows to check; not changed.
-    path : str
-        The file name used in problems.
-    repeated : bool
-        Whether the same answer may be there twice if there is no other problem.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same rows with the schema's types.
-
-    Raises
-    ------
-    InputError
-        With one `Problem` for each error, up to `MOST_PROBLEMS`.
-    """
-    frame = answers.reset_index(drop=True)
-    problems = column_problems(frame.columns, path)
-    if problems:
-        raise InputError(problems)
-    if frame.empty:
-        raise InputError([Problem(path, "the table has no rows", "collect or import it again")])
-    parts: list[pd.DataFrame] = []
-    problems = []
-    for start in range(0, len(frame), _PART_ROWS):
-        part = frame[start : start + _PART_ROWS].reset_index(drop=True)
-        checked, found = _check_part(part, path)
-        parts.append(checked)
-        problems += [
-            problem if problem.row is None else replace(problem, row=problem.row + start)
-            for problem in found
-        ]
-        if len(problems) >= MOST_PROBLEMS:
-            break
-    checked = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
-    if problems or not repeated:
-        # A key with a fault of its own may have been filled so that checking could continue.
-        faulty = {problem.row for problem in problems if problem.column in KEY_COLUMNS}
-        again = repeated_answers(checked, path)
-        problems += [problem for problem in again if problem.row not in faulty]
-    if problems:
-        problems.sort(key=lambda p: (p.row or 0, p.column or ""))
-        if len(problems) >= MOST_PROBLEMS:
-            message = f"has more than the {MOST_PROBLEMS:,} problems listed"
-            problems = [*problems[:MOST_PROBLEMS], Problem(path, message, "correct these first")]
-        raise InputError(problems)
-    return checked
-
-
-@cache
-def _rows_schema() -> pandera.DataFrameSchema:
-    """Return the schema without uniqueness, which is a matter of the whole table."""
-    schema = copy(answers_schema())
-    schema.unique = None
-    return schema
-
-
-def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
-    """Check part of a table: the problems of all rows of a large one would fill the memory."""
-    from pandera.errors import SchemaErrors
-
-    readable, problems = _to_text(frame, path)
-    numbered, more = _to_numbers(readable, path)
-    problems += more
-    try:
-        return _rows_schema().validate(numbered, lazy=True), problems
-    except SchemaErrors as error:
-        found = {(problem.row, problem.column) for problem in problems}
-        problems += [
-            problem
-            for problem in _schema_problems(error.failure_cases, frame, path)
-            # If a cell was filled so that checking could continue, only its first error is real.
-            if (problem.row, problem.column) not in found
-        ]
-    return numbered, problems
-
-
-def repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
-    """Find duplicate answers anywhere in a table."""
-    if not frame.duplicated(list(KEY_COLUMNS)).any():
-        return []
-    answer, first = group_rows(frame[name].array for name in KEY_COLUMNS)
-    again = np.flatnonzero(first[answer] != np.arange(len(frame)))[:MOST_PROBLEMS]
-    keys = frame[list(KEY_COLUMNS)].take(again).to_dict("records")
-    return [
-        Problem(
-            path,
-            f"the same answer is in row {earlier + 1}",
-            "delete one, or number the samples",
-            row=row + 1,
-            column="key",
-            value=_key_text(key),
-        )
-        for row, earlier, key in zip(
-            again.tolist(), first[answer[again]].tolist(), keys, strict=True
-        )
-    ]
-
-
-def column_problems(columns: pd.Index, path: str) -> list[Problem]:
-    """Report columns that are missing, unknown or duplicated, by name only.
-
-    Parameters
-    ----------
-    columns : pandas.Index
-        The names.
-    path : str
-        The file name used in problems.
-    """
-    known = list(answers_schema().columns)
-    if not set(REQUIRED_COLUMNS) & set(columns):
-        found = ", ".join(map(str, columns[:8]))
-        remedy = "see `fairstats import --help` and `fairstats schema`"
-        return [Problem(path, f"is not an answers table; its columns are {found}", remedy)]
-    if twice := repeated_columns(columns, path):
-        return twice
-    missing: dict[str, list[str]] = {}
-    for name in REQUIRED_COLUMNS:
-        if name not in columns:
-            missing.setdefault(_how_to_add(name), []).append(name)
-    problems = [
-        Problem(
-            path,
-            f"required column{'s are' if len(names) > 1 else ' is'} missing",
-            remedy.replace("add it", "add them") if len(names) > 1 else remedy,
-            column=", ".join(names),
-        )
-        for remedy, names in missing.items()
-    ]
-    problems += [
-        Problem(path, "unknown column", f"drop or rename it; known: {', '.join(known)}", column=c)
-        for c in map(str, columns)
-        if c not in known
-    ]
-    return problems
-
-
-def _how_to_add(column: str) -> str:
-    if column in ("model", "item_id", "group", "answer"):
-        return "add it (see `fairstats schema`)"
-    return "add it, or name the benchmark: `fairstats import table`, read_answers(…, benchmark=…)"
-
-
-def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> list[Problem]:
-    """Report answers that are in more than one of `frames`, each without duplicates in itself.
-
-    Parameters
-    ----------
-    frames : sequence of pandas.DataFrame
-        Checked answers.
-    paths : sequence of str
-        The name of each frame's file.
-    """
-    if len(frames) < 2:
-        return []
-    keys = list(KEY_COLUMNS)
-    rows = pd.concat(
-        [
-            frame[keys].assign(_path=path, _row=range(1, len(frame) + 1))
-            for frame, path in zip(frames, paths, strict=True)
-        ],
-        ignore_index=True,
-    )
-    repeated = rows[rows.duplicated(keys)]
-    first = rows.drop_duplicates(keys).rename(columns={"_path": "_first"}).drop(columns="_row")
-    problems = []
-    for (path, earlier), group in repeated.merge(first, on=keys).groupby(["_path", "_first"]):
-        problems.append(
-            Problem(
-                str(path),
-                f"{len(group)} answers are in more than one of the files, here and in {earlier}",
-                "remove one of the files, or give its answers another model, strategy or sample",
-                row=int(group["_row"].iloc[0]),
-                column="key",
-                value=_key_text(group.iloc[0].to_dict()),
-            )
-        )
-    return problems
-
-
-def _key_text(row: Mapping[Hashable, object]) -> str:
-    return ", ".join(f"{column}={row[column]}" for column in KEY_COLUMNS)
-
-
-def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
-    """Report values in text columns that are not text, and normalise names.
-
-    Lists, times and booleans would become texts that look like names. Half of a surrogate pair,
-    which JSON may contain, cannot be stored in a file.
-    """
-    problems: list[Problem] = []
-    columns: dict[str, pd.Series] = {}
-    for name, column in answers_schema().columns.items():
-        if name not in frame or str(column.dtype).lower() in ("int64", "float64"):
-            continue
-        given = frame[name]
-        kind = given.dtype
-        kind = kind.categories.dtype if isinstance(kind, pd.CategoricalDtype) else kind
-        if not (is_object_dtype(kind) or is_string_dtype(kind) or _is_number(kind)):
-            message, remedy = f"has the type {kind}", "write it as text"
-            problems.append(Problem(path, message, remedy, column=name))
-            columns[name] = pd.Series("-", index=frame.index, dtype="str")
-            continue
-        if is_object_dtype(given.dtype):
-            wrong = given.map(_not_text)
-            problems += [
-                Problem(path, message, "write it as text", row=row, column=name, value="not shown")
-                for row, message in enumerate(wrong, start=1)
-                if message
-            ]
-            given = columns[name] = given.mask(wrong != "", "-")
-        # pandera would copy such texts several times.
-        if (too_long := _lengths(given) > _RAW_LENGTH).any():
-            message, remedy = _explain(_TOO_LONG)
-            problems += [
-                Problem(
-                    path, message, remedy, row=row + 1, column=name, value=given.iat[row][:_SHOWN]
-                )
-                for row in np.flatnonzero(too_long).tolist()
-            ]
-            given = columns[name] = given.mask(too_long, "-")
-        if name in NAME_COLUMNS:
-            other = {n: normal_name(n) for n in given.unique() if isinstance(n, str)}
-            other = {n: normal for n, normal in other.items() if n != normal}
-            columns[name] = given.replace(other) if other else given
-    return frame.assign(**columns), problems
-
-
-def _lengths(given: pd.Series) -> pd.Series:
-    """Return the length of each text; 0 if it is not text."""
-    if is_object_dtype(given.dtype):
-        return given.map(lambda value: len(value) if isinstance(value, str) else 0)
-    if is_string_dtype(given.dtype):
-        return given.str.len().fillna(0)
-    return pd.Series(0, index=given.index)
-
-
-def _is_number(kind: object) -> bool:
-    return bool(is_numeric_dtype(kind) and not is_bool_dtype(kind) and not is_complex_dtype(kind))
-
-
-def _not_text(value: object) -> str:
-    """Return why a value is not text; empty for text, a null, or a number (written as text)."""
-    if isinstance(value, str):
-        return "" if _is_unicode(value) else "is not valid Unicode text"
-    if value is None or value is pd.NA or value is pd.NaT:
-        return ""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(
-        value, (int, float, np.integer, np.floating)
-    ):
-        return f"has the type {type(value).__name__}"
-    return ""
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
-    """Convert number columns; a cell that is not a number becomes a problem.
-
-    This precedes pandera, which cannot run its other checks on a column with such a cell. Invalid
-    cells are filled with valid values, so that the remaining errors are found too.
-    """
-    problems: list[Problem] = []
-    columns: dict[str, pd.Series] = {}
-    for name, column in answers_schema().columns.items():
-        whole = str(column.dtype).lower() == "int64"
-        if name not in frame.columns or not (whole or str(column.dtype) == "float64"):
-            continue
-        given, numbers = frame[name], []
-        if whole and given.dtype == np.int64:
-            columns[name] = given.astype("Int64")
-            continue
-        for row, value in enumerate(given, start=1):
-            if pd.api.types.is_scalar(value) and pd.isna(value):
-                number = None
-                wrong = "" if column.nullable else "must not be empty"
-            else:
-                number = _whole_number(value) if whole else _number(value)
-                wrong = "" if number is not None else f"is not a {'whole ' * whole}number"
-                if whole and number is not None and number not in _INTEGERS:
-                    wrong = "is too large"
-            if wrong:
-                problems.append(
-                    Problem(path, wrong, "write a number", row=row, column=name, value=str(value))
-                )
-                # Distinct fillers: equal samples would look like duplicate answers.
-                number = 10**12 + row
-            numbers.append(number)
-        dtype = "Int64" if whole else "float64"
-        columns[name] = pd.Series(pd.array(numbers, dtype=dtype), index=frame.index)
-    return frame.assign(**columns), problems
-
-
-def _whole_number(value: object) -> int | None:
-    if isinstance(value, (bool, np.bool_)):
-        return None
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip()):
-        return int(value)
-    number = _number(value)
-    return int(number) if number is not None and number.is_integer() else None
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(
-        value, (int, float, str, np.integer, np.floating)
-    ):
-        return None
-    # float() also accepts "1_000" and the digits of every script.
-    if isinstance(value, str) and not _DECIMAL.fullmatch(value.strip()):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> list[Problem]:
-    """Convert pandera's failure cases to problems, one per cell."""
-    found: dict[tuple[int | None, str | None], Problem] = {}
-    cells = {str(name): column.array for name, column in frame.items()}
-    # Column checks first: they are more specific than checks across columns.
-    for case in sorted(cases.to_dict("records"), key=lambda c: c["schema_context"] != "Column"):
-        row = None if pd.isna(case["index"]) else int(case["index"])
-        of_row = row is not None and case["schema_context"] == "DataFrameSchema"
-        column = "status" if of_row else str(case["column"])
-        number = None if row is None else row + 1
-        # A check across columns has a failure case for each column.
-        if (number, column) in found:
-            continue
-        message, remedy = _explain(str(case["check"]))
-        value = str(case["failure_case"])[:_SHOWN]
-        if of_row:
-            answer = cells["answer"][row]
-            shown = "no answer" if pd.isna(answer) else f"answer {answer}"
-            value = f"{cells['status'][row]}, with {shown}"
-        elif row is not None:
-            value = str(cells[column][row])[:_SHOWN]
-        found[number, column] = Problem(
-            path, message, remedy, row=number, column=column, value=value
-        )
-    return list(found.values())
-
-
-def _explain(check: str) -> tuple[str, str]:
+def explain(check: str) -> tuple[str, str]:
+    """Return the message and the remedy of a failed check of the schema."""
     if check == "not_nullable":
         return "must not be empty", "fill it in"
     if check.startswith(("coerce_dtype", "dtype(")):

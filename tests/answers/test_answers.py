@@ -15,15 +15,10 @@ import pyarrow.parquet
 import pytest
 
 from fairstats._lib.problems import InputError, Note, Problem
+from fairstats.answers.checks import check_answers
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets, write_answers
-from fairstats.answers.schema import (
-    KEY_COLUMNS,
-    REQUIRED_COLUMNS,
-    STATUSES,
-    answers_schema,
-    check_answers,
-)
+from fairstats.answers.schema import KEY_COLUMNS, REQUIRED_COLUMNS, STATUSES, answers_schema
 
 ROW = {
     "benchmark": "demo",

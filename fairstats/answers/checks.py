@@ -1,0 +1,257 @@
+"""Check an answers table against its schema, and name every fault.
+
+`fairstats.answers.validation` checks the answers against what their benchmark declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.row_groups import group_rows
+from fairstats._lib.untrusted_tables import repeated_columns
+from fairstats.answers.conversion import to_numbers, to_text
+from fairstats.answers.schema import (
+    KEY_COLUMNS,
+    MOST_SHOWN,
+    REQUIRED_COLUMNS,
+    answers_schema,
+    explain,
+)
+
+if TYPE_CHECKING:
+    import pandera.pandas as pandera
+
+#: Maximum number of problems listed per table.
+MOST_PROBLEMS = 10_000
+_PART_ROWS = 10_000
+
+
+def check_answers(
+    answers: pd.DataFrame, *, path: str = "<frame>", repeated: bool = False
+) -> pd.DataFrame:
+    """Check a frame against the answers schema and convert its columns.
+
+    Names of benchmarks, versions, models, strategies and snapshots are normalised by
+    `fairstats._lib.safe_names.normal_name`. So spellings that look the same in print become the
+    same name.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        The rows to check; not changed.
+    path : str
+        The file name used in problems.
+    repeated : bool
+        Whether the same answer may be there twice if there is no other problem.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same rows with the schema's types.
+
+    Raises
+    ------
+    InputError
+        With one `Problem` for each error, up to `MOST_PROBLEMS`.
+    """
+    frame = answers.reset_index(drop=True)
+    problems = column_problems(frame.columns, path)
+    if problems:
+        raise InputError(problems)
+    if frame.empty:
+        raise InputError([Problem(path, "the table has no rows", "collect or import it again")])
+    parts: list[pd.DataFrame] = []
+    problems = []
+    for start in range(0, len(frame), _PART_ROWS):
+        part = frame[start : start + _PART_ROWS].reset_index(drop=True)
+        checked, found = _check_part(part, path)
+        parts.append(checked)
+        problems += [
+            problem if problem.row is None else replace(problem, row=problem.row + start)
+            for problem in found
+        ]
+        if len(problems) >= MOST_PROBLEMS:
+            break
+    checked = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+    if problems or not repeated:
+        # A key with a fault of its own may have been filled so that checking could continue.
+        faulty = {problem.row for problem in problems if problem.column in KEY_COLUMNS}
+        again = repeated_answers(checked, path)
+        problems += [problem for problem in again if problem.row not in faulty]
+    if problems:
+        problems.sort(key=lambda p: (p.row or 0, p.column or ""))
+        if len(problems) >= MOST_PROBLEMS:
+            message = f"has more than the {MOST_PROBLEMS:,} problems listed"
+            problems = [*problems[:MOST_PROBLEMS], Problem(path, message, "correct these first")]
+        raise InputError(problems)
+    return checked
+
+
+@cache
+def _rows_schema() -> pandera.DataFrameSchema:
+    """Return the schema without uniqueness, which is a matter of the whole table."""
+    schema = copy(answers_schema())
+    schema.unique = None
+    return schema
+
+
+def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
+    """Check part of a table: the problems of all rows of a large one would fill the memory."""
+    from pandera.errors import SchemaErrors
+
+    readable, problems = to_text(frame, path)
+    numbered, more = to_numbers(readable, path)
+    problems += more
+    try:
+        return _rows_schema().validate(numbered, lazy=True), problems
+    except SchemaErrors as error:
+        found = {(problem.row, problem.column) for problem in problems}
+        problems += [
+            problem
+            for problem in _schema_problems(error.failure_cases, frame, path)
+            # If a cell was filled so that checking could continue, only its first error is real.
+            if (problem.row, problem.column) not in found
+        ]
+    return numbered, problems
+
+
+def repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
+    """Find duplicate answers anywhere in a table."""
+    if not frame.duplicated(list(KEY_COLUMNS)).any():
+        return []
+    answer, first = group_rows(frame[name].array for name in KEY_COLUMNS)
+    again = np.flatnonzero(first[answer] != np.arange(len(frame)))[:MOST_PROBLEMS]
+    keys = frame[list(KEY_COLUMNS)].take(again).to_dict("records")
+    return [
+        Problem(
+            path,
+            f"the same answer is in row {earlier + 1}",
+            "delete one, or number the samples",
+            row=row + 1,
+            column="key",
+            value=_key_text(key),
+        )
+        for row, earlier, key in zip(
+            again.tolist(), first[answer[again]].tolist(), keys, strict=True
+        )
+    ]
+
+
+def column_problems(columns: pd.Index, path: str) -> list[Problem]:
+    """Report columns that are missing, unknown or duplicated, by name only.
+
+    Parameters
+    ----------
+    columns : pandas.Index
+        The names.
+    path : str
+        The file name used in problems.
+    """
+    known = list(answers_schema().columns)
+    if not set(REQUIRED_COLUMNS) & set(columns):
+        found = ", ".join(map(str, columns[:8]))
+        remedy = "see `fairstats import --help` and `fairstats schema`"
+        return [Problem(path, f"is not an answers table; its columns are {found}", remedy)]
+    if twice := repeated_columns(columns, path):
+        return twice
+    missing: dict[str, list[str]] = {}
+    for name in REQUIRED_COLUMNS:
+        if name not in columns:
+            missing.setdefault(_how_to_add(name), []).append(name)
+    problems = [
+        Problem(
+            path,
+            f"required column{'s are' if len(names) > 1 else ' is'} missing",
+            remedy.replace("add it", "add them") if len(names) > 1 else remedy,
+            column=", ".join(names),
+        )
+        for remedy, names in missing.items()
+    ]
+    problems += [
+        Problem(path, "unknown column", f"drop or rename it; known: {', '.join(known)}", column=c)
+        for c in map(str, columns)
+        if c not in known
+    ]
+    return problems
+
+
+def _how_to_add(column: str) -> str:
+    if column in ("model", "item_id", "group", "answer"):
+        return "add it (see `fairstats schema`)"
+    return "add it, or name the benchmark: `fairstats import table`, read_answers(…, benchmark=…)"
+
+
+def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> list[Problem]:
+    """Report answers that are in more than one of `frames`, each without duplicates in itself.
+
+    Parameters
+    ----------
+    frames : sequence of pandas.DataFrame
+        Checked answers.
+    paths : sequence of str
+        The name of each frame's file.
+    """
+    if len(frames) < 2:
+        return []
+    keys = list(KEY_COLUMNS)
+    rows = pd.concat(
+        [
+            frame[keys].assign(_path=path, _row=range(1, len(frame) + 1))
+            for frame, path in zip(frames, paths, strict=True)
+        ],
+        ignore_index=True,
+    )
+    repeated = rows[rows.duplicated(keys)]
+    first = rows.drop_duplicates(keys).rename(columns={"_path": "_first"}).drop(columns="_row")
+    problems = []
+    for (path, earlier), group in repeated.merge(first, on=keys).groupby(["_path", "_first"]):
+        problems.append(
+            Problem(
+                str(path),
+                f"{len(group)} answers are in more than one of the files, here and in {earlier}",
+                "remove one of the files, or give its answers another model, strategy or sample",
+                row=int(group["_row"].iloc[0]),
+                column="key",
+                value=_key_text(group.iloc[0].to_dict()),
+            )
+        )
+    return problems
+
+
+def _key_text(row: Mapping[Hashable, object]) -> str:
+    return ", ".join(f"{column}={row[column]}" for column in KEY_COLUMNS)
+
+
+def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> list[Problem]:
+    """Convert pandera's failure cases to problems, one per cell."""
+    found: dict[tuple[int | None, str | None], Problem] = {}
+    cells = {str(name): column.array for name, column in frame.items()}
+    # Column checks first: they are more specific than checks across columns.
+    for case in sorted(cases.to_dict("records"), key=lambda c: c["schema_context"] != "Column"):
+        row = None if pd.isna(case["index"]) else int(case["index"])
+        of_row = row is not None and case["schema_context"] == "DataFrameSchema"
+        column = "status" if of_row else str(case["column"])
+        number = None if row is None else row + 1
+        # A check across columns has a failure case for each column.
+        if (number, column) in found:
+            continue
+        message, remedy = explain(str(case["check"]))
+        value = str(case["failure_case"])[:MOST_SHOWN]
+        if of_row:
+            answer = cells["answer"][row]
+            shown = "no answer" if pd.isna(answer) else f"answer {answer}"
+            value = f"{cells['status'][row]}, with {shown}"
+        elif row is not None:
+            value = str(cells[column][row])[:MOST_SHOWN]
+        found[number, column] = Problem(
+            path, message, remedy, row=number, column=column, value=value
+        )
+    return list(found.values())
