@@ -11,7 +11,6 @@ import pandas as pd
 
 from fairstats.benchmarks.terms import POOLED
 from fairstats.counts.outcomes import PATTERNS
-from fairstats.counts.sample_weights import per_answer
 from fairstats.inference._checks import check_choice, check_counts, check_parts
 
 IntArray = npt.NDArray[np.int64]
@@ -157,12 +156,6 @@ def copies_of(counts: pd.DataFrame) -> IntArray:
     if "copies" not in counts:
         return np.ones(len(counts), dtype=np.int64)
     return counts["copies"].to_numpy(dtype=np.int64)
-
-
-def per_sample(counts: pd.DataFrame) -> pd.DataFrame:
-    """Scale outcome counts down to one pair per answer, rounded, for a test of single pairs."""
-    cells = per_answer(counts[list(PATTERNS)], copies_of(counts)[:, None])
-    return pd.DataFrame(cells, index=counts.index, columns=list(PATTERNS))
 
 
 def missing_per_group(counts: pd.DataFrame) -> tuple[IntArray, IntArray]:
