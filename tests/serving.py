@@ -17,6 +17,14 @@ _Server = TypeVar("_Server", bound=ThreadingHTTPServer)
 _SETTINGS = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
 
 
+class ModelServer(ThreadingHTTPServer):
+    """A server to which a client may open many connections at once."""
+
+    daemon_threads = True
+    # With the default of 5, a further connection may be lost; its client tries again in a second.
+    request_queue_size = 64
+
+
 @contextmanager
 def served(server: _Server) -> Iterator[_Server]:
     """Answer requests to a server in a thread; close it at the end."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats._lib.arguments import path_in, wrong
+from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import slug
 from fairstats.answers.checks import check_answers
 from fairstats.asking.tasks import Task
@@ -33,9 +34,12 @@ def check_writable(tasks: Iterable[Task], facts: Mapping[str, str]) -> None:
         | {"answer_key": task.prompt.item.answer_key, "answer": None, "status": "error", **facts}
         for task in tasks
     ]
-    # One row first, to report a bad name only once.
-    for part in (rows[:1], rows):
-        check_answers(pd.DataFrame(part), path="collect")
+    try:
+        check_answers(pd.DataFrame(rows), path="collect")
+    except InputError:
+        # A bad name is in every row: report it only once.
+        check_answers(pd.DataFrame(rows[:1]), path="collect")
+        raise
 
 
 def version_of(benchmark: Benchmark, version: str | None) -> str:

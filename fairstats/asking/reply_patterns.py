@@ -198,4 +198,6 @@ AFTER_LETTER = re.compile(
       |[Ee]xplanation|[Rr]eason\w{0,3})\b """,
     re.VERBOSE,
 )
+#: The letter of an option before its text: "B. Zinc".
+LABEL = re.compile(r"\b(?P<letter>\w)[).:] ?")
 SEPARATOR = re.compile(r"[ .):\-'\"]{0,4}")

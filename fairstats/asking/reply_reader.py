@@ -15,6 +15,7 @@ from fairstats.asking.reply_patterns import (
     FOREIGN,
     FOREIGN_HEDGE,
     HEDGE,
+    LABEL,
     OTHER_OPTION,
     REASON,
     REFUSAL,
@@ -111,11 +112,15 @@ class Reader:
         if found:
             for match in self.patterns.inline.finditer(self.text, 0, end):
                 found |= {match["letter"]} if self._stands(match["letter"], match.end()) else set()
-            for letter, words in self.texts.items():
-                echo = rf"\b{re.escape(letter)}[).:] ?(?i:{re.escape(words)})"
-                if words and re.search(echo, self.text[:end]):
-                    found.add(letter)
+            labels = LABEL.finditer(self.text, 0, end)
+            found |= {label["letter"] for label in labels if self._is_echo(label, end)}
         return found or self._small_letters(0, final=True, whole=True)
+
+    def _is_echo(self, label: re.Match[str], end: int) -> bool:
+        """Return whether an option's text follows its letter before `end`: "B. Zinc"."""
+        words = self.texts.get(label["letter"], "")
+        stop = min(end, label.end() + len(words))
+        return bool(words) and self.text[label.end() : stop].casefold() == words
 
     def named(self) -> set[str]:
         """Return the option whose text the reply names, if it names only one and ends with it.
@@ -266,9 +271,9 @@ class Reader:
         for letter, words in self.texts.items():
             # Not within a longer word or number: "5 mg" is not in "2.5 mg".
             whole = rf"(?<![\w-])(?<!\d\.){re.escape(words)}(?![\w-])(?!\.\d)"
-            text, times = re.subn(whole, "\0", text) if words else (text, 0)
-            if times:
-                found.add(letter)
+            if words and words in text:  # compiling a pattern takes longer than the rest
+                text, times = re.subn(whole, "\0", text)
+                found |= {letter} if times else set()
         return found
 
 

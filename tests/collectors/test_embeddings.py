@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.retrieval.retrievals_table import read_retrievals
-from tests.serving import only_loopback, served
+from tests.serving import ModelServer, only_loopback, served
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-planted-0123456789abcdef"
@@ -51,10 +51,9 @@ def reply(texts: Sequence[str], **more: Any) -> Answer:
     return 200, {"object": "list", "model": "m", "data": rows[::-1]} | more
 
 
-class Service(ThreadingHTTPServer):
+class Service(ModelServer):
     """An embeddings server that follows a script and stores the requests."""
 
-    daemon_threads = True
     script: Callable[[list[str], int], Answer] = staticmethod(lambda texts, times: reply(texts))
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,13 @@ from fairstats_collectors.embeddings import service_embedder
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import Benchmark
 from tests.collectors.test_chat import reply, write_benchmark
-from tests.serving import only_loopback, served
+from tests.serving import ModelServer, only_loopback, served
 
 Respond = Callable[[BaseHTTPRequestHandler], None]
 
 
-class Server(ThreadingHTTPServer):
+class Server(ModelServer):
     """A server on loopback that answers every request with one function."""
-
-    daemon_threads = True
 
     def __init__(self, respond: Respond) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

@@ -8,7 +8,7 @@ import pytest
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.vignette_texts import read_vignettes
-from fairstats.vignettes.audit import audit_findings, audit_vignettes, measure_vignettes
+from fairstats.vignettes.audit import audit_findings, audit_vignettes
 from fairstats.vignettes.findings import ASPECTS, FINDING_COLUMNS
 from fairstats.vignettes.measures import no_measures
 
@@ -20,26 +20,31 @@ def vignettes():
     return read_vignettes("demo")
 
 
-@pytest.fixture
-def answers(demo, all_right, tmp_path):
+@pytest.fixture(scope="module")
+def audit(vignettes):
+    return audit_vignettes(vignettes)
+
+
+@pytest.fixture(scope="module")
+def answers(demo, all_right, tmp_path_factory):
     """Return answers of two models; the second one is unrelated to the texts."""
+    folder = tmp_path_factory.mktemp("answers")
     right = all_right(demo)
     other = right.assign(model="other")
     wrong = other["item_id"].isin(["demo-01", "demo-02"]) & other["group"].eq("black")
     other.loc[wrong, "answer"] = other.loc[wrong, "answer_key"].map(
         {"A": "B", "B": "C", "C": "D", "D": "A"}
     )
-    write_answers(right, tmp_path / "right.parquet")
-    write_answers(other, tmp_path / "other.parquet")
-    return tmp_path
+    write_answers(right, folder / "right.parquet")
+    write_answers(other, folder / "other.parquet")
+    return folder
 
 
 def test_no_measures_and_no_answers_give_no_findings():
     assert audit_findings(no_measures()).empty
 
 
-def test_audit_without_answers(vignettes):
-    audit = audit_vignettes(vignettes)
+def test_audit_without_answers(audit):
     assert set(audit.findings["aspect"]) <= set(ASPECTS)
     assert audit.benchmark_version == "1"
     assert not audit.findings.duplicated(KEYS).any()
@@ -57,10 +62,11 @@ def test_audit_with_answers_has_every_aspect(vignettes, answers):
 
 
 @pytest.mark.parametrize("missing", ["bounds", "complete", "incorrect"])
-def test_every_policy_gives_a_table(vignettes, answers, missing):
-    measures = measure_vignettes(vignettes, benchmark_version="1")
+def test_every_policy_gives_a_table(audit, answers, missing):
     given = pd.read_parquet(answers / "other.parquet")
-    found = audit_findings(measures, given, missing=missing)
+    # One attribute is enough.
+    tables = (table[table["attribute"] == "race"] for table in (audit.measures, given))
+    found = audit_findings(*tables, missing=missing)
     assert "items" in set(found["aspect"])
 
 
@@ -103,8 +109,8 @@ def test_invalid_values_are_refused(vignettes, answers, demo):
 
 
 @pytest.mark.parametrize("gone", ["group", "attribute"])
-def test_a_group_or_attribute_that_was_not_measured_is_passed_over(vignettes, answers, gone):
-    measures = measure_vignettes(vignettes, benchmark_version="1")
+def test_a_group_or_attribute_that_was_not_measured_is_passed_over(audit, answers, gone):
+    measures = audit.measures
     value = {"group": "white", "attribute": "race"}[gone]
     given = pd.read_parquet(answers / "other.parquet")
     found = audit_findings(measures[measures[gone] != value], given)

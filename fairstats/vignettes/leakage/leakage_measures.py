@@ -14,7 +14,7 @@ from scipy import sparse
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.vignettes.leakage.leakage_vectors import Embed, FloatArray, Space, spaces_of
-from fairstats.vignettes.measures import DISTRACTOR, KEY, MEASURE_COLUMNS, measures_frame
+from fairstats.vignettes.measures import DISTRACTOR, KEY, MEASURE_COLUMNS, no_measures
 from fairstats.vignettes.text.added_text import added_words
 
 #: Measures of how far an added text points to an option.
@@ -133,9 +133,11 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
             tables.append(_rows(asked, attribute, group, of_options, of_variants))
     for attribute, group, item_words in _new_words(vignettes):
         tables.append(_rows(asked, attribute, group, {}, {"new_words": item_words}))
-    table = pd.concat(tables) if tables else pd.DataFrame(columns=list(MEASURE_COLUMNS))
-    table = table.assign(benchmark=vignettes.benchmark.name)
-    return measures_frame(table.to_dict("records"))
+    if not tables:
+        return no_measures()
+    table = pd.concat(tables, ignore_index=True)
+    table = table.assign(benchmark=vignettes.benchmark.name, benchmark_version="")
+    return table[list(MEASURE_COLUMNS)].astype(no_measures().dtypes)
 
 
 def _new_words(vignettes: Vignettes) -> Iterator[tuple[str, str, FloatArray]]:

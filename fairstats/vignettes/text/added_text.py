@@ -91,23 +91,25 @@ def added_text(neutral: str, variant: str) -> tuple[str, ...]:
 
 def _taken_over(neutral: Sequence[str], variant: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Return which words of the variant are in a run that the neutral text also has."""
-    runs = {tuple(neutral[i : i + RUN]) for i in range(len(neutral) - RUN + 1)}
+    runs = set(zip(*(neutral[start:] for start in range(RUN)), strict=False))
     taken = np.zeros(len(variant), dtype=np.bool_)
-    for i in range(len(variant) - RUN + 1):
-        if tuple(variant[i : i + RUN]) in runs:
+    for i, run in enumerate(zip(*(variant[start:] for start in range(RUN)), strict=False)):
+        if run in runs:
             taken[i : i + RUN] = True
     return taken
 
 
 def _ends_of_sentences(text: str, spans: Sequence[tuple[str, int, int]]) -> set[int]:
     """Return the numbers of the words that begin a sentence."""
-    return {
-        number
-        for number in range(1, len(spans))
-        for between in [text[spans[number - 1][2] : spans[number][1]]]
-        if "\n" in between
-        or (any(mark in between for mark in ".?!") and text[spans[number][1]].isupper())
-    }
+    starts = set()
+    for number in range(1, len(spans)):
+        start = spans[number][1]
+        between = text[spans[number - 1][2] : start]
+        if between == " ":  # as between most words
+            continue
+        if "\n" in between or (any(mark in between for mark in ".?!") and text[start].isupper()):
+            starts.add(number)
+    return starts
 
 
 def _gaps(taken: npt.NDArray[np.bool_], starts: set[int]) -> list[tuple[int, int]]:

@@ -127,7 +127,8 @@ def content_of(text: str) -> ClinicalContent:
     >>> [(f.text, f.negated) for f in content.findings.values()]
     [('Fever', False), ('rash', True)]
     """
-    return ClinicalContent(tuple(quantities(text)), drugs(text), findings(text))
+    named = drugs(text)
+    return ClinicalContent(tuple(quantities(text)), named, findings(text, named))
 
 
 def compare_content(

@@ -63,12 +63,14 @@ class Finding:
     negated: bool
 
 
-def findings(text: str) -> dict[str, Finding]:
+def findings(text: str, named: Mapping[str, str] | None = None) -> dict[str, Finding]:
     """Return the findings of a text by their stem.
 
     Parameters
     ----------
     text : str
+    named : Mapping, optional
+        Its drugs (`fairstats.vignettes.text.drugs.drugs`), if already determined.
 
     Returns
     -------
@@ -99,13 +101,12 @@ def findings(text: str) -> dict[str, Finding]:
     ['fever', 'chills', 'rash', 'nontender']
     """
     plain = spelled_alike(text)
-    named = {
-        word for name in drugs(plain).values() for word in re.findall(r"[^\W\d_]+", name.lower())
-    }
+    named = drugs(plain) if named is None else named
+    of_drugs = {word for name in named.values() for word in re.findall(r"[^\W\d_]+", name.lower())}
     found: dict[str, Finding] = {}
     for sentence in sentences(plain):
         for word, stem, negated in _words(sentence):
-            if word.lower() in named:
+            if word.lower() in of_drugs:
                 continue
             seen = found.get(stem)
             found[stem] = Finding(
@@ -174,7 +175,7 @@ def _words(sentence: str) -> list[tuple[str, str, bool | None]]:
             if listed or (trigger and not _goes_on(trigger, tokens[place + 1 :])):
                 trigger = ""
             piece = len(found)
-        elif _NEGATES.fullmatch(lower) or (
+        elif _negates(lower) or (
             # "Negative for", "negative results for", "unremarkable for", "rather than"
             (lower in _NEGATED_BEFORE and {"for", "of"} & set(tokens[place + 1 : place + 3]))
             or (lower, behind) in {("unremarkable", "for"), ("rather", "than")}
@@ -216,6 +217,11 @@ def _words(sentence: str) -> list[tuple[str, str, bool | None]]:
     return found
 
 
+@cache
+def _negates(word: str) -> bool:
+    return _NEGATES.fullmatch(word) is not None
+
+
 def _goes_on(trigger: str, behind: list[str]) -> bool:
     """Return whether a negation continues after a comma, as in a list that ends with "or".
 
@@ -223,7 +229,7 @@ def _goes_on(trigger: str, behind: list[str]) -> bool:
     """
     joins = {"or", "nor"} | ({"and"} if trigger in _NEGATES_LISTS else set())
     for token in behind:
-        if token in _BREAKS or _NEGATES.fullmatch(token.lower()):
+        if token in _BREAKS or _negates(token.lower()):
             return False
         if token.lower() in joins:
             return True

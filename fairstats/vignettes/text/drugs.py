@@ -63,35 +63,38 @@ def drugs(text: str) -> dict[str, str]:
     {'metoprolol': 'metoprolol', 'ace inhibitor': 'ACE inhibitors', 'beta blocker': 'beta blocker'}
     """
     plain = spelled_alike(text)
-    words = [(m.group().casefold(), m.start(), m.end()) for m in _WORD.finditer(plain)]
-    by_first = _listed()
+    matches = list(_WORD.finditer(plain))
+    words = [match.group().casefold() for match in matches]
     found: dict[str, str] = {}
     place = 0
     while place < len(words):
-        word, start, end = words[place]
+        word = words[place]
         step = 1
-        for name in by_first.get(_singular(word), by_first.get(word, ())):
-            parts = name.split()
-            following = [w for w, _, _ in words[place : place + len(parts)]]
+        for name, parts in _beginning_with(word):
+            following = words[place : place + len(parts)]
             if len(following) == len(parts) and all(
                 part in (w, _singular(w)) for part, w in zip(parts, following, strict=True)
             ):
-                end = words[place + len(parts) - 1][2]
-                found.setdefault(_one_spelling(name), plain[start:end])
                 step = len(parts)
+                start, end = matches[place].start(), matches[place + step - 1].end()
+                found.setdefault(_one_spelling(name), plain[start:end])
                 break
         else:
-            for part in word.split("-"):
-                single = _singular(part)
-                if _is_stemmed(single):
-                    found.setdefault(single, part)
+            for single, part in _stemmed(word):
+                found.setdefault(single, part)
         place += step
     return found
 
 
 @cache
-def _is_stemmed(word: str) -> bool:
-    return _STEM.fullmatch(word) is not None and _NO_DRUGS.fullmatch(word) is None
+def _stemmed(word: str) -> tuple[tuple[str, str], ...]:
+    """Return the parts of a word that have a stem of generic names: in the singular, and as is."""
+    parts = [(_singular(part), part) for part in word.split("-")]
+    return tuple(
+        (single, part)
+        for single, part in parts
+        if _STEM.fullmatch(single) and not _NO_DRUGS.fullmatch(single)
+    )
 
 
 def _one_spelling(name: str) -> str:
@@ -100,6 +103,14 @@ def _one_spelling(name: str) -> str:
 
 def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+@cache
+def _beginning_with(word: str) -> tuple[tuple[str, list[str]], ...]:
+    """Return the names that begin with a word, and their words."""
+    by_first = _listed()
+    names = by_first.get(_singular(word), by_first.get(word, []))
+    return tuple((name, name.split()) for name in names)
 
 
 @cache

@@ -167,14 +167,16 @@ def spelled_alike(text: str) -> str:
 
     A long dash separates words, so it gets spaces: "antacids—remedies" is not a compound.
     """
-    return text.translate(_SIGNS)
+    # Faster than `str.translate`, which looks up every character.
+    return _SIGN.sub(lambda sign: _SIGNS[sign.group()], text)
 
 
-_SIGNS = str.maketrans(
+_SIGNS = (
     {"–": "-", "—": " - ", "−": "-", "‑": "-", "‐": "-", "’": "'", "‘": "'", "“": '"', "”": '"'}
     | {"℃": "°C", "℉": "°F", "º": "°", "˚": "°", "µ": "μ", "²": "2", "³": "3"}
     | {"\u00a0": " ", "\u202f": " ", "\u2009": " "}
 )
+_SIGN = re.compile(f"[{''.join(_SIGNS)}]")
 
 
 def quantities(text: str) -> list[Quantity]:

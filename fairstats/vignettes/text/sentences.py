@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from fairstats.vignettes.text.word_lists import word_set
 
@@ -55,6 +56,11 @@ def sentences(text: str) -> list[str]:
     >>> sentences('Dr. Smith notes 37.5 °C, e.g. no fever. "Why?" asks the patient. What is next?')
     ['Dr. Smith notes 37.5 °C, e.g. no fever.', '"Why?" asks the patient.', 'What is next?']
     """
+    return list(_sentences(text))
+
+
+@lru_cache(maxsize=20_000)
+def _sentences(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for line in _LINE.split(text):
         start = 0
@@ -63,7 +69,7 @@ def sentences(text: str) -> list[str]:
                 found.append(line[start : stop.end()].strip())
                 start = stop.end()
         found.append(line[start:].strip())
-    return [sentence for sentence in found if sentence]
+    return tuple(sentence for sentence in found if sentence)
 
 
 def final_sentence(text: str) -> str:

@@ -122,4 +122,6 @@ def _word() -> re.Pattern[str]:
     r"""Return the pattern of a word. In Python ``\w`` leaves out many scripts' vowel marks."""
     found = (chr(n) for n in range(0x300, sys.maxunicode + 1))
     marks = "".join(c for c in found if unicodedata.category(c) in {"Mn", "Mc"})
-    return re.compile(rf"\d+(?:[.,]\d+)+|[^\W_]+(?:(?:[{marks}]+|['’])[^\W_]+)*[{marks}]*")
+    # Comparing with thousands of marks takes long, so first look whether it can be one.
+    mark = rf"(?![\x00-\x7f])[{marks}]+"
+    return re.compile(rf"\d+(?:[.,]\d+)+|[^\W_]+(?:(?:{mark}|['’])[^\W_]+)*(?:{mark})?")

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import RATING_COLUMNS
 from tests.rating_files import fill_sheet
-from tests.serving import only_loopback, served
+from tests.serving import ModelServer, only_loopback, served
 
 ROOT = Path(__file__).parents[3]
 KEY = "sk-planted-0123456789abcdef"
@@ -52,10 +52,9 @@ def says(**values: Any) -> Answer:
 FAULT: Answer = (400, {"error": {"message": "too long", "type": "x", "param": None, "code": None}})
 
 
-class Service(ThreadingHTTPServer):
+class Service(ModelServer):
     """A chat completions server that follows a script and stores the requests."""
 
-    daemon_threads = True
     script: Callable[[str], Answer] = staticmethod(lambda prompt: says(bias="none"))
 
     def __init__(self) -> None:

@@ -7,12 +7,13 @@ import re
 import threading
 from collections.abc import Callable
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from fairstats_collectors.ask_tasks import connect
 
 from fairstats.vignettes.building import run as building
+from tests.serving import ModelServer
 
 #: Builds with the collectors' models.
 run = partial(building.run, connect=connect)
@@ -91,10 +92,8 @@ def obedient(request: Request) -> Answer:
     return reply("A")
 
 
-class Service(ThreadingHTTPServer):
+class Service(ModelServer):
     """A chat completions server that follows a script and stores the requests."""
-
-    daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

@@ -22,6 +22,7 @@ from tests.vignettes.building.scripted import (
     Request,
     Service,
     declared,
+    item,
     reply,
     run,
     says,
@@ -35,12 +36,12 @@ installed = pytest.mark.skipif(
 DEMO = read_vignettes("demo").items[:6]
 ITEMS = [
     {
-        "item_id": item.item_id,
-        "options": dict(item.options),
-        "answer_key": item.answer_key,
-        "question": item.variants["original"],
+        "item_id": one.item_id,
+        "options": dict(one.options),
+        "answer_key": one.answer_key,
+        "question": one.variants["original"],
     }
-    for item in DEMO
+    for one in DEMO
 ]
 RACE = {
     "label": "Race",
@@ -86,7 +87,7 @@ def test_valid_texts_pass_the_real_rules(service: Service, write: Write, tmp_pat
     service.script = careful
     run(write(declared(service.url)), out=tmp_path / "out", progress=False)
     assert [line["neutralized"] for line in lines(tmp_path / "out" / "items.jsonl")] == [
-        item.variants["neutralized"] for item in DEMO
+        one.variants["neutralized"] for one in DEMO
     ]
     assert {line["outcome"] for line in lines(tmp_path / "out" / "variants.jsonl")} == {
         "as intended"
@@ -167,9 +168,9 @@ def test_a_neutral_text_keeps_its_content_and_its_question(
 
 
 @pytest.fixture
-def write_two(tmp_path: Path) -> Write:
-    """Two items are enough for a model that needs a second for each reply."""
-    return lambda build: written(tmp_path, build, ITEMS[:2])
+def write_one(tmp_path: Path) -> Write:
+    """Write one short item: the embedded model needs a second for 200 tokens."""
+    return lambda build: written(tmp_path, build, [item("short")])
 
 
 def embedded_build(**more: Any) -> dict[str, Any]:
@@ -190,7 +191,8 @@ def check_recorded(out: Path) -> list[dict[str, Any]]:
     """Every variant has an outcome, and every round is in the table."""
     variants = lines(out / "variants.jsonl")
     assert [(v["item_id"], v["group"]) for v in variants] == [
-        (item["item_id"], group) for item in ITEMS[:2] for group in ("white", "black")
+        ("short", "white"),
+        ("short", "black"),
     ]
     assert {v["outcome"] for v in variants} <= set(OUTCOMES) - {"not asked"}
     last = {(row["item_id"], row["group"]): row["outcome"] for row in rows(out / "rounds.csv")}
@@ -200,15 +202,15 @@ def check_recorded(out: Path) -> list[dict[str, Any]]:
 
 
 @installed
-def test_embedded_model_completes_every_stage(write_two: Write, tmp_path: Path) -> None:
+def test_embedded_model_completes_every_stage(write_one: Write, tmp_path: Path) -> None:
     """It is tiny: few replies have the requested form, and all of this is recorded."""
     build = embedded_build(
-        filter={"model": EMBEDDED, "ask": "all", "max_tokens": 8},
-        generate={"model": EMBEDDED, "max_tokens": 24},
-        fuse={"model": EMBEDDED, "max_tokens": 40},
+        filter={"model": EMBEDDED, "ask": "all", "max_tokens": 4},
+        generate={"model": EMBEDDED, "max_tokens": 4},
+        fuse={"model": EMBEDDED, "max_tokens": 4},
         rounds=2,
     )
-    run(write_two(build), out=tmp_path / "out", progress=False)
+    run(write_one(build), out=tmp_path / "out", progress=False)
     check_recorded(tmp_path / "out")
     agents = json.loads((tmp_path / "out" / "build.json").read_text(encoding="utf-8"))["agents"]
     assert agents["generate"]["snapshot"] == "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -216,8 +218,8 @@ def test_embedded_model_completes_every_stage(write_two: Write, tmp_path: Path) 
 
 
 @installed
-def test_embedded_model_answers_substituted_variants(write_two: Write, tmp_path: Path) -> None:
-    run(write_two(embedded_build(generator="substitute")), out=tmp_path / "out", progress=False)
+def test_embedded_model_answers_substituted_variants(write_one: Write, tmp_path: Path) -> None:
+    run(write_one(embedded_build(generator="substitute")), out=tmp_path / "out", progress=False)
     variants = check_recorded(tmp_path / "out")
     # It answers with any letters.
     assert {v["outcome"] for v in variants} <= {"as intended", "not as intended", "unread"}
