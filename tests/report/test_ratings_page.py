@@ -39,7 +39,7 @@ def ratings():
 def release(ratings, tmp_path_factory):
     folder = tmp_path_factory.mktemp("rated")
     path = write_ratings(ratings, folder / "r.ratings.parquet")
-    return undrawn(answers_of_models((MODEL,)), folder, ratings=path)
+    return undrawn(answers_of_models((MODEL,)), folder, ratings=path, every=True)
 
 
 def shown(show, *arguments) -> str:
@@ -67,7 +67,7 @@ def row_with(markup: str, *texts: str) -> str:
 
 def test_ratings_page_needs_ratings(release, tmp_path):
     assert "Ratings" in contents(release)
-    unrated = undrawn(answers_of_models(("Model-1",)), tmp_path)
+    unrated = undrawn(answers_of_models(("Model-1",)), tmp_path, every=True)
     assert "Ratings" not in contents(unrated)
     assert shown(audit_sections.show_rated, unrated, "Model-1") == ""
 
