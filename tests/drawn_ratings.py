@@ -30,6 +30,12 @@ def drawn_ratings(
     return _drawn(benchmark, models, datasets, rater, items, seed).copy()
 
 
+def fewer(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Return drawn ratings without a group of persons and a comparison of models: few units."""
+    last = ratings["rubric"].eq("pairwise") & ratings["model"].ne(ratings["model"].iloc[0])
+    return ratings[ratings["rater_group"].ne("health_equity_expert") & ~last]
+
+
 @cache
 def _drawn(
     benchmark: str,

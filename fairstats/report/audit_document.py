@@ -15,7 +15,7 @@ from fairstats.report.audit_facts import AuditFacts, read_facts
 from fairstats.report.audit_origin import origin_of
 from fairstats.report.audit_sections import model_of
 from fairstats.report.document import draw_document
-from fairstats.report.project import stage
+from fairstats.report.project import copy_pages
 
 
 def report_model(
@@ -74,7 +74,7 @@ def report_model(
     given = facts if isinstance(facts, AuditFacts) else read_facts(facts) if facts else AuditFacts()
     target = _target(out or f"audit-{chosen.name}-{unique_slugs(chosen.models)[name]}", to)
     with temporary_folder("report") as project:
-        stage(chosen, project)
+        copy_pages(project)
         body = (project / "reports" / "_audit.qmd").read_text(encoding="utf-8")
         values = {"SLUG": chosen.slugs[name], "FACTS": given.encoded, "CROSSWALK": str(crosswalk)}
         for key, value in values.items():

@@ -137,13 +137,14 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
         coord_flip,
         facet_wrap,
         geom_blank,
-        geom_linerange,
         geom_point,
         ggplot,
         labs,
         position_dodge,
         scale_color_manual,
     )
+
+    from fairstats.report.interval_lines import geom_intervals
 
     rows = preferences[preferences["metric"].isin(_SHARES[:2])]
     rows = rows[rows["estimate"].notna()]
@@ -177,10 +178,10 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
     beside = position_dodge(width=0.6)
     return (
         ggplot(rows, aes("label", "estimate", color="which"))
-        + geom_linerange(
+        + geom_intervals(
             aes(ymin="crossed_low", ymax="crossed_high"), size=0.4, position=beside, na_rm=True
         )
-        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=beside)
+        + geom_intervals(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=beside)
         + geom_point(size=2.2, position=beside)
         + geom_blank(aes(y="least"))
         + geom_blank(aes(y="most"))

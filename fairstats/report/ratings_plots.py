@@ -37,7 +37,6 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         coord_flip,
         facet_wrap,
         geom_blank,
-        geom_linerange,
         geom_point,
         ggplot,
         guide_legend,
@@ -46,6 +45,8 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         position_dodge,
         scale_color_manual,
     )
+
+    from fairstats.report.interval_lines import geom_intervals
 
     # plotnine draws from the bottom. Reverse, so the first group is on top, as in the legend.
     groups = [group_label(g, rubric) for g in group_order(rates["rater_group"], rubric)][::-1]
@@ -68,10 +69,10 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
     colours = {name: _COLOURS[place % len(_COLOURS)] for name, place in places.items()}
     plot = (
         ggplot(rows, aes("label", "estimate", color="group"))
-        + geom_linerange(
+        + geom_intervals(
             aes(ymin="crossed_low", ymax="crossed_high"), size=0.4, position=apart, na_rm=True
         )
-        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=apart)
+        + geom_intervals(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=apart)
         + geom_point(size=2.2, position=apart, na_rm=True)
         + geom_blank(aes(y="least"))
         + geom_blank(aes(y="most"))

@@ -32,7 +32,6 @@ def findings_plot(rows: pd.DataFrame, declared: Release) -> ggplot:
         coord_flip,
         facet_wrap,
         geom_hline,
-        geom_linerange,
         geom_point,
         ggplot,
         guide_legend,
@@ -41,6 +40,8 @@ def findings_plot(rows: pd.DataFrame, declared: Release) -> ggplot:
         position_dodge,
         scale_color_manual,
     )
+
+    from fairstats.report.interval_lines import geom_intervals
 
     # plotnine draws from the bottom. Reverse, so the first of each is on top, as in the legend.
     series = list(dict.fromkeys(rows["series"]))[::-1]
@@ -54,7 +55,7 @@ def findings_plot(rows: pd.DataFrame, declared: Release) -> ggplot:
     plot = (
         ggplot(drawn, aes("label", "estimate", color="series"))
         + geom_hline(yintercept=0, color=NEUTRAL_DARK, size=0.5)
-        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=0.8, position=apart)
+        + geom_intervals(aes(ymin="ci_low", ymax="ci_high"), size=0.8, position=apart)
         + geom_point(size=1.9, position=apart)
         + coord_flip()
         + scale_color_manual(colours)

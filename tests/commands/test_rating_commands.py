@@ -14,7 +14,7 @@ from fairstats.ratings.files import write_ratings
 from fairstats.ratings.pilot import design_from
 from fairstats.ratings.planner import plan_ratings
 from fairstats.ratings.summaries import RATING_TABLES
-from tests.drawn_ratings import drawn_ratings
+from tests.drawn_ratings import drawn_ratings, fewer
 
 TABLES = {
     "rates": "bias_rates",
@@ -37,6 +37,11 @@ def path(ratings, tmp_path_factory):
     return write_ratings(ratings, tmp_path_factory.mktemp("r") / "a.ratings.parquet")
 
 
+@pytest.fixture(scope="module")
+def small(ratings, tmp_path_factory):
+    return write_ratings(fewer(ratings), tmp_path_factory.mktemp("r") / "a.ratings.parquet")
+
+
 def run(*words, code=0):
     done = CliRunner().invoke(app, ["ratings", *map(str, words)])
     assert done.exit_code == code, done.output
@@ -44,20 +49,20 @@ def run(*words, code=0):
 
 
 @pytest.mark.parametrize("command", TABLES)
-def test_a_table_is_printed_whole_as_csv_and_json(command, path, ratings):
-    table = RATING_TABLES[TABLES[command]].make(ratings, alpha=0.1, rubrics={})
-    printed = pd.read_csv(io.StringIO(run(command, path, "--csv", "--alpha", "0.1").stdout))
+def test_a_table_is_printed_whole_as_csv_and_json(command, small, ratings):
+    table = RATING_TABLES[TABLES[command]].make(fewer(ratings), alpha=0.1, rubrics={})
+    printed = pd.read_csv(io.StringIO(run(command, small, "--csv", "--alpha", "0.1").stdout))
     assert list(printed.columns) == list(table.columns)
     assert len(printed) == len(table)
     number = next(c for c in ("estimate", "strength", "n_ratings") if c in table)
     assert printed[number].to_numpy() == pytest.approx(table[number].to_numpy(), nan_ok=True)
-    records = json.loads(run(command, path, "--json").stdout)
+    records = json.loads(run(command, small, "--json").stdout)
     assert len(records) == len(table)
 
 
 @pytest.mark.parametrize("command", TABLES)
-def test_a_terminal_shows_the_main_columns(command, path):
-    assert "rater_group" in run(command, path).stdout
+def test_a_terminal_shows_the_main_columns(command, small):
+    assert "rater_group" in run(command, small).stdout
 
 
 @pytest.mark.parametrize("command", ["preferences", "strengths", "pairs", "pairs-alone"])
@@ -150,7 +155,7 @@ def test_regression_on_who_rates(path, tmp_path):
     run(*options, code=1)
 
 
-def test_a_report_is_drawn(path, tmp_path):
+def test_a_report_is_drawn(small, tmp_path):
     out = tmp_path / "r.html"
-    assert run("report", path, "--out", out, "--title", "Study").stdout.strip() == str(out)
+    assert run("report", small, "--out", out, "--title", "Study").stdout.strip() == str(out)
     assert "Agreement between raters" in out.read_text(encoding="utf-8")

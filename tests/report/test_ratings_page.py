@@ -19,7 +19,7 @@ from fairstats.report.comparison_tables import preference_table, strengths_table
 from fairstats.report.ratings_document import report_ratings
 from fairstats.report.ratings_page import show_ratings
 from fairstats.report.ratings_tables import agreement_table, in_words, raters_table, rates_table
-from tests.drawn_ratings import drawn_ratings
+from tests.drawn_ratings import drawn_ratings, fewer
 
 from .conftest import HOSTILE, answers_of_models
 from .undrawn import contents, undrawn
@@ -39,7 +39,7 @@ def ratings():
 def release(ratings, tmp_path_factory):
     folder = tmp_path_factory.mktemp("rated")
     path = write_ratings(ratings, folder / "r.ratings.parquet")
-    return undrawn(answers_of_models((MODEL,)), folder, ratings=path)
+    return undrawn(answers_of_models((MODEL,)), folder, ratings=path, every=True)
 
 
 def shown(show, *arguments) -> str:
@@ -67,7 +67,7 @@ def row_with(markup: str, *texts: str) -> str:
 
 def test_ratings_page_needs_ratings(release, tmp_path):
     assert "Ratings" in contents(release)
-    unrated = undrawn(answers_of_models(("Model-1",)), tmp_path)
+    unrated = undrawn(answers_of_models(("Model-1",)), tmp_path, every=True)
     assert "Ratings" not in contents(unrated)
     assert shown(audit_sections.show_rated, unrated, "Model-1") == ""
 
@@ -224,7 +224,7 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
 @pytest.fixture(scope="module")
 def documents(ratings, tmp_path_factory):
     folder = tmp_path_factory.mktemp("alone")
-    path = write_ratings(ratings, folder / "r.ratings.parquet")
+    path = write_ratings(fewer(ratings), folder / "r.ratings.parquet")
     return {
         kind: report_ratings(path, to=kind, out=folder / f"r.{kind}", title="<b>Study</b>")
         for kind in ("html", "pdf")
@@ -236,8 +236,9 @@ def test_report_of_ratings_needs_no_other_file(documents, ratings):
     assert "<title>&lt;b&gt;Study&lt;/b&gt;" in text
     assert "<script>alert" not in text
     assert not re.search(r'(?:src|href)="(?!data:|#)', text)
-    rates = RATING_TABLES["bias_rates"].make(ratings, alpha=0.05, rubrics={})
+    rates = RATING_TABLES["bias_rates"].make(fewer(ratings), alpha=0.05, rubrics={})
     own = rates[(rates["dataset"] == POOLED) & (rates["dimension"] == "bias")]
+    assert len(own) == 3 * 2  # three aggregations; a group of people, and the model
     for estimate in own["estimate"]:
         assert f"<strong>{100 * estimate:.1f}</strong>" in text
     pdf = PdfReader(documents["pdf"])

@@ -34,7 +34,7 @@ def retrieved(tmp_path_factory):
     found = [retrievals_of(lists, corpus=HOSTILE[1])]
     found.append(retrievals_of(lists, retriever="dense", corpus=HOSTILE[1]))
     retrievals = pd.concat(found, ignore_index=True)
-    return undrawn(answers, tmp_path_factory.mktemp("retrieved"), retrievals=retrievals)
+    return undrawn(answers, tmp_path_factory.mktemp("retrieved"), retrievals=retrievals, every=True)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_votes_are_shown_with_the_number_left_open(retrieved, page):
 
 def test_answers_without_their_retrievals_are_not_called_unretrieved(tmp_path, demo):
     answers = drawn_answers(demo, ["plain+bm25@5"], missing=0)
-    release = undrawn(answers, tmp_path, without_retrievals=True)
+    release = undrawn(answers, tmp_path, without_retrievals=True, every=True)
     assert "no record of the snippets" in shown(release)
     assert "Retrieval" in contents(release)
 
@@ -136,14 +136,14 @@ def test_names_from_outside_are_text(page):
 def test_retrieval_page_needs_retrievals(retrieved, page, tmp_path, demo):
     assert "Retrieval" in contents(retrieved)
     assert "Table 2 as published" in page
-    release = undrawn(drawn_answers(demo, ["plain"], missing=0), tmp_path)
+    release = undrawn(drawn_answers(demo, ["plain"], missing=0), tmp_path, every=True)
     assert "Retrieval" not in contents(release)
 
 
 def test_under_bounds_a_figure_is_its_range(tmp_path, demo):
     answers = drawn_answers(demo, ["plain+bm25@5"])
     retrievals = retrievals_of(drawn_lists(demo, depth=5))
-    page = shown(undrawn(answers, tmp_path, retrievals=retrievals, missing="bounds"))
+    page = shown(undrawn(answers, tmp_path, retrievals=retrievals, every=True, missing="bounds"))
     assert "<small>range " in row_with(page, ">plain, bm25, k = 5<")
     assert not re.search(r"\bnan\b", page)
 

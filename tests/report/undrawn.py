@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pandas as pd
 import pytest
@@ -11,15 +12,28 @@ import pytest
 import fairstats.publishing.documents
 import fairstats.publishing.publish
 from fairstats.answers.files import RETRIEVALS_SUFFIX, write_answers
+from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.release.contents import Release
+from fairstats.release.tables import TABLES
 from fairstats.report.project import PAGES
 from fairstats.retrieval.retrievals_table import write_retrievals
 
+#: Tables that leaderboards, the pages of models and audit reports do not read.
+_UNREAD = {"vignette_findings", "item_gaps", "votes", "overlap", "retrieval_effects"}
+
 
 def undrawn(
-    answers: pd.DataFrame, folder: Path, *, retrievals: pd.DataFrame | None = None, **options: Any
+    answers: pd.DataFrame,
+    folder: Path,
+    *,
+    retrievals: pd.DataFrame | None = None,
+    every: bool = False,
+    **options: Any,
 ) -> Release:
-    """Publish answers as a release with an empty site; options as for `fairstats.publish`."""
+    """Publish answers as a release with an empty site; options as for `fairstats.publish`.
+
+    The release lacks tables that few pages read, unless `every` is true.
+    """
 
     def render(release, *, site, pdf, renderer):
         assert site.is_dir()
@@ -28,8 +42,12 @@ def undrawn(
     source = write_answers(answers, folder / "in" / "answers.parquet")
     if retrievals is not None:
         write_retrievals(retrievals, source.with_name(f"all{RETRIEVALS_SUFFIX}"))
-    with pytest.MonkeyPatch.context() as patch:
+    tables: Any = TABLES
+    # Restores their order too, which pages show.
+    with pytest.MonkeyPatch.context() as patch, mock.patch.dict(tables):
         patch.setattr(fairstats.publishing.documents, "render", render)
+        for name in () if every else _UNREAD.union(RATING_TABLES):
+            del tables[name]
         options = {"release": "2026.11"} | options
         return Release(
             fairstats.publishing.publish.publish(source.parent, out=folder / "out", **options).path
