@@ -22,6 +22,7 @@ from fairstats.counts.asked import Asked
 from fairstats.counts.item_kinds import fold_pooled, pair_items, pooled_pairs
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, Folds, fold_answers, pair_counts
+from fairstats.estimates.adjusted_pvalues import add_adjusted, families
 from fairstats.estimates.attribute_estimates import PairEffects, attribute_bounds, attribute_tables
 from fairstats.estimates.design_effects import design_effects
 from fairstats.estimates.eligibility import why_not_above_chance
@@ -33,12 +34,7 @@ from fairstats.estimates.pair_estimates import (
 )
 from fairstats.estimates.sample_estimates import sample_table
 from fairstats.estimates.table import Rows, add_note, estimates_table, joined
-from fairstats.estimates.verdicts import (
-    add_adjusted,
-    add_verdicts,
-    families,
-    places_of_benchmarks,
-)
+from fairstats.estimates.verdicts import add_verdicts, places_of_benchmarks
 from fairstats.estimates.westfall_young import joint_pvalues
 from fairstats.inference._checks import (
     check_alpha,

@@ -46,7 +46,7 @@ def completions(
     p_values : mapping of (str, ...) to float
         The p-values of the test used for the verdict, by `PAIR_COLUMNS`.
     families : ndarray of str
-        The family of each row of `counts`, see `fairstats.estimates.verdicts.families`.
+        The family of each row of `counts`, see `fairstats.estimates.adjusted_pvalues.families`.
     known, asked
         The benchmarks, and the questions that the units were asked.
     effects : mapping of str to ndarray

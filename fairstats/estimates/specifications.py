@@ -15,6 +15,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.estimates.adjusted_pvalues import families
 from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates, rows_with
 from fairstats.estimates.completions import adjusted_completions, unadjusted_completions
 from fairstats.estimates.sensitivity import (
@@ -28,7 +29,7 @@ from fairstats.estimates.sensitivity import (
     judged_pairs,
     p_values_of,
 )
-from fairstats.estimates.verdicts import COMPLETED, families, robust_verdict
+from fairstats.estimates.verdicts import COMPLETED, robust_verdict
 from fairstats.inference._checks import check_alpha, check_choice, check_margin
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE
 from fairstats.inference.mcnemar import McNemarMethod

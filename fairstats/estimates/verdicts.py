@@ -1,4 +1,4 @@
-"""Verdicts, from p-values adjusted over their families."""
+"""Verdicts on pairs, from adjusted p-values and intervals; when a verdict is withheld."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from fairstats.benchmarks.terms import BASELINE, POOLED
 from fairstats.counts.asked import Asked
 from fairstats.counts.missing_policies import missing_per_group
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.estimates.adjusted_pvalues import families
 from fairstats.estimates.completions import completions
 from fairstats.estimates.table import PRIMARY_TEST, Rows, add_note, is_mcnemar
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.metric import Pairs
 
@@ -37,69 +38,6 @@ def places_of_benchmarks(table: pd.DataFrame) -> dict[str, IntArray]:
     return {name: np.flatnonzero(names == name) for name in dict.fromkeys(names)}
 
 
-def add_adjusted(
-    columns: Rows,
-    known: Mapping[str, Benchmark],
-    adjust: AdjustMethod | Literal["max_t"],
-    joint: pd.Series | None,
-) -> None:
-    """Add adjusted p-values to the estimates, and a note if a model selected the items.
-
-    If `adjust` is "max_t", `joint` holds the adjusted p-values by `PAIR_COLUMNS`.
-    """
-    by_pair = {} if joint is None else dict(zip(joint.index, joint, strict=True))
-    keys, family = row_keys(columns, PAIR_COLUMNS), families(columns, known)
-    for test in (PRIMARY_TEST, "mcnemar exact"):
-        tests = np.flatnonzero(is_mcnemar(columns, test))
-        for name in dict.fromkeys(family[tests]):
-            if name is None:
-                continue
-            rows = tests[family[tests] == name]
-            p_values = columns["p_value"][rows]
-            if adjust != "max_t":
-                columns["p_adjusted"][rows] = adjust_pvalues(p_values, method=adjust)
-            elif joint is not None:
-                # Random flips can give slightly less than the exact test's p-value.
-                adjusted = [by_pair.get(keys[row], np.nan) for row in rows]
-                columns["p_adjusted"][rows] = np.maximum(adjusted, p_values)
-            columns["adjust_method"][rows] = f"{adjust} over {len(rows)} tests of {name}"
-    selected_on = {name: known[name].selected_on for name in set(columns["benchmark"])}
-    for place, (benchmark, model) in enumerate(row_keys(columns, ("benchmark", "model"))):
-        if model in selected_on[benchmark]:
-            add_note(columns, place, SELECTED)
-
-
-def families(pairs: pd.DataFrame | Rows, known: Mapping[str, Benchmark]) -> npt.NDArray[np.object_]:
-    """Name the family of tests over which each pair's p-value is adjusted.
-
-    Parameters
-    ----------
-    pairs : pandas.DataFrame or dict of str to ndarray
-        With the columns of `UNIT_COLUMNS` and ``attribute``.
-    known : mapping of str to Benchmark
-        The benchmarks by name; `Benchmark.family` defines the extent of a family.
-
-    Returns
-    -------
-    ndarray of object
-        E.g. ``"the board fairmedqa, gpt-agent, plain"``. Pooled pairs repeat the evidence of the
-        demographic ones, so they form a separate family. None for the baseline pair, which is not
-        tested for a disparity.
-    """
-    names = []
-    extents = {name: known[name].family for name in set(text_array(pairs["benchmark"]))}
-    for name, version, model, strategy, attribute in row_keys(pairs, (*UNIT_COLUMNS, "attribute")):
-        board = f"{name}, {version}, {strategy}"
-        family = {
-            "model": f"the answer set {board}, {model}",
-            "board": f"the board {board}",
-            "release": "all analysed answers",
-        }[extents[name]]
-        pooled = ", pooled" if attribute == POOLED else ""
-        names.append(None if attribute == BASELINE else family + pooled)
-    return np.array(names, dtype=object)
-
-
 def add_verdicts(
     columns: Rows,
     counts: pd.DataFrame,
@@ -109,10 +47,14 @@ def add_verdicts(
     pairs_of: Mapping[str, Pairs],
     adjust: AdjustMethod | Literal["max_t"] = "holm",
 ) -> None:
-    """Add a verdict on the signed difference of each pair that can be judged.
+    """Add a verdict on the signed difference of each pair that can be judged, and notes.
 
     `pairs_of` holds the pairs of each benchmark by name, except under the policy ``bounds``.
     """
+    selected_on = {name: known[name].selected_on for name in set(columns["benchmark"])}
+    for place, (name, model) in enumerate(row_keys(columns, ("benchmark", "model"))):
+        if model in selected_on[name]:
+            add_note(columns, place, SELECTED)
     keys = row_keys(columns, PAIR_COLUMNS)
     tests = np.flatnonzero(is_mcnemar(columns, PRIMARY_TEST))
     p_adjusted = {keys[row]: columns["p_adjusted"][row] for row in tests}

@@ -14,7 +14,7 @@ from fairstats.counts.by_item import item_patterns, item_sums
 from fairstats.counts.item_kinds import pooled_pairs
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.counts.sample_weights import common_copies
-from fairstats.estimates.verdicts import families
+from fairstats.estimates.adjusted_pvalues import families
 from fairstats.inference.multiplicity import max_t
 
 _ITEM = ["benchmark", "benchmark_version", "item_id"]
