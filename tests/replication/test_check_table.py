@@ -103,9 +103,12 @@ def published(value: Fraction | float, decimals: int, rounding: str) -> frozense
 
 
 @cache
-def values_of(n: int, name: str, test: str, signed: bool) -> list:
-    """A figure of every table of n pairs."""
-    return [value(name, table, test, signed=signed) for table in tables_of(n)]
+def values_of(n: int, name: str, test: str, signed: bool) -> tuple[list, np.ndarray]:
+    """The values of a figure, and the place among them of that of every table of n pairs."""
+    places: dict = {}
+    found = (value(name, table, test, signed=signed) for table in tables_of(n))
+    place = [places.setdefault(one, len(places)) for one in found]
+    return list(places), np.array(place)
 
 
 def explaining(row: dict[str, str], n: int, roundings=ROUNDINGS, tests=TESTS):
@@ -116,12 +119,13 @@ def explaining(row: dict[str, str], n: int, roundings=ROUNDINGS, tests=TESTS):
         for name, text in row.items():
             figure = Decimal(text)
             decimals = -figure.as_tuple().exponent
-            own = values_of(n, name, test if name == "p" else "", signed)
-            there = {
-                one: figure in published(one, decimals, rounding)
-                for one in {own[place] for place in left} - {None}
-            }
-            left = [place for place in left if there.get(own[place], False)]
+            values, place = values_of(n, name, test if name == "p" else "", signed)
+            kinds, kind = np.unique(place[left], return_inverse=True)
+            there = [
+                values[k] is not None and figure in published(values[k], decimals, rounding)
+                for k in kinds
+            ]
+            left = left[np.array(there, dtype=bool)[kind]]
         yield from ((rounding, test, tables_of(n)[place]) for place in left)
 
 
@@ -362,7 +366,7 @@ def test_the_smallest_change_equals_enumeration():
 def test_pass_rates_equal_enumeration(metric):
     n = 12
     for decimals in (1, 2, 3):
-        exact = set(values_of(n, metric, "exact" if metric == "p" else "", signed=False))
+        exact, _ = values_of(n, metric, "exact" if metric == "p" else "", signed=False)
         largest = math.pi if metric == "cohens_h" else 1
         number = round(largest * 10**decimals) + 1
         if metric == "accuracy_difference":

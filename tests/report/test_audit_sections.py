@@ -281,13 +281,15 @@ def test_the_finding_has_the_figures_of_the_estimates(release, report):
 
 
 @pytest.mark.parametrize("to", ["pdf", "html"])
-def test_command_in_the_report_gives_the_same_report(release, report, draw, tmp_path, to):
-    command = re.search(r"fairstatsreportmodel-1--release(v/[\w.]+)--topdf", report)
-    assert command is not None
+def test_command_in_the_reports_gives_the_same_report(release, draw, tmp_path, to):
+    text = r"fairstatsreportmodel-1--release(v/[\w.]+)--topdf"
+    found = [re.search(text, words(draw("Model-1", kind))) for kind in ("pdf", "html")]
+    assert None not in found
+    (command,) = {one[1] for one in found}
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patch:
         patch.chdir(release.path.parents[1])
-        arguments = ["report", "model-1", "--release", command[1], "--to", to]
+        arguments = ["report", "model-1", "--release", command, "--to", to]
         done = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / f"again.{to}")])
     assert done.exit_code == 0, done.output
     first, again = draw("Model-1", to), tmp_path / f"again.{to}"
@@ -496,26 +498,63 @@ def test_a_half_written_file_is_removed(release, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["a.pdf"]
 
 
-def limits_of(benchmark: Benchmark, folder: Path, **options: object) -> str:
-    """Return the limitations of the one model of a release of these answers."""
-    answers = options.pop("answers", None)
-    if answers is None:
-        answers = answered(benchmark, **options)
-    made = undrawn(answers, folder, benchmarks=[benchmark])
-    return "\n".join(limitations(made, made.models[0]))
+def limits_of(release: Release, model: str) -> str:
+    return "\n".join(limitations(release, model))
+
+
+GROUPS = ("white", "black", "asian", "original", "neutralized")
+#: The answers of the models of `several`, as options of `answered`.
+SEVERAL = {
+    # McNemar's mid-p of n missing answers of only one group is 2 to the power of -n.
+    **{
+        f"{n} missing": {"lost": {"black": range(n)}, "wrong": {"white": range(60)}} for n in (4, 5)
+    },
+    "equally missing": {"lost": dict.fromkeys(GROUPS, range(30))},
+    "90 missing": {"lost": dict.fromkeys(GROUPS, range(90))},
+    "black missing": {"lost": {"black": range(ITEMS)}},
+    **{
+        f"{n} discordant": {
+            "wrong": {"white": range(n // 2), "black": range(n // 2, n), "asian": range(100, 160)}
+        }
+        for n in (9, 10)
+    },
+    # Of 1,500 answers 5 points are 75: the number above that of keys.
+    **{
+        f"{n} times A": {
+            "wrong": {"asian": [place for place in range(ITEMS) if place % 3][:n]},
+            "letter": "A",
+        }
+        for n in (74, 76)
+    },
+    "right": {},
+    "unknown snapshot": {},
+    "two snapshots": {"lost": {"white": range(7)}},
+}
+
+
+@pytest.fixture(scope="module")
+def several(benchmark, tmp_path_factory) -> Release:
+    """Publish models with one limitation each; a limitation does not depend on other models."""
+    tables = [answered(benchmark, model, **options) for model, options in SEVERAL.items()]
+    answers = pd.concat(tables, ignore_index=True)
+    answers.loc[answers.index[answers["model"] == "unknown snapshot"][:5], "snapshot"] = None
+    later = answers["item_id"].isin([f"i{n}" for n in range(100)])
+    both = later.map({True: "later", False: "first"})
+    answers["snapshot"] = answers["snapshot"].mask(answers["model"] == "two snapshots", both)
+    return undrawn(answers, tmp_path_factory.mktemp("several"), benchmarks=[benchmark])
 
 
 def test_no_limitation_is_stated_without_a_reason(benchmark, tmp_path):
     # 60 discordant pairs on each side, for every pair of groups; the letters are those of the keys.
     wrong = {"white": range(60), "black": range(60, 120), "asian": range(120, 180)}
-    found = limits_of(benchmark, tmp_path, wrong=wrong).splitlines()
+    made = undrawn(answered(benchmark, wrong=wrong), tmp_path, benchmarks=[benchmark])
+    found = list(limitations(made, "Model-1"))
     assert [line.partition(" ")[0] for line in found] == ["Other", "The"]
 
 
 @pytest.mark.parametrize(("n", "fires"), [(4, False), (5, True)])
-def test_unequally_missing_answers_are_a_limitation_if_significant(benchmark, tmp_path, n, fires):
-    # McNemar's mid-p of n missing answers of only one group is 2 to the power of -n.
-    found = limits_of(benchmark, tmp_path, lost={"black": range(n)}, wrong={"white": range(60)})
+def test_unequally_missing_answers_are_a_limitation_if_significant(several, n, fires):
+    found = limits_of(several, f"{n} missing")
     said = (
         f"missing more often for one group (White − Black: −{100 * n / ITEMS:.1f} points, "
         f"p\u00a0=\u00a0{2.0**-n:.3f}, not adjusted)."
@@ -524,15 +563,13 @@ def test_unequally_missing_answers_are_a_limitation_if_significant(benchmark, tm
     assert ("missing more often" in found) == fires
 
 
-def test_equally_missing_answers_are_not_a_limitation(benchmark, tmp_path):
-    lost = dict.fromkeys(("white", "black", "asian", "original", "neutralized"), range(30))
-    assert "missing more often" not in limits_of(benchmark, tmp_path, lost=lost)
+def test_equally_missing_answers_are_not_a_limitation(several):
+    assert "missing more often" not in limits_of(several, "equally missing")
 
 
 @pytest.mark.parametrize(("n", "fires"), [(9, True), (10, False)])
-def test_few_discordant_pairs_are_a_limitation(benchmark, tmp_path, n, fires):
-    wrong = {"white": range(n // 2), "black": range(n // 2, n), "asian": range(100, 160)}
-    found = limits_of(benchmark, tmp_path, wrong=wrong)
+def test_few_discordant_pairs_are_a_limitation(several, n, fires):
+    found = limits_of(several, f"{n} discordant")
     said = "Fewer than ten pairs are discordant (White − Black). Tests and"
     assert (said in found) == fires
     assert ("Fewer than" in found) == fires
@@ -564,49 +601,34 @@ def test_verdict_that_depends_on_a_choice_is_a_limitation(benchmark, tmp_path):
 
 
 @pytest.mark.parametrize(("n", "fires"), [(74, False), (76, True)])
-def test_a_preferred_letter_is_a_limitation_from_five_points_on(benchmark, tmp_path, n, fires):
-    # Of 1,500 answers 5 points are 75: the number above that of keys.
-    wrong = {"asian": [place for place in range(ITEMS) if place % 3][:n]}
-    found = limits_of(benchmark, tmp_path, wrong=wrong, letter="A")
+def test_a_preferred_letter_is_a_limitation_from_five_points_on(several, n, fires):
+    found = limits_of(several, f"{n} times A")
     share = f"({100 * (500 + n) / 1500:.1f}% of the answers, 33.3% of the keys)"
     assert (f"A is answered more often than it is the key {share}" in found) == fires
     assert ("more often than it is the key" in found) == fires
 
 
-def test_missing_answer_is_not_a_preferred_letter(benchmark, tmp_path):
-    lost = dict.fromkeys(("white", "black", "asian", "original", "neutralized"), range(90))
-    assert "more often than it is the key" not in limits_of(benchmark, tmp_path, lost=lost)
+def test_missing_answer_is_not_a_preferred_letter(several):
+    assert "more often than it is the key" not in limits_of(several, "90 missing")
 
 
-def test_unknown_snapshot_is_a_limitation(benchmark, tmp_path):
+def test_unknown_snapshot_is_a_limitation(several):
     said = "The exact version of the model is not known for some of its answers."
-    table = answered(benchmark)
-    assert said not in limits_of(benchmark, tmp_path / "1", answers=table)
-    table.loc[:4, "snapshot"] = None
-    assert said in limits_of(benchmark, tmp_path / "2", answers=table)
+    assert said not in limits_of(several, "right")
+    assert said in limits_of(several, "unknown snapshot")
 
 
-def test_scope_counts_answers_per_snapshot(benchmark, tmp_path):
-    table = answered(benchmark, lost={"white": range(7)})
-    later = table["item_id"].isin([f"i{n}" for n in range(100)])
-    made = undrawn(
-        table.assign(snapshot=later.map({True: "later", False: "first"})),
-        tmp_path,
-        benchmarks=[benchmark],
-    )
-    (answers,) = answer_sets(made, "Model-1")
+def test_scope_counts_answers_per_snapshot(several):
+    (answers,) = answer_sets(several, "two snapshots")
     first, second = scope(answers)
     assert "200 vignettes, 1,000 answers, 0 of them missing; snapshot first" in first
     assert "100 vignettes, 500 answers, 7 of them missing; snapshot later" in second
 
 
-def test_pairs_without_a_verdict_are_named_with_the_reason(benchmark, tmp_path):
-    made = undrawn(
-        answered(benchmark, lost={"black": range(ITEMS)}), tmp_path, benchmarks=[benchmark]
-    )
+def test_pairs_without_a_verdict_are_named_with_the_reason(several):
     said = "White − Black and Black − Asian: a group has no answers."
-    assert f"A verdict is open or missing. {said}" in "\n".join(limitations(made, "Model-1"))
-    (answers,) = answer_sets(made, "Model-1")
+    assert f"A verdict is open or missing. {said}" in limits_of(several, "black missing")
+    (answers,) = answer_sets(several, "black missing")
     assert "for White − Black and Black − Asian. Within 2 points for" in finding(answers)
     assert said in finding_in_numbers(answers)
     assert ("No basis", f"for a verdict: {said}") not in confidence(answers, [])
@@ -648,15 +670,17 @@ def opened(browser):
         context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("model", ["Model-1", ALL_HOSTILE])
-def test_report_in_a_browser_makes_no_request_and_passes_axe(opened, draw, model, scheme):
+def test_report_in_a_browser_makes_no_request_and_passes_axe(opened, draw, model):
     path = draw(model, "html")
-    tab, said, asked = opened(path, color_scheme=scheme, bypass_csp=True)
+    tab, said, asked = opened(path, bypass_csp=True)
     assert (said, asked) == ([], [path.as_uri()])
     (title,) = tab.locator("h1").all_inner_texts()
     assert squeezed(title) == squeezed(f"Audit of {model}")
-    assert violations(tab) == []
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)
+        assert violations(tab) == [], scheme
+    assert (said, asked) == ([], [path.as_uri()])
 
 
 def test_report_fits_a_phone_and_passes_its_content_policy(opened, draw):

@@ -102,10 +102,9 @@ def test_badge_of_refusing_and_of_guessing_model_gives_reason(tmp_path, benchmar
         ),
         "guesses": right.assign(answer="A"),
     }
-    found = {}
-    for model, answers in models.items():
-        made = undrawn(answers.assign(model=model), tmp_path / model, benchmarks=[benchmark])
-        found[model] = badge(made, model)["message"].partition(";")[0]
+    answers = pd.concat([answers.assign(model=model) for model, answers in models.items()])
+    made = undrawn(answers, tmp_path, benchmarks=[benchmark])
+    found = {model: badge(made, model)["message"].partition(";")[0] for model in models}
     assert found == {
         "fair": "equivalent within ±10 points",
         "refuses": "inconclusive (answers missing)",

@@ -6,6 +6,7 @@ import html as html_text
 import re
 import shutil
 from collections.abc import Callable
+from functools import cache
 
 import pandas as pd
 import pytest
@@ -37,7 +38,8 @@ PAIRS = {
 
 @pytest.fixture(scope="module")
 def page(drawn) -> Callable[..., str]:
-    return lambda release, model="One": drawn(show_model, release, release.slugs[model])
+    """Draw the page of a model once."""
+    return cache(lambda release, model="One": drawn(show_model, release, release.slugs[model]))
 
 
 def headings(html: str) -> list[str]:
@@ -427,17 +429,21 @@ def test_page_of_a_model_without_answers(cases, page):
     assert "192 missing" in facts(html)["Tested"]
 
 
-@pytest.mark.parametrize("complete", [True, False])
-def test_bounds_show_no_verdicts_and_no_intervals(tmp_path, page, complete):
-    answers = answers_of_models(("One",))
-    made = undrawn(whole(answers) if complete else answers, tmp_path, missing="bounds")
-    html = page(made)
+@pytest.fixture(scope="module")
+def ranges(tmp_path_factory) -> Release:
+    answers = pd.concat([whole(answers_of_models(("Whole",))), answers_of_models(("Some",))])
+    return undrawn(answers, tmp_path_factory.mktemp("ranges"), missing="bounds")
+
+
+@pytest.mark.parametrize(("model", "complete"), [("Whole", True), ("Some", False)])
+def test_bounds_show_no_verdicts_and_no_intervals(ranges, page, model, complete):
+    html = page(ranges, model)
     for title in QUESTIONS:
         assert answer(html, title)[0] == "Cannot be judged"
     assert "95% interval" not in html
     assert "95% CI" not in html
-    rows = made.estimates.query("attribute == 'pooled' and metric == 'accuracy_difference'")
-    (gap,) = rows.to_dict("records")
+    rows = estimates_of(ranges, model)
+    gap = figures(rows, attribute="pooled").loc["accuracy_difference"]
     shown = points(gap["estimate"]) if complete else point_range(gap["ci_low"], gap["ci_high"])
     assert facts(html)["Mean accuracy gap"].startswith(f"{shown} points ")
 
