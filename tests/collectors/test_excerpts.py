@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def bench() -> Any:
 
 @pytest.fixture(scope="module")
 def address(bench: Any) -> Iterator[str]:
-    with bench.loopback() as url:
+    with bench.loopback(delay=0.005) as url:
         yield url
 
 
@@ -488,11 +489,15 @@ def test_dense_retrieval_finds_meaning_without_shared_words(tmp_path: Path) -> N
     for name, text in texts.items():
         (tmp_path / "c" / name).write_text(text)
     demo = load_benchmark("demo")
+    assert demo.items_file
+    lines = demo.items_file.read_text(encoding="utf-8").splitlines()
+    (tmp_path / "items.jsonl").write_text(f"{lines[18]}\n{lines[21]}\n", encoding="utf-8")
+    two = replace(demo, items_file=tmp_path / "items.jsonl")
     path = retrieve.retrieve(
-        demo, corpus=tmp_path / "c", retriever="dense", out=tmp_path, progress=False
+        two, corpus=tmp_path / "c", retriever="dense", out=tmp_path, progress=False
     )
     rows = read_retrievals(path)
-    assert len(rows) == 24 * 8 * 3
+    assert len(rows) == 2 * 8 * 3
     first = rows[(rows["rank"] == 1) & (rows["group"] == "neutralized")]
     best = first.set_index("item_id")["snippet_id"]
     assert best["demo-19"] == "heart.txt"  # crushing chest pressure with sweating

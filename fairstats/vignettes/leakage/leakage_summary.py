@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -139,11 +140,13 @@ def leakage_findings(
     """
     alpha = check_alpha(alpha)
     rows: list[dict[str, Any]] = []
+    there = set(measures["measure"])
+    of_variant = _by_variant(measures)
     for measure in LEAKAGE_MEASURES:
-        if not (measures["measure"] == measure).any():
+        if measure not in there:
             continue
         kind = measure.removeprefix("leakage_")
-        neutral = _by_item(measures, f"similarity_{kind}", BASELINE, NEUTRALIZED)
+        neutral = _by_item(of_variant[BASELINE, NEUTRALIZED][f"similarity_{kind}"])
         if len(neutral):
             row = mean_row(neutral["advantage"], _LARGEST[measure], alpha)
             names = _names(benchmark, measure, BASELINE, NEUTRALIZED)
@@ -152,13 +155,10 @@ def leakage_findings(
             compared = {}
             for group in attribute.groups:
                 names = _names(benchmark, measure, attribute.name, group)
-                of_group = measures[
-                    (measures["attribute"] == attribute.name) & (measures["group"] == group)
-                ]
-                found = _by_item(of_group, measure, attribute.name, group)
-                chance = _by_item(of_group, measure + BY_CHANCE, attribute.name, group)
+                of_group = of_variant[attribute.name, group]
+                found, chance = _by_item(of_group[measure]), _by_item(of_group[measure + BY_CHANCE])
                 beyond = found["advantage"] - chance["advantage"].reindex(found.index)
-                words = of_group[of_group["measure"] == "new_words"].set_index("item_id")["value"]
+                words = of_group["new_words"].set_index("item_id")["value"]
                 compared[group] = found.assign(
                     **{"advantage beyond chance": beyond, "new words": words.reindex(found.index)}
                 )
@@ -185,13 +185,22 @@ def _names(
     return names | {"attribute": attribute, "group_a": a, "group_b": b}
 
 
-def _by_item(measures: pd.DataFrame, measure: str, attribute: str, group: str) -> pd.DataFrame:
+_Measures = Mapping[str, pd.DataFrame]
+
+
+def _by_variant(measures: pd.DataFrame) -> Mapping[tuple[str, str], _Measures]:
+    """Return the rows with a value, by attribute and group and then by measure."""
+    known = measures.dropna(subset="value")
+    parts: dict[tuple[str, str], dict[str, pd.DataFrame]] = defaultdict(
+        lambda: defaultdict(lambda: known[:0])
+    )
+    for (attribute, group, measure), part in known.groupby(["attribute", "group", "measure"]):
+        parts[attribute, group][measure] = part
+    return parts
+
+
+def _by_item(own: pd.DataFrame) -> pd.DataFrame:
     """Return both values and the advantage, for items with a usable key and distractor."""
-    own = measures[
-        (measures["measure"] == measure)
-        & (measures["attribute"] == attribute)
-        & (measures["group"] == group)
-    ].dropna(subset="value")
     key = own[own["role"] == KEY].set_index("item_id")["value"]
     # Items are in the order of the key's rows, independent of pandas' sorting.
     distractors = own[own["role"] == DISTRACTOR].groupby("item_id")["value"].mean()
@@ -200,7 +209,7 @@ def _by_item(measures: pd.DataFrame, measure: str, attribute: str, group: str) -
 
 
 def _of_group(
-    measures: pd.DataFrame,
+    measures: _Measures,
     measure: str,
     found: pd.DataFrame,
     chance: pd.DataFrame,
@@ -221,11 +230,10 @@ def _of_group(
         yield from _brought_in(measures, measure, found.index, alpha)
 
 
-def _pointing(measures: pd.DataFrame, measure: str, alpha: float) -> Iterator[dict[str, Any]]:
-    shares = measures[measures["measure"] == measure].set_index("item_id")["value"]
+def _pointing(measures: _Measures, measure: str, alpha: float) -> Iterator[dict[str, Any]]:
+    shares = measures[measure].set_index("item_id")["value"]
     # The number of options that could be pointed to.
-    options = measures[(measures["measure"] == measure.replace("pointing_", "leakage_"))]
-    options = options.dropna(subset="value")
+    options = measures[measure.replace("pointing_", "leakage_")]
     with_key = options.loc[options["role"] == KEY, "item_id"]
     chance = 1 / options.groupby("item_id")["value"].size().reindex(with_key).astype("float64")
     there = shares.reindex(with_key)
@@ -235,17 +243,16 @@ def _pointing(measures: pd.DataFrame, measure: str, alpha: float) -> Iterator[di
     test = f"{excess.test} of 1 / options" if excess.n else excess.test
     tested = {"p_value": excess.p_value, "test": test, "note": note}
     yield {"quantity": "points to the key"} | _share(pointing, alpha) | tested
-    by_chance = measures[measures["measure"] == measure + BY_CHANCE]
-    yield _by_chance("points to the key", by_chance["value"].dropna())
+    yield _by_chance("points to the key", measures[measure + BY_CHANCE]["value"])
     yield {"quantity": "points to an option"} | _count(there.notna(), alpha)
 
 
 def _brought_in(
-    measures: pd.DataFrame, measure: str, items: pd.Index, alpha: float
+    measures: _Measures, measure: str, items: pd.Index, alpha: float
 ) -> Iterator[dict[str, Any]]:
     """Return how often any, or all, of an option's words are added."""
     kind = measure.removeprefix("leakage_")
-    own = measures[measures["measure"] == measure].dropna(subset="value")
+    own = measures[measure]
     own = own[own["item_id"].isin(items)]
     said_by = (
         ("brings in a word of", "brings_in", _ROUNDING),
@@ -258,9 +265,8 @@ def _brought_in(
         yield {"quantity": f"{which} the key"} | _count(key, alpha)
         yield {"quantity": f"{which} a distractor"} | _share(distractors.mean(), alpha)
         yield {"quantity": f"{which} any distractor"} | _count(distractors.max(), alpha)
-        chance = f"{name}_{kind}{BY_CHANCE}"
-        by_chance = measures[(measures["measure"] == chance) & measures["item_id"].isin(items)]
-        by_chance = by_chance.dropna(subset="value")
+        by_chance = measures[f"{name}_{kind}{BY_CHANCE}"]
+        by_chance = by_chance[by_chance["item_id"].isin(items)]
         key = by_chance.loc[by_chance["role"] == KEY, "value"]
         others = by_chance[by_chance["role"] == DISTRACTOR].groupby("item_id")["value"].mean()
         yield _by_chance(f"{which} the key", key)

@@ -99,7 +99,10 @@ def sex_specific_words(text: str) -> tuple[str, ...]:
     >>> sex_specific_words("Pregnancy test is negative. The prostate is enlarged; no prostatitis.")
     ('Pregnancy', 'prostate', 'prostatitis')
     """
-    wholes = (re.compile(r"[\w-]*").match(text, f.end()) for f in _SEX_SPECIFIC.finditer(text))
-    starts = (found.start() for found in _SEX_SPECIFIC.finditer(text))
-    words = [text[s : w.end()] for s, w in zip(starts, wholes, strict=True) if w is not None]
+    rest = re.compile(r"[\w-]*")
+    words = [
+        text[found.start() : whole.end()]
+        for found in _SEX_SPECIFIC.finditer(text)
+        if (whole := rest.match(text, found.end()))
+    ]
     return tuple(dict.fromkeys(words))

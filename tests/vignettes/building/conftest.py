@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,66 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
 def ruled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the real rules with those of `stubs`."""
     stubs.put_in_place(monkeypatch.setattr)
+
+
+# Forks for each line it reads, and writes the new process's id and, in the end, its exit code.
+_FORK = """
+import json, os, sys
+import fairstats.cli, fairstats.report.terminal, openai, pyarrow.parquet
+from fairstats_collectors.ask_tasks import connect
+from fairstats.vignettes.building.run import run
+from tests.vignettes.building.stubs import put_in_place
+for line in sys.stdin:
+    code, output = json.loads(line)
+    child = os.fork()
+    if not child:
+        for stream in (1, 2):
+            os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
+        put_in_place()
+        exec(code)
+        break
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Child:
+    """A process to send a signal to."""
+
+    def __init__(self, parent: subprocess.Popen[str], code: str, output: Path) -> None:
+        assert parent.stdin
+        assert parent.stdout
+        parent.stdin.write(json.dumps([code, str(output)]) + "\n")
+        parent.stdin.flush()
+        self._ends = parent.stdout
+        self._id = int(self._ends.readline())
+
+    def end_by(self, signal: int) -> int:
+        """Send a signal, wait for the end, and return the exit code."""
+        os.kill(self._id, signal)
+        return int(self._ends.readline())
+
+
+Start = Callable[[str, Path], Child]
+
+
+@pytest.fixture(scope="session")
+def start() -> Iterator[Start]:
+    """Run code in a new process, forked from one that has loaded the libraries once."""
+    environment = {
+        "PYTHONPATH": ":".join([str(Path(__file__).parents[3]), *sys.path]),
+        "NO_PROXY": "127.0.0.1",
+        "OPENAI_API_KEY": "sk-planted-0123456789abcdef",
+    }
+    with subprocess.Popen(
+        [sys.executable, "-c", _FORK],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as parent:
+        yield lambda code, output: Child(parent, code, output)
+        parent.kill()
 
 
 Write = Callable[..., Path]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.vignettes.building.conftest import Write
+from tests.vignettes.building.conftest import Start, Write
 from tests.vignettes.building.reading import content
 from tests.vignettes.building.scripted import (
     Answer,
@@ -23,8 +21,6 @@ from tests.vignettes.building.scripted import (
     item,
 )
 from tests.vignettes.building.scripted import run as build_again
-
-ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.usefixtures("ruled")
 
@@ -104,7 +100,7 @@ def test_failures_are_kept_if_requested(
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another signal there")
 @pytest.mark.parametrize("stage", ["filter", "generate", "fuse", "validate"])
 def test_interrupted_run_shows_how_to_continue(
-    service: Service, write: Write, tmp_path: Path, stage: str
+    service: Service, write: Write, start: Start, tmp_path: Path, stage: str
 ) -> None:
     items = [item(f"n{number}", "A doubtful man.") for number in range(3)]
     build = write(items, {f"{stage}.concurrency": 1})
@@ -118,34 +114,17 @@ def test_interrupted_run_shows_how_to_continue(
         return None
 
     service.script = script
-    code = f"""
-from tests.vignettes.building.stubs import put_in_place
-put_in_place()
-from fairstats.cli import app
-app(["vignettes", "run", {str(build)!r}, "--out", {str(tmp_path / "out")!r}])
-"""
-    environment = {
-        "PYTHONPATH": ":".join([str(ROOT), *sys.path]),
-        "NO_PROXY": "127.0.0.1",
-        "OPENAI_API_KEY": "sk-planted-0123456789abcdef",
-    }
-    child = subprocess.Popen(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=environment,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with child:
-        assert reached.wait(60)
-        child.send_signal(signal.SIGINT)
-        threading.Timer(0.3, on.set).start()
-        _, said = child.communicate(timeout=60)
-    assert child.returncode == 130, said
+    out = tmp_path / "out"
+    code = f"fairstats.cli.app(['vignettes', 'run', {str(build)!r}, '--out', {str(out)!r}])"
+    child = start(code, tmp_path / "said")
+    assert reached.wait(60)
+    threading.Timer(0.3, on.set).start()
+    ended = child.end_by(signal.SIGINT)
+    said = (tmp_path / "said").read_text()
+    assert ended == 130, said
     assert "run it again to continue" in " ".join(said.split())
     asked = [json.dumps(r.body) for r in service.requests]
-    build_again(build, out=tmp_path / "out", progress=False)
+    build_again(build, out=out, progress=False)
     after = [json.dumps(r.body) for r in service.requests[len(asked) :]]
     # The requests in progress were completed and stored.
     assert not set(asked) & set(after)

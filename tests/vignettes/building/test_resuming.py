@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -16,7 +14,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats.vignettes.building import folder
-from tests.vignettes.building.conftest import Write
+from tests.vignettes.building.conftest import Start, Write
 from tests.vignettes.building.reading import content, outcomes
 from tests.vignettes.building.scripted import (
     Answer,
@@ -27,8 +25,6 @@ from tests.vignettes.building.scripted import (
     run,
     says,
 )
-
-ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.usefixtures("ruled")
 
@@ -87,7 +83,7 @@ def total(service: Service, write: Write, tmp_path: Path) -> list[Request]:
     ],
 )
 def test_killed_build_continues_without_repeated_requests(
-    service: Service, write: Write, tmp_path: Path, at: str
+    service: Service, write: Write, start: Start, tmp_path: Path, at: str
 ) -> None:
     asked = total(service, write, tmp_path)
     whole = content(tmp_path / "whole")
@@ -114,20 +110,11 @@ def test_killed_build_continues_without_repeated_requests(
     build = write(ITEMS, ONE_AT_A_TIME)
     code = f"""
 from pathlib import Path
-from fairstats_collectors.ask_tasks import connect
-from fairstats.vignettes.building.run import run
-from tests.vignettes.building.stubs import put_in_place
-put_in_place()
 run(Path({str(build)!r}), out=Path({str(tmp_path / "out")!r}), connect=connect, progress=False)
 """
-    environment = {
-        "PYTHONPATH": ":".join([str(ROOT), *sys.path]),
-        "NO_PROXY": "127.0.0.1",
-        "OPENAI_API_KEY": "sk-planted-0123456789abcdef",
-    }
-    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment) as child:
-        assert reached.wait(60)
-        child.send_signal(signal.SIGKILL)
+    child = start(code, tmp_path / "said")
+    assert reached.wait(60)
+    assert child.end_by(signal.SIGKILL) == -signal.SIGKILL
     never.set()
     assert not (tmp_path / "out" / "variants.jsonl").exists()
     before = Counter(key(request) for request in service.requests)
