@@ -102,6 +102,10 @@ def laid_out(path: str | os.PathLike[str], message: str, remedy: str) -> Iterato
         raise InputError([Problem(os.fspath(path), said, remedy)]) from None
 
 
+class RenderError(RuntimeError):
+    """Raised when a page could not be drawn; the message names the page and the cause."""
+
+
 class Note(UserWarning):
     """A note on an input for its owner, who need not change anything."""
 

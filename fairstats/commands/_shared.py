@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 import typer
 
 from fairstats._lib.extras import how_to_install
-from fairstats._lib.problems import InputError, Note, Problem, in_lines, printable
+from fairstats._lib.problems import InputError, Note, Problem, RenderError, in_lines, printable
 from fairstats.benchmarks.terms import MissingPolicy
 
 if TYPE_CHECKING:
@@ -83,9 +83,6 @@ def _show(others: Callable[..., None], message: Any, category: type[Warning], *r
 
 
 def _run(command: Callable[P, R], code: int, /, *args: P.args, **kwargs: P.kwargs) -> R:
-    from fairstats.report.builtin import PageError
-    from fairstats.report.render import RenderError
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", Note)
@@ -98,7 +95,7 @@ def _run(command: Callable[P, R], code: int, /, *args: P.args, **kwargs: P.kwarg
         if remedy is None:
             raise
         print_problems([Problem(str(error.name), "is not installed", remedy)])
-    except (RenderError, PageError) as error:
+    except RenderError as error:
         typer.echo(str(error), err=True)
     except BrokenPipeError:
         # The reader closed the pipe, as `head` does.

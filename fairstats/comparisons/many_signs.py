@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 
@@ -62,12 +62,12 @@ class SignedChange:
         if low <= 0 <= high:
             return 1.0
         deviation = self.deviation(unknown)
-        return float(2 * stats.norm.sf(min(abs(low), abs(high)) / deviation))
+        return float(2 * scipy.stats.norm.sf(min(abs(low), abs(high)) / deviation))
 
     def interval(self, unknown: npt.NDArray[np.bool_], alpha: float) -> tuple[float, float]:
         """Return limits that contain the normal interval of every choice of these signs."""
         low, high = self.range(unknown)
-        reach = float(stats.norm.isf(alpha / 2)) * self.deviation(unknown)
+        reach = float(scipy.stats.norm.isf(alpha / 2)) * self.deviation(unknown)
         return low - reach, high + reach
 
 

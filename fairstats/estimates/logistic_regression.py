@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
@@ -311,7 +311,7 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
             for term in fit.terms
         ]
     params, errors = fit.params, np.sqrt(np.diag(fit.covariance))
-    half = stats.norm.isf(alpha / 2) * errors
+    half = scipy.stats.norm.isf(alpha / 2) * errors
     z = params / errors
     with np.errstate(over="ignore"):
         limits = np.exp([params - half, params, params + half])
@@ -325,7 +325,7 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
             "ci_high": limits[2][i],
             "ci_method": "wald, robust",
             "statistic": z[i],
-            "p_value": 2 * stats.norm.sf(abs(z[i])),
+            "p_value": 2 * scipy.stats.norm.sf(abs(z[i])),
             "test": "wald, robust",
             "method_note": "items are clusters; working independence",
         }

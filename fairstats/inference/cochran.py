@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import TestResult
 from fairstats.inference._checks import check_counts
@@ -68,7 +68,7 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> TestResult:
     q = (k - 1) * (k * sum(group**2 for group in groups) - total**2) / spread if spread else 0.0
     return TestResult(
         np.asarray(q),
-        np.asarray(stats.chi2.sf(q, k - 1)),
+        np.asarray(scipy.stats.chi2.sf(q, k - 1)),
         "cochran",
         df=np.asarray(k - 1),
         n=np.asarray(many.sum()),

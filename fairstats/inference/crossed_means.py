@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray, TestResult
 from fairstats.inference._checks import check_alpha, check_between, check_share
@@ -100,7 +100,7 @@ def crossed_interval(
         low, high = float(found.ci_low), float(found.ci_high)
         return _result(p, low, high, alpha, f"wilson {alike[1]}", n)
     spread = crossed_variance((x - p) / n, crossing)
-    low, high = wilson_limits(p, spread.variance, float(stats.t.isf(alpha / 2, spread.df)))
+    low, high = wilson_limits(p, spread.variance, float(scipy.stats.t.isf(alpha / 2, spread.df)))
     return _result(p, low, high, alpha, _named(spread.clusters, "wilson t"), n)
 
 
@@ -198,7 +198,7 @@ def _named(method: str, by: str) -> str:
 
 def _tested(t: float, df: float, method: str) -> TestResult:
     # With infinite degrees of freedom, Student's t is the normal distribution.
-    p = max(2 * float(stats.t.sf(abs(t), df)), _LEAST_P)
+    p = max(2 * float(scipy.stats.t.sf(abs(t), df)), _LEAST_P)
     return _test_result(t, df, p, method)
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_between, check_numbers
@@ -178,7 +179,7 @@ def adjust_evalues(e_values: npt.ArrayLike) -> FloatArray:
     adjusted = np.full(e.shape, np.nan)
     if there.any():
         p = 1 / np.maximum(e[there], 1.0)
-        adjusted[there] = np.maximum(stats.false_discovery_control(p, method="bh"), _TINY)
+        adjusted[there] = np.maximum(scipy.stats.false_discovery_control(p, method="bh"), _TINY)
     return adjusted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy import stats
+import scipy
 
 from fairstats.inference._checks import check_alpha, check_number
 
@@ -87,7 +87,7 @@ def fieller(
         "variance_denominator", variance_denominator, low=0, nan=True
     )
     covariance = check_number("covariance", covariance, nan=True)
-    z2 = float(stats.norm.isf(alpha / 2)) ** 2
+    z2 = float(scipy.stats.norm.isf(alpha / 2)) ** 2
     square = denominator**2 - z2 * variance_denominator
     if not square > 0 or math.isnan(numerator + variance_numerator + covariance):
         return Ratio(math.nan, math.nan, math.nan, 1 - alpha)

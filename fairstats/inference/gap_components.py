@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_numbers
@@ -186,7 +186,7 @@ def _limits(
 
 
 def _t_limits(estimate: float, variance: float, df: float, alpha: float) -> tuple[float, float]:
-    half = float(stats.t.isf(alpha / 2, df)) * float(np.sqrt(variance))
+    half = float(scipy.stats.t.isf(alpha / 2, df)) * float(np.sqrt(variance))
     return max(estimate - half, -1.0), min(estimate + half, 1.0)
 
 

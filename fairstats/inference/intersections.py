@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import optimize, stats
+import scipy
+from scipy import optimize
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_numbers
@@ -136,14 +137,14 @@ def shrink_intersections(
     between = _between_variance(y, v, x, free)
     only_mean = _between_variance(y, v, np.ones((len(y), 1)), len(y) - 1)
     low, high = (
-        _between_variance(y, v, x, float(stats.chi2.isf(tail, free)))
+        _between_variance(y, v, x, float(scipy.stats.chi2.isf(tail, free)))
         for tail in (alpha / 2, 1 - alpha / 2)
     )
     additive, residuals, of_fit, weight = _fitted(y, v, x, between)
     shrunken = additive + between * weight @ residuals
     kept = np.eye(len(y)) - between * weight
     error = between * kept + kept @ of_fit @ kept.T
-    half = float(stats.norm.isf(alpha / 2)) * np.sqrt(np.maximum(np.diag(error), 0))
+    half = float(scipy.stats.norm.isf(alpha / 2)) * np.sqrt(np.maximum(np.diag(error), 0))
     share = 1 - between / only_mean if only_mean > 0 else float("nan")
     sd, sd_low, sd_high = (float(np.sqrt(value)) for value in (between, low, high))
     return IntersectionEstimates(

@@ -8,7 +8,8 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special, stats
+import scipy
+from scipy import optimize, special
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import IntArray, check_alpha, check_choice, check_counts
@@ -148,7 +149,7 @@ def _asymptotic(
     expected = rows[:, 0] * columns[:, 0]
     variance = rows.prod(axis=1) * columns.prod(axis=1) / np.maximum(n - 1, 1)
     statistic = (counts[:, 0, 0] - expected).sum() ** 2 / variance.sum()
-    p = float(stats.chi2.sf(statistic, df=1))
+    p = float(scipy.stats.chi2.sf(statistic, df=1))
     if not ad.any() or not bc.any():
         # The standard error needs both sums, so take the exact limits.
         low, high, _ = _exact(counts, "exact", alpha)
@@ -160,7 +161,7 @@ def _asymptotic(
         + (diagonal * bc + (1 - diagonal) * ad).sum() / (2 * r * s)
         + ((1 - diagonal) * bc).sum() / (2 * s**2)
     )
-    half = float(stats.norm.isf(alpha / 2)) * np.sqrt(squared_error)
+    half = float(scipy.stats.norm.isf(alpha / 2)) * np.sqrt(squared_error)
     return float(r / s * np.exp(-half)), float(r / s * np.exp(half)), p
 
 
@@ -197,7 +198,7 @@ def _law(counts: IntArray, log_odds: float) -> tuple[FloatArray, int]:
     for (a, b), (c, d) in counts.tolist():
         lowest, highest = max(0, a - d), min(a + b, a + c)
         values = np.arange(lowest, highest + 1)
-        log_law = stats.hypergeom.logpmf(values, a + b + c + d, a + c, a + b)
+        log_law = scipy.stats.hypergeom.logpmf(values, a + b + c + d, a + c, a + b)
         law = np.convolve(law, special.softmax(log_law + log_odds * values))
         observed += a - lowest
     return law, observed

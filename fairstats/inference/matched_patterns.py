@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special, stats
+import scipy
+from scipy import optimize, special
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_integers
@@ -353,9 +354,9 @@ def _odds(rising: Callable[[float], float]) -> float:
 
 
 def _normal(excess: float, variance: float, alpha: float) -> tuple[float, float, float, float]:
-    z, deviation = stats.norm.isf(alpha / 2), np.sqrt(variance)
+    z, deviation = scipy.stats.norm.isf(alpha / 2), np.sqrt(variance)
     estimate, low, high = (
         float(np.exp(np.clip((excess + side * deviation) / variance, -_EXTREME, _EXTREME)))
         for side in (0.0, -z, z)
     )
-    return estimate, low, high, float(2 * stats.norm.sf(abs(excess) / deviation))
+    return estimate, low, high, float(2 * scipy.stats.norm.sf(abs(excess) / deviation))

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray, TestResult
 from fairstats.inference._checks import IntArray, check_choice
@@ -80,7 +80,7 @@ def mcnemar(
         correction = 1.0 if method == "asymptotic_cc" else 0.0
         distance = np.maximum(np.abs(n10 - n01) - correction, 0.0)
         statistic = distance**2 / np.maximum(n, 1)
-        p_value = stats.chi2.sf(statistic, df=1)
+        p_value = scipy.stats.chi2.sf(statistic, df=1)
     # A p-value that underflows is not 0.
     p_value = np.maximum(p_value, np.finfo(np.float64).tiny)
     return TestResult(np.asarray(statistic), np.asarray(p_value), method)
@@ -91,8 +91,8 @@ def _binomial(n10: IntArray, n01: IntArray, method: McNemarMethod) -> FloatArray
     n, fewer = n10 + n01, np.minimum(n10, n01)
     if method == "midp":
         # Computed as a sum: a difference of two numbers that underflow can fall below 0.
-        p_value = stats.binom.cdf(np.stack([fewer, fewer - 1]), n, 0.5).sum(axis=0)
+        p_value = scipy.stats.binom.cdf(np.stack([fewer, fewer - 1]), n, 0.5).sum(axis=0)
     else:
-        p_value = 2 * stats.binom.cdf(fewer, n, 0.5)
+        p_value = 2 * scipy.stats.binom.cdf(fewer, n, 0.5)
     # If n10 = n01, both tails contain the middle, and rounding can move the sum away from 1.
     return np.where(n10 == n01, 1.0, np.minimum(p_value, 1.0))

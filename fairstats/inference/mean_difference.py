@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_alpha, check_number, check_numbers
@@ -96,7 +96,7 @@ def mean_difference(
     mean = float(values.mean())
     # Differences from rounding alone do not count.
     if n > 1 and float(np.ptp(values)) > 1e-12 * max(1.0, abs(mean)):
-        result = stats.ttest_1samp(values, 0.0)
+        result = scipy.stats.ttest_1samp(values, 0.0)
         limits = result.confidence_interval(1 - alpha)
         low, high = max(float(limits.low), -largest), min(float(limits.high), largest)
         return MeanDifference(mean, low, high, 1 - alpha, "t", float(result.pvalue), "paired t", n)
@@ -107,7 +107,7 @@ def mean_difference(
         p_value = 1.0
     elif np.isfinite(largest):
         # v (1 − u) = u L with Wilson's u = z² / (n + z²) gives z² = n v / L.
-        p_value = float(stats.chi2.sf(n * abs(mean) / largest, 1))
+        p_value = float(scipy.stats.chi2.sf(n * abs(mean) / largest, 1))
     else:
         p_value = min(1.0, 2.0 ** (1 - n))
     if not np.isfinite(largest):

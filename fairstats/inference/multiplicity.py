@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import (
@@ -78,7 +78,7 @@ def _adjusted(p: FloatArray, method: AdjustMethod) -> FloatArray:
         from statsmodels.stats.multitest import multipletests
 
         return np.asarray(multipletests(p, method="hommel")[1])
-    return np.asarray(stats.false_discovery_control(p, method=method))
+    return np.asarray(scipy.stats.false_discovery_control(p, method=method))
 
 
 @dataclass(frozen=True, repr=False)

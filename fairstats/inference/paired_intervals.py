@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import check_alpha, check_choice, check_counts
@@ -159,7 +159,7 @@ def _wald(
     trials = np.maximum(n, 1)
     difference = (n10 - n01) / trials
     variance = np.maximum((n10 + n01) / trials - difference**2, 0.0) / trials
-    half = stats.norm.isf(alpha / 2) * np.sqrt(variance)
+    half = scipy.stats.norm.isf(alpha / 2) * np.sqrt(variance)
     low = np.where(known, np.maximum(difference - half, -1.0), -1.0)
     high = np.where(known, np.minimum(difference + half, 1.0), 1.0)
     return low, high

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
+from scipy import special
 from scipy.optimize import elementwise
 
 from fairstats._lib.result_objects import FloatArray, Tabular
@@ -198,7 +199,7 @@ def _below(
     tail = special.betainc(first, second, rest / 2)
     share = np.where(negative, tail, 1 - tail)
     # Rounding can put the last node at 1, where the density may be infinite.
-    density = stats.beta.pdf(np.minimum(s, 1 - 2**-53), a, b)
+    density = scipy.stats.beta.pdf(np.minimum(s, 1 - 2**-53), a, b)
     integral = (width * ((density * share) @ _WEIGHTS)).sum(axis=-1)
     near = np.where(x >= 0, special.betainc(a, b, size)[..., 0, 0], 0.0)
     return np.clip(near + integral, 0.0, 1.0)

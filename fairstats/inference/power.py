@@ -8,7 +8,8 @@ from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special, stats
+import scipy
+from scipy import optimize, special
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
@@ -146,9 +147,11 @@ def _power(n: int, p10: float, p01: float, critical: _Critical) -> float:
 
 def normal_power(n: int, psi: float, difference: float, alpha: float) -> float:
     """Return Miettinen's (1968) power, Biometrics 24:339-352: Var(p10 − p01) = (ψ − δ²) / n."""
-    z, spread = stats.norm.isf(alpha / 2), np.sqrt(max(psi - difference**2, 1e-300))
+    z, spread = scipy.stats.norm.isf(alpha / 2), np.sqrt(max(psi - difference**2, 1e-300))
     far, near = difference * np.sqrt(n), z * np.sqrt(psi)
-    return float(stats.norm.cdf((far - near) / spread) + stats.norm.cdf((-far - near) / spread))
+    return float(
+        scipy.stats.norm.cdf((far - near) / spread) + scipy.stats.norm.cdf((-far - near) / spread)
+    )
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ class _Regions:
 def _regions(n: int, psi: float, critical: _Critical) -> _Regions:
     half = _DEVIATIONS * np.sqrt(n * psi * (1 - psi)) + 30
     m = np.arange(max(0, int(n * psi - half)), min(n, int(n * psi + half) + 1) + 1)
-    return _Regions(m, stats.binom.pmf(m, n, psi), critical(m))
+    return _Regions(m, scipy.stats.binom.pmf(m, n, psi), critical(m))
 
 
 def _rejected(regions: _Regions, share: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
@@ -68,8 +68,9 @@ def power_cfr(
         raise ValueError(f"threshold={least[edge].flat[0]:g} must be between 0 and 1, e.g. 0.9")
     n, cfr, least = check_shapes(n=n, cfr=check_share("cfr", cfr, example="0.93"), threshold=least)
     # Wilson's lower limit exceeds the threshold exactly if the score statistic exceeds z.
-    needed = n * least + stats.norm.isf(alpha) * np.sqrt(n * least * (1 - least))
-    return np.asarray(np.where(n > 0, stats.binom.sf(np.floor(needed + 1e-9), n, cfr), 0.0))[()]
+    needed = n * least + scipy.stats.norm.isf(alpha) * np.sqrt(n * least * (1 - least))
+    power = scipy.stats.binom.sf(np.floor(needed + 1e-9), n, cfr)
+    return np.asarray(np.where(n > 0, power, 0.0))[()]
 
 
 def expected_width_cfr(n: npt.ArrayLike, cfr: npt.ArrayLike, *, alpha: float = 0.05) -> FloatArray:
@@ -116,9 +117,9 @@ def _expected_width(n: int, p: float, alpha: float) -> float:
         return 1.0
     half = _DEVIATIONS * np.sqrt(n * p * (1 - p)) + 30
     k = np.arange(max(0, int(n * p - half)), min(n, int(n * p + half) + 1) + 1)
-    z2 = stats.norm.isf(alpha / 2) ** 2
+    z2 = scipy.stats.norm.isf(alpha / 2) ** 2
     width = 2 * np.sqrt(z2) / (n + z2) * np.sqrt(k * (n - k) / n + z2 / 4)
-    return float(stats.binom.pmf(k, n, p) @ width)
+    return float(scipy.stats.binom.pmf(k, n, p) @ width)
 
 
 def samplesize_cfr(

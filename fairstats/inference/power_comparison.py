@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_counts, check_power, check_share
@@ -208,7 +208,7 @@ class _Test:
         if np.any(np.array(self.rejected.shape) <= (k1[-1], k2[-1])):
             self.rejected = self._rejected(*(max(int(1.25 * k[-1]), 32) for k in (k1, k2)))
         q1, q2 = self.sizes.values()
-        chance = stats.binom.pmf(k1, n, q1)[:, None] * stats.binom.pmf(
+        chance = scipy.stats.binom.pmf(k1, n, q1)[:, None] * scipy.stats.binom.pmf(
             k2, (n - k1)[:, None], min(q2 / max(1 - q1, 1e-300), 1.0)
         )
         inner = self.rejected[k1[0] : k1[-1] + 1, k2[0] : k2[-1] + 1]

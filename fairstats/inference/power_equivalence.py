@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
@@ -101,7 +102,7 @@ def _power(n: int, p10: float, p01: float, delta: float, alpha: float) -> float:
     chance = special.bdtr((m + most) // 2, m, share) - np.where(
         m - most > 1, special.bdtr(np.maximum((m - most + 1) // 2 - 1, 0), m, share), 0.0
     )
-    power = stats.binom.pmf(m, n, psi) @ np.where(most >= 0, chance, 0.0)
+    power = scipy.stats.binom.pmf(m, n, psi) @ np.where(most >= 0, chance, 0.0)
     return float(np.clip(power, 0.0, 1.0))
 
 
@@ -111,7 +112,7 @@ def _largest_difference(n: int, m: IntArray, delta: float, alpha: float) -> IntA
     The upper limit rises with n10 − n01, and the lower limit is its mirror image. The upper limit
     is below δ exactly if the score statistic at δ is below −z.
     """
-    z, whole = stats.norm.isf(alpha), m.astype(np.float64)
+    z, whole = scipy.stats.norm.isf(alpha), m.astype(np.float64)
     pairs, ends = np.full(m.shape, float(n)), np.full(m.shape, delta)
     low, high = np.full(m.shape, -1), m // 2 + 1
     while np.any(high - low > 1):
@@ -126,8 +127,8 @@ def _largest_difference(n: int, m: IntArray, delta: float, alpha: float) -> IntA
 def _normal_power(n: int, psi: float, difference: float, delta: float, alpha: float) -> float:
     spread = np.sqrt(max(psi - difference**2, 1e-300) / n)
     # At the margin, the score statistic uses the variance under a difference of δ.
-    reach = delta - stats.norm.isf(alpha) * np.sqrt(max(psi - delta**2, 1e-300) / n)
-    power = stats.norm.cdf((reach - difference) / spread) - stats.norm.cdf(
+    reach = delta - scipy.stats.norm.isf(alpha) * np.sqrt(max(psi - delta**2, 1e-300) / n)
+    power = scipy.stats.norm.cdf((reach - difference) / spread) - scipy.stats.norm.cdf(
         (-reach - difference) / spread
     )
     return float(max(power, 0.0)) if reach > 0 else 0.0

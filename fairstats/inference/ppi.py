@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_numbers
@@ -204,7 +204,7 @@ def _limits(
 ) -> tuple[float, float, float, str]:
     """Return the limits, the effective number of units, and the method."""
     n = len(y)
-    quantile = float(stats.t.isf(alpha / 2, max(n - 2, 1)))
+    quantile = float(scipy.stats.t.isf(alpha / 2, max(n - 2, 1)))
     of_judge = weight**2 * float(rest.var(ddof=1) if len(rest) > 1 else f.var(ddof=1)) / len(rest)
     if limits is None:
         df = max(n - 2, 1)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import TestResult
 from fairstats.inference._checks import (
@@ -38,7 +38,7 @@ def _heads(n: int) -> tuple[npt.NDArray[np.float64], int]:
 
     Probabilities that underflow are left out. Cached because the same n recurs often.
     """
-    law: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(n + 1), n, 0.5)
+    law: npt.NDArray[np.float64] = scipy.stats.binom.pmf(np.arange(n + 1), n, 0.5)
     some = np.flatnonzero(law)
     law = law[some[0] : some[-1] + 1]
     law.setflags(write=False)
@@ -127,7 +127,7 @@ def sign_flip_test(
     if total == 0:
         return TestResult(np.asarray(0.0), np.asarray(1.0), method)
     if method == "asymptotic" or int(np.abs(d) @ many) > LARGEST_EXACT_SUM:
-        p = max(float(stats.chi2.sf(total**2 / squares, df=1)), _LEAST_P)
+        p = max(float(scipy.stats.chi2.sf(total**2 / squares, df=1)), _LEAST_P)
         return TestResult(np.asarray(float(total)), np.asarray(p), "asymptotic")
     if np.all(np.abs(d) <= 1):
         n10, n01 = (int(many[d == side].sum()) for side in (1, -1))

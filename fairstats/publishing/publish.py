@@ -162,7 +162,7 @@ def publish(
         built-in one but a different declaration. If screening blocks answers of a model that
         `overrule` does not name (see `fairstats.screen`), or a submission was not accepted. Then no
         file is written.
-    fairstats.report.render.RenderError
+    fairstats._lib.problems.RenderError
         If a page cannot be drawn; then no file is written either.
     """
     _refuse_level(alpha)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.pandoc import convert
+from fairstats._lib.problems import RenderError
 from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.release.contents import (
     FORMAT_VARIABLE,
@@ -47,7 +48,7 @@ _LONGEST_SOCKET = 100
 _PAGES_A_KERNEL = 8
 
 
-class PageError(RuntimeError):
+class PageError(RenderError):
     """Raised when a cell of a page fails; the message names the page and the error."""
 
 

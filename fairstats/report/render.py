@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from fairstats._lib.problems import RenderError
 from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.release.contents import PUBLISHED_VARIABLE, RELEASE_VARIABLE, Release
 from fairstats.report.builtin import render_builtin
@@ -22,10 +23,6 @@ from fairstats.report.search import write_search_index
 _OLDEST_QUARTO = (1, 9)
 
 Renderer = Literal["auto", "quarto", "builtin"]
-
-
-class RenderError(RuntimeError):
-    """Raised when a page could not be drawn; the message names the page and the cause."""
 
 
 def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "auto") -> str:

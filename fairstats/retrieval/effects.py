@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import naming_effect
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS
@@ -280,7 +280,7 @@ class _Pairs:
         if len(np.unique(counted)) < len(counted):
             return row | {"method_note": f"several samples per item: no test; {NOT_CAUSAL}"}
         table = [[changed_other, n_other - changed_other], [changed_same, n_same - changed_same]]
-        p = float(stats.fisher_exact(table).pvalue)
+        p = float(scipy.stats.fisher_exact(table).pvalue)
         tested = {"p_value": min(max(p, _LEAST_P), 1.0), "test": "fisher exact"}
         return row | tested | {"method_note": f"not adjusted; {NOT_CAUSAL}"}
 

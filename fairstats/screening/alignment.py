@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.screening.findings import Finding, Flag, not_checked, percent
@@ -43,7 +43,7 @@ def check_alignment(sheet: Sheet, layout: Layout) -> Finding:
     excess = (moved - means) / total
     z = (moved - means) / np.sqrt(np.maximum(variances, 1e-12))
     best = int(np.argmax(z))
-    p = min(1.0, float(stats.norm.sf(z[best])) * len(moved))
+    p = min(1.0, float(scipy.stats.norm.sf(z[best])) * len(moved))
     now = percent(float((given * key).sum() / total))
     if best < n - 1:
         lag = best + 1 if best + 1 <= n // 2 else best + 1 - n

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.asking.parsing import parse_answer
@@ -67,7 +67,7 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     if not known:
         return None
     share = differ / known
-    p = float(stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
+    p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
     worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look"
     note = f"{differ:,} of {known:,} stored replies give another letter than the stored one."
     return Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 
@@ -66,7 +66,7 @@ def separation(
         # Perfect separation: at most the share p^(1/n) of the smaller kind could still differ.
         size = min(clusters[:2])
         return area, float((limit if not below else 1 - limit) ** size) if distance > 0 else 1.0
-    return area, float(stats.norm.sf(distance / error))
+    return area, float(scipy.stats.norm.sf(distance / error))
 
 
 def _share_below(values: npt.NDArray[np.floating], others: npt.NDArray[np.floating]) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
@@ -243,7 +243,7 @@ def item_rest_correlations(scores: np.ndarray, alpha: float) -> dict[str, np.nda
     varies = (squares[0] > 1e-20) & (squares[1] > 1e-20) & (n >= FEWEST_SETS)
     size = np.sqrt(np.where(varies, squares[0] * squares[1], 1.0))
     r = np.where(varies, np.clip((x * y).sum(axis=0) / size, -1, 1), np.nan)
-    z = stats.norm.isf(alpha / 2) / np.sqrt(np.maximum(n - 3, 1))
+    z = scipy.stats.norm.isf(alpha / 2) / np.sqrt(np.maximum(n - 3, 1))
     limited = varies & (n > 3)
     inner = np.arctanh(np.clip(np.where(varies, r, 0.0), -1 + 1e-12, 1 - 1e-12))
     return {

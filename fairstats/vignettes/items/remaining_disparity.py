@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from fairstats.answers.engine_frames import NO_LETTER, open_answers
 from fairstats.benchmarks.declaration import Benchmark
@@ -295,7 +295,7 @@ def _item_differences(pairs: pd.DataFrame, policy: str) -> pd.Series:
 def _wald(quantity: str, found: ItemEstimate, n: int, alpha: float) -> Row:
     if found.reason:
         return _none(quantity, found.reason) | {"n": n}
-    half = float(stats.norm.isf(alpha / 2)) * found.std_error
+    half = float(scipy.stats.norm.isf(alpha / 2)) * found.std_error
     return {
         "quantity": quantity,
         "estimate": found.estimate,
@@ -303,7 +303,9 @@ def _wald(quantity: str, found: ItemEstimate, n: int, alpha: float) -> Row:
         "ci_high": min(found.estimate + half, 1.0),
         "ci_level": 1 - alpha,
         "ci_method": "wald, delta method, items are clusters",
-        "p_value": max(2 * float(stats.norm.sf(abs(found.estimate) / found.std_error)), _LEAST_P),
+        "p_value": max(
+            2 * float(scipy.stats.norm.sf(abs(found.estimate) / found.std_error)), _LEAST_P
+        ),
         "test": "wald, robust",
         "n": n,
         "note": "",

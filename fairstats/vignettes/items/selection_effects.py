@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import open_answers
@@ -195,7 +195,7 @@ def _one_sided(one: pd.Series, table: pd.DataFrame) -> Row:
     share = others[side] / (others["n10"] + others["n01"])
     least = others.loc[share.idxmin()]
     pair = [[fewer, total - fewer], [least[side], least["n10"] + least["n01"] - least[side]]]
-    p_value = float(stats.fisher_exact(pair, alternative="less").pvalue)
+    p_value = float(scipy.stats.fisher_exact(pair, alternative="less").pvalue)
     return row | {
         "p_value": max(p_value, np.finfo(np.float64).tiny),
         "test": "Fisher exact, one-sided, Holm",

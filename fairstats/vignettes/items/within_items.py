@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from fairstats.estimates.standardized_differences import ItemEstimate
 from fairstats.inference._checks import check_alpha
@@ -119,14 +119,14 @@ def within_items(
 
 
 def _of_term(estimate: float, error: float, df: int, alpha: float) -> dict[str, Any]:
-    half = float(stats.t.isf(alpha / 2, df)) * error
+    half = float(scipy.stats.t.isf(alpha / 2, df)) * error
     return {
         "estimate": estimate,
         "ci_low": estimate - half,
         "ci_high": estimate + half,
         "ci_level": 1 - alpha,
         "ci_method": "t, HC3",
-        "p_value": max(2 * float(stats.t.sf(abs(estimate) / error, df)), _LEAST_P),
+        "p_value": max(2 * float(scipy.stats.t.sf(abs(estimate) / error, df)), _LEAST_P),
         "test": "t, HC3",
         "note": "",
     }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+import scipy
 
 from fairstats.inference.mean_difference import mean_difference
 
@@ -99,11 +99,11 @@ def at_equal_length(
     row |= {"estimate": estimate, "note": note + "is itself changed by naming an option"}
     if error <= 1e-12:
         return row | {"note": "the values follow the length exactly, so there is no interval"}
-    reach = float(stats.t.isf(alpha / 2, n - 2)) * error
+    reach = float(scipy.stats.t.isf(alpha / 2, n - 2)) * error
     return row | {
         "ci_low": estimate - reach,
         "ci_high": estimate + reach,
         "ci_method": "HC3, t",
-        "p_value": float(2 * stats.t.sf(abs(estimate) / error, n - 2)),
+        "p_value": float(2 * scipy.stats.t.sf(abs(estimate) / error, n - 2)),
         "test": "t (regression on length, HC3)",
     }
