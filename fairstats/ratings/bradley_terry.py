@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_number
@@ -298,7 +299,7 @@ class _Fit:
         if other is not None:
             each = each - self.influence[:, other]
         found = crossed_variance(each, self.crossing)
-        half = float(stats.t.isf(alpha / 2, found.df) * np.sqrt(found.variance))
+        half = float(scipy.stats.t.isf(alpha / 2, found.df) * np.sqrt(found.variance))
         return CrossedVariance(found.variance, found.df, f"wald t, {found.clusters}"), half
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import (
@@ -105,7 +105,7 @@ def plan_judged(
     rho = check_numbers("correlation", correlation, low=-1, high=1, example="0.6")
     total = check_whole("n_items", n_items, least=3, most=_MOST, example=1000)
     n = np.arange(3, total + 1, dtype=np.float64)
-    alone = wilson_width(np.full_like(n, p), n, np.full_like(n, stats.norm.isf(alpha / 2)))
+    alone = wilson_width(np.full_like(n, p), n, np.full_like(n, scipy.stats.norm.isf(alpha / 2)))
     found = [
         _first(n, np.minimum(_widths(p, r, n, total, alpha), _never(n, r, alone)), width)
         for r in rho.ravel()
@@ -124,7 +124,7 @@ def _widths(p: float, rho: float, n: FloatArray, total: int, alpha: float) -> Fl
     variance = p * (1 - p) * (1 - max(rho, 0.0) * weight) / n
     # `ppi_mean` adds half a unit for each complete disagreement.
     variance = variance + (1 + weight**2) / 2 / n**2
-    quantile = stats.t.isf(alpha / 2, np.maximum(n - 2, 1))
+    quantile = scipy.stats.t.isf(alpha / 2, np.maximum(n - 2, 1))
     return wilson_width(np.full_like(n, p), p * (1 - p) / variance, quantile)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
@@ -106,7 +106,7 @@ class PlannedStudy:
 
 def t_quantile(alpha: float, df: FloatArray) -> FloatArray:
     """Return the quantile of Student's t; the normal one without degrees of freedom."""
-    return np.asarray(stats.t.isf(check_alpha(alpha) / 2, np.where(np.isnan(df), np.inf, df)))
+    return np.asarray(scipy.stats.t.isf(check_alpha(alpha) / 2, np.where(np.isnan(df), np.inf, df)))
 
 
 def wilson_width(p: FloatArray, n: FloatArray, quantile: FloatArray) -> FloatArray:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
@@ -288,7 +289,7 @@ def _figures(estimate: float, error: float, df: float, alpha: float) -> dict[str
     found: dict[str, Any] = {"estimate": estimate, "odds_ratio": float(np.exp(estimate))}
     if np.isnan(error):
         return found
-    half = stats.t.isf(alpha / 2, df) * error
+    half = scipy.stats.t.isf(alpha / 2, df) * error
     with np.errstate(over="ignore"):
         low, high = np.exp([estimate - half, estimate + half])
     return found | {
@@ -298,7 +299,7 @@ def _figures(estimate: float, error: float, df: float, alpha: float) -> dict[str
         "ci_high": high,
         "ci_method": "wald t, clustered by rater, CR2",
         "statistic": estimate / error,
-        "p_value": 2 * stats.t.sf(abs(estimate / error), df),
+        "p_value": 2 * scipy.stats.t.sf(abs(estimate / error), df),
         "test": "wald t, clustered by rater, CR2",
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_alpha, check_numbers
@@ -77,7 +77,7 @@ def cronbach_alpha(scores: npt.ArrayLike, *, alpha: float = 0.05) -> Reliability
     estimate = items / (items - 1) * (1 - float(table.var(axis=0, ddof=1).sum()) / total)
     degrees = takers - 1, (takers - 1) * (items - 1)
     low, high = (
-        1 - (1 - estimate) * float(stats.f.ppf(level, *degrees))
+        1 - (1 - estimate) * float(scipy.stats.f.ppf(level, *degrees))
         for level in (1 - alpha / 2, alpha / 2)
     )
     return Reliability(estimate, low, high, 1 - alpha, "Feldt", takers, items)

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_alpha, check_choice
@@ -184,7 +184,7 @@ class _Squares:
 
 
 def _consistency(of: _Squares, tail: float) -> float:
-    ratio = stats.f.ppf(tail, of.n - 1, (of.n - 1) * (of.k - 1))
+    ratio = scipy.stats.f.ppf(tail, of.n - 1, (of.n - 1) * (of.k - 1))
     return float((of.items - ratio * of.error) / (of.items + (of.k - 1) * ratio * of.error))
 
 
@@ -200,7 +200,7 @@ def _agreement(of: _Squares, tail: float) -> float:
     )
     # The lower limit uses the upper quantile of F(n − 1, v), and the upper limit that of F(v, n −
     # 1).
-    upper = stats.f.ppf(tail, n - 1, freedom)
-    ratio = upper if tail > 0.5 else 1 / stats.f.ppf(1 - tail, freedom, n - 1)
+    upper = scipy.stats.f.ppf(tail, n - 1, freedom)
+    ratio = upper if tail > 0.5 else 1 / scipy.stats.f.ppf(1 - tail, freedom, n - 1)
     among = k * raters + (k * n - k - n) * error
     return float(n * (items - ratio * error) / (ratio * among + n * items))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
@@ -170,7 +170,7 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
         return low, high, f"{method} (leaving one out changes nothing){unknown}"
     freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts.values())
     fewest = min(degrees for _, degrees in parts.values())
-    quantile = float(stats.t.isf(alpha / 2, max(min(freedom, left.n_ratings - 1.0), fewest)))
+    quantile = float(scipy.stats.t.isf(alpha / 2, max(min(freedom, left.n_ratings - 1.0), fewest)))
     limits = wilson_limits(share, variance / (1 - least) ** 2, quantile)
     low, high = (least + (1 - least) * limit for limit in limits)
     name = "two-way" if len(parts) == len(_KINDS) else " and ".join(parts)

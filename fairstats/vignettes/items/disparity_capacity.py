@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+import scipy
+from scipy import optimize
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import open_answers
@@ -321,8 +322,8 @@ def _p_value(one: _Figures, other: _Figures, correlation: float) -> float:
     # Start near the level from the normal distribution, since each step of the search costs four
     # intervals.
     _, low, high = _difference(one, other, correlation, 0.05)
-    distance = (estimate - low if estimate > 0 else high - estimate) / stats.norm.isf(0.025)
-    guess = np.log(2) + stats.norm.logsf(abs(estimate) / max(distance, 1e-12))
+    distance = (estimate - low if estimate > 0 else high - estimate) / scipy.stats.norm.isf(0.025)
+    guess = np.log(2) + scipy.stats.norm.logsf(abs(estimate) / max(distance, 1e-12))
     smallest, largest = np.log(_SMALLEST_ALPHA), np.log(1 - 1e-9)
     lower, upper = np.clip([guess - 0.3, guess + 0.3], smallest, largest)
     while beyond(lower) > 0:
