@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path, PurePath
 from xml.etree import ElementTree
 
@@ -55,14 +56,14 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "embedded": (
         "collectors/test_embedded.py",
         "publishing/test_demo.py",
-        "vignettes/building/test_end_to_end.py::test_the_embedded_model",
+        "vignettes/building/test_end_to_end.py::test_embedded_model",
         "test_installation.py",
     ),
     # Processes are killed or interrupted while they work.
     "kills": (
         "collectors/test_campaign.py",
         "publishing/test_interrupted_publishing.py",
-        "ratings/collection/test_ask.py::test_a_killed_run",
+        "ratings/collection/test_ask.py::test_killed_run",
         "vignettes/building/test_command.py",
         "vignettes/building/test_resuming.py",
     ),
@@ -79,7 +80,12 @@ FIXTURES = {
 #: A test is slow if it takes at least this many seconds.
 SLOW = 0.15
 _LIST = Path(__file__).with_name("slow.txt")
-_SLOW = frozenset(_LIST.read_text(encoding="utf-8").splitlines())
+
+
+@cache
+def slow_tests() -> frozenset[str]:
+    """Return the listed tests, without their parameters."""
+    return frozenset(_LIST.read_text(encoding="utf-8").splitlines())
 
 
 def mark(item: pytest.Item) -> None:
@@ -96,7 +102,7 @@ def mark(item: pytest.Item) -> None:
     engines = set(map(str, parameters.params.values())) if parameters else set()
     if engines & {"pyspark", "spark"}:
         found.add("spark")
-    if item.nodeid.partition("[")[0] in _SLOW:
+    if item.nodeid.partition("[")[0] in slow_tests():
         found.add("slow")
     for name in sorted(found):
         item.add_marker(name)
@@ -116,8 +122,11 @@ def write_slow(report: Path) -> None:
     slow = set()
     for case in ElementTree.parse(report).iter("testcase"):
         if float(case.get("time", 0)) >= SLOW:
-            module, name = case.get("classname", ""), case.get("name", "").partition("[")[0]
-            slow.add(f"{module.replace('.', '/')}.py::{name}")
+            parts = case.get("classname", "").split(".")
+            # Behind its module, the name of a test may have a class.
+            inside = [parts.pop()] if parts[-1][:1].isupper() else []
+            name = case.get("name", "").partition("[")[0]
+            slow.add("::".join([f"{'/'.join(parts)}.py", *inside, name]))
     _LIST.write_text("".join(f"{name}\n" for name in sorted(slow)), encoding="utf-8")
 
 

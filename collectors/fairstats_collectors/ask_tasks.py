@@ -18,8 +18,8 @@ from fairstats.asking.replies import Replies, Reply
 from fairstats.asking.tasks import Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import Campaign, noted_names
-from fairstats_collectors.clients import endpoint_of, in_a_loop, make_client
 from fairstats_collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
+from fairstats_collectors.http_clients import endpoint_of, in_a_loop, make_client
 from fairstats_collectors.interruptions import unfinished
 from fairstats_collectors.journal import SUFFIX, Journal
 from fairstats_collectors.journal_to_answers import reconcile

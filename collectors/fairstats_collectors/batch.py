@@ -16,7 +16,7 @@ from fairstats._lib.untrusted_json import parse_json
 from fairstats.asking.replies import Reply
 from fairstats.asking.tasks import Task
 from fairstats_collectors.campaign import note_names
-from fairstats_collectors.clients import within_deadline
+from fairstats_collectors.http_clients import within_deadline
 from fairstats_collectors.journal import Journal
 from fairstats_collectors.service import Service
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats_collectors.clients import endpoint_of, in_a_loop, make_client, within_deadline
+from fairstats_collectors.http_clients import endpoint_of, in_a_loop, make_client, within_deadline
 from fairstats_collectors.journal import schema_of
 
 #: The file of vectors next to the results that use them. Its name differs from a journal's, to make

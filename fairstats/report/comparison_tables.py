@@ -18,7 +18,7 @@ from fairstats._lib.formatting import (
 from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
-from fairstats.report.plots import plot_theme
+from fairstats.report.plot_style import plot_theme
 from fairstats.report.ratings_tables import (
     axis_label,
     dimension_label,

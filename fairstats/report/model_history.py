@@ -13,7 +13,7 @@ from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.page_output import ACCENT_A
 from fairstats.report.plot_parts import difference_layers, in_order
-from fairstats.report.plots import plot_theme
+from fairstats.report.plot_style import plot_theme
 
 if TYPE_CHECKING:
     from plotnine import ggplot

@@ -16,7 +16,7 @@ from fairstats.benchmarks.terms import POOLED
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.board import COLOURS
 from fairstats.report.page_output import BAND, DIM, NEUTRAL_LIGHT, RULE
-from fairstats.report.plots import plot_theme
+from fairstats.report.plot_style import plot_theme
 
 if TYPE_CHECKING:
     from plotnine import theme

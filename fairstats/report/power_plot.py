@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fairstats.report.page_output import ACCENT_B, DIM, NEUTRAL_DARK, plot_svg
-from fairstats.report.plots import PLOT_WIDTH, plot_theme
+from fairstats.report.plot_style import PLOT_WIDTH, plot_theme
 
 
 def power_svg(curve: pd.DataFrame, *, target: float, needed: int | None) -> str:

@@ -12,7 +12,7 @@ from fairstats.ratings.pooling import all_datasets
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.page_output import closed, show_plot
-from fairstats.report.plots import PLOT_WIDTH
+from fairstats.report.plot_style import PLOT_WIDTH
 from fairstats.report.ratings_tables import group_order
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, NEUTRAL_LIGHT
-from fairstats.report.plots import plot_theme
+from fairstats.report.plot_style import plot_theme
 from fairstats.report.ratings_tables import axis_label, group_label, group_order, panel_label
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import POOLED
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, RULE
-from fairstats.report.plots import plot_theme
+from fairstats.report.plot_style import plot_theme
 
 if TYPE_CHECKING:
     from plotnine import ggplot

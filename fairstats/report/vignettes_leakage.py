@@ -14,7 +14,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.release.contents import Release
 from fairstats.report.findings import set_label
 from fairstats.report.page_output import closed, show_markdown, show_plot
-from fairstats.report.plots import PLOT_WIDTH
+from fairstats.report.plot_style import PLOT_WIDTH
 from fairstats.report.vignettes_plots import findings_plot
 from fairstats.report.vignettes_prose import followed_sentence, leakage_sentence
 from fairstats.report.vignettes_tables import (

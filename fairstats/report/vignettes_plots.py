@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairstats.release.contents import Release
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK
-from fairstats.report.plots import plot_theme
+from fairstats.report.plot_style import plot_theme
 
 if TYPE_CHECKING:
     from plotnine import ggplot

@@ -15,7 +15,7 @@ from fairstats.benchmarks.terms import PLAIN
 from fairstats.release.contents import Release
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown, show_plot
-from fairstats.report.plots import PLOT_WIDTH
+from fairstats.report.plot_style import PLOT_WIDTH
 from fairstats.report.vignettes_plots import findings_plot
 from fairstats.report.vignettes_prose import remaining_sentence
 from fairstats.report.vignettes_tables import (

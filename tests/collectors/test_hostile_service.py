@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairstats_collectors import clients
+from fairstats_collectors import http_clients
 from fairstats_collectors.chat import collect
 from fairstats_collectors.embeddings import service_embedder
 
@@ -108,7 +108,7 @@ def compressed(handler: BaseHTTPRequestHandler) -> None:
 
 
 def test_reply_without_end_is_cut_off(serve, benchmark, tmp_path, monkeypatch):
-    monkeypatch.setattr(clients, "MAX_REPLY_BYTES", 2**20)
+    monkeypatch.setattr(http_clients, "MAX_REPLY_BYTES", 2**20)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     said = refused(serve(endless), benchmark, tmp_path)
     assert "longer than 1,048,576 bytes" in said
@@ -136,7 +136,7 @@ def test_compressed_replies_are_not_requested(serve, benchmark, tmp_path):
 
 
 def test_dripping_reply_ends_at_the_deadline(serve, benchmark, tmp_path, monkeypatch):
-    monkeypatch.setattr(clients, "DEADLINE_S", 0.5)
+    monkeypatch.setattr(http_clients, "DEADLINE_S", 0.5)
     started = time.monotonic()
     said = refused(serve(dripping), benchmark, tmp_path, retries=5)
     assert "no complete reply within 0.5 seconds" in said
@@ -174,8 +174,8 @@ def test_reply_with_a_duplicate_name_is_invalid(serve, benchmark, tmp_path):
 
 @pytest.mark.parametrize("respond", [endless, compressed, dripping])
 def test_embeddings_have_the_same_limits(respond, serve, monkeypatch):
-    monkeypatch.setattr(clients, "MAX_REPLY_BYTES", 2**20)
-    monkeypatch.setattr(clients, "DEADLINE_S", 0.5)
+    monkeypatch.setattr(http_clients, "MAX_REPLY_BYTES", 2**20)
+    monkeypatch.setattr(http_clients, "DEADLINE_S", 0.5)
     embedder = service_embedder("m", base_url=serve(respond).url, key="", retries=0)
     with pytest.raises(InputError) as caught:
         embedder.ask(["a text"], lambda texts, vectors: None)

@@ -17,7 +17,7 @@ from fairstats.ratings.collection.texts import Shown
 from fairstats.ratings.files import EXPORT_FORMAT
 from fairstats.ratings.rubrics import Rubric
 
-#: The version of the export format, for `fairstats.ratings.collection.exports`.
+#: The version of the export format, for `fairstats.ratings.collection.exported_forms`.
 EXPORT_VERSION = 1
 
 

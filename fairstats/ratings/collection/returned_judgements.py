@@ -11,7 +11,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem, first_of
 from fairstats._lib.record_files import importable_files
 from fairstats.ratings.collection.assignment_folder import FACTS, HASHES, HandedOut
-from fairstats.ratings.collection.exports import read_export
+from fairstats.ratings.collection.exported_forms import read_export
 from fairstats.ratings.collection.imported import COMMENT_COLUMNS, Imported
 from fairstats.ratings.collection.judgements import Judgement, about_tasks
 from fairstats.ratings.collection.sheets import VALUES, read_sheet

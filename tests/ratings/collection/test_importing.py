@@ -378,7 +378,7 @@ def test_malformed_json_is_refused(study, tmp_path, text, said):
 
 
 def test_oversize_files_are_refused_unread(study, export, tmp_path, monkeypatch):
-    monkeypatch.setattr("fairstats.ratings.collection.exports._MAX_BYTES", 100)
+    monkeypatch.setattr("fairstats.ratings.collection.exported_forms._MAX_BYTES", 100)
     refused(
         export(),
         assignment=study.path,
