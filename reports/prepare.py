@@ -3,7 +3,8 @@
 import shutil
 from pathlib import Path
 
-from fairstats.release.contents import DOWNLOADS, load_release
+from fairstats.release.contents import DOWNLOADS
+from fairstats.report.page_context import load_release
 from fairstats.report.project import prepare, write_style_sheet
 
 release = load_release()

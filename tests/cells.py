@@ -15,8 +15,8 @@ from unittest import mock
 
 import matplotlib as mpl
 
-from fairstats.release.contents import FORMAT_VARIABLE
 from fairstats.report import builtin
+from fairstats.report.page_context import FORMAT_VARIABLE
 
 
 def execute_here(pages: Sequence[builtin._Page], settings: dict[str, str]) -> None:

@@ -1,14 +1,13 @@
-"""Data for a page: the release and the output format."""
+"""A release: its tables, benchmarks, boards and manifest, each read when it is first asked for."""
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
@@ -23,14 +22,6 @@ from fairstats.retrieval.variant_lists import no_retrievals
 from fairstats.submissions.records import no_submissions
 from fairstats.vignettes.measures import no_measures
 
-#: The folder or name of the release to draw; by default the newest of `DEFAULT_SITE`.
-RELEASE_VARIABLE = "FAIRSTATS_RELEASE"
-#: Set by the built-in renderer for each page.
-FORMAT_VARIABLE = "FAIRSTATS_FORMAT"
-#: Set by Quarto for each page: a JSON file that includes the output format.
-QUARTO_VARIABLE = "QUARTO_EXECUTE_INFO"
-#: Set if the pages become part of a site with other releases to link to.
-PUBLISHED_VARIABLE = "FAIRSTATS_PUBLISHED"
 DEFAULT_SITE = "site"
 #: Folder of the releases in a site, and of the data files in a release.
 RELEASES = "v"
@@ -38,8 +29,6 @@ DOWNLOADS = "downloads"
 MANIFEST = "manifest.json"
 #: Bytes from which on a table is read again each time, to save memory.
 _LARGE = 2_000_000
-
-Format = Literal["html", "typst"]
 
 
 @dataclass(frozen=True)
@@ -328,54 +317,6 @@ def releases_of(site: Path) -> list[Release]:
     return sorted(releases, key=lambda release: (release.created_at, release.name))
 
 
-def load_release(path: str | os.PathLike[str] | None = None) -> Release:
-    """Load the release that the pages report.
-
-    Parameters
-    ----------
-    path : path, optional
-        The release's folder, or the name of a release in ``site/``. By default the release named in
-        the environment variable ``FAIRSTATS_RELEASE``, or the newest in ``site/``. A path, and
-        ``site/``, may be in the current folder or in one above it.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    chosen = path or os.environ.get(RELEASE_VARIABLE) or None
-    found = _newest() if chosen is None else named_release(Path(chosen))
-    if found is None:
-        message = "there is no release to draw" if chosen is None else "is not a release"
-        remedy = (
-            f"run `make demo` or `fairstats publish`, or set {RELEASE_VARIABLE} to the folder or "
-            f"the name of a release"
-        )
-        raise InputError([Problem(str(chosen or DEFAULT_SITE), message, remedy)])
-    return Release(found)
-
-
-def output_format() -> Format:
-    """Return the output format of the running page.
-
-    Raises
-    ------
-    InputError
-        If Quarto uses a format other than HTML and typst, in which tables and plots would be
-        missing.
-    """
-    if FORMAT_VARIABLE in os.environ or QUARTO_VARIABLE not in os.environ:
-        return "typst" if os.environ.get(FORMAT_VARIABLE) == "typst" else "html"
-    info = Path(os.environ[QUARTO_VARIABLE])
-    to = str(json.loads(info.read_text(encoding="utf-8"))["format"]["pandoc"]["to"])
-    if to == "typst":
-        return "typst"
-    if to in ("html", "html4", "html5"):
-        return "html"
-    message = f"the tables and plots cannot be drawn for {to}"
-    raise InputError([Problem("--to", message, "use html or typst")])
-
-
 def named_release(chosen: Path) -> Path | None:
     """Return the release with this path or name, looked up from the current folder upwards."""
     here = Path.cwd()
@@ -386,7 +327,7 @@ def named_release(chosen: Path) -> Path | None:
     return None
 
 
-def _newest() -> Path | None:
+def newest_release() -> Path | None:
     """Return the newest release of the site in the current folder or in one above it."""
     here = Path.cwd()
     for folder in (here, *here.parents):

@@ -11,7 +11,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.estimates.sensitivity import INTERVAL, MISSING, TEST
-from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, output_format
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_charts import (
     show_accuracies,
@@ -38,6 +38,7 @@ from fairstats.report.audit_ratings import show_rated as show_rated
 from fairstats.report.audit_summary import bullets, charted_later, show_summary
 from fairstats.report.audit_tables import changes_table, diagnostics_table, pairs_table, size_table
 from fairstats.report.flips_section import flip_table
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import show_markdown, show_table
 from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.screening_notes import screening_of, screening_summary

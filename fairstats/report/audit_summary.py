@@ -14,7 +14,7 @@ from fairstats._lib.formatting import (
 )
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.terms import BASELINE
-from fairstats.release.contents import MANIFEST, Release, output_format
+from fairstats.release.contents import MANIFEST, Release
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_charts import show_differences
 from fairstats.report.audit_confidence import confidence
@@ -23,6 +23,7 @@ from fairstats.report.audit_ratings import rating_headline, ratings_of
 from fairstats.report.audit_scope import how_to_use, not_tested, tested
 from fairstats.report.audit_tables import pairs_table
 from fairstats.report.boxes import box, columns, pieces
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import show_html, show_markdown, show_table
 from fairstats.report.tables import breakable
 

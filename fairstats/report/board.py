@@ -9,10 +9,10 @@ import pandas as pd
 
 from fairstats._lib.formatting import level, percent_range, point_range, points, span
 from fairstats.inference.equivalence import EQUIVALENT, SHOWN
-from fairstats.release.contents import output_format
 from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.chart_marks import Axis, axis_over, bar, dot, interval, line, tick, words
 from fairstats.report.findings import set_label
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, page_root
 from fairstats.report.row_chart import Cell, Chart, Row
 

@@ -10,7 +10,7 @@ from fairstats._lib.formatting import capital, counted, escape_markdown, level, 
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.release.contents import Board, Release, output_format
+from fairstats.release.contents import Board, Release
 from fairstats.report.board import (
     CHOSEN,
     FLAGGED,
@@ -27,6 +27,7 @@ from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.board_tables import attribute_table, overview_table
 from fairstats.report.boxes import on_one_page
 from fairstats.report.findings import Findings, findings, pair_note, set_label
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import (
     closed,
     download_links,

@@ -15,7 +15,6 @@ from fairstats._lib.formatting import (
     point_range,
     points,
 )
-from fairstats.release.contents import output_format
 from fairstats.report.board import (
     PUBLISHED,
     accuracy_head,
@@ -23,6 +22,7 @@ from fairstats.report.board import (
     original_accuracy,
 )
 from fairstats.report.board_figures import BoardFigures, Panel
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import page_root
 from fairstats.report.tables import MARKS, breakable, written_table
 

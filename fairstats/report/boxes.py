@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from fairstats.release.contents import output_format
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import show_html, show_markdown
 
 

@@ -23,12 +23,12 @@ from typing import Any
 from fairstats._lib.pandoc import convert
 from fairstats._lib.problems import RenderError
 from fairstats._lib.temporary_folders import temporary_folder
-from fairstats.release.contents import (
+from fairstats.release.contents import Release
+from fairstats.report.page_context import (
     FORMAT_VARIABLE,
     PUBLISHED_VARIABLE,
     RELEASE_VARIABLE,
     Format,
-    Release,
 )
 from fairstats.report.project import (
     HTML_TEMPLATE,

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from fairstats._lib.formatting import capital, escape_markdown, level
 from fairstats.benchmarks.terms import COMMON
 from fairstats.comparisons.declared import STRATEGY, VERSION
-from fairstats.release.contents import Release, output_format
+from fairstats.release.contents import Release
 from fairstats.report.change_charts import prompt_chart, version_chart
 from fairstats.report.change_findings import how_to_read_changes, prompt_finding, version_finding
 from fairstats.report.change_rows import Comparison, PairChange, comparisons_of_kind
 from fairstats.report.change_tables import change_table, shared_verdict
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import (
     closed,
     download_links,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fairstats.exports.schema_org import dataset_markup
 from fairstats.exports.site_files import SITE_FILES
-from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, output_format
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.tables import TABLES
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import KINDS, page_root, show_html, show_markdown
 
 _CONTENTS = {

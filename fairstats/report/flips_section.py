@@ -12,7 +12,8 @@ from fairstats._lib.problems import first_of
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.counts.flips import flipping_items
-from fairstats.release.contents import Release, output_format
+from fairstats.release.contents import Release
+from fairstats.report.page_context import output_format
 from fairstats.report.sensitivity_tables import unit_label
 from fairstats.report.tables import breakable, written_table
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from fairstats._lib.formatting import escape_html, escape_markdown
 from fairstats._lib.pandoc import convert
-from fairstats.release.contents import DOWNLOADS, output_format
+from fairstats.release.contents import DOWNLOADS
 from fairstats.report.drawing_cache import drawn_once
+from fairstats.report.page_context import output_format
 
 if TYPE_CHECKING:
     import pandas as pd

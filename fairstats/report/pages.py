@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairstats._lib.formatting import escape_markdown, listed, number_word
 from fairstats.metrics.registry import metrics_table
-from fairstats.release.contents import Release, output_format
+from fairstats.release.contents import Release
 from fairstats.report.benchmark_pages import has_benchmarks
 from fairstats.report.coverage_section import (
     coverage_text,
@@ -13,6 +13,7 @@ from fairstats.report.coverage_section import (
     range_table,
     read_coverage,
 )
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import show_markdown, show_table
 from fairstats.report.prose import (
     benchmark_card,

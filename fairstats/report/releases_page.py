@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,9 @@ import pandas as pd
 
 from fairstats._lib.formatting import decimal, escape_markdown, number_word
 from fairstats.metrics.registry import METRICS
-from fairstats.release.contents import DOWNLOADS, PUBLISHED_VARIABLE, RELEASES, Release
+from fairstats.release.contents import DOWNLOADS, RELEASES, Release
 from fairstats.report.findings import set_label
+from fairstats.report.page_context import is_in_site
 from fairstats.report.page_output import page_root, show_markdown, show_table
 from fairstats.report.tables import written_table
 
@@ -56,7 +56,7 @@ def show_releases(release: Release) -> None:
 
 def _line(release: Release) -> str:
     name = escape_markdown(release.name)
-    if os.environ.get(PUBLISHED_VARIABLE):
+    if is_in_site():
         # From this release into the other one, in the neighbouring folder.
         name = f"[{name}]({page_root()}../../{RELEASES}/{release.name}/index.html)"
     return f"- {name}, {_news(release)}"

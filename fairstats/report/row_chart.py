@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fairstats._lib.formatting import escape_html
-from fairstats.release.contents import output_format
 from fairstats.report.chart_marks import Axis, svg_text
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import (
     DIM,
     in_page_colours,

@@ -13,7 +13,8 @@ from fairstats._lib.formatting import (
 )
 from fairstats.answers.strategies import strategy_label
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.release.contents import Release, output_format
+from fairstats.release.contents import Release
+from fairstats.report.page_context import output_format
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -17,7 +17,8 @@ from fairstats._lib.formatting import (
     points,
 )
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.release.contents import Release, output_format
+from fairstats.release.contents import Release
+from fairstats.report.page_context import output_format
 from fairstats.report.page_output import show_table
 from fairstats.report.ratings_parts import files_of
 from fairstats.report.tables import written_table

@@ -13,16 +13,16 @@ import typst
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
-from fairstats.release.contents import (
+from fairstats.release.contents import Release
+from fairstats.report import builtin, page_output, render
+from fairstats.report.builtin import _Page, _write_html
+from fairstats.report.page_context import (
     FORMAT_VARIABLE,
     QUARTO_VARIABLE,
     RELEASE_VARIABLE,
-    Release,
     load_release,
     output_format,
 )
-from fairstats.report import builtin, page_output, render
-from fairstats.report.builtin import _Page, _write_html
 from fairstats.report.project import (
     MODEL_FOLDER,
     NAVIGATION,

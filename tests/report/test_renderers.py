@@ -16,9 +16,10 @@ import pytest
 
 from fairstats.answers.files import write_answers
 from fairstats.publishing.publish import publish
-from fairstats.release.contents import RELEASE_VARIABLE, Release
+from fairstats.release.contents import Release
 from fairstats.report import builtin, render
 from fairstats.report.builtin import PageError, render_builtin
+from fairstats.report.page_context import RELEASE_VARIABLE
 from fairstats.report.project import MODEL_FOLDER, stage
 from fairstats.report.render import RenderError, quarto_version
 

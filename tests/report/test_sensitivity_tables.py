@@ -18,8 +18,9 @@ from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.flips import flipping_items, flips_of
 from fairstats.estimates.sensitivity import INTERVALS, TESTS, sensitivity_of
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE
-from fairstats.release.contents import FORMAT_VARIABLE, Release
+from fairstats.release.contents import Release
 from fairstats.report.flips_section import FLIPS_FILE, flip_table
+from fairstats.report.page_context import FORMAT_VARIABLE
 from fairstats.report.page_output import typst_block
 from fairstats.report.sensitivity_tables import (
     NOT_JUDGED,
