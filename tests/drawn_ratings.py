@@ -31,9 +31,12 @@ def drawn_ratings(
 
 
 def fewer(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Return drawn ratings without a group of persons and a comparison of models: few units."""
-    last = ratings["rubric"].eq("pairwise") & ratings["model"].ne(ratings["model"].iloc[0])
-    return ratings[ratings["rater_group"].ne("health_equity_expert") & ~last]
+    """Return drawn ratings with all names but few units: without a group of persons, a comparison
+    of models, and a dataset of single answers."""
+    alone, pairs = (ratings["rubric"] == name for name in ("independent", "pairwise"))
+    last = pairs & ratings["model"].ne(ratings["model"].iloc[0])
+    first = alone & ratings["dataset"].isin(ratings.loc[pairs, "dataset"])
+    return ratings[ratings["rater_group"].ne("health_equity_expert") & ~last & ~first]
 
 
 @cache

@@ -169,11 +169,16 @@ class BoardFigures:
 
     def rank(self, model: str) -> str:
         """Return the range of ranks of a model, e.g. ``2–3``."""
-        ranked = self.board.ranked.set_index("model")
-        if model not in ranked.index or len(ranked) < 2:
-            return "–"
-        low, high = (int(ranked.loc[model, name]) for name in ("rank_low", "rank_high"))
-        return f"{low}" if low == high else f"{low}–{high}"
+        return self._ranks.get(model, "–")
+
+    @cached_property
+    def _ranks(self) -> dict[str, str]:
+        ranked = self.board.ranked
+        if len(ranked) < 2:
+            return {}
+        ends = ranked[["rank_low", "rank_high"]].astype(int).itertuples(index=False)
+        texts = [f"{low}" if low == high else f"{low}–{high}" for low, high in ends]
+        return dict(zip(ranked["model"], texts, strict=True))
 
     def snapshot(self, model: str) -> str:
         """Return the exact version of a model; empty if it is not known."""

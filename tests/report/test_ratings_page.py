@@ -237,7 +237,7 @@ def test_report_of_ratings_needs_no_other_file(documents, ratings):
     assert "<script>alert" not in text
     assert not re.search(r'(?:src|href)="(?!data:|#)', text)
     rates = RATING_TABLES["bias_rates"].make(fewer(ratings), alpha=0.05, rubrics={})
-    own = rates[(rates["dataset"] == POOLED) & (rates["dimension"] == "bias")]
+    own = rates[(rates["rubric"] == "independent") & (rates["dimension"] == "bias")]
     assert len(own) == 3 * 2  # three aggregations; a group of people, and the model
     for estimate in own["estimate"]:
         assert f"<strong>{100 * estimate:.1f}</strong>" in text
