@@ -92,7 +92,7 @@ def pair_items(folds: Folds, *, all_groups: bool = False, answerable: bool = Fal
     pandas.DataFrame
         The rows of `count_items`, without the pooled ones.
     """
-    tables = [_NO_ITEMS]
+    tables = [{name: column.to_numpy() for name, column in _NO_ITEMS.items()}]
     for (name, attribute_name), kinds in folds.kinds.items():
         benchmark = folds.benchmarks[name]
         attribute = benchmark.attributes[attribute_name]
@@ -101,20 +101,23 @@ def pair_items(folds: Folds, *, all_groups: bool = False, answerable: bool = Fal
         groups = answers_of_groups(kinds, benchmark, attribute)
         places = {group: place for place, group in enumerate(attribute.groups)}
         pairs = combinations(attribute.groups, 2) if all_groups else attribute.pairs
+        column = {name: column.to_numpy() for name, column in kinds.items()}
+        units = {name: column[name] for name in UNIT_COLUMNS}
+        copies, weights = column["copies"], np.ones(len(kinds), dtype=np.int64)
+        if answerable:
+            copies = copies * column["neutral_copies"]
+            weights = pair_weights(column["neutral_copies"], column["neutral"])
+            weights *= column["neutral_right"]
+        counted = column["neutral_right"] > 0 if answerable else weights > 0
         for a, b in pairs:
             cells = crossed_kinds(kinds, groups[places[a]], groups[places[b]])
-            copies = kinds["copies"]
-            if answerable:
-                weights = pair_weights(kinds["neutral_copies"], kinds["neutral"])
-                cells = cells.mul(weights * kinds["neutral_right"], axis=0)
-                copies = copies * kinds["neutral_copies"]
-            table = pd.concat([kinds[[*UNIT_COLUMNS, "items"]], cells], axis=1)
-            table = table.assign(attribute=attribute_name, group_a=a, group_b=b, copies=copies)
-            if answerable:
-                table = table[kinds["neutral_right"] > 0]
-            keys = [*PAIR_COLUMNS, *PATTERNS, "copies"]
-            tables.append(table.groupby(keys, as_index=False, sort=True)["items"].sum())
-    return pd.concat(tables, ignore_index=True)[list(_NO_ITEMS)]
+            keys = units | {name: cell * weights for name, cell in cells.items()}
+            keys = {name: own[counted] for name, own in (keys | {"copies": copies}).items()}
+            table = group_sums(keys, {"items": column["items"][counted]}, sort=True)
+            texts = {"attribute": attribute_name, "group_a": a, "group_b": b}
+            size = len(table["items"])
+            tables.append(table | {name: np.full(size, text) for name, text in texts.items()})
+    return pd.DataFrame(stacked(tables)).astype(_NO_ITEMS.dtypes)
 
 
 def fold_pooled(opened: OpenAnswers) -> pd.DataFrame:
