@@ -265,7 +265,7 @@ def _sums(
 
 
 def _guessing(counts: pd.DataFrame, patterns: pd.DataFrame, benchmark: Benchmark) -> str:
-    items = patterns.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique()
+    items = patterns.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique().to_dict()
     return str(why_not_above_chance(counts, items, benchmark).iloc[0])
 
 

@@ -157,7 +157,7 @@ def _reasons(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> dict[str
     """Return why each model has no rank; empty if it has one."""
     counts = rows.groupby([*PAIR_COLUMNS, "pattern"]).size().unstack(fill_value=0)
     counts = counts.reindex(columns=list(PATTERNS), fill_value=0).reset_index()
-    items = rows.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique()
+    items = rows.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique().to_dict()
     found = why_unranked(counts, items, benchmark, alpha=alpha)
     reasons = dict(zip(found.index.get_level_values("model"), found, strict=True))
     may = rows[rows["model"].map(reasons).eq("")]

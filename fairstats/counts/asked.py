@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,19 +24,19 @@ class Asked:
 
     Attributes
     ----------
-    rows : pandas.Series
+    rows : mapping of (str, ...) to int
         The number of rows of each group, by `UNIT_COLUMNS`, attribute and group.
-    items : pandas.Series
+    items : mapping of (str, ...) to int
         The number of items of each attribute, by `UNIT_COLUMNS` and attribute.
-    guessing : pandas.Series
+    guessing : mapping of (str, ...) to str
         By `UNIT_COLUMNS`, the reason why a model counts as guessing, see
         `fairstats.estimates.eligibility.why_not_above_chance`; empty if it does not count as
         guessing.
     """
 
-    rows: pd.Series
-    items: pd.Series
-    guessing: pd.Series
+    rows: Mapping[tuple[str, ...], int]
+    items: Mapping[tuple[str, ...], int]
+    guessing: Mapping[tuple[str, ...], str]
 
     def unasked(self, counts: pd.DataFrame, benchmark: Benchmark) -> tuple[IntArray, IntArray]:
         """Count the items that each pair was not asked, and those it should have been asked.
@@ -55,11 +56,10 @@ class Asked:
         """
         whole, pooled = len(benchmark.answer_keys), [one.name for one, _ in pooled_pairs(benchmark)]
         found = np.zeros((len(counts), 2), dtype=np.int64)
-        items = dict(zip(self.items.index, self.items, strict=True))
         columns = row_keys(counts, (*UNIT_COLUMNS, "attribute"))
         for place, (*unit, attribute) in enumerate(columns):
             for name in pooled if attribute == POOLED else [attribute]:
-                asked = int(items.get((*unit, name), 0))
+                asked = self.items.get((*unit, name), 0)
                 if asked:
                     found[place] += max(whole - asked, 0), max(whole, asked)
         return found[:, 0], found[:, 1]

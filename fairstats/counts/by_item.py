@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, text_array
+from fairstats._lib.row_groups import group_rows, row_keys, text_array
 from fairstats.answers.engine_frames import (
     NO_LETTER,
     UNIT_COLUMNS,
@@ -84,8 +84,11 @@ def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:
     import narwhals as nw
 
     tables = []
+    asked = set(row_keys(opened.cells, ("benchmark", "attribute")))
     for benchmark in opened.benchmarks.values():
         for attribute in benchmark.attributes.values():
+            if (benchmark.name, attribute.name) not in asked:
+                continue
             rows = (
                 opened.frame.filter(
                     nw.col("benchmark") == benchmark.name, nw.col("attribute") == attribute.name

@@ -7,14 +7,15 @@ is small too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.row_groups import group_sums, stacked
+from fairstats._lib.row_groups import group_sums, row_keys, stacked
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED, POOLED_GROUPS
@@ -91,7 +92,7 @@ def pair_items(folds: Folds, *, all_groups: bool = False, answerable: bool = Fal
     pandas.DataFrame
         The rows of `count_items`, without the pooled ones.
     """
-    tables = [_NO_ITEMS]
+    tables = [{name: column.to_numpy() for name, column in _NO_ITEMS.items()}]
     for (name, attribute_name), kinds in folds.kinds.items():
         benchmark = folds.benchmarks[name]
         attribute = benchmark.attributes[attribute_name]
@@ -100,42 +101,40 @@ def pair_items(folds: Folds, *, all_groups: bool = False, answerable: bool = Fal
         groups = answers_of_groups(kinds, benchmark, attribute)
         places = {group: place for place, group in enumerate(attribute.groups)}
         pairs = combinations(attribute.groups, 2) if all_groups else attribute.pairs
+        column = {name: column.to_numpy() for name, column in kinds.items()}
+        units = {name: column[name] for name in UNIT_COLUMNS}
+        copies, weights = column["copies"], np.ones(len(kinds), dtype=np.int64)
+        if answerable:
+            copies = copies * column["neutral_copies"]
+            weights = pair_weights(column["neutral_copies"], column["neutral"])
+            weights *= column["neutral_right"]
+        counted = column["neutral_right"] > 0 if answerable else weights > 0
         for a, b in pairs:
             cells = crossed_kinds(kinds, groups[places[a]], groups[places[b]])
-            copies = kinds["copies"]
-            if answerable:
-                weights = pair_weights(kinds["neutral_copies"], kinds["neutral"])
-                cells = cells.mul(weights * kinds["neutral_right"], axis=0)
-                copies = copies * kinds["neutral_copies"]
-            table = pd.concat([kinds[[*UNIT_COLUMNS, "items"]], cells], axis=1)
-            table = table.assign(attribute=attribute_name, group_a=a, group_b=b, copies=copies)
-            if answerable:
-                table = table[kinds["neutral_right"] > 0]
-            keys = [*PAIR_COLUMNS, *PATTERNS, "copies"]
-            tables.append(table.groupby(keys, as_index=False, sort=True)["items"].sum())
-    return pd.concat(tables, ignore_index=True)[list(_NO_ITEMS)]
+            keys = units | {name: cell * weights for name, cell in cells.items()}
+            keys = {name: own[counted] for name, own in (keys | {"copies": copies}).items()}
+            table = group_sums(keys, {"items": column["items"][counted]}, sort=True)
+            texts = {"attribute": attribute_name, "group_a": a, "group_b": b}
+            size = len(table["items"])
+            tables.append(table | {name: np.full(size, text) for name, text in texts.items()})
+    return pd.DataFrame(stacked(tables)).astype(_NO_ITEMS.dtypes)
 
 
 def fold_pooled(opened: OpenAnswers) -> pd.DataFrame:
     """Return the pooled rows of `count_items`, given an open answers table."""
+    asked = set(row_keys(opened.cells, (*UNIT_COLUMNS, "attribute")))
     tables = [_NO_ITEMS]
-    for benchmark in opened.benchmarks.values():
+    for name, benchmark in opened.benchmarks.items():
         pooled = pooled_pairs(benchmark)
-        if len(pooled) > 1:
-            table = _fold_pooled(opened, benchmark, pooled)
-            tables.append(table.merge(_asked_of_several(opened.cells, pooled)))
+        number = Counter(attribute.name for attribute, _ in pooled)
+        pairs: Counter[tuple[str, ...]] = Counter()
+        for *unit, attribute in asked:
+            if unit[0] == name:
+                pairs[tuple(unit)] += number[attribute]
+        units = {unit for unit, many in pairs.items() if many > 1}
+        if units:
+            tables.append(_fold_pooled(opened, benchmark, pooled, units))
     return pd.concat(tables, ignore_index=True)
-
-
-def _asked_of_several(
-    cells: pd.DataFrame, pooled: Sequence[tuple[Attribute, tuple[str, str]]]
-) -> pd.DataFrame:
-    """Return the units with more than one pair to pool."""
-    asked = cells[[*UNIT_COLUMNS, "attribute"]].drop_duplicates()
-    pairs = pd.Series([attribute.name for attribute, _ in pooled]).value_counts()
-    number = asked["attribute"].map(pairs).fillna(0)
-    units = number.groupby([asked[column] for column in UNIT_COLUMNS]).sum()
-    return units[units > 1].index.to_frame(index=False)
 
 
 _NO_ITEMS = pd.DataFrame(
@@ -160,26 +159,34 @@ def _fold_pooled(
     opened: OpenAnswers,
     benchmark: Benchmark,
     pairs: Sequence[tuple[Attribute, tuple[str, str]]],
+    units: Collection[tuple[str, ...]],
 ) -> pd.DataFrame:
+    """Return the pooled rows of these units of a benchmark."""
     folds = fold_answers(opened)
-    attributes = {attribute.name: attribute for attribute, _ in pairs}
-    kinds = pd.concat([folds.kinds[benchmark.name, name] for name in sorted(attributes)])
-    if kinds.empty:
-        return _NO_ITEMS
+    samples: dict[tuple[str, ...], set[int]] = {}
+    for name in {attribute.name for attribute, _ in pairs}:
+        kinds = folds.kinds[benchmark.name, name]
+        for unit, size in zip(row_keys(kinds, UNIT_COLUMNS), kinds["samples"], strict=True):
+            samples.setdefault(unit, set()).add(size)
     # Use one scale for all units first, and each unit's scale afterwards.
-    scale = common_copies(sorted({int(size) for size in kinds["samples"]}))
-    units = [kinds[name] for name in UNIT_COLUMNS]
-    own = kinds["samples"].groupby(units).agg(common_copies).rename("copies").reset_index()
-    patterns = list(PATTERNS)
-    table = _pooled_patterns(opened, benchmark, pairs, scale)
-    table = table.merge(own, on=list(UNIT_COLUMNS))
+    scale = common_copies(set().union(*samples.values()))
+    columns = _pooled_patterns(opened, benchmark, pairs, scale)
+    every = item_answers(opened, benchmark).units
+    # 0 for units that are not pooled.
+    own = [
+        common_copies(samples[unit]) if unit in units else 0
+        for unit in row_keys(every, UNIT_COLUMNS)
+    ]
+    copies = np.array(own, dtype=np.int64)[columns["unit"]]
+    columns = {name: column[copies > 0] for name, column in columns.items()}
+    copies = copies[copies > 0]
     # A rounded scale cannot be reduced.
-    exact = scale % table["copies"] == 0
-    table["copies"] = table["copies"].where(exact, scale).astype("int64")
-    table[patterns] = table[patterns].floordiv(scale // table["copies"], axis=0)
+    copies = np.where(scale % copies == 0, copies, scale)
+    columns |= {name: columns[name] // (scale // copies) for name in PATTERNS}
     a, b = POOLED_GROUPS
+    table = every.take(columns.pop("unit")).assign(**columns, copies=copies)
     table = table.assign(attribute=POOLED, group_a=a, group_b=b)
-    return table[list(_NO_ITEMS)].sort_values([*PAIR_COLUMNS, *patterns], ignore_index=True)
+    return table[list(_NO_ITEMS)].sort_values([*UNIT_COLUMNS, *PATTERNS], ignore_index=True)
 
 
 def _pooled_patterns(
@@ -187,16 +194,14 @@ def _pooled_patterns(
     benchmark: Benchmark,
     pairs: Sequence[tuple[Attribute, tuple[str, str]]],
     scale: int,
-) -> pd.DataFrame:
+) -> dict[str, np.ndarray]:
     """Count the items by the outcome patterns of all their pairs, each pair weighted."""
     answers = item_answers(opened, benchmark)
     every = [(attribute.name, group) for attribute, _ in pairs for group in attribute.groups]
     place = {variant: i for i, variant in enumerate(dict.fromkeys(every))}
     parts = [_patterns_of_pairs(part, place, pairs, scale) for part in answers.of(list(place))]
     columns = stacked(parts)
-    found = group_sums(columns, {"items": columns.pop("items")})
-    units = answers.units.take(found.pop("unit")).reset_index(drop=True)
-    return units.assign(**found)
+    return group_sums(columns, {"items": columns.pop("items")})
 
 
 def _patterns_of_pairs(

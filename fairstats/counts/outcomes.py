@@ -338,12 +338,11 @@ def crossed(a: GroupAnswers, b: GroupAnswers, same: Any) -> dict[str, Any]:
     }
 
 
-def crossed_kinds(kinds: pd.DataFrame, a: GroupAnswers, b: GroupAnswers) -> pd.DataFrame:
+def crossed_kinds(kinds: pd.DataFrame, a: GroupAnswers, b: GroupAnswers) -> Columns:
     """Count the outcome patterns of a pair of groups for each kind of item, weighted."""
     same = (a.letters * b.letters).sum(axis=1)
     weights = pair_weights(kinds["copies"], kinds["samples"])
-    cells = {name: cell * weights for name, cell in crossed(a, b, same).items()}
-    return pd.DataFrame(cells, index=kinds.index)
+    return {name: cell * weights for name, cell in crossed(a, b, same).items()}
 
 
 def _outcomes(tables: Sequence[tuple[pd.DataFrame, Benchmark, Attribute]]) -> pd.DataFrame:
@@ -418,7 +417,7 @@ def _pair_signs(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute)
             outcomes[i], outcomes[j] = signs[0], signs[1]
             same[place] = _SAME.get(pattern, MISSING)
             names = ["".join(outcomes)] * len(kinds), ["".join(same)] * len(kinds)
-            tables.append(_by_neutral_answer(kinds, *names, cells[pattern].to_numpy()))
+            tables.append(_by_neutral_answer(kinds, *names, cells[pattern]))
     return stacked(tables)
 
 

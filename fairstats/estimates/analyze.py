@@ -366,11 +366,6 @@ def _asked(
 ) -> Asked:
     """Count the rows of each group and the items of each attribute, per unit."""
 
-    def number(table: Mapping[str, Any], *names: str) -> pd.Series:
-        keys = pd.MultiIndex.from_arrays([text_array(table[name]) for name in names], names=names)
-        return pd.Series(np.asarray(table["rows"], dtype=np.int64), index=keys, name="rows")
-
-    of_attribute = (*UNIT_COLUMNS, "attribute")
     keys = {
         name: np.concatenate([text_array(table[name]) for table in folds.kinds.values()])
         for name in UNIT_COLUMNS
@@ -381,15 +376,17 @@ def _asked(
         )
     }
     many = np.concatenate([table["items"] for table in folds.kinds.values()])
-    items = number(group_sums(keys, {"rows": many}), *of_attribute)
-    guessing = [
-        why_not_above_chance(counts.take(places), items, known[name])
-        for name, places in places_of_benchmarks(counts).items()
-    ]
-    names = (*of_attribute, "group")
-    by_group = {name: text_array(cells[name]) for name in names}
-    rows = number(group_sums(by_group, {"rows": cells["rows"]}), *names)
-    return Asked(rows, items, pd.concat(guessing))
+    items = _sums_by_key(keys, many)
+    guessing: dict[tuple[str, ...], str] = {}
+    for name, places in places_of_benchmarks(counts).items():
+        guessing |= why_not_above_chance(counts.take(places), items, known[name]).to_dict()
+    by_group = {name: text_array(cells[name]) for name in (*keys, "group")}
+    return Asked(_sums_by_key(by_group, cells["rows"]), items, guessing)
+
+
+def _sums_by_key(keys: Mapping[str, Any], numbers: Any) -> dict[tuple[str, ...], int]:
+    *columns, sums = group_sums(keys, {"sum": numbers}).values()
+    return dict(zip(zip(*columns, strict=True), sums.tolist(), strict=True))
 
 
 def _add_snapshots(columns: Rows, facts: pd.DataFrame) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,11 @@ _MOST_NAMES = 4
 
 
 def why_unranked(
-    counts: pd.DataFrame, items: pd.Series, benchmark: Benchmark, *, alpha: float = 0.05
+    counts: pd.DataFrame,
+    items: Mapping[tuple[str, ...], int],
+    benchmark: Benchmark,
+    *,
+    alpha: float = 0.05,
 ) -> pd.Series:
     """Return the reason why a model is listed without a rank.
 
@@ -35,7 +39,7 @@ def why_unranked(
     counts : pandas.DataFrame
         The outcome counts of one benchmark's declared pairs, see
         `fairstats.counts.outcomes.pair_counts`.
-    items : pandas.Series
+    items : mapping of (str, ...) to int
         The number of items that each unit was asked, by `UNIT_COLUMNS` and attribute.
     benchmark : Benchmark
         Declares which models are ranked: `selected_on`, `largest_missing` and `lowest_accuracy`.
@@ -58,7 +62,11 @@ def why_unranked(
 
 
 def why_not_above_chance(
-    counts: pd.DataFrame, items: pd.Series, benchmark: Benchmark, *, alpha: float = 0.05
+    counts: pd.DataFrame,
+    items: Mapping[tuple[str, ...], int],
+    benchmark: Benchmark,
+    *,
+    alpha: float = 0.05,
 ) -> pd.Series:
     """Return the models that do not exceed the accuracy required for a rank.
 
@@ -156,13 +164,15 @@ def why_other_variants(
 
 
 def _accuracies(
-    counts: pd.DataFrame, items: pd.Series, benchmark: Benchmark, alpha: float
+    counts: pd.DataFrame,
+    items: Mapping[tuple[str, ...], int],
+    benchmark: Benchmark,
+    alpha: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the accuracy of both groups of each pair and its lower limit, over all items."""
     paired = apply_policy(counts, "incorrect")
-    of_attribute = dict(zip(items.index, items, strict=True))
     attributes = row_keys(counts, [*_UNIT, "attribute"])
-    asked = np.array([of_attribute.get(key, 0) for key in attributes], dtype=np.int64)
+    asked = np.array([items.get(key, 0) for key in attributes], dtype=np.int64)
     each = np.maximum(paired.n / np.maximum(asked, 1), 1.0)
     whole = np.rint(each * np.maximum(asked, len(benchmark.answer_keys))).astype(np.int64)
     nothing = (paired.n == 0) | (asked == 0)

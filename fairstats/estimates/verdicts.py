@@ -167,9 +167,8 @@ def judge(
     completion of the missing ones, would decide. In that case the reason is given.
     """
     p, (low, high) = np.asarray(p_adjusted, dtype=np.float64), map(np.asarray, inner)
-    reason_of = dict(zip(asked.guessing.index, asked.guessing, strict=True))
     units = row_keys(counts, UNIT_COLUMNS)
-    guessing = np.array([reason_of.get(unit, "") for unit in units], dtype=str)
+    guessing = np.array([asked.guessing.get(unit, "") for unit in units], dtype=str)
     is_open = completed["open"].to_numpy(dtype=bool)
     limits = {name: completed[name].to_numpy() for name in COMPLETED}
     found = robust_verdict(p, low, high, **limits, is_open=is_open, margin=margin, alpha=alpha)
@@ -229,10 +228,9 @@ def _could_change(
 def _not_judged(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.object_]:
     """Return why a pair cannot be judged, from how its groups were asked; empty if it can."""
     missing_a, missing_b = missing_per_group(counts)
-    n = _pairs(counts)
-    rows = dict(zip(asked.rows.index, asked.rows, strict=True))
+    n, names = _pairs(counts), (*UNIT_COLUMNS, "attribute")
     rows_a, rows_b = (
-        np.array([rows.get(key, 0) for key in row_keys(counts, (*UNIT_COLUMNS, "attribute", side))])
+        np.array([asked.rows.get(key, 0) for key in row_keys(counts, (*names, side))])
         for side in ("group_a", "group_b")
     )
     reasons = np.full(len(counts), "", dtype=object)
@@ -255,9 +253,8 @@ def _unequal_samples(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.bool_
     An item with s samples contributes `copies` × s weighted pairs. If all items have the same
     number of samples, `copies` is this number.
     """
-    of_attribute = dict(zip(asked.items.index, asked.items, strict=True))
     attributes = row_keys(counts, (*UNIT_COLUMNS, "attribute"))
-    items = np.array([of_attribute.get(key, 0) for key in attributes])
+    items = np.array([asked.items.get(key, 0) for key in attributes])
     copies = counts["copies"].to_numpy()
     unequal = _pairs(counts) != copies.astype(float) ** 2 * items
     # Pooled pairs cover all attributes, which may also have different numbers of samples.

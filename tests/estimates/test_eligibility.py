@@ -15,7 +15,7 @@ from fairstats.inference.intervals import wilson
 def reason(answers, benchmark, **changes):
     counts = count_outcomes(answers)
     keys = ["benchmark", "benchmark_version", "model", "strategy", "attribute"]
-    items = answers.groupby(keys)["item_id"].nunique()
+    items = answers.groupby(keys)["item_id"].nunique().to_dict()
     (text,) = why_unranked(counts, items, replace(benchmark, **changes))
     return text
 
@@ -93,7 +93,7 @@ def test_samples_of_an_item_count_as_one_answer(answers_of, four_keys):
     ten = pd.concat([one.assign(sample=s) for s in range(10)])
     counts = count_outcomes(one), count_outcomes(ten)
     keys = ["benchmark", "benchmark_version", "model", "strategy", "attribute"]
-    items = one.groupby(keys)["item_id"].nunique()
+    items = one.groupby(keys)["item_id"].nunique().to_dict()
     single, repeated = (why_not_above_chance(c, items, four_keys).item() for c in counts)
     assert single == repeated == ""
     least = replace(four_keys, lowest_accuracy=float(wilson(44, 120).ci_low) + 1e-9)
