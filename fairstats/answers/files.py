@@ -143,8 +143,13 @@ def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
     """Write a frame as parquet (zstd) to a temporary file, and rename it."""
+    import pyarrow
+    import pyarrow.parquet
+
+    # The bytes must not depend on the parts that a table was joined from: verification compares.
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False).combine_chunks()
     with whole_file(path) as temporary:
-        frame.to_parquet(temporary, compression="zstd", index=False)
+        pyarrow.parquet.write_table(table, temporary, compression="zstd")
     return path
 
 

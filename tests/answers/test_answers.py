@@ -17,7 +17,13 @@ import pytest
 from fairstats._lib.problems import InputError, Note, Problem
 from fairstats.answers.checks import check_answers
 from fairstats.answers.engines import scan_answers
-from fairstats.answers.files import answer_files, read_answers, write_answer_sets, write_answers
+from fairstats.answers.files import (
+    answer_files,
+    read_answers,
+    write_answer_sets,
+    write_answers,
+    write_parquet,
+)
 from fairstats.answers.schema import KEY_COLUMNS, REQUIRED_COLUMNS, STATUSES, answers_schema
 
 ROW = {
@@ -604,3 +610,14 @@ def test_names_that_differ_in_case_do_not_hide_answers(tmp_path):
     assert "Llama" in problem.message
     write_answer_sets(rows({"model": "llama"}), tmp_path, add=True)
     assert sorted(read_answers(tmp_path)["model"]) == ["Llama", "llama"]
+
+
+def test_bytes_of_a_table_do_not_depend_on_the_parts_it_was_joined_from(tmp_path):
+    # Verification compares the bytes of a table that was read with those of one that was joined.
+    whole = pd.DataFrame({"text": pd.array([f"{n:060}" for n in range(60_000)], dtype="str")})
+    joined = pd.concat([whole[:25_001], whole[25_001:]], ignore_index=True)
+    written = [
+        write_parquet(table, tmp_path / f"{name}.parquet").read_bytes()
+        for name, table in (("whole", whole), ("joined", joined))
+    ]
+    assert written[0] == written[1]
