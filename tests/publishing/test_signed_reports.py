@@ -76,7 +76,10 @@ def releases(tmp_path_factory):
     """Two releases of one site, without pages."""
     folder = tmp_path_factory.mktemp("releases")
     both, one = answers_of_models(("One", "Two")), answers_of_models(("One",))
-    return [undrawn(both, folder, release="1"), undrawn(one, folder, release="2")]
+    return [
+        undrawn(both, folder, release="1", every=True),
+        undrawn(one, folder, release="2", every=True),
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -290,20 +290,27 @@ def test_warning_is_above_the_first_figure(full, page):
     assert squeezed(note) in Markup(html[: html.index('class="questions"')]).words
 
 
-@pytest.mark.parametrize("slanted", [True, False])
-def test_finding_about_a_slanted_benchmark_is_about_being_swayed(tmp_path, page, demo, slanted):
-    text = demo.path.read_text(encoding="utf-8").replace('name = "demo"', 'name = "mine"')
-    if slanted:
-        text = text.replace("publish_items = true", "publish_items = true\nslanted = true")
-    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
-    shutil.copy(demo.keys_file, tmp_path)
-    answers = whole(answers_of_models(("One",))).assign(benchmark="mine")
-    right = answers["group"] != "black"
-    answers["answer"] = answers["answer"].where(~right, answers["answer_key"])
-    wrong = answers["answer_key"].map({"A": "B", "B": "C", "C": "D", "D": "A"})
-    answers["answer"] = answers["answer"].where(right, wrong)
-    made = undrawn(answers, tmp_path, benchmarks=[load_benchmark(tmp_path / "mine.toml")])
-    html = page(made)
+@pytest.fixture(scope="module")
+def swayed(tmp_path_factory, demo) -> Release:
+    """Publish a model that is wrong for one group, on a slanted benchmark and on another one."""
+    folder = tmp_path_factory.mktemp("swayed")
+    shutil.copy(demo.keys_file, folder)
+    tables, benchmarks = [], []
+    for name, slant in (("slanted", "\nslanted = true"), ("fair", "")):
+        text = demo.path.read_text(encoding="utf-8").replace('name = "demo"', f'name = "{name}"')
+        text = text.replace("publish_items = true", f"publish_items = true{slant}")
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+        benchmarks.append(load_benchmark(folder / f"{name}.toml"))
+        answers = whole(answers_of_models((name,))).assign(benchmark=name)
+        wrong = answers["answer_key"].map({"A": "B", "B": "C", "C": "D", "D": "A"})
+        answers["answer"] = answers["answer_key"].where(answers["group"] != "black", wrong)
+        tables.append(answers)
+    return undrawn(pd.concat(tables), folder, benchmarks=benchmarks)
+
+
+@pytest.mark.parametrize(("model", "slanted"), [("slanted", True), ("fair", False)])
+def test_finding_about_a_slanted_benchmark_is_about_being_swayed(swayed, page, model, slanted):
+    html = page(swayed, model)
     finding = Markup(html[html.index('class="headline"') : html.index('class="note"')]).words
     assert ("sway" in finding) == slanted
     assert ("accuracydependson" in finding) == (not slanted)
