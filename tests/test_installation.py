@@ -59,6 +59,25 @@ def _needs_registry():
         pytest.skip(f"the package registry cannot be reached: {done.stderr.strip()[:200]}")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def resolving():
+    """Resolve every extra with the pins, by version of Python, while other tests are running.
+
+    Most of the time goes into waiting for the registry.
+    """
+    extras = [name for name in PROJECT["optional-dependencies"] if name != "quarto"]
+    options = [part for name in extras for part in ("--extra", name)]
+    command = [UV, "pip", "compile", "pyproject.toml", *options, "--constraint", "constraints.txt"]
+    command += ["--no-annotate", "--quiet", "--python-version"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    versions = ("3.11", "3.13") if UV.is_file() else ()
+    running = {one: subprocess.Popen([*command, one], cwd=ROOT, **pipes) for one in versions}
+    yield running
+    for process in running.values():
+        process.kill()
+        process.communicate()
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
@@ -78,38 +97,43 @@ def installed(wheel, tmp_path_factory):
     return programs
 
 
-def test_wheel_analyses_publishes_verifies_and_reports(installed, tmp_path):
+@pytest.fixture(scope="module")
+def analysed(installed, tmp_path_factory):
+    """Return a folder in which answers were analysed with the wheel, and what was printed."""
+    own = tmp_path_factory.mktemp("analysed")
     # Folders of other packages with these names are not ours.
     site = next((installed.parent / "lib").glob("python*/site-packages"))
     for name in ("data", "reports", "collectors"):
-        for folder in (site, tmp_path):
+        for folder in (site, own):
             (folder / name).mkdir()
             (folder / name / "__init__.py").touch()
-    (tmp_path / "job.py").write_text(_MAIN_JOB, encoding="utf-8")
-    shown = _run(installed / "python", "job.py", cwd=tmp_path)
+    (own / "job.py").write_text(_MAIN_JOB, encoding="utf-8")
+    return own, _run(installed / "python", "job.py", cwd=own)
+
+
+def test_wheel_analyses_publishes_verifies_and_reports(installed, analysed):
+    folder, shown = analysed
     assert shown.strip() == "{'one': 8.0, 'two': 5.0}"
     fairstats = installed / "fairstats"
     publish = ("publish", "--answers", "answers.parquet", "--release", "1", "--out", "site")
-    _run(fairstats, *publish, cwd=tmp_path)
-    assert (tmp_path / "site" / "latest" / "index.html").is_file()
-    _run(fairstats, "verify", "site", cwd=tmp_path)
+    _run(fairstats, *publish, cwd=folder)
+    assert (folder / "site" / "latest" / "index.html").is_file()
+    _run(fairstats, "verify", "site", cwd=folder)
     report = ("report", "one", "--release", "site/v/1", "--to", "pdf")
-    _run(fairstats, *report, cwd=tmp_path)
-    (paper,) = tmp_path.glob("*.pdf")
+    _run(fairstats, *report, cwd=folder)
+    (paper,) = folder.glob("*.pdf")
     assert paper.read_bytes().startswith(b"%PDF")
 
 
-def test_commands_without_their_extra_name_it(installed, tmp_path):
+def test_commands_without_their_extra_name_it(installed, analysed, tmp_path):
+    answers = str(analysed[0] / "answers.parquet")
     for command, module, extra in (
         (("vignettes", "audit", "demo", "--out", "audit"), "nltk", "audit"),
-        (("analyze", "answers.parquet", "--engine", "duckdb"), "duckdb", "duckdb"),
+        (("analyze", answers, "--engine", "duckdb"), "duckdb", "duckdb"),
         (("keygen", "--out", "key"), "cryptography", "submit"),
         (("report", "one", "--release", "1", "--sign", "a.p12"), "pyhanko", "pades"),
         (("verify", "a.pdf", "--release", "1"), "pyhanko", "pades"),
     ):
-        if command[0] == "analyze":
-            (tmp_path / "job.py").write_text(_MAIN_JOB, encoding="utf-8")
-            _run(installed / "python", "job.py", cwd=tmp_path)
         done = subprocess.run(
             [str(installed / "fairstats"), *command],
             cwd=tmp_path,
@@ -123,12 +147,10 @@ def test_commands_without_their_extra_name_it(installed, tmp_path):
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.13"])
-def test_all_extras_can_be_installed_with_the_pins(version):
+def test_all_extras_can_be_installed_with_the_pins(version, resolving):
     _needs_registry()
-    extras = [name for name in PROJECT["optional-dependencies"] if name != "quarto"]
-    options = [part for name in extras for part in ("--extra", name)]
-    pins = ("--constraint", "constraints.txt", "--python-version", version, "--quiet")
-    found = _run(UV, "pip", "compile", "pyproject.toml", *options, *pins, cwd=ROOT)
+    found, problems = resolving[version].communicate()
+    assert resolving[version].returncode == 0, problems
     resolved = {line for line in found.splitlines() if "==" in line and not line.startswith(" ")}
     pinned = set((ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines())
     if version == "3.11":

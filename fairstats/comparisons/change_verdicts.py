@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+from fairstats._lib.row_groups import group_rows, text_array
+from fairstats.estimates.completions import adjusted_within
+from fairstats.inference.multiplicity import AdjustMethod
 
 WIN_WIN = "win-win"
 LOSE_LOSE = "lose-lose"
@@ -66,18 +70,18 @@ def judge_changes(
     untested = judged["p_value"].isna().groupby(keys).transform("any")
     judged.loc[untested, "p_pair"] = np.nan
     judged["p_worst"] = judged["p_worst"].fillna(judged["p_pair"])
-    pairs = judged.drop_duplicates(_PAIR)
-    for name, rows in judged.groupby("family", sort=False):
-        judged.loc[rows.index, "p_adjusted"] = adjust_pvalues(rows["p_value"], method=adjust)
-        own = pairs[pairs["family"] == name]
-        for column in ("p_pair", "p_worst"):
-            adjusted = own[_PAIR].assign(found=adjust_pvalues(own[column], method=adjust))
-            found = rows[_PAIR].merge(adjusted, on=_PAIR, how="left")["found"]
-            judged.loc[rows.index, f"{column}_adjusted"] = found.to_numpy()
-        tests = int(rows["p_value"].notna().sum())
-        judged.loc[rows.index, "adjust_method"] = (
-            f"{adjust} over {tests} tests, pairs over {int(own['p_pair'].notna().sum())}: {name}"
-        )
+    family = text_array(judged["family"])
+    judged["p_adjusted"] = adjusted_within(family, judged["p_value"].to_numpy(), adjust)
+    # The p-values of a pair are in each of its rows.
+    pair, first = group_rows(map(text_array, keys))
+    for column in ("p_pair", "p_worst"):
+        p_values = judged[column].to_numpy()[first]
+        judged[f"{column}_adjusted"] = adjusted_within(family[first], p_values, adjust)[pair]
+    tests = Counter(family[judged["p_value"].notna()])
+    pairs = Counter(family[first][judged["p_pair"].notna().to_numpy()[first]])
+    judged["adjust_method"] = [
+        f"{adjust} over {tests[name]} tests, pairs over {pairs[name]}: {name}" for name in family
+    ]
     return _with_verdicts(judged, keys, alpha)
 
 

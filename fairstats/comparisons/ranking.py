@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import lcm
 from typing import Any, Literal, TypedDict, Unpack
@@ -283,14 +284,16 @@ def rank_boards(
     opened = open_pairs(answers, benchmarks)
     known = opened.benchmarks
     boards: list[Ranking] = []
-    for board, rows in open_patterns(opened).groupby(list(_BOARD), sort=True):
+    patterns = opened.once("open patterns", partial(open_patterns, opened))
+    for board, rows in patterns.groupby(list(_BOARD), sort=True):
         benchmark = known[str(board[0])]
         policy: MissingPolicy = missing or benchmark.missing
         if policy == "bounds":
             raise ValueError(
                 "missing='bounds' gives no single estimate to rank by; choose another policy"
             )
-        items = rank_items(rows, benchmark, alpha=alpha)
+        of_board = partial(rank_items, rows, benchmark, alpha=alpha)
+        items = opened.once(("rank items", board, alpha), of_board)
         found = _ranked(items, metric, policy, alpha, adjust)
         facts = dict(zip(_BOARD, map(str, board), strict=True))
         facts |= {"metric": metric, "missing": policy}
