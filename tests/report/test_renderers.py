@@ -168,6 +168,7 @@ def test_pages_do_not_depend_on_cores_or_test_renderer(
 ):
     here = publish(small_answers, release="r", out=tmp_path / "0", renderer="builtin")
     request.getfixturevalue("in_kernels")
+    monkeypatch.setattr(builtin, "_PAGES_A_KERNEL", 3)
     monkeypatch.setattr(builtin.os, "cpu_count", lambda: 3)
     once = publish(small_answers, release="r", out=tmp_path / "1", renderer="builtin")
     monkeypatch.setattr(builtin.os, "cpu_count", lambda: None)
