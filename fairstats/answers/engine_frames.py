@@ -178,15 +178,12 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
     import narwhals as nw
 
     names = (*KEY_COLUMNS, "answer_key")
-    row = (
-        frame.select(
-            *(nw.col(name).is_null().cast(nw.Int64).sum().alias(name) for name in names),
-            rows=nw.len(),
-        )
-        .collect()
-        .to_pandas()
-        .iloc[0]
-    )
+    native = frame.to_native()
+    if isinstance(native, pd.DataFrame):
+        row = {name: native[name].isna().sum() for name in names} | {"rows": len(native)}
+    else:
+        nulls = (nw.col(name).is_null().cast(nw.Int64).sum().alias(name) for name in names)
+        row = frame.select(*nulls, rows=nw.len()).collect().to_pandas().iloc[0].to_dict()
     if row["rows"] == 0:
         raise InputError(
             [Problem("<answers>", "the table has no rows", "check the path or filter")]

@@ -164,8 +164,10 @@ def _fold_pooled(
     """Return the pooled rows of these units of a benchmark."""
     folds = fold_answers(opened)
     samples: dict[tuple[str, ...], set[int]] = {}
-    for name in {attribute.name for attribute, _ in pairs}:
-        kinds = folds.kinds[benchmark.name, name]
+    names = {attribute.name for attribute, _ in pairs}
+    for (of_benchmark, name), kinds in folds.kinds.items():
+        if of_benchmark != benchmark.name or name not in names:
+            continue
         for unit, size in zip(row_keys(kinds, UNIT_COLUMNS), kinds["samples"], strict=True):
             samples.setdefault(unit, set()).add(size)
     # Use one scale for all units first, and each unit's scale afterwards.

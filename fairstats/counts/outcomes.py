@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, group_sums, stacked, text_array
+from fairstats._lib.row_groups import group_rows, group_sums, row_keys, stacked, text_array
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
@@ -71,7 +71,7 @@ class Folds:
     benchmarks : dict of str to Benchmark
         The benchmarks of the answers by name.
     kinds : dict of (str, str) to pandas.DataFrame
-        By benchmark and attribute, the kinds of items: `UNIT_COLUMNS`; ``answer_key``;
+        By benchmark and attribute with answers, the kinds of items: `UNIT_COLUMNS`; ``answer_key``;
         ``letter_0_A``, …, the number of a group's answers with that letter (groups in declared
         order); ``samples``, the number of answers of the group with the most, including missing
         ones (a group with fewer rows has the rest missing); ``neutral_right``, ``neutral_wrong``
@@ -147,10 +147,12 @@ def fold_answers(
 
 def _fold(opened: OpenAnswers) -> Folds:
     known = opened.benchmarks
+    asked = set(row_keys(opened.cells, ("benchmark", "attribute")))
     kinds = {
         (benchmark.name, attribute.name): _fold_items(opened, benchmark, attribute)
         for benchmark in known.values()
         for attribute in benchmark.attributes.values()
+        if (benchmark.name, attribute.name) in asked
     }
     tables = [
         (table, known[benchmark], known[benchmark].attributes[attribute])

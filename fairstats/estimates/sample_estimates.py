@@ -35,10 +35,10 @@ def sample_table(
         for each group.
     """
     rows = []
-    for attribute in benchmark.attributes.values():
-        kinds = folds.kinds[benchmark.name, attribute.name]
-        if (kinds["samples"] <= 1).all():
+    for (name, attribute_name), kinds in folds.kinds.items():
+        if name != benchmark.name or (kinds["samples"] <= 1).all():
             continue
+        attribute = benchmark.attributes[attribute_name]
         several = kinds[kinds["samples"] > 1].reset_index(drop=True)
         for unit, own in several.groupby(list(UNIT_COLUMNS), sort=True):
             groups = dict(

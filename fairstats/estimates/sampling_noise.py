@@ -124,7 +124,7 @@ def sampling_noise(
             message = f"{benchmark.name} has the policy bounds, which gives no answers to count"
             raise InputError([Problem("missing", message, "choose another policy")])
         for attribute in benchmark.attributes.values():
-            if attribute.name == BASELINE:
+            if attribute.name == BASELINE or (benchmark.name, attribute.name) not in folds.kinds:
                 continue
             kinds = folds.kinds[benchmark.name, attribute.name].reset_index(drop=True)
             for unit, own in kinds.groupby(list(UNIT_COLUMNS), sort=True):
