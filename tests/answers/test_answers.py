@@ -503,7 +503,7 @@ def test_a_write_that_fails_halfway_keeps_the_former_file(error, tmp_path, monke
         Path(where).write_bytes(b"PAR1 half a file")
         raise error
 
-    monkeypatch.setattr(pd.DataFrame, "to_parquet", half)
+    monkeypatch.setattr("pyarrow.parquet.write_table", half)
     with pytest.raises(type(error)):
         write_answers(rows({}, {}), path)
     assert path.read_bytes() == before
