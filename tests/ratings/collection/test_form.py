@@ -318,16 +318,16 @@ def test_time_counts_while_a_task_is_shown_and_not_elsewhere(sitting, form_of, t
     tab = sitting(form)
     tab.wait_for_timeout(400)
     press(tab, "n", "1")
-    tab.wait_for_timeout(700)
+    tab.wait_for_timeout(1200)
     # A tab that is not looked at.
     tab.evaluate(
         """() => { Object.defineProperty(document, "visibilityState", {get: () => "hidden"});
           document.dispatchEvent(new Event("visibilitychange")); }"""
     )
-    tab.wait_for_timeout(1000)
+    tab.wait_for_timeout(1500)
     export = json.loads(exported(tab, tmp_path).read_text())
     (judgement,) = export["judgements"]
-    assert 0.6 <= judgement["duration_s"] < 1.6
+    assert 1.0 <= judgement["duration_s"] < 2.4
 
 
 def test_forms_of_two_assignments_are_kept_separate(sitting, handed):
@@ -349,7 +349,12 @@ def test_two_windows_of_a_form_keep_each_others_changes(sitting, form_of):
     first = sitting(form)
     press(first, "n", "1")
     second = first.context.new_page()
-    second.goto(form.as_uri())
+    # What one window stored reaches another after a moment.
+    for _ in range(100):
+        second.goto(form.as_uri())
+        if heading(second) == "Task 1 of 3":
+            break
+        second.wait_for_timeout(100)
     assert heading(second) == "Task 1 of 3"
     press(second, "n", "1")
     first.get_by_text("1 of 3 done").wait_for(state="detached", timeout=30_000)
