@@ -209,10 +209,7 @@ def _page(path: str, text: str, groups: list[Group], out: Path) -> str:
         metadata = Path(folder, "page.json")
         # JSON is YAML.
         metadata.write_text(json.dumps(data), encoding="utf-8")
-        # pandoc loads all languages, in 0.3 s, to look for one that it does not know by name.
-        body = re.sub("(?m)^```sh$", "```Bash", body)
-        body = re.sub(r"(?m)^```(csv|pycon|text)$", r"```\nlanguage: \1", body)
-        html = html_page(
+        return html_page(
             body,
             template=ROOT / "reports" / "template.html",
             style=to(STYLE_SHEET),
@@ -220,8 +217,6 @@ def _page(path: str, text: str, groups: list[Group], out: Path) -> str:
             options=["--toc", "--toc-depth=2"],
             dialect="gfm",
         )
-    html = html.replace('"sourceCode Bash"', '"sourceCode sh"')
-    return re.sub(r"<pre><code>language: (\w+)\n", r'<pre class="\1"><code>', html)
 
 
 def _with_links(html: str, path: str, sources: set[str], out: Path) -> str:
