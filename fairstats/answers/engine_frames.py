@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.row_groups import group_rows
+from fairstats._lib.row_groups import group_rows, row_keys
 from fairstats.answers.schema import KEY_COLUMNS
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 
 if TYPE_CHECKING:
@@ -65,6 +65,16 @@ class OpenAnswers:
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
+
+    def asked(self) -> list[tuple[Benchmark, Attribute]]:
+        """Return the attributes that have answers, in the order of their benchmarks."""
+        there = set(row_keys(self.cells, ("benchmark", "attribute")))
+        return [
+            (benchmark, attribute)
+            for benchmark in self.benchmarks.values()
+            for attribute in benchmark.attributes.values()
+            if (benchmark.name, attribute.name) in there
+        ]
 
 
 def open_answers(

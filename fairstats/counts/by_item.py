@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, row_keys, text_array
+from fairstats._lib.row_groups import group_rows, text_array
 from fairstats.answers.engine_frames import (
     NO_LETTER,
     UNIT_COLUMNS,
@@ -84,29 +84,25 @@ def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:
     import narwhals as nw
 
     tables = []
-    asked = set(row_keys(opened.cells, ("benchmark", "attribute")))
-    for benchmark in opened.benchmarks.values():
-        for attribute in benchmark.attributes.values():
-            if (benchmark.name, attribute.name) not in asked:
-                continue
-            rows = (
-                opened.frame.filter(
-                    nw.col("benchmark") == benchmark.name, nw.col("attribute") == attribute.name
-                )
-                .select(*_ITEM, "group", "sample", "answer", "answer_key")
-                .collect()
-                .to_pandas()
+    for benchmark, attribute in opened.asked():
+        rows = (
+            opened.frame.filter(
+                nw.col("benchmark") == benchmark.name, nw.col("attribute") == attribute.name
             )
-            items = _in_turn(rows, attribute)
-            for a, b in attribute.pairs:
-                pair = items[[*_ITEM, "sample", "answer_key"]].assign(
-                    attribute=attribute.name,
-                    group_a=a,
-                    group_b=b,
-                    letter_a=items[f"letter {a}"],
-                    letter_b=items[f"letter {b}"],
-                )
-                tables.append(pair.assign(pattern=_pattern(pair)))
+            .select(*_ITEM, "group", "sample", "answer", "answer_key")
+            .collect()
+            .to_pandas()
+        )
+        items = _in_turn(rows, attribute)
+        for a, b in attribute.pairs:
+            pair = items[[*_ITEM, "sample", "answer_key"]].assign(
+                attribute=attribute.name,
+                group_a=a,
+                group_b=b,
+                letter_a=items[f"letter {a}"],
+                letter_b=items[f"letter {b}"],
+            )
+            tables.append(pair.assign(pattern=_pattern(pair)))
     columns = [*PAIR_COLUMNS, "item_id", "sample", "letter_a", "letter_b", "answer_key", "pattern"]
     return pd.concat(tables, ignore_index=True)[columns]
 

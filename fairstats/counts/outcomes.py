@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, group_sums, row_keys, stacked, text_array
+from fairstats._lib.row_groups import group_rows, group_sums, stacked, text_array
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
@@ -147,12 +147,9 @@ def fold_answers(
 
 def _fold(opened: OpenAnswers) -> Folds:
     known = opened.benchmarks
-    asked = set(row_keys(opened.cells, ("benchmark", "attribute")))
     kinds = {
         (benchmark.name, attribute.name): _fold_items(opened, benchmark, attribute)
-        for benchmark in known.values()
-        for attribute in benchmark.attributes.values()
-        if (benchmark.name, attribute.name) in asked
+        for benchmark, attribute in opened.asked()
     }
     tables = [
         (table, known[benchmark], known[benchmark].attributes[attribute])

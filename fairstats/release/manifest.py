@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.table_text import json_text, write_text
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import MANIFEST, Release
@@ -23,8 +24,7 @@ from fairstats.release.tables import ReleaseInputs
 
 def write_manifest(manifest: Mapping[str, Any], folder: Path) -> None:
     """Write a manifest into the folder of its release."""
-    text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    write_text(json_text(manifest), folder / MANIFEST)
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
