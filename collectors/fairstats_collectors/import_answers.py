@@ -13,7 +13,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.record_files import Record
 from fairstats._lib.spreadsheets import NoValue
 from fairstats.answers.checks import check_answers, duplicate_problems
-from fairstats.answers.schema import answers_schema
+from fairstats.answers.schema import ANSWERS
 from fairstats.answers.validation import validate_answers
 from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
@@ -59,7 +59,7 @@ def imported(
     joined = join_files(files, answers_of)
     if joined.empty:
         raise InputError(without)
-    return joined[[column for column in answers_schema().columns if column in joined]]
+    return joined[[column for column in ANSWERS.columns if column in joined]]
 
 
 def join_files(
@@ -164,7 +164,7 @@ def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
     wrong: _Wrong = []
     benchmark = mapped.benchmark
     row: dict[str, Any] = {"benchmark": benchmark.name}
-    for column in (*answers_schema().columns, OPTIONS):
+    for column in (*ANSWERS.columns, OPTIONS):
         if column in ("benchmark", "collector"):
             continue
         value = _value(record, column, mapped, wrong)
@@ -190,7 +190,7 @@ def _untold(
     row: Mapping[str, Any], record: Record, benchmark: Benchmark, told: set[str]
 ) -> Iterator[tuple[str, str | None, str, str]]:
     """Report missing required columns, except those explained by an earlier problem."""
-    required = [name for name, column in answers_schema().columns.items() if column.required]
+    required = [name for name, column in ANSWERS.columns.items() if column.required]
     for column in sorted(required, key=lambda name: name in _FOLLOWS):
         source = _FOLLOWS.get(column)
         if column in row or column in told or source in told:
@@ -221,9 +221,9 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     if column in mapped.columns:
         path = mapped.columns[column]
         value = found(record.fields, path)
-        if value is ABSENT and answers_schema().columns.get(column) is not None:
+        if value is ABSENT and ANSWERS.columns.get(column) is not None:
             # JSON leaves out unknown values.
-            if answers_schema().columns[column].nullable:
+            if ANSWERS.columns[column].nullable:
                 return None
             wrong.append(
                 (column, None, f"there is no field {path!r}", f"use {field_names(record.fields)}")
@@ -245,7 +245,7 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     if meant is not None:
         return meant or None
     # Item 7 of a JSON file is the benchmark's item "7"; a truth value is not a name.
-    is_name = str(answers_schema().columns[column].dtype).lower() not in ("int64", "float64")
+    is_name = ANSWERS.columns[column].dtype == "str"
     if is_name and isinstance(value, (bool, float)):
         wrong.append((column, _text(value), "is not text", "write it as text, or use --values"))
         return ABSENT

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_json import read_json_lines
-from fairstats.answers.schema import answers_schema
+from fairstats.answers.schema import ANSWERS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 
@@ -131,7 +131,7 @@ def mapping(
         raise InputError([Problem("--benchmark", "is missing", remedy)])
     declared = source if isinstance(source, Benchmark) else load_benchmark(str(source))
     columns, values = given.get("columns", {}), given.get("values", {})
-    known = [*answers_schema().columns, OPTIONS]
+    known = [*ANSWERS.columns, OPTIONS]
     problems = [
         Problem(
             option,

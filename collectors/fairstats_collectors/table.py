@@ -18,7 +18,7 @@ from fairstats._lib.record_files import (
     json_lines,
 )
 from fairstats._lib.spreadsheets import xlsx_records
-from fairstats.answers.schema import answers_schema
+from fairstats.answers.schema import ANSWERS
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, mapping
 from fairstats_collectors.wide import Groups, long_records, wide_groups
@@ -49,7 +49,7 @@ def import_table(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
         If a file cannot be read, or a row is not valid. Each is named with its row, column and
         remedy, and no answers are returned.
     """
-    same = {column: (column,) for column in (*answers_schema().columns, OPTIONS)}
+    same = {column: (column,) for column in (*ANSWERS.columns, OPTIONS)}
     mapped = mapping("table", given, same, wide=True)
     files = importable_files(paths, _tables, SUFFIXES)
     wide = given.get("wide")

@@ -6,10 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,20 +15,13 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.row_groups import group_rows
 from fairstats._lib.untrusted_tables import repeated_columns
 from fairstats.answers.conversion import to_numbers, to_text
-from fairstats.answers.schema import (
-    KEY_COLUMNS,
-    MOST_SHOWN,
-    REQUIRED_COLUMNS,
-    answers_schema,
-    explain,
-)
-
-if TYPE_CHECKING:
-    import pandera.pandas as pandera
+from fairstats.answers.schema import ANSWERS, KEY_COLUMNS, REQUIRED_COLUMNS
 
 #: Maximum number of problems listed per table.
 MOST_PROBLEMS = 10_000
 _PART_ROWS = 10_000
+# Uniqueness is a matter of the whole table.
+_ROWS = replace(ANSWERS, unique=())
 
 
 def check_answers(
@@ -95,32 +85,22 @@ def check_answers(
     return checked
 
 
-@cache
-def _rows_schema() -> pandera.DataFrameSchema:
-    """Return the schema without uniqueness, which is a matter of the whole table."""
-    schema = copy(answers_schema())
-    schema.unique = None
-    return schema
-
-
 def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
     """Check part of a table: the problems of all rows of a large one would fill the memory."""
-    from pandera.errors import SchemaErrors
+
+    def of_row(row: int) -> tuple[str, str]:
+        answer = frame["answer"].iat[row]
+        shown = "no answer" if pd.isna(answer) else f"answer {answer}"
+        return "status", f"{frame['status'].iat[row]}, with {shown}"
 
     readable, problems = to_text(frame, path)
     numbered, more = to_numbers(readable, path)
     problems += more
-    try:
-        return _rows_schema().validate(numbered, lazy=True), problems
-    except SchemaErrors as error:
-        found = {(problem.row, problem.column) for problem in problems}
-        problems += [
-            problem
-            for problem in _schema_problems(error.failure_cases, frame, path)
-            # If a cell was filled so that checking could continue, only its first error is real.
-            if (problem.row, problem.column) not in found
-        ]
-    return numbered, problems
+    checked, more = _ROWS.check(numbered, path, of_row=of_row, given=frame)
+    # If a cell was filled so that checking could continue, only its first error is real.
+    found = {(problem.row, problem.column) for problem in problems}
+    problems += [problem for problem in more if (problem.row, problem.column) not in found]
+    return checked, problems
 
 
 def repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
@@ -155,7 +135,7 @@ def column_problems(columns: pd.Index, path: str) -> list[Problem]:
     path : str
         The file name used in problems.
     """
-    known = list(answers_schema().columns)
+    known = list(ANSWERS.columns)
     if not set(REQUIRED_COLUMNS) & set(columns):
         found = ", ".join(map(str, columns[:8]))
         remedy = "see `fairstats import --help` and `fairstats schema`"
@@ -228,30 +208,3 @@ def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> 
 
 def _key_text(row: Mapping[Hashable, object]) -> str:
     return ", ".join(f"{column}={row[column]}" for column in KEY_COLUMNS)
-
-
-def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> list[Problem]:
-    """Convert pandera's failure cases to problems, one per cell."""
-    found: dict[tuple[int | None, str | None], Problem] = {}
-    cells = {str(name): column.array for name, column in frame.items()}
-    # Column checks first: they are more specific than checks across columns.
-    for case in sorted(cases.to_dict("records"), key=lambda c: c["schema_context"] != "Column"):
-        row = None if pd.isna(case["index"]) else int(case["index"])
-        of_row = row is not None and case["schema_context"] == "DataFrameSchema"
-        column = "status" if of_row else str(case["column"])
-        number = None if row is None else row + 1
-        # A check across columns has a failure case for each column.
-        if (number, column) in found:
-            continue
-        message, remedy = explain(str(case["check"]))
-        value = str(case["failure_case"])[:MOST_SHOWN]
-        if of_row:
-            answer = cells["answer"][row]
-            shown = "no answer" if pd.isna(answer) else f"answer {answer}"
-            value = f"{cells['status'][row]}, with {shown}"
-        elif row is not None:
-            value = str(cells[column][row])[:MOST_SHOWN]
-        found[number, column] = Problem(
-            path, message, remedy, row=number, column=column, value=value
-        )
-    return list(found.values())

@@ -17,14 +17,8 @@ from pandas.api.types import (
 
 from fairstats._lib.problems import Problem
 from fairstats._lib.safe_names import normal_name
-from fairstats.answers.schema import (
-    MOST_SHOWN,
-    NAME_COLUMNS,
-    RAW_LENGTH,
-    TOO_LONG,
-    answers_schema,
-    explain,
-)
+from fairstats._lib.table_schemas import MOST_SHOWN
+from fairstats.answers.schema import ANSWERS, NAME_COLUMNS, RAW_LENGTH, TOO_LONG
 
 _DECIMAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 _INTEGERS = range(-(2**63), 2**63)
@@ -38,8 +32,8 @@ def to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]
     """
     problems: list[Problem] = []
     columns: dict[str, pd.Series] = {}
-    for name, column in answers_schema().columns.items():
-        if name not in frame or str(column.dtype).lower() in ("int64", "float64"):
+    for name, column in ANSWERS.columns.items():
+        if name not in frame or column.dtype != "str":
             continue
         given = frame[name]
         kind = given.dtype
@@ -59,12 +53,11 @@ def to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]
             given = columns[name] = given.mask(wrong != "", "-")
         # pandera would copy such texts several times.
         if (too_long := _lengths(given) > RAW_LENGTH).any():
-            message, remedy = explain(TOO_LONG)
             problems += [
                 Problem(
                     path,
-                    message,
-                    remedy,
+                    TOO_LONG,
+                    "correct the value",
                     row=row + 1,
                     column=name,
                     value=given.iat[row][:MOST_SHOWN],
@@ -121,13 +114,13 @@ def to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Probl
     """
     problems: list[Problem] = []
     columns: dict[str, pd.Series] = {}
-    for name, column in answers_schema().columns.items():
-        whole = str(column.dtype).lower() == "int64"
-        if name not in frame.columns or not (whole or str(column.dtype) == "float64"):
+    for name, column in ANSWERS.columns.items():
+        whole = column.dtype.lower() == "int64"
+        if name not in frame.columns or column.dtype == "str":
             continue
         given, numbers = frame[name], []
         if whole and given.dtype == np.int64:
-            columns[name] = given.astype("Int64")
+            columns[name] = given.astype(column.dtype)
             continue
         for row, value in enumerate(given, start=1):
             if pd.api.types.is_scalar(value) and pd.isna(value):
@@ -145,8 +138,7 @@ def to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Probl
                 # Distinct fillers: equal samples would look like duplicate answers.
                 number = 10**12 + row
             numbers.append(number)
-        dtype = "Int64" if whole else "float64"
-        columns[name] = pd.Series(pd.array(numbers, dtype=dtype), index=frame.index)
+        columns[name] = pd.Series(pd.array(numbers, dtype=column.dtype), index=frame.index)
     return frame.assign(**columns), problems
 
 

@@ -20,7 +20,7 @@ from fairstats._lib.untrusted_files import refuse_links
 from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
 from fairstats.answers.checks import check_answers, duplicate_problems
 from fairstats.answers.declared_columns import with_declared_columns
-from fairstats.answers.schema import KEY_COLUMNS, answers_schema
+from fairstats.answers.schema import ANSWERS, KEY_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 
 SUFFIXES = (".parquet", ".csv", ".jsonl")
@@ -104,7 +104,7 @@ def read_answer_file(
 def join_answers(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Join checked answers, with the columns in the schema's order."""
     joined = pd.concat(frames, ignore_index=True)
-    return joined[[column for column in answers_schema().columns if column in joined]]
+    return joined[[column for column in ANSWERS.columns if column in joined]]
 
 
 def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
@@ -179,7 +179,7 @@ def write_answer_sets(
         some of these answers). Nothing is then written.
     """
     checked = check_answers(answers)
-    checked = checked[[column for column in answers_schema().columns if column in checked]]
+    checked = checked[[column for column in ANSWERS.columns if column in checked]]
     slugs = {column: unique_slugs(checked[column].unique()) for column in _SET_COLUMNS}
     present = _files_of_sets(Path(folder)) if add else {}
     sets: dict[Path, pd.DataFrame] = {}
@@ -199,7 +199,7 @@ def write_answer_sets(
             path = path.with_name(f"{name}-{digest(repr(key))}.parquet")
         if path in there:
             rows = pd.concat([there[path], rows], ignore_index=True)
-        sets[path] = rows[[column for column in answers_schema().columns if column in rows]]
+        sets[path] = rows[[column for column in ANSWERS.columns if column in rows]]
     if problems:
         raise InputError(problems)
     return [write_answers(rows, path) for path, rows in sets.items()]

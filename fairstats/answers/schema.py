@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from fairstats._lib.safe_names import SHA256
+from fairstats._lib.table_schemas import (
+    NAME,
+    SHA256_TEXT,
+    Column,
+    Rule,
+    TableSchema,
+    text_rule,
+)
 
 if TYPE_CHECKING:
     import pandera.pandas as pandera
@@ -31,44 +35,54 @@ REQUIRED_COLUMNS = (*KEY_COLUMNS, "answer", "answer_key", "status")
 NAME_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy", "snapshot")
 STATUSES = ("ok", "unparsed", "refused", "error")
 
-# Names are used in page titles, file names and table cells. The limit stops a hostile file from
-# flooding them. Characters that control a terminal or change the text direction are not allowed in
-# names. Allowed characters are those that Python calls printable.
-_NAME_LENGTH = 200
 RAW_LENGTH = 1_000_000
-# Maximum length of a text in a problem, since there may be hundreds of them.
-MOST_SHOWN = 300
 TOO_LONG = f"is longer than {RAW_LENGTH:,} characters"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-def text_check(valid: Callable[[str], object], error: str) -> pandera.Check:
-    """Return a check that looks at each distinct text once, since a large column has few."""
-    from fairstats._lib.pandera_without_spark import pa
+_LETTER = text_rule(
+    lambda text: len(text) == 1 and text in string.ascii_uppercase,
+    "must be one capital letter, A to Z",
+)
+_STATUS = Rule(lambda texts: texts.isin(STATUSES), f"must be one of {', '.join(STATUSES)}")
+_NOT_NEGATIVE = Rule(lambda numbers: numbers >= 0, "must not be negative")
+_OPTIONAL = partial(Column, nullable=True, required=False)
 
-    def rows(texts: pd.Series) -> pd.Series:
-        wrong = [text for text in texts.dropna().unique() if not valid(text)]
-        return ~texts.isin(wrong)
+#: The single definition of the table's columns. An answer is present exactly if ``status`` is
+#: ``ok``.
+ANSWERS = TableSchema(
+    {
+        **{name: Column("str", NAME) for name in KEY_COLUMNS if name != "sample"},
+        "sample": Column("int64", _NOT_NEGATIVE),
+        "answer": Column("str", _LETTER, nullable=True),
+        "answer_key": Column("str", _LETTER),
+        "status": Column("str", _STATUS),
+        "snapshot": _OPTIONAL("str", NAME),
+        "answer_raw": _OPTIONAL("str", Rule(lambda texts: texts.str.len() <= RAW_LENGTH, TOO_LONG)),
+        "prompt_sha256": _OPTIONAL("str", SHA256_TEXT),
+        # The snippets in the prompt, see `fairstats.retrieval.retrievals_table.context_sha256`.
+        "context_sha256": _OPTIONAL("str", SHA256_TEXT),
+        "temperature": _OPTIONAL("float64", _NOT_NEGATIVE),
+        "max_tokens": _OPTIONAL("Int64", _NOT_NEGATIVE),
+        "seed": _OPTIONAL("Int64"),
+        "latency_s": _OPTIONAL("float64", _NOT_NEGATIVE),
+        "prompt_tokens": _OPTIONAL("Int64", _NOT_NEGATIVE),
+        "completion_tokens": _OPTIONAL("Int64", _NOT_NEGATIVE),
+        "collected_at": _OPTIONAL(
+            "str", text_rule(_TIME.fullmatch, "must be an ISO 8601 time with a UTC offset")
+        ),
+        "collector": _OPTIONAL("str", NAME),
+    },
+    unique=KEY_COLUMNS,
+    rule=Rule(
+        lambda frame: frame["answer"].notna() == (frame["status"] == "ok"),
+        "must be 'ok' if and only if there is an answer",
+    ),
+)
 
-    return pa.Check(rows, error=error)
 
-
-def printable_check(most: int = _NAME_LENGTH) -> pandera.Check:
-    """Return a check for text that fits a page, a file name and a terminal; by default a name."""
-    return text_check(
-        lambda text: 0 < len(text) <= most and text.isprintable(),
-        f"must be 1 to {most:,} printable characters",
-    )
-
-
-def sha256_check() -> pandera.Check:
-    """Return a check for hexadecimal digits, as in `hashlib`."""
-    return text_check(SHA256.fullmatch, "must be 64 hexadecimal digits")
-
-
-@cache
 def answers_schema() -> pandera.DataFrameSchema:
-    """Return the pandera schema of the answers table, the single definition of its columns.
+    """Return the pandera schema of the answers table.
 
     Returns
     -------
@@ -81,59 +95,4 @@ def answers_schema() -> pandera.DataFrameSchema:
     >>> sorted(name for name, column in answers_schema().columns.items() if not column.required)[:3]
     ['answer_raw', 'collected_at', 'collector']
     """
-    from fairstats._lib.pandera_without_spark import pa
-
-    def optional(dtype: str | type, *checks: pa.Check) -> pa.Column:
-        return pa.Column(dtype, list(checks), nullable=True, required=False)
-
-    name, sha256 = printable_check(), sha256_check()
-    letter = text_check(
-        lambda text: len(text) == 1 and text in string.ascii_uppercase,
-        "must be one capital letter, A to Z",
-    )
-    not_negative = pa.Check.ge(0, error="must not be negative")
-    raw = pa.Check.str_length(max_value=RAW_LENGTH, error=TOO_LONG)
-    return pa.DataFrameSchema(
-        {
-            **{column: pa.Column(str, name) for column in KEY_COLUMNS if column != "sample"},
-            "sample": pa.Column("int64", not_negative),
-            "answer": pa.Column(str, letter, nullable=True),
-            "answer_key": pa.Column(str, letter),
-            "status": pa.Column(
-                str, pa.Check.isin(STATUSES, error=f"must be one of {', '.join(STATUSES)}")
-            ),
-            "snapshot": optional(str, name),
-            "answer_raw": optional(str, raw),
-            "prompt_sha256": optional(str, sha256),
-            # The snippets in the prompt, see `fairstats.retrieval.retrievals_table.context_sha256`.
-            "context_sha256": optional(str, sha256),
-            "temperature": optional("float64", not_negative),
-            "max_tokens": optional("Int64", not_negative),
-            "seed": optional("Int64"),
-            "latency_s": optional("float64", not_negative),
-            "prompt_tokens": optional("Int64", not_negative),
-            "completion_tokens": optional("Int64", not_negative),
-            "collected_at": optional(
-                str, text_check(_TIME.fullmatch, "must be an ISO 8601 time with a UTC offset")
-            ),
-            "collector": optional(str, name),
-        },
-        checks=pa.Check(
-            lambda frame: frame["answer"].notna() == (frame["status"] == "ok"),
-            name="status",
-            error="must be 'ok' if and only if there is an answer",
-        ),
-        unique=list(KEY_COLUMNS),
-        report_duplicates="exclude_first",
-        strict=True,
-        coerce=True,
-    )
-
-
-def explain(check: str) -> tuple[str, str]:
-    """Return the message and the remedy of a failed check of the schema."""
-    if check == "not_nullable":
-        return "must not be empty", "fill it in"
-    if check.startswith(("coerce_dtype", "dtype(")):
-        return "has the wrong type", "see `fairstats schema`"
-    return check, "correct the value"
+    return ANSWERS.to_pandera()

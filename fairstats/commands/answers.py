@@ -176,12 +176,12 @@ def _shortened(changes: Any) -> Any:
 @commands.command()
 def schema() -> None:
     """Print the columns of the answers table."""
-    from fairstats.answers.schema import answers_schema
+    from fairstats.answers.schema import ANSWERS
 
     kinds = {"int64": "whole number", "float64": "number"}
-    for name, column in answers_schema().columns.items():
-        kind = kinds.get(str(column.dtype).lower(), "text")
+    for name, column in ANSWERS.columns.items():
+        kind = kinds.get(column.dtype.lower(), "text")
         needed = "required" if column.required else "optional"
-        checks = "; ".join(str(check.error) for check in column.checks)
+        rule = column.rule.message if column.rule else ""
         empty = ", may be empty" if column.nullable else ""
-        typer.echo(f"{name:18} {kind:13} {needed}{empty:15} {checks}".rstrip())
+        typer.echo(f"{name:18} {kind:13} {needed}{empty:15} {rule}".rstrip())

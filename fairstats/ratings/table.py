@@ -9,20 +9,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema
 from fairstats._lib.untrusted_tables import repeated_columns
-from fairstats.answers.schema import printable_check
 from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric, load_rubrics
-
-if TYPE_CHECKING:
-    import pandera.pandas as pandera
 
 #: Columns that identify a task: the object of the judgement and the rubric.
 TASK_COLUMNS = ("benchmark", "dataset", "rubric", "task_id")
@@ -64,67 +59,34 @@ _NAMES = (*TASK_COLUMNS, *SUBJECT_COLUMNS, "rater_id", "rater_group")
 _NO_TASK = "a task has one item, one model and one dataset"
 
 
-@cache
-def ratings_schema() -> pandera.DataFrameSchema:
-    """Return the pandera schema of the ratings table, the single definition of its columns.
+def _optional(dtype: str, rule: Rule | None = None, *, nullable: bool = True) -> Column:
+    return Column(dtype, rule, nullable=nullable, required=False)
 
-    Returns
-    -------
-    pandera.pandas.DataFrameSchema
-        The columns with their types and checks; `check_ratings` performs the checks that need the
-        rubric.
 
-    Examples
-    --------
-    >>> [name for name, column in ratings_schema().columns.items() if not column.required]
-    ['dataset', 'item_id_2', 'model', 'model_2', 'rater_kind', 'repeat', 'swapped', 'duration_s']
-    """
-    from fairstats._lib.pandera_without_spark import pa
-
-    name = printable_check()
-
-    def column(
-        dtype: str | type, *checks: pa.Check, required: bool = True, nullable: bool = False
-    ) -> pa.Column:
-        return pa.Column(dtype, list(checks), required=required, nullable=nullable)
-
-    columns = {
-        "benchmark": column(str, name),
-        "dataset": column(str, name, required=False),
-        "rubric": column(str, name),
-        "task_id": column(str, name),
-        "item_id": column(str, name),
-        **{
-            c: column(str, name, required=False, nullable=True)
-            for c in ("item_id_2", "model", "model_2")
-        },
-        "rater_id": column(str, name),
-        "rater_kind": column(
-            str,
-            pa.Check.isin(RATER_KINDS, error=f"must be one of {', '.join(RATER_KINDS)}"),
-            required=False,
-        ),
-        "rater_group": column(str, name),
-        "repeat": column(
-            "int64", pa.Check.in_range(0, 999, error="must be 0 to 999"), required=False
-        ),
-        "dimension": column(str, name),
-        "value": column(str, name, nullable=True),
-        "swapped": column("boolean", required=False, nullable=True),
-        "duration_s": column(
-            "float64",
-            pa.Check.in_range(0, 1e7, error="must be a number of seconds, 0 or more"),
-            required=False,
-            nullable=True,
-        ),
-    }
-    return pa.DataFrameSchema(
-        columns,
-        unique=list(RATING_KEY),
-        report_duplicates="exclude_first",
-        strict=True,
-        coerce=True,
-    )
+_KIND = Rule(lambda kinds: kinds.isin(RATER_KINDS), f"must be one of {', '.join(RATER_KINDS)}")
+_REPEAT = Rule(lambda numbers: numbers.between(0, 999), "must be 0 to 999")
+_SECONDS = Rule(lambda seconds: seconds.between(0, 1e7), "must be a number of seconds, 0 or more")
+#: The single definition of the table's columns; `check_ratings` performs the checks that need the
+#: rubric.
+RATINGS = TableSchema(
+    {
+        "benchmark": Column("str", NAME),
+        "dataset": _optional("str", NAME, nullable=False),
+        "rubric": Column("str", NAME),
+        "task_id": Column("str", NAME),
+        "item_id": Column("str", NAME),
+        **{name: _optional("str", NAME) for name in ("item_id_2", "model", "model_2")},
+        "rater_id": Column("str", NAME),
+        "rater_kind": _optional("str", _KIND, nullable=False),
+        "rater_group": Column("str", NAME),
+        "repeat": _optional("int64", _REPEAT, nullable=False),
+        "dimension": Column("str", NAME),
+        "value": Column("str", NAME, nullable=True),
+        "swapped": _optional("boolean"),
+        "duration_s": _optional("float64", _SECONDS),
+    },
+    unique=RATING_KEY,
+)
 
 
 def check_ratings(
@@ -200,9 +162,8 @@ def refuse_pooled(ratings: pd.DataFrame, path: str = "<frame>") -> None:
 
 def no_ratings() -> pd.DataFrame:
     """Return a ratings table without rows, with the usual types."""
-    columns = {name: ratings_schema().columns[name].dtype for name in RATING_COLUMNS}
-    kinds = {n: "str" if "str" in str(kind) else str(kind) for n, kind in columns.items()}
-    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in kinds.items()})
+    columns = RATINGS.columns
+    return pd.DataFrame({n: pd.Series(dtype=columns[n].dtype) for n in RATING_COLUMNS})
 
 
 def _column_problems(frame: pd.DataFrame, path: str) -> Iterator[Problem]:
@@ -221,8 +182,6 @@ def _column_problems(frame: pd.DataFrame, path: str) -> Iterator[Problem]:
 
 
 def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
-    from pandera.errors import SchemaErrors
-
     # One name has one spelling: an accent may be part of a letter, or a separate character.
     given = frame[list(RATING_COLUMNS)].assign(**{c: _composed(frame[c]) for c in _NAMES})
     columns: dict[str, pd.Series] = {}
@@ -257,42 +216,20 @@ def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
         raise InputError(problems)
     columns["swapped"] = flags.astype("boolean")
     given = given.assign(**columns)
-    try:
-        return ratings_schema().validate(given, lazy=True)
-    except SchemaErrors as error:
-        raise InputError(list(_schema_problems(error.failure_cases, given, path))) from None
+    checked, problems = RATINGS.check(given, path, of_row=lambda row: ("key", _key(given, row)))
+    if problems:
+        raise InputError(problems[:100])
+    return checked
+
+
+def _key(frame: pd.DataFrame, row: int) -> str:
+    return ", ".join(str(frame.at[row, name]) for name in RATING_KEY)
 
 
 def _composed(names: pd.Series) -> pd.Series:
-    composed = {
-        name: unicodedata.normalize("NFC", name) for name in names.unique() if isinstance(name, str)
-    }
-    return names.map(lambda name: composed.get(name, name))
-
-
-def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> Iterator[Problem]:
-    seen: set[tuple[int | None, str]] = set()
-    for case in cases.to_dict("records"):
-        row = None if pd.isna(case["index"]) else int(case["index"])
-        check, column = str(case["check"]), str(case["column"])
-        value = str(case["failure_case"])
-        message, remedy = check, "correct the value"
-        if check == "multiple_fields_uniqueness":
-            column = "key"
-            keys = [c for c in RATING_KEY if c in frame]
-            value = "" if row is None else ", ".join(str(frame.at[row, c]) for c in keys)
-            message = "the rater judges this dimension of this task twice"
-            remedy = "delete one, or number the judgements in the column repeat"
-        elif check == "not_nullable":
-            message, remedy = "must not be empty", "fill it in"
-        elif check.startswith(("coerce_dtype", "dtype(")):
-            message, remedy = "has the wrong type", "correct the column"
-        if (row, column) in seen or len(seen) > 100:
-            continue
-        seen.add((row, column))
-        yield Problem(
-            path, message, remedy, row=None if row is None else row + 1, column=column, value=value
-        )
+    composed = {n: unicodedata.normalize("NFC", n) for n in names.unique() if isinstance(n, str)}
+    other = {name: normal for name, normal in composed.items() if name != normal}
+    return names.replace(other) if other else names
 
 
 def _first(wrong: pd.Series | np.ndarray, most: int = 5) -> list[int]:

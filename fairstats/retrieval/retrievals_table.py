@@ -11,21 +11,25 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.table_schemas import (
+    NAME,
+    SHA256_TEXT,
+    Column,
+    Rule,
+    TableSchema,
+    printable,
+    text_rule,
+)
 from fairstats._lib.untrusted_files import already_read
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import RETRIEVALS_SUFFIX, files_ending, write_parquet
-from fairstats.answers.schema import printable_check, sha256_check, text_check
-
-if TYPE_CHECKING:
-    import pandera.pandas as pandera
 
 #: Columns that identify a list of retrieved snippets.
 LIST_COLUMNS = ("benchmark", "benchmark_version", "item_id", "attribute", "group", "retriever")
@@ -48,6 +52,28 @@ RETRIEVAL_COLUMNS = (
 TEXT_COLUMNS = ("title", "text")
 
 _RETRIEVER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
+_MOST_TEXT = Rule(lambda texts: texts.str.len() <= 100_000, "is longer than 100,000 characters")
+#: The single definition of the table's columns. `RETRIEVAL_KEY` is unique because of the ranks,
+#: which `check_retrievals` checks.
+RETRIEVALS = TableSchema(
+    {
+        **{name: Column("str", NAME) for name in LIST_COLUMNS},
+        "retriever": Column(
+            "str",
+            text_rule(
+                _RETRIEVER.fullmatch, "must be up to 40 of a-z, 0-9, dot, hyphen, underscore"
+            ),
+        ),
+        "rank": Column("int64", Rule(lambda ranks: ranks.between(1, 9999), "must be 1 to 9999")),
+        "snippet_id": Column("str", NAME),
+        "score": Column("float64", Rule(np.isfinite, "must be a finite number")),
+        **{name: Column("str", SHA256_TEXT) for name in ("snippet_sha256", "query_sha256")},
+        "settings": Column("str", printable(1_000)),
+        "corpus": Column("str", NAME),
+        "corpus_sha256": Column("str", SHA256_TEXT),
+        **{name: Column("str", _MOST_TEXT, required=False) for name in TEXT_COLUMNS},
+    }
+)
 _REMEDY = "create the file again with `fairstats retrieve`"
 
 
@@ -70,46 +96,6 @@ def context_sha256(snippets: Iterable[str]) -> str:
     ('e3b0c442', '60e05bd1')
     """
     return hashlib.sha256("\n".join(snippets).encode()).hexdigest()
-
-
-@cache
-def retrievals_schema() -> pandera.DataFrameSchema:
-    """Return the pandera schema of the retrievals table, the single definition of its columns.
-
-    Returns
-    -------
-    pandera.pandas.DataFrameSchema
-        The columns with their types and checks. `RETRIEVAL_KEY` is unique because of the ranks,
-        which `check_retrievals` checks.
-
-    Examples
-    --------
-    >>> [name for name, column in retrievals_schema().columns.items() if not column.required]
-    ['title', 'text']
-    """
-    from fairstats._lib.pandera_without_spark import pa
-
-    name, sha256 = printable_check(), sha256_check()
-    retriever = text_check(
-        _RETRIEVER.fullmatch, "must be up to 40 of a-z, 0-9, dot, hyphen, underscore"
-    )
-    most = pa.Check.str_length(max_value=100_000, error="is longer than 100,000 characters")
-    return pa.DataFrameSchema(
-        {
-            **{column: pa.Column(str, name) for column in LIST_COLUMNS},
-            "retriever": pa.Column(str, retriever),
-            "rank": pa.Column("int64", pa.Check.in_range(1, 9999, error="must be 1 to 9999")),
-            "snippet_id": pa.Column(str, name),
-            "score": pa.Column("float64", pa.Check(np.isfinite, error="must be a finite number")),
-            **{c: pa.Column(str, sha256) for c in ("snippet_sha256", "query_sha256")},
-            "settings": pa.Column(str, printable_check(1_000)),
-            "corpus": pa.Column(str, name),
-            "corpus_sha256": pa.Column(str, sha256),
-            **{column: pa.Column(str, most, required=False) for column in TEXT_COLUMNS},
-        },
-        strict=True,
-        coerce=True,
-    )
 
 
 def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFrame:
@@ -136,8 +122,6 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
         lists of one retriever for the same query on one benchmark version. For lists of one
         retriever on one benchmark version from different corpora, or a snippet id with two texts.
     """
-    from pandera.errors import SchemaErrors
-
     frame = retrievals.reset_index(drop=True)
     wrong = set(RETRIEVAL_COLUMNS) - set(frame.columns)
     unknown = [c for c in frame.columns if c not in (*RETRIEVAL_COLUMNS, *TEXT_COLUMNS)]
@@ -159,23 +143,9 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
                 for row, value in parts.items()
             ]
         )
-    try:
-        checked = retrievals_schema().validate(frame, lazy=True)
-    except SchemaErrors as error:
-        cases = error.failure_cases.head(20).to_dict("records")
-        raise InputError(
-            [
-                Problem(
-                    path,
-                    str(case["check"]),
-                    _REMEDY,
-                    row=None if pd.isna(case["index"]) else int(case["index"]) + 1,
-                    column=str(case["column"]),
-                    value=str(case["failure_case"])[:200],
-                )
-                for case in cases
-            ]
-        ) from None
+    checked, problems = RETRIEVALS.check(frame, path)
+    if problems:
+        raise InputError([replace(problem, remedy=_REMEDY) for problem in problems[:20]])
     columns = [c for c in (*RETRIEVAL_COLUMNS, *TEXT_COLUMNS) if c in checked]
     checked = checked[columns].sort_values(list(RETRIEVAL_KEY), ignore_index=True)
     if problems := [*_list_problems(checked, path), *_corpus_problems(checked, path)]:

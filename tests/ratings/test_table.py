@@ -104,7 +104,7 @@ def test_empty_value_of_an_unasked_dimension_gets_its_default():
         (judged("none", duration_s="soon"), "duration_s = 'soon': must be a number"),
         (judged("none", duration_s=float("inf")), "must be a number"),
         (judged("none", swapped="perhaps"), "swapped = 'perhaps': is unknown"),
-        (judged("none", item_id=None), "item_id = 'nan': must not be empty"),
+        (judged("none", item_id=None), "row 1: item_id: must not be empty"),
         (judged("none", rater_id="a\nb"), "printable characters"),
         (
             judged("none") + judged("none", rater_id="r2", item_id="i2"),
