@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.row_groups import group_rows, row_keys
+from fairstats._lib.row_groups import group_rows, row_keys, text_array
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
@@ -92,7 +92,7 @@ def open_answers(
     if isinstance(answers, OpenAnswers):
         return answers
     frame, in_memory = _lazy(answers)
-    frame = _text_columns(frame)
+    frame = _text_columns(frame, TEXT_COLUMNS)
     _refuse_nulls(frame)
     cells = _cells(frame)
     known = _known_groups(cells, benchmarks)
@@ -164,8 +164,9 @@ def count_rows(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame
     columns = list(columns)
     native = frame.to_native()
     if isinstance(native, pd.DataFrame):
-        groups, first = group_rows(native[name].array for name in columns)
-        table = native[columns].take(first).reset_index(drop=True)
+        arrays = {name: native[name].array for name in columns}
+        groups, first = group_rows(arrays.values())
+        table = pd.DataFrame({name: array.take(first) for name, array in arrays.items()})
         return table.assign(rows=np.bincount(groups, minlength=len(first)))
     return frame.group_by(*columns).agg(rows=nw.len()).collect().to_pandas()
 
@@ -176,11 +177,14 @@ def refuse_repeated(table: pd.DataFrame, attribute: str) -> None:
         raise InputError([_repeated_problem(table[table["repeated"] > 1], attribute)])
 
 
-def _text_columns(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def _text_columns(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
     """Return the compared columns as text: categories and all-null columns compare differently."""
     import narwhals as nw
 
-    return frame.with_columns(nw.col(name).cast(nw.String) for name in TEXT_COLUMNS)
+    native = frame.to_native()
+    if isinstance(native, pd.DataFrame):
+        names = [name for name in names if native[name].dtype != "str"]
+    return frame.with_columns(nw.col(name).cast(nw.String) for name in names) if names else frame
 
 
 def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
@@ -190,7 +194,7 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
     names = (*KEY_COLUMNS, "answer_key")
     native = frame.to_native()
     if isinstance(native, pd.DataFrame):
-        row = {name: native[name].isna().sum() for name in names} | {"rows": len(native)}
+        row = {name: pd.isna(native[name].array).sum() for name in names} | {"rows": len(native)}
     else:
         nulls = (nw.col(name).is_null().cast(nw.Int64).sum().alias(name) for name in names)
         row = frame.select(*nulls, rows=nw.len()).collect().to_pandas().iloc[0].to_dict()
@@ -210,10 +214,12 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
 def _refuse_wrong_letters(cells: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> None:
     """Refuse replies that are not option letters, which would count as wrong instead of missing."""
     problems = []
-    for name, rows in cells.groupby("benchmark"):
-        options = benchmarks[str(name)].options
+    names = text_array(cells["benchmark"])
+    for name in sorted(set(names)):
+        own, options = names == name, benchmarks[name].options
+        texts = {column: text_array(cells[column])[own] for column in cells if column != "rows"}
         for column in ("answer", "answer_key"):
-            wrong = sorted({str(v) for v in rows[column].dropna()} - set(options))
+            given = texts[column][~pd.isna(texts[column])]
             problems += [
                 Problem(
                     "<answers>",
@@ -222,9 +228,9 @@ def _refuse_wrong_letters(cells: pd.DataFrame, benchmarks: Mapping[str, Benchmar
                     column=column,
                     value=value,
                 )
-                for value in wrong[:10]
+                for value in sorted(set(given) - set(options))[:10]
             ]
-        if "status" in rows and (rows["answer"].notna() & (rows["status"] != "ok")).any():
+        if "status" in texts and (~pd.isna(texts["answer"]) & (texts["status"] != "ok")).any():
             message = "an answer has a status other than ok"
             problems.append(Problem("<answers>", message, "make it null", column="status"))
     if problems:
@@ -235,7 +241,14 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
     """Refuse keys that differ from the benchmark's: CFR and accuracy depend on them."""
     columns = ["benchmark", "benchmark_version", "item_id", "answer_key"]
     keys = distinct(frame, columns)
-    several = keys[keys.duplicated(columns[:3])]
+    several = []
+    known: set[tuple[str, ...]] = set()
+    of_benchmark: dict[str, list[tuple[str, str]]] = {}
+    for name, version, item, key in row_keys(keys, columns):
+        if (name, version, item) in known:
+            several.append(item)
+        known.add((name, version, item))
+        of_benchmark.setdefault(name, []).append((item, key))
     problems = [
         Problem(
             "<answers>",
@@ -243,37 +256,31 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
             _SEE_VALIDATE,
             column=f"item {item}",
         )
-        for item in several["item_id"].head(10)
+        for item in several[:10]
     ]
-    for name, rows in keys.groupby("benchmark"):
-        declared = rows["item_id"].map(dict(benchmarks[str(name)].answer_keys))
-        other = rows[declared.notna() & (declared != rows["answer_key"])]
+    for name, items in sorted(of_benchmark.items()):
+        declared = benchmarks[name].answer_keys
+        other = [(item, key) for item, key in items if declared.get(item, key) != key]
         problems += [
             Problem(
                 "<answers>",
-                f"the answer key of item {row.item_id} differs from {name}'s",
+                f"the answer key of item {item} differs from {name}'s",
                 _SEE_VALIDATE,
                 column="answer_key",
-                value=str(row.answer_key),
+                value=key,
             )
-            for row in other.head(10).itertuples()
+            for item, key in other[:10]
         ]
-        if declared.notna().any():
-            problems += _unknown_items(rows.loc[declared.isna(), "item_id"], str(name))
+        unknown = {item for item, _ in items if item not in declared}
+        # Among known items, these would replace items that were left out, e.g. "12 " for "13".
+        if any(item in declared for item, _ in items):
+            message = f"is not an item of {name}, but other items of the table are"
+            problems += [
+                Problem("<answers>", message, _SEE_VALIDATE, column="item_id", value=item)
+                for item in sorted(unknown)[:10]
+            ]
     if problems:
         raise InputError(problems)
-
-
-def _unknown_items(items: pd.Series, benchmark: str) -> list[Problem]:
-    """Return items that do not belong to the benchmark, among others that do.
-
-    They would replace items that were left out, e.g. "12 " for "13".
-    """
-    message = f"is not an item of {benchmark}, but other items of the table are"
-    return [
-        Problem("<answers>", message, _SEE_VALIDATE, column="item_id", value=str(item))
-        for item in sorted(items.unique())[:10]
-    ]
 
 
 _SEE_VALIDATE = "`fairstats validate` lists every row"
@@ -292,25 +299,23 @@ def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:
 
 def _cells(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
     """Count the rows by the columns of few values, see `OpenAnswers`."""
-    import narwhals as nw
-
     there = frame.collect_schema().names()
     optional = [name for name in ("status", "snapshot") if name in there]
     names = [name for name in TEXT_COLUMNS if name != "item_id"] + optional
     # Neither has to be text yet.
-    frame = frame.with_columns(nw.col(name).cast(nw.String) for name in optional)
-    cells = count_rows(frame, names)
-    return cells.astype(dict.fromkeys(names, "str") | {"rows": "int64"})
+    cells = count_rows(_text_columns(frame, optional), names)
+    kinds = dict.fromkeys(names, "str") | {"rows": "int64"}
+    return cells.astype({name: kind for name, kind in kinds.items() if cells[name].dtype != kind})
 
 
 def _known_groups(
     cells: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
 ) -> dict[str, Benchmark]:
     """Return the benchmarks of the answers; refuse undeclared attributes and groups."""
-    found = cells[["benchmark", "attribute", "group"]].drop_duplicates()
-    known = load_benchmarks(found["benchmark"].unique().tolist(), benchmarks)
+    found = dict.fromkeys(row_keys(cells, ("benchmark", "attribute", "group")))
+    known = load_benchmarks(list(dict.fromkeys(name for name, _, _ in found)), benchmarks)
     problems = []
-    for name, attribute, group in sorted(found.itertuples(index=False, name=None)):
+    for name, attribute, group in sorted(found):
         declared = known[name].attributes
         if attribute not in declared:
             remedy = f"{name} declares {', '.join(declared)}; {_SEE_VALIDATE}"

@@ -293,7 +293,9 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> ItemAnswers:
     """Count with arrays: data frames take longer for small tables."""
     import narwhals as nw
 
-    frame = opened.frame.filter(nw.col("benchmark") == benchmark.name)
+    frame = opened.frame
+    if len(opened.benchmarks) > 1:
+        frame = frame.filter(nw.col("benchmark") == benchmark.name)
     table = frame.select(*TEXT_COLUMNS, "sample").collect().to_pandas()
     rows = {name: pd.factorize(table[name]) for name in (*TEXT_COLUMNS, "sample")}
     unit, first_of_unit = group_rows(rows[name][0] for name in UNIT_COLUMNS)
