@@ -171,6 +171,11 @@ def count_rows(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame
     return frame.group_by(*columns).agg(rows=nw.len()).collect().to_pandas()
 
 
+def as_text(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """Return a table with these columns as text."""
+    return table.astype({name: "str" for name in names if table[name].dtype != "str"})
+
+
 def refuse_repeated(table: pd.DataFrame, attribute: str) -> None:
     """Refuse a table of counts with a duplicate answer."""
     if (table["repeated"] > 1).any():
@@ -303,9 +308,8 @@ def _cells(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
     optional = [name for name in ("status", "snapshot") if name in there]
     names = [name for name in TEXT_COLUMNS if name != "item_id"] + optional
     # Neither has to be text yet.
-    cells = count_rows(_text_columns(frame, optional), names)
-    kinds = dict.fromkeys(names, "str") | {"rows": "int64"}
-    return cells.astype({name: kind for name, kind in kinds.items() if cells[name].dtype != kind})
+    cells = as_text(count_rows(_text_columns(frame, optional), names), names)
+    return cells.assign(rows=cells["rows"].astype("int64"))
 
 
 def _known_groups(

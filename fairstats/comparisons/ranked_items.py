@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, distinct
+from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.counts.by_item import crossed_patterns, item_patterns
+from fairstats.counts.by_item import crossed_patterns
 from fairstats.counts.item_kinds import pooled_pairs
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.eligibility import why_other_variants, why_unranked
@@ -48,32 +48,13 @@ class RankItems:
     notes: dict[str, str]
 
 
-def open_patterns(opened: OpenAnswers) -> pd.DataFrame:
-    """Return `fairstats.counts.by_item.item_patterns`, and whether both variants were ``asked``.
-
-    A variant was asked if it has a row. A missing answer has a row; a variant that was left out
-    does not.
-    """
-    patterns = item_patterns(opened)
-    keys = [*UNIT_COLUMNS, "item_id", "sample", "attribute"]
-    rows = distinct(opened.frame, [*keys, "group"]).astype(
-        {name: "str" for name in keys if name != "sample"}
-    )
-    there = pd.MultiIndex.from_frame(rows[[*keys, "group"]].astype({"group": "str"}))
-    both = [
-        pd.MultiIndex.from_frame(patterns[[*keys, side]]).isin(there)
-        for side in ("group_a", "group_b")
-    ]
-    return patterns.assign(asked=both[0] & both[1])
-
-
 def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> RankItems:
     """Find the items that all models of a board were asked, and the models that may be ranked.
 
     Parameters
     ----------
     rows : pandas.DataFrame
-        The rows of `open_patterns` of one benchmark version and strategy.
+        The rows of `asked_patterns` of one benchmark version and strategy.
     benchmark : Benchmark
         Declares the pairs, and which models are ranked.
     alpha : float

@@ -18,8 +18,8 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.comparisons.item_swaps import Figure, accuracy, ad, cfr
 from fairstats.comparisons.paired_differences import model_p_value
-from fairstats.comparisons.ranked_items import RankItems, open_patterns, rank_items
-from fairstats.counts.by_item import SUMS
+from fairstats.comparisons.ranked_items import RankItems, rank_items
+from fairstats.counts.by_item import SUMS, asked_patterns
 from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
 from fairstats.counts.outcomes import MISSING, PATTERNS
 from fairstats.estimates.bounds import pair_bounds
@@ -284,7 +284,7 @@ def rank_boards(
     opened = open_pairs(answers, benchmarks)
     known = opened.benchmarks
     boards: list[Ranking] = []
-    patterns = opened.once("open patterns", partial(open_patterns, opened))
+    patterns = asked_patterns(opened)
     for board, rows in patterns.groupby(list(_BOARD), sort=True):
         benchmark = known[str(board[0])]
         policy: MissingPolicy = missing or benchmark.missing

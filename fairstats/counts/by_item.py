@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, text_array
+from fairstats._lib.row_groups import group_rows, stacked
 from fairstats.answers.engine_frames import (
     NO_LETTER,
     UNIT_COLUMNS,
     OpenAnswers,
+    as_text,
     open_answers,
     refuse_repeated,
 )
-from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, GroupAnswers, crossed
 from fairstats.counts.sample_weights import common_copies, pair_weights
@@ -55,8 +56,16 @@ def item_patterns(
     InputError
         As `count_outcomes`.
     """
-    opened = open_answers(answers, benchmarks)
-    return opened.once("patterns", lambda: _patterns_of(opened)).copy(deep=False)
+    return asked_patterns(open_answers(answers, benchmarks)).drop(columns="asked")
+
+
+def asked_patterns(opened: OpenAnswers) -> pd.DataFrame:
+    """Return `item_patterns`, and whether both variants were ``asked``. Do not change it.
+
+    A variant was asked if it has a row. A missing answer has a row; a variant that was left out
+    does not.
+    """
+    return opened.once("patterns", lambda: _patterns_of(opened))
 
 
 def answer_sets(opened: OpenAnswers) -> dict[tuple[str, ...], OpenAnswers]:
@@ -70,7 +79,7 @@ def answer_sets(opened: OpenAnswers) -> dict[tuple[str, ...], OpenAnswers]:
 def _sets_of(opened: OpenAnswers) -> Iterator[tuple[tuple[str, ...], OpenAnswers]]:
     import narwhals as nw
 
-    patterns = item_patterns(opened)
+    patterns = asked_patterns(opened)
     places = patterns.groupby(list(UNIT_COLUMNS)).indices
     for unit, cells in opened.cells.groupby(list(UNIT_COLUMNS), sort=True):
         here = [nw.col(name) == value for name, value in zip(UNIT_COLUMNS, unit, strict=True)]
@@ -81,74 +90,92 @@ def _sets_of(opened: OpenAnswers) -> Iterator[tuple[tuple[str, ...], OpenAnswers
 
 
 def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:
-    import narwhals as nw
-
-    tables = []
+    names = [*_ITEM, "attribute", "group", "answer", "answer_key"]
+    table = as_text(opened.frame.select(*names, "sample").collect().to_pandas(), names)
+    coded = {name: pd.factorize(table[name].array, sort=True) for name in names}
+    code = {name: codes for name, (codes, _) in coded.items()}
+    texts = {name: list(found) for name, (_, found) in coded.items()}
+    letters = [NO_LETTER, *texts["answer"]]
+    right = np.array([letters.index(key) if key in letters else -1 for key in texts["answer_key"]])
+    sample = table["sample"].to_numpy()
+    item, _ = group_rows((code[name] for name in _ITEM), sort=True)
+    # A number for each item, sample and group; a group without a row comes after the others.
+    many = len(texts["group"]) + 1
+    number, _ = group_rows([item, sample])
+    number *= many
+    pairs: list[tuple[str, str]] = []
+    parts = []
     for benchmark, attribute in opened.asked():
-        rows = (
-            opened.frame.filter(
-                nw.col("benchmark") == benchmark.name, nw.col("attribute") == attribute.name
-            )
-            .select(*_ITEM, "group", "sample", "answer", "answer_key")
-            .collect()
-            .to_pandas()
-        )
-        items = _in_turn(rows, attribute)
+        of_benchmark = code["benchmark"] == texts["benchmark"].index(benchmark.name)
+        of_attribute = code["attribute"] == texts["attribute"].index(attribute.name)
+        own = np.flatnonzero(of_benchmark & of_attribute)
+        numbers = number[own] + code["group"][own]
+        answer, once = group_rows([numbers])
+        if len(once) < len(own):
+            repeated = np.bincount(answer)[answer]
+            refuse_repeated(table.take(own).assign(repeated=repeated, items=1), attribute.name)
+        own = own[np.argsort(sample[own], kind="stable")]
+        group = code["group"][own]
+        # The groups' first answers to an item are in one turn, the second ones in the next, etc.
+        place = _places(group_rows([item[own], group])[0])
+        # In the order of the samples, the first row of a turn has the lowest one.
+        turn, first = group_rows([item[own], place], sort=True)
+        key = np.zeros(len(first), dtype=np.int64)
+        np.maximum.at(key, turn, code["answer_key"][own])
+        letter, asked = {}, {}
+        for name in attribute.groups:
+            of_group = texts["group"].index(name) if name in texts["group"] else many - 1
+            here = group == of_group
+            letter[name] = np.zeros(len(first), dtype=np.int64)
+            letter[name][turn[here]] = code["answer"][own[here]] + 1
+            asked[name] = np.isin(number[own[first]] + of_group, numbers)
         for a, b in attribute.pairs:
-            pair = items[[*_ITEM, "sample", "answer_key"]].assign(
-                attribute=attribute.name,
-                group_a=a,
-                group_b=b,
-                letter_a=items[f"letter {a}"],
-                letter_b=items[f"letter {b}"],
-            )
-            tables.append(pair.assign(pattern=_pattern(pair)))
-    columns = [*PAIR_COLUMNS, "item_id", "sample", "letter_a", "letter_b", "answer_key", "pattern"]
-    return pd.concat(tables, ignore_index=True)[columns]
+            part = {"row": own[first], "pair": np.full(len(first), len(pairs)), "key": key}
+            part |= {"letter_a": letter[a], "letter_b": letter[b], "asked": asked[a] & asked[b]}
+            parts.append(part)
+            pairs.append((a, b))
+    columns = stacked(parts)
 
+    def taken(names: Sequence[str], codes: npt.NDArray[np.int64]) -> Any:
+        return pd.array(list(names), dtype="str").take(codes)
 
-def _in_turn(rows: pd.DataFrame, attribute: Attribute) -> pd.DataFrame:
-    """Pair the groups' first answers to an item in one row, the second ones in the next, etc."""
-    group, key = (text_array(rows[name].astype("str")) for name in ("group", "answer_key"))
-    answer = text_array(rows["answer"].astype("str").fillna(NO_LETTER))
-    item, _ = group_rows((text_array(rows[name].astype("str")) for name in _ITEM), sort=True)
-    cell, _ = group_rows([item, group])
-    same, _ = group_rows([cell, rows["sample"].to_numpy()])
-    refuse_repeated(rows.assign(repeated=np.bincount(same)[same], items=1), attribute.name)
-    order = np.argsort(rows["sample"].to_numpy(), kind="stable")
-    rows = rows.take(order)
-    group, key, answer = group[order], key[order], answer[order]
-    item, cell = item[order], cell[order]
-    place = pd.Series(cell).groupby(cell).cumcount().to_numpy()
-    # In the order of the samples, the first row of a turn has the lowest one.
-    turn, first = group_rows([item, place], sort=True)
-    table = rows[_ITEM].astype("str").take(first).reset_index(drop=True)
-    codes, keys = pd.factorize(key, sort=True)
-    highest = np.zeros(len(first), dtype=np.int64)
-    np.maximum.at(highest, turn, codes)
-    letters = {}
-    for name in attribute.groups:
-        letter = np.full(len(first), NO_LETTER, dtype=object)
-        letter[turn[group == name]] = answer[group == name]
-        letters[f"letter {name}"] = pd.array(letter, dtype="str")
-    return table.assign(
-        sample=rows["sample"].to_numpy()[first],
-        answer_key=pd.array(keys[highest], dtype="str"),
-        **letters,
+    row, pair, key = (columns[name] for name in ("row", "pair", "key"))
+    sides = columns["letter_a"], columns["letter_b"]
+    sign_a, sign_b = (np.where(side == 0, 2, side == right[key]) for side in sides)
+    same = (sign_a == 0) & (sign_b == 0) & (sides[0] == sides[1])
+    pattern = np.where(same, PATTERNS.index("n00_same"), _OF_SIGNS[sign_a, sign_b])
+    return pd.DataFrame(
+        {
+            **{name: table[name].array.take(row) for name in (*UNIT_COLUMNS, "attribute")},
+            "group_a": taken([group for group, _ in pairs], pair),
+            "group_b": taken([group for _, group in pairs], pair),
+            "item_id": table["item_id"].array.take(row),
+            "sample": sample[row],
+            "letter_a": taken(letters, sides[0]),
+            "letter_b": taken(letters, sides[1]),
+            "answer_key": taken(texts["answer_key"], key),
+            "pattern": taken(PATTERNS, pattern),
+            "asked": columns["asked"],
+        }
     )
 
 
-#: The pattern of two answers that are wrong (0), right (1) or missing (2).
+def _places(groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Number the rows of each group, in their order."""
+    sizes = np.bincount(groups)
+    places = np.empty(len(groups), dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    places[np.argsort(groups, kind="stable")] = np.arange(len(groups)) - np.repeat(starts, sizes)
+    return places
+
+
+#: The place of the pattern of two answers that are wrong (0), right (1) or missing (2).
 _OF_SIGNS = np.array(
-    [["n00_different", "n01", "n0x"], ["n10", "n11", "n1x"], ["nx0", "nx1", "nxx"]]
+    [
+        [PATTERNS.index(name) for name in names]
+        for names in (("n00_different", "n01", "n0x"), ("n10", "n11", "n1x"), ("nx0", "nx1", "nxx"))
+    ]
 )
-
-
-def _pattern(pair: pd.DataFrame) -> npt.NDArray[np.str_]:
-    key, a, b = (text_array(pair[name]) for name in ("answer_key", "letter_a", "letter_b"))
-    sign_a, sign_b = (np.where(letter == NO_LETTER, 2, letter == key) for letter in (a, b))
-    wrong = (sign_a == 0) & (sign_b == 0)
-    return np.where(wrong & (a == b), "n00_same", _OF_SIGNS[sign_a, sign_b])
 
 
 def crossed_patterns(patterns: pd.DataFrame) -> pd.DataFrame:
