@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.row_groups import text_array
 from fairstats.benchmarks.terms import POOLED
-from fairstats.counts.outcomes import PATTERNS
+from fairstats.counts.outcomes import MISSING, PATTERNS
 from fairstats.inference._checks import check_choice, check_counts, check_parts
 
 IntArray = npt.NDArray[np.int64]
@@ -134,7 +135,7 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PolicyCounts:
     if missing == "available":
         own = np.ones(len(counts), dtype=np.int64)
         if "attribute" in counts:
-            own = (counts["attribute"] != POOLED).to_numpy().astype(np.int64)
+            own = (text_array(counts["attribute"]) != POOLED).astype(np.int64)
         correct_a, n_a = correct_a + own * c["n1x"], n_a + own * (c["n1x"] + c["n0x"])
         correct_b, n_b = correct_b + own * c["nx1"], n_b + own * (c["nx1"] + c["nx0"])
     copies = copies_of(counts)
@@ -160,9 +161,8 @@ def copies_of(counts: pd.DataFrame) -> IntArray:
 
 def missing_per_group(counts: pd.DataFrame) -> tuple[IntArray, IntArray]:
     """Count the pairs without an answer of group a, and those without an answer of group b."""
-    a = counts["nx1"] + counts["nx0"] + counts["nxx"]
-    b = counts["n1x"] + counts["n0x"] + counts["nxx"]
-    return a.to_numpy(dtype=np.int64), b.to_numpy(dtype=np.int64)
+    c = {name: counts[name].to_numpy(dtype=np.int64) for name in PATTERNS if MISSING in name}
+    return c["nx1"] + c["nx0"] + c["nxx"], c["n1x"] + c["n0x"] + c["nxx"]
 
 
 def of_each_pattern(missing: CountingPolicy) -> PolicyCounts:
@@ -173,7 +173,6 @@ def of_each_pattern(missing: CountingPolicy) -> PolicyCounts:
 
 def missing_flags(counts: pd.DataFrame) -> PolicyCounts:
     """Return the paired table of missing answers, in which "correct" means missing."""
-    only_a, only_b = counts["nx1"] + counts["nx0"], counts["n1x"] + counts["n0x"]
-    there = counts[["n11", "n10", "n01", "n00_same", "n00_different"]].sum(axis=1)
-    cells = (np.asarray(cell, dtype=np.int64) for cell in (counts["nxx"], only_a, only_b, there))
-    return complete_counts(*cells)
+    c = {name: counts[name].to_numpy(dtype=np.int64) for name in PATTERNS}
+    there = sum(c[name] for name in PATTERNS if MISSING not in name)
+    return complete_counts(c["nxx"], c["nx1"] + c["nx0"], c["n1x"] + c["n0x"], there)

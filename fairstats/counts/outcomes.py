@@ -309,7 +309,7 @@ def answers_of_groups(
     samples = kinds["samples"].to_numpy()
     found = []
     for names in letter_columns(attribute, benchmark):
-        letters = kinds[names].to_numpy(dtype=np.int64)
+        letters = np.column_stack([kinds[name].to_numpy(dtype=np.int64) for name in names])
         right = letters[np.arange(len(kinds)), key] if len(kinds) else np.zeros(0, np.int64)
         answered = letters.sum(axis=1)
         found.append(GroupAnswers(right, answered - right, samples - answered, letters))
@@ -455,7 +455,10 @@ def _pair_letters(tables: Sequence[tuple[pd.DataFrame, Benchmark, Attribute]]) -
         options = np.array(list(benchmark.options), dtype=object)
         items = once["items"].to_numpy()
         for a, b in attribute.pairs:
-            one, other = (once[columns[groups.index(g)]].to_numpy() for g in (a, b))
+            one, other = (
+                np.column_stack([once[name].to_numpy() for name in columns[groups.index(g)]])
+                for g in (a, b)
+            )
             both = (one.sum(axis=1) > 0) & (other.sum(axis=1) > 0)
             part = {name: texts[both] for name, texts in units.items()}
             part["letter_a"] = options[one[both].argmax(axis=1)]

@@ -280,9 +280,9 @@ def _check_level(alpha: float) -> float:
 def _clustered_items(opened: OpenAnswers, folds: Folds, facts: pd.DataFrame) -> pd.DataFrame:
     """Return the kinds of items of pooled pairs, and of all pairs of units with several samples."""
     pooled = fold_pooled(opened)
-    several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
-    if several.empty:
+    if (facts["samples"] <= 1).all():
         return pooled
+    several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
     return pd.concat([pooled, pair_items(folds).merge(several)], ignore_index=True)
 
 
@@ -302,6 +302,8 @@ def _attribute_effects(
 
     The names are those of `fairstats.metrics.metric.Groups`.
     """
+    if (facts["samples"] <= 1).all():
+        return {}
     several = facts.loc[
         (facts["samples"] > 1) & (facts["benchmark"] == benchmark.name), list(UNIT_COLUMNS)
     ]

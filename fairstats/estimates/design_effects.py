@@ -52,6 +52,8 @@ def design_effects(
     independent pair per answer.
     """
     effects = {influence: np.ones(len(counts)) for influence in _INFLUENCES}
+    if items.empty:
+        return {m.name: effects[m.influence] for m in PAIR_METRICS if m.influence}
     copies = copies_of(counts)
     group, first = group_rows(text_array(items[name]) for name in PAIR_COLUMNS)
     kinds = {key: i for i, key in enumerate(row_keys(items.take(first), PAIR_COLUMNS))}

@@ -244,7 +244,7 @@ def _not_judged(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.object_]:
 
 
 def _pairs(counts: pd.DataFrame) -> IntArray:
-    return counts[list(PATTERNS)].to_numpy(dtype=np.int64).sum(axis=1)
+    return np.sum([counts[name].to_numpy(dtype=np.int64) for name in PATTERNS], axis=0)
 
 
 def _unequal_samples(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.bool_]:

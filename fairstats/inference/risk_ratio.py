@@ -99,11 +99,12 @@ def _limits(
     target = np.array([z, -z]).reshape(2, *[1] * n11.ndim)
     left = np.full((2, *n11.shape), -_FURTHEST)
     right = -left
-    for _ in range(_BISECTIONS):
-        middle = (left + right) / 2
-        too_far_left = _statistic(n11, n10, n01, middle) > target
-        left = np.where(too_far_left, middle, left)
-        right = np.where(too_far_left, right, middle)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(_BISECTIONS):
+            middle = (left + right) / 2
+            too_far_left = _statistic(n11, n10, n01, middle) > target
+            left = np.where(too_far_left, middle, left)
+            right = np.where(too_far_left, right, middle)
     low, high = np.exp((left + right) / 2)
     return np.where(n11 + n10 == 0, 0.0, low), np.where(n11 + n01 == 0, np.inf, high)
 
@@ -122,11 +123,10 @@ def _statistic(
     b = (n11 + second) * ratio**2 - (n11 + first + 2 * second)
     c = second * (1 - ratio) * some
     root = np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p01 = np.where(b > 0, -2 * c / (b + root), (root - b) / (2 * a))
-        statistic = (n11 + first - ratio * (n11 + second)) / np.sqrt(a * p01 + some * (ratio - 1))
+    p01 = np.where(b > 0, -2 * c / (b + root), (root - b) / (2 * a))
+    statistic = (n11 + first - ratio * (n11 + second)) / np.sqrt(a * p01 + some * (ratio - 1))
     # At θ = 1 without discordant pairs, and without any correct answer, T is 0 / 0.
-    statistic = np.nan_to_num(statistic, nan=0.0)
+    statistic = np.where(np.isnan(statistic), 0.0, statistic)
     return np.asarray(np.where(swap, -statistic, statistic), dtype=np.float64)
 
 

@@ -46,6 +46,8 @@ def with_flips(
 
     `items` has one row per kind of item, `Pairs.items`; `kinds` are the counts of each kind.
     """
+    if items.empty:
+        return {**table, "test": np.full(len(table["p_value"]), table["test"], dtype=object)}
     columns = {name: np.array(table[name], dtype=np.float64) for name in ("statistic", "p_value")}
     places = {key: place for place, key in enumerate(row_keys(table, PAIR_COLUMNS))}
     tests = np.full(len(places), table["test"], dtype=object)

@@ -88,6 +88,8 @@ class Pairs(_Once):
     @cached_property
     def clustered(self) -> npt.NDArray[np.bool_]:
         """Return whether the answers of each pair are clustered."""
+        if self.items.empty:
+            return np.zeros(len(self.counts), dtype=bool)
         several = set(row_keys(self.items, PAIR_COLUMNS))
         found = [key in several for key in row_keys(self.counts, PAIR_COLUMNS)]
         return np.array(found, dtype=bool)
