@@ -192,9 +192,9 @@ def pair_counts(folded: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd
     names = names[one]
     return pd.DataFrame(
         {
-            **{name: pd.Series(texts[of_row], dtype="str") for name, texts in text.items()},
-            "group_a": pd.Series(names[:, 0], dtype="str"),
-            "group_b": pd.Series(names[:, 1], dtype="str"),
+            **{name: pd.array(texts[of_row], dtype="str") for name, texts in text.items()},
+            "group_a": pd.array(names[:, 0], dtype="str"),
+            "group_b": pd.array(names[:, 1], dtype="str"),
             **dict(
                 zip(
                     PATTERNS,
@@ -247,12 +247,11 @@ def _fold_items(opened: OpenAnswers, benchmark: Benchmark, attribute: Attribute)
     items = columns.pop("items")
     columns = group_sums(columns, {"items": items})
     unit, key = columns.pop("unit"), columns.pop("key")
-    texts = {name: answers.units[name].take(unit).array for name in UNIT_COLUMNS}
+    texts = {name: answers.units[name].array.take(unit) for name in UNIT_COLUMNS}
     texts["answer_key"] = pd.array(np.array(list(benchmark.options))[key], dtype="str")
-    table = pd.DataFrame(texts | columns)
     for name, samples in (("copies", "samples"), ("neutral_copies", "neutral")):
-        table[name] = _common_copies(table[samples].to_numpy(), unit)
-    return table
+        columns[name] = _common_copies(columns[samples], unit)
+    return pd.DataFrame(texts | columns)
 
 
 def _kinds(part: Kinds, names: Sequence[str]) -> Columns:
@@ -373,7 +372,7 @@ def _added_up(columns: Columns, keys: Sequence[str]) -> pd.DataFrame:
     )
     return pd.DataFrame(
         {
-            name: pd.Series(sums[name], dtype="str" if sums[name].dtype == object else "int64")
+            name: pd.array(sums[name], dtype="str") if sums[name].dtype == object else sums[name]
             for name in (*keys, "n")
         }
     )

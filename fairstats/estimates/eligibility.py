@@ -10,12 +10,11 @@ import pandas as pd
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.row_groups import row_keys
-from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.counts.missing_policies import apply_policy, missing_per_group
-from fairstats.counts.outcomes import PATTERNS
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.same_variants import DIFFERENT, flips_of_items, same_flips
 from fairstats.inference.intervals import wilson
 
@@ -52,13 +51,13 @@ def why_unranked(
         A sentence without its full stop, by `UNIT_COLUMNS`; empty if the model is ranked.
     """
     guessing = why_not_above_chance(counts, items, benchmark, alpha=alpha)
-    missing = _too_many_missing(counts, benchmark).reindex(guessing.index, fill_value="")
-    models = guessing.index.get_level_values("model")
-    selected = np.where(
-        named_in(models, benchmark.selected_on), "model took part in selecting the items", ""
-    )
-    reasons = pd.DataFrame({"selected": selected, "missing": missing, "guessing": guessing})
-    return reasons.apply(lambda row: "; ".join(filter(None, row)), axis=1).astype("str")
+    missing = _too_many_missing(counts, benchmark)
+    reasons = []
+    for unit, guesses in zip(guessing.index, guessing, strict=True):
+        selected = unit[_UNIT.index("model")] in benchmark.selected_on
+        texts = ("model took part in selecting the items" * selected, missing.get(unit), guesses)
+        reasons.append("; ".join(filter(None, texts)))
+    return pd.Series(reasons, index=guessing.index, dtype="str")
 
 
 def why_not_above_chance(
@@ -183,7 +182,7 @@ def _accuracies(
 
 def _of_neutralized(counts: pd.DataFrame) -> pd.Series:
     """Return which pairs compare with the neutralized variant."""
-    neutral = counts[["group_a", "group_b"]].eq(NEUTRALIZED).any(axis=1)
+    neutral = counts["group_a"].eq(NEUTRALIZED) | counts["group_b"].eq(NEUTRALIZED)
     return counts["attribute"].eq(BASELINE) & neutral
 
 
@@ -206,7 +205,7 @@ def _too_low(
     # If a benchmark requires less than chance in the baseline, it requires no more elsewhere.
     of_groups = min(least, benchmark.chance)
     needed = "the best guess," if benchmark.lowest_accuracy is None else "the required"
-    pairs = counts[["attribute", "group_a", "group_b"]].itertuples(index=False, name=None)
+    pairs = row_keys(counts, ("attribute", "group_a", "group_b"))
     for (attribute, *groups), accuracy, low in zip(pairs, accuracies, lows, strict=True):
         if attribute != BASELINE:
             side, limit = int(low.argmax()), of_groups
@@ -230,23 +229,22 @@ def _too_low(
             )
 
 
-def _too_many_missing(counts: pd.DataFrame, benchmark: Benchmark) -> pd.Series:
-    own = counts[counts["attribute"].isin([a.name for a in benchmark.varied])]
-    missing_a, missing_b = missing_per_group(own)
-    share = (missing_a + missing_b) / (2 * own[list(PATTERNS)].sum(axis=1)).clip(lower=1)
-    labels = [
-        benchmark.attributes[name].pair_label((a, b))
-        for name, a, b in zip(own["attribute"], own["group_a"], own["group_b"], strict=True)
-    ]
-    over = own[_UNIT].assign(
-        text=[f"{a} {b:.1%}" for a, b in zip(labels, share, strict=True)], share=share
-    )
-    over = over[share > benchmark.largest_missing]
-    # Of many pairs, name those with most missing answers.
-    many = over.groupby(_UNIT, sort=False)["text"].transform("size") > _MOST_NAMES
-    over = over.assign(order=over["share"].where(many, 0)).sort_values(
-        "order", ascending=False, kind="stable"
-    )
-    listed = over.groupby(_UNIT, sort=False)["text"]
+def _too_many_missing(counts: pd.DataFrame, benchmark: Benchmark) -> dict[tuple[str, ...], str]:
+    """Return the pairs with too many missing answers, by unit."""
+    missing_a, missing_b = missing_per_group(counts)
+    n = np.sum([counts[name].to_numpy() for name in PATTERNS], axis=0)
+    shares = (missing_a + missing_b) / np.maximum(2 * n, 1)
+    varied = {attribute.name: attribute for attribute in benchmark.varied}
+    over: dict[tuple[str, ...], list[tuple[float, str]]] = {}
+    for (*unit, name, a, b), share in zip(row_keys(counts, PAIR_COLUMNS), shares, strict=True):
+        if name in varied and share > benchmark.largest_missing:
+            text = f"{varied[name].pair_label((a, b))} {share:.1%}"
+            over.setdefault(tuple(unit), []).append((share, text))
     limit = f"more than {benchmark.largest_missing:.1%} of the answers are missing: "
-    return limit + listed.agg(lambda texts: first_of(list(texts), _MOST_NAMES)).astype("str")
+    found = {}
+    for unit_, pairs in over.items():
+        # Of many pairs, name those with most missing answers.
+        if len(pairs) > _MOST_NAMES:
+            pairs.sort(key=lambda pair: -pair[0])
+        found[unit_] = limit + first_of([text for _, text in pairs], _MOST_NAMES)
+    return found

@@ -170,7 +170,8 @@ def sensitivity_of(
 def figures_of(estimates: pd.DataFrame) -> pd.DataFrame:
     """Return each pair's difference, its verdict and the test used, by `PAIR_COLUMNS`."""
     shown = ["estimate", "ci_low", "ci_high", "ci_method", "missing", "verdict"]
-    differences = estimates.loc[estimates["metric"] == "accuracy_difference", [*_KEYS, *shown]]
+    rows = np.flatnonzero(text_array(estimates["metric"]) == "accuracy_difference")
+    differences = estimates[[*_KEYS, *shown]].take(rows)
     keys = row_keys(differences, _KEYS)
     tests = {name: p_values_of_test(estimates, PRIMARY_TEST, name) for name in _P_VALUES}
     found = {name: [by_pair.get(key, np.nan) for key in keys] for name, by_pair in tests.items()}
@@ -181,8 +182,9 @@ def p_values_of_test(
     estimates: pd.DataFrame, test: str, column: Literal["p_value", "p_adjusted"] = "p_value"
 ) -> dict[tuple[str, ...], float]:
     """Return a test's p-values by `PAIR_COLUMNS`."""
-    rows = estimates[is_mcnemar(estimates, test)]
-    return dict(zip(row_keys(rows, _KEYS), rows[column], strict=True))
+    rows = np.flatnonzero(is_mcnemar(estimates, test))
+    keys = zip(*(text_array(estimates[name])[rows] for name in _KEYS), strict=True)
+    return dict(zip(keys, estimates[column].to_numpy()[rows].tolist(), strict=True))
 
 
 def _policies(folded: Folded, published: pd.DataFrame, alpha: float) -> Iterator[Columns]:
