@@ -38,8 +38,8 @@ def text_rule(valid: Callable[[str], object], message: str) -> Rule:
     """Return a rule that looks at each distinct text once, since a large column has few."""
 
     def rows(texts: pd.Series) -> pd.Series:
-        wrong = [text for text in texts.dropna().unique() if not valid(text)]
-        return ~texts.isin(wrong)
+        wrong = [text for text in texts.unique() if not pd.isna(text) and not valid(text)]
+        return ~texts.isin(wrong) if wrong else pd.Series(True, index=texts.index)
 
     return Rule(rows, message)
 

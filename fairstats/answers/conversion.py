@@ -21,6 +21,7 @@ from fairstats._lib.table_schemas import MOST_SHOWN
 from fairstats.answers.schema import ANSWERS, NAME_COLUMNS, RAW_LENGTH, TOO_LONG
 
 _DECIMAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
+_ARROW = pd.StringDtype("pyarrow", na_value=np.nan)
 _INTEGERS = range(-(2**63), 2**63)
 
 
@@ -51,8 +52,9 @@ def to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]
                 if message
             ]
             given = columns[name] = given.mask(wrong != "", "-")
-        # pandera would copy such texts several times.
-        if (too_long := _lengths(given) > RAW_LENGTH).any():
+        # pandera would copy such texts several times. A text has at least as many bytes as letters.
+        small = given.dtype == _ARROW and given.array.nbytes <= RAW_LENGTH
+        if not small and (too_long := _lengths(given) > RAW_LENGTH).any():
             problems += [
                 Problem(
                     path,
