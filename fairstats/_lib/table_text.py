@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,8 @@ INFINITE = "infinite"
 # Spreadsheets run a cell that begins with one of these as a formula; some also the full-width
 # signs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
+#: Rows that are held as Python objects at a time.
+_BATCH_ROWS = 65_536
 
 
 def table_csv(table: pd.DataFrame) -> str:
@@ -28,11 +33,11 @@ def table_csv(table: pd.DataFrame) -> str:
     '=1+1,-0.1
     m,
     """
-    safe = {
-        name: column if pd.api.types.is_numeric_dtype(column) else column.map(_safe)
-        for name, column in table.items()
-    }
-    return str(pd.DataFrame(safe, table.index).to_csv(index=False, lineterminator="\n"))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(map(_safe, row) for row in _rows(table))
+    return text.getvalue()
 
 
 def table_json(table: pd.DataFrame) -> str:
@@ -66,9 +71,8 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     >>> records(pd.DataFrame({"estimate": [float("inf"), 0.5, None]}))[:2]
     [{'estimate': None, 'infinite': {'estimate': 1}}, {'estimate': 0.5}]
     """
-    columns = {str(name): _plain(column) for name, column in table.items()}
-    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-    return [_finite(row) for row in rows]
+    names = list(map(str, table.columns))
+    return [_finite(dict(zip(names, row, strict=True))) for row in _rows(table)]
 
 
 def json_text(content: Any) -> str:
@@ -99,12 +103,12 @@ def _safe(value: Any) -> Any:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def _plain(column: pd.Series) -> list[Any]:
-    """Return the values of a column as Python's own, and unknown ones as None."""
-    return [
-        None if unknown else value.item() if isinstance(value, np.generic) else value
-        for value, unknown in zip(column.tolist(), column.isna().tolist(), strict=True)
-    ]
+def _rows(table: pd.DataFrame) -> Iterator[list[Any]]:
+    """Return the rows with values of Python's own types, and unknown ones as None."""
+    for start in range(0, len(table), _BATCH_ROWS):
+        part = table.iloc[start : start + _BATCH_ROWS]
+        for row in part.to_numpy(dtype=object, na_value=None).tolist():
+            yield [value.item() if isinstance(value, np.generic) else value for value in row]
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -164,14 +166,26 @@ def load_parquet(
         As `read_once`. Also if it is not a parquet file, a column is not text or numbers, or the
         table exceeds a limit: rows and columns as declared in the file, text as unpacked.
     """
+    file = read_once(path)
+    with _named_damage(file):
+        table = _arrow_table(file, columns)
+        return table.to_pandas(ignore_metadata=True, types_mapper=_exact_integers)
+
+
+def check_parquet(path: Path) -> None:
+    """Check a parquet file as `load_parquet` does, without making a pandas table of it."""
+    file = read_once(path)
+    with _named_damage(file):
+        _arrow_table(file, None)
+
+
+@contextmanager
+def _named_damage(file: FileBytes) -> Iterator[None]:
+    """Raise an `InputError` if a parquet file cannot be read."""
     import pyarrow
 
-    file = read_once(path)
     try:
-        table = _arrow_table(file, columns)
-        # Report text that is not UTF-8 here, by column and row.
-        table.validate(full=True)
-        return table.to_pandas(ignore_metadata=True, types_mapper=_exact_integers)
+        yield
     except InputError:
         raise
     # Damaged pages raise errors of every kind.
@@ -221,7 +235,10 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
             columns = [_decoded(column) for column in batch.columns]
             batches.append(pyarrow.RecordBatch.from_arrays(columns, names=batch.schema.names))
         empty = reader.schema_arrow.empty_table()
-    return pyarrow.Table.from_batches(batches) if batches else empty.select(names)
+    table = pyarrow.Table.from_batches(batches) if batches else empty.select(names)
+    # Report text that is not UTF-8 here, by column and row.
+    table.validate(full=True)
+    return table
 
 
 def without_index(columns: Iterable[str], path: str) -> list[str]:

@@ -114,7 +114,7 @@ def _figures(estimates: pd.DataFrame) -> pd.DataFrame:
 
 def _ranks(of: ReleaseInputs | None) -> pd.DataFrame:
     """Return the range of ranks and the note of each model, by board and model."""
-    table = no_ranking().ranks if of is None else of.ranking.ranks
+    table = no_ranking().ranks if of is None else TABLES["ranks"].make(of)
     ranges = [
         "" if pd.isna(low) else str(low) if low == high else f"{low}–{high}"
         for low, high in zip(table["rank_low"], table["rank_high"], strict=True)

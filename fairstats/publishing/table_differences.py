@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_tables import load_parquet
+from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.release.contents import DOWNLOADS, Release
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def table_problems(
     if problem is None:
         try:
             # With the checks for files from outside, because others may read it afterwards.
-            load_parquet(path)
+            check_parquet(path)
         except InputError as error:
             return error.problems
         columns = tuple(found.columns)

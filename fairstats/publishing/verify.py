@@ -14,7 +14,7 @@ import pandas as pd
 from fairstats._lib.extras import how_to_install
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256, file_sha256
-from fairstats._lib.untrusted_tables import load_parquet
+from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_answers
 from fairstats.publishing import screened
 from fairstats.publishing.remade_files import copy_problems
@@ -297,15 +297,16 @@ def _verified(path: Path, *, pages: bool) -> Verification:
     if not any(_is_read(path, Path(problem.path)) for problem in problems):
         intact = not problems
         try:
-            of = _inputs(Release(path), manifest)
-            rows, figures = _recomputed(Release(path), of)
+            release = Release(path)
+            of = _inputs(release, manifest)
+            rows, figures = _recomputed(release, of)
             problems += figures
             if not figures:
                 problems += screened.overruling_problems(
-                    of, Release(path).screening, Release(path).overruled, str(path / MANIFEST)
+                    of, release.screening, release.overruled, str(path / MANIFEST)
                 )
             if intact and not figures:
-                copies, notes = copy_problems(Release(path), of, manifest, pages=pages)
+                copies, notes = copy_problems(release, of, manifest, pages=pages)
                 problems += copies
         except InputError as error:
             problems += error.problems
@@ -373,7 +374,7 @@ def _inputs(release: Release, manifest: dict[str, Any]) -> ReleaseInputs:
         # Each is read with the checks for files from outside, because others may read it
         # afterwards.
         if _table_path(release, name).exists():
-            load_parquet(_table_path(release, name))
+            check_parquet(_table_path(release, name))
             if problem := hidden_columns(_table_path(release, name)):
                 raise InputError([problem])
     answers = read_answers(release.answers_path)

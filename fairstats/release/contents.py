@@ -232,25 +232,29 @@ class Release:
         with most models come first.
         """
         keys = ["benchmark", "benchmark_version", "strategy"]
-        groups = {
-            tuple(map(str, key)): rows for key, rows in self.estimates.groupby(keys, sort=True)
-        }
+        groups, ranks, differences = (
+            {tuple(map(str, key)): rows for key, rows in table.groupby(keys)}
+            for table in (self.estimates, self.ranks, self.rank_differences)
+        )
         models = {key: rows["model"].nunique() for key, rows in groups.items()}
-        ranked = self.ranks[self.ranks["rank"].notna()].groupby(keys).size()
-        most = ranked.groupby("benchmark").max().to_dict()
+        most: dict[str, int] = {}
+        for key, rows in ranks.items():
+            most[key[0]] = max(most.get(key[0], 0), int(rows["rank"].notna().sum()))
 
         def place(key: tuple[str, ...]) -> tuple[object, ...]:
             return -most.get(key[0], 0), key[0], key[2] != PLAIN, -models[key], key
 
-        boards = []
-        for key in sorted(groups, key=place):
-            ranks, differences = (
-                table[(table[keys] == list(key)).all(axis=1)]
-                for table in (self.ranks, self.rank_differences)
+        return [
+            Board(
+                self.benchmarks[key[0]],
+                key[1],
+                key[2],
+                groups[key],
+                ranks.get(key, self.ranks[:0]),
+                differences.get(key, self.rank_differences[:0]),
             )
-            benchmark = self.benchmarks[key[0]]
-            boards.append(Board(benchmark, key[1], key[2], groups[key], ranks, differences))
-        return boards
+            for key in sorted(groups, key=place)
+        ]
 
     def answers_of(self, board: Board, model: str) -> list[dict[str, Any]]:
         """Return the manifest's entries on a model's answers on a board, one per snapshot."""

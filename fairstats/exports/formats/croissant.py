@@ -194,13 +194,13 @@ def _records(name: str, table: pd.DataFrame) -> dict[str, Any]:
                 "@type": "cr:Field",
                 "@id": f"{name}/{column}",
                 "name": column,
-                "dataType": _data_type(table[column]),
+                "dataType": _data_type(values),
                 "source": {
                     "fileObject": {"@id": f"{name}.parquet"},
                     "extract": {"column": column},
                 },
             }
-            for column in table
+            for column, values in table.items()
         ],
     }
 
