@@ -281,7 +281,10 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     ),
 }
 #: Not called here: parts of tested functions, which have checked their arguments.
-INTERNAL = {"agreement_law", "jackknife_parts", "normal_power", "resample_clusters"}
+INTERNAL = {
+    *("agreement_law", "agreement_of", "jackknife_parts", "normal_power", "rates_of"),
+    "resample_clusters",
+}
 #: Publishing renders a site, so it has a separate test.
 APART = {fairstats.publish}
 
