@@ -124,10 +124,6 @@ def estimates() -> pd.DataFrame:
     return fairstats.analyze(answers())
 
 
-def rows_of_ratings() -> pd.DataFrame:
-    return pd.DataFrame({"item_id": list("aabb"), "rater_id": list("xyxy")})
-
-
 CROSSED = ([1, 1, 0, 0], [1, 1, 2, 2], ["a", "b", "a", "b"])
 PAIRED = {"n11": 60, "n10": 40, "n01": 20, "n00": 40}
 OWN = {"correct_a": 100, "n_a": 160, "correct_b": 80, "n_b": 160}
@@ -247,7 +243,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     cfr: lambda: ((3, 10), {}),
     cohens_h: lambda: ((COUNTS,), {}),
     cronbach_alpha: lambda: (([[1, 1, 0], [0, 1, 0], [1, 1, 1]],), {}),
-    crossed_limits: lambda: ((np.ones(4), rows_of_ratings()), {"alpha": 0.05}),
+    crossed_limits: lambda: ((np.ones(4), *np.indices((2, 2)).reshape(2, 4)), {"alpha": 0.05}),
     demographic_parity: lambda: ((outcomes(),), {}),
     equal_opportunity: lambda: ((outcomes(),), {}),
     estimate_proportion: lambda: ((3, 10), {}),
@@ -281,7 +277,10 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     ),
 }
 #: Not called here: parts of tested functions, which have checked their arguments.
-INTERNAL = {"agreement_law", "jackknife_parts", "normal_power", "resample_clusters"}
+INTERNAL = {
+    *("agreement_law", "agreement_of", "jackknife_parts", "normal_power", "rates_of"),
+    "resample_clusters",
+}
 #: Publishing renders a site, so it has a separate test.
 APART = {fairstats.publish}
 

@@ -23,15 +23,13 @@ from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
 from fairstats.ratings.rating_units import (
     UNIT_COLUMNS,
     WITHIN,
-    Rubrics,
     Unit,
-    checked_ratings,
     of_one_answer,
-    one_answer_ratings,
     unit_table,
     units,
 )
 from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.table import Rubrics, checked_ratings
 
 #: Columns of the table from `rating_agreement`, in order.
 AGREEMENT_COLUMNS = (
@@ -188,17 +186,26 @@ def rating_agreement(
     """
     alpha = check_alpha(alpha)
     check_choice("repeats", repeats, get_args(Repeats))
-    checked, known = checked_ratings(ratings, rubrics)
+    return agreement_of(*checked_ratings(ratings, rubrics), alpha, repeats)
+
+
+def agreement_of(
+    ratings: pd.DataFrame,
+    rubrics: Mapping[str, Rubric],
+    alpha: float,
+    repeats: Repeats = "leave_out",
+) -> pd.DataFrame:
+    """Return `rating_agreement` of checked ratings."""
     # Sort so that a rater's first judgement of a task comes first.
-    checked = checked.sort_values("repeat", kind="stable")
+    ratings = ratings.sort_values("repeat", kind="stable")
     rows = [
         row | {"model_2": None}
-        for unit in units(*of_one_answer(checked, known))
+        for unit in units(*of_one_answer(ratings, rubrics))
         for row in _rows_of(unit.rated(), repeats, _of_reports, alpha=alpha)
     ]
     rows += [
         row
-        for unit in _preference_units(checked, known)
+        for unit in _preference_units(ratings, rubrics)
         for row in _rows_of(unit.rated(), repeats, _of_preferences, alpha=alpha)
     ]
     return unit_table(rows, AGREEMENT_COLUMNS, _TYPES)
@@ -230,7 +237,12 @@ def disagreement(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
     Judgements are counted: a rater's repeats of a task count separately here, as in rates.
     `rating_agreement` leaves them out.
     """
-    frame, known = one_answer_ratings(ratings, rubrics)
+    return disagreement_of(*checked_ratings(ratings, rubrics))
+
+
+def disagreement_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
+    """Return `disagreement` of checked ratings."""
+    frame, known = of_one_answer(ratings, rubrics)
     reports = [
         (rubric.name, question.dimension, value)
         for rubric in known.values()
@@ -278,9 +290,13 @@ def rating_votes(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
     -----
     Judgements are counted: a rater's repeats of a task are additional votes.
     """
-    frame, known = one_answer_ratings(ratings, rubrics)
+    return votes_of(*checked_ratings(ratings, rubrics))
+
+
+def votes_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
+    """Return `rating_votes` of checked ratings."""
     rows = []
-    for unit in (unit.rated() for unit in units(frame, known)):
+    for unit in (unit.rated() for unit in units(*of_one_answer(ratings, rubrics))):
         no, yes = unit.counts(unit.reported().astype(np.int64), 2).T
         kinds, many = np.unique(np.stack([no + yes, yes], -1), axis=0, return_counts=True)
         rows += [

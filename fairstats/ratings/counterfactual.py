@@ -122,38 +122,30 @@ def counterfactual_rates(
     frame = frame.assign(model=frame["model"].fillna(""))
     frame = frame.assign(cluster=linked_items(frame))
     frame = with_pooled(frame, ("benchmark", "rubric", "model"))
-    units = frame[list(UNIT_COLUMNS)].drop_duplicates()
+    unit = frame.groupby(list(UNIT_COLUMNS), sort=False).ngroup().to_numpy()
+    units = frame[list(UNIT_COLUMNS)].drop_duplicates(ignore_index=True)
+    reported, cluster = frame["reported"].to_numpy(), frame["cluster"].to_numpy()
+    task, rater = (pd.factorize(frame[f"{name}_id"])[0] for name in ("task", "rater"))
     parts = []
     for ideal, contents in product(("no", "yes", POOLED), repeat=2):
-        there = frame
+        there = np.ones(len(frame), dtype=bool)
         for name, value in zip(CONTEXTS, (ideal, contents), strict=True):
-            if value != POOLED:
-                there = there[there[name] == value]
-        judged = there[there["reported"].notna()]
-        groups = judged.groupby(list(UNIT_COLUMNS), sort=False)
-        counted = groups.agg(
-            n_reported=("reported", "sum"),
-            n_ratings=("reported", "size"),
-            n_tasks=("task_id", "nunique"),
-            n_clusters=("cluster", "nunique"),
-            n_raters=("rater_id", "nunique"),
-        )
-        limits = {
-            key: crossed_limits(rows["reported"].to_numpy(), rows, alpha=alpha, items="cluster")
-            for key, rows in groups
-        }
-        missing = there["reported"].isna().groupby([there[name] for name in UNIT_COLUMNS]).sum()
-        part = units.join(
-            counted.join(missing.rename("n_missing"), how="outer"), on=list(UNIT_COLUMNS)
-        )
-        none = crossed_limits(np.empty(0), judged.iloc[:0], alpha=alpha, items="cluster")
-        keys = part[list(UNIT_COLUMNS)].itertuples(index=False, name=None)
-        crossed = pd.DataFrame([limits.get(key, none) for key in keys], index=part.index)
-        part = part.join(crossed)
-        parts.append(part.assign(**dict(zip(CONTEXTS, (ideal, contents), strict=True))))
+            there &= (value == POOLED) | (frame[name] == value).to_numpy()
+        rows: list[dict[str, object]] = []
+        for own in range(len(units)):
+            asked = np.flatnonzero(there & (unit == own))
+            judged = asked[~np.isnan(reported[asked])]
+            limits = crossed_limits(reported[judged], cluster[judged], rater[judged], alpha=alpha)
+            counted = (
+                int(reported[judged].sum()),
+                len(judged),
+                *(len(np.unique(of[judged])) for of in (task, cluster, rater)),
+                len(asked) - len(judged),
+            )
+            rows.append(limits | dict(zip(COUNTERFACTUAL_COLUMNS[-6:], counted, strict=True)))
+        contexts = dict(zip(CONTEXTS, (ideal, contents), strict=True))
+        parts.append(units.join(pd.DataFrame(rows)).assign(**contexts))
     table = in_order(pd.concat(parts), UNIT_COLUMNS, frame["dimension"].unique())
-    for name in COUNTERFACTUAL_COLUMNS[-6:]:
-        table[name] = table[name].fillna(0).astype("int64")
     counts = np.stack([table["n_reported"], table["n_ratings"] - table["n_reported"]], axis=-1)
     found = bootstrap_counts(counts, "proportion", alpha=alpha)
     for name in FIGURE_COLUMNS:

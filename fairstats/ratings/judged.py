@@ -10,7 +10,8 @@ import pandas as pd
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.ppi import ppi_mean
 from fairstats.ratings.pooling import linked_items, with_event, with_pooled
-from fairstats.ratings.rating_units import WITHIN, Rubrics, one_answer_ratings
+from fairstats.ratings.rating_units import WITHIN, of_one_answer
+from fairstats.ratings.table import Rubrics, checked_ratings
 
 #: Columns of the table from `judged_rates`, in order.
 JUDGED_COLUMNS = (
@@ -100,7 +101,7 @@ def judged_rates(
     [0.6, 0.5, 0.48]
     """
     alpha = check_alpha(alpha)
-    frame, known = one_answer_ratings(ratings, rubrics)
+    frame, known = of_one_answer(*checked_ratings(ratings, rubrics))
     frame = with_event(frame, known, about=("bias", "context"))
     frame = frame.assign(unit=linked_items(frame), model=frame["model"].fillna(""))
     rows = with_pooled(frame[frame["reported"].notna()], WITHIN)

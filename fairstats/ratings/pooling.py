@@ -202,11 +202,11 @@ def linked_items(
 
 def crossed_limits(
     values: npt.NDArray[np.float64],
-    rows: pd.DataFrame,
+    items: npt.NDArray[np.int64],
+    raters: npt.NDArray[np.int64],
     *,
     alpha: float,
     least: float = 0.0,
-    items: str = "item_id",
 ) -> dict[str, object]:
     """Return the interval of a mean of ratings over further items and raters.
 
@@ -214,14 +214,12 @@ def crossed_limits(
     ----------
     values : ndarray of float, shape (n,)
         The ratings as numbers between `least` and 1.
-    rows : pandas.DataFrame
-        As many rows, with rater_id and the column `items`.
+    items, raters : ndarray of int, shape (n,)
+        The item, or the set from `linked_items`, and the rater of each.
     alpha : float
         1 − confidence level.
     least : {0, -1}
         The smallest possible rating: −1 for a difference.
-    items : str
-        The column of the item, or of the set from `linked_items`.
 
     Returns
     -------
@@ -229,7 +227,7 @@ def crossed_limits(
         crossed_low, crossed_high and crossed_method, from `fairstats.crossed_interval`.
     """
     span = 1 - least
-    found = crossed_interval((values - least) / span, rows[items], rows["rater_id"], alpha=alpha)
+    found = crossed_interval((values - least) / span, items, raters, alpha=alpha)
     return {
         "crossed_low": least + span * float(found.ci_low),
         "crossed_high": least + span * float(found.ci_high),

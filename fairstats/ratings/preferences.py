@@ -250,19 +250,20 @@ def _estimates(
         (metrics[2], (ties, n - ties), "proportion", value == 0),
         (metrics[3], (ties, up, down, none), "difference", value),
     ]
+    item, rater = (pd.factorize(judged[f"{name}_id"])[0] for name in ("item", "rater"))
     own = pd.Series(number).groupby(number).indices
+    places = [own.get(i, np.empty(0, dtype=np.int64)) for i in range(len(sizes))]
     for metric, cells, statistic, each in wanted:
         if not metric:
             continue
         found = bootstrap_counts(np.stack(cells, axis=-1), statistic, alpha=alpha)
         part = keys.assign(metric=metric, statistic=np.nan, p_value=np.nan, test="none")
         part = part.assign(crossed_p_value=np.nan, crossed_test="none")
-        for name in ("estimate", "ci_low", "ci_high", "ci_method"):
-            part[name] = found.to_row()[name]
+        row = found.to_row()
+        part = part.assign(**{n: row[n] for n in ("estimate", "ci_low", "ci_high", "ci_method")})
         least = -1.0 if statistic == "difference" else 0.0
-        places = [own.get(i, np.empty(0, dtype=np.int64)) for i in part.index]
         limits = [
-            crossed_limits(each[at].astype(float), judged.iloc[at], alpha=alpha, least=least)
+            crossed_limits(each[at].astype(float), item[at], rater[at], alpha=alpha, least=least)
             for at in places
         ]
         part = part.join(pd.DataFrame(limits))
@@ -280,9 +281,7 @@ def _estimates(
             ]
             # A difference is twice the mean of 0, ½ and 1, minus 1.
             of_both = [
-                crossed_test((each[at] + 1) / 2, rows["item_id"], rows["rater_id"], null=0.5)
-                for at in places
-                for rows in [judged.iloc[at]]
+                crossed_test((each[at] + 1) / 2, item[at], rater[at], null=0.5) for at in places
             ]
             part["crossed_p_value"] = [found.p_value for found in of_both]
             part["crossed_test"] = [found.method for found in of_both]

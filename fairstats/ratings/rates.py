@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,13 @@ from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.crossed_means import crossed_interval
 from fairstats.ratings.rating_units import (
     UNIT_COLUMNS,
-    Rubrics,
     Unit,
-    one_answer_ratings,
+    of_one_answer,
     unit_table,
     units,
 )
+from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.table import Rubrics, checked_ratings
 
 #: Columns of the table from `bias_rates`, in order.
 RATE_COLUMNS = (
@@ -122,8 +123,13 @@ def bias_rates(
     [0.333, 0.333, 0.667]
     """
     alpha = check_alpha(alpha)
-    frame, known = one_answer_ratings(ratings, rubrics)
-    rows = [row for unit in units(frame, known) for row in _rate_rows(unit, alpha)]
+    return rates_of(*checked_ratings(ratings, rubrics), alpha)
+
+
+def rates_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric], alpha: float) -> pd.DataFrame:
+    """Return `bias_rates` of checked ratings."""
+    own = units(*of_one_answer(ratings, rubrics))
+    rows = [row for unit in own for row in _rate_rows(unit, alpha)]
     table = unit_table(rows, RATE_COLUMNS, _TYPES)
     return table.assign(**_intervals(table, alpha))
 
@@ -148,9 +154,13 @@ def value_counts(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
     InputError
         As `bias_rates`.
     """
-    frame, known = one_answer_ratings(ratings, rubrics)
+    return values_of(*checked_ratings(ratings, rubrics))
+
+
+def values_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
+    """Return `value_counts` of checked ratings."""
     rows = []
-    for unit in units(frame, known):
+    for unit in units(*of_one_answer(ratings, rubrics)):
         rated = unit.rated()
         counts = np.bincount(rated.value, minlength=len(unit.question.choices))
         rows += [

@@ -15,8 +15,7 @@ import pandas as pd
 
 from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.pooling import linked_items, with_pooled
-from fairstats.ratings.rubrics import Question, Rubric, load_rubrics
-from fairstats.ratings.table import check_ratings
+from fairstats.ratings.rubrics import Question, Rubric
 
 #: Columns that identify a unit of the statistics of ratings.
 UNIT_COLUMNS = (
@@ -28,7 +27,6 @@ UNIT_COLUMNS = (
     "rater_group",
     "dimension",
 )
-Rubrics = Iterable[Rubric] | Mapping[str, Rubric]
 #: Columns that are never pooled, in addition to the kind of raters.
 WITHIN = ("benchmark", "rubric", "model")
 
@@ -79,35 +77,12 @@ class Unit:
         return np.asarray(cells.reshape(tasks, kinds), dtype=np.int64)
 
 
-def checked_ratings(
-    ratings: pd.DataFrame, rubrics: Rubrics
-) -> tuple[pd.DataFrame, dict[str, Rubric]]:
-    """Return ratings in normal form, and their rubrics by name; errors as `check_ratings`."""
-    given = list(rubrics.values() if isinstance(rubrics, Mapping) else rubrics)
-    frame = check_ratings(ratings, rubrics=given)
-    return frame, load_rubrics(frame["rubric"].unique(), given)
-
-
 def of_one_answer(
     ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
     """Return the checked ratings by rubrics that do not compare models, and these rubrics."""
     known = {name: rubric for name, rubric in rubrics.items() if rubric.compares != "models"}
     return ratings[ratings["rubric"].isin(list(known))], known
-
-
-def one_answer_ratings(
-    ratings: pd.DataFrame, rubrics: Rubrics
-) -> tuple[pd.DataFrame, dict[str, Rubric]]:
-    """Return the checked ratings by rubrics that do not compare models, and these rubrics.
-
-    Raises
-    ------
-    InputError
-        As `check_ratings`, and if a dataset or a group of raters is named ``pooled``.
-    """
-    frame, known = checked_ratings(ratings, rubrics)
-    return of_one_answer(frame, known)
 
 
 def units(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:

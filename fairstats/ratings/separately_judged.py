@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.crossed_means import crossed_interval
@@ -171,6 +172,7 @@ def paired_bias_rates(
     # In the pooled group too, ratings are combined within a group.
     both = both.assign(own_group=both["rater_group"])
     both = with_pooled(both, ("benchmark", "rubric", "model"))
+    both = both.assign(unit=both.groupby(_UNIT, sort=False).ngroup())
     table = pd.concat([_of_pairs(both, name, alpha) for name in wanted], ignore_index=True)
     table = in_order(table, UNIT_COLUMNS, frame["dimension"].unique())
     return without_empty_models(table)[list(PAIRED_BIAS_COLUMNS)]
@@ -214,11 +216,11 @@ def _answered_pairs(frame: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _clustered_limits(
-    values: pd.Series, clusters: npt.NDArray[np.int64], alpha: float
+    values: FloatArray, clusters: npt.NDArray[np.int64], alpha: float
 ) -> dict[str, object]:
     """Return the interval over sets of linked pairs."""
     # Two-way clusters with identical dimensions are one-way clusters.
-    found = crossed_interval(np.minimum(values, 1.0), clusters, clusters, alpha=alpha)
+    found = crossed_interval(values, clusters, clusters, alpha=alpha)
     name = {0: "none (no pair)", 1: "wilson (all pairs are linked by shared items)"}
     method = name.get(len(np.unique(clusters)), "clusters of pairs that share items, wilson t")
     if len(values) and np.ptp(values) == 0:
@@ -242,7 +244,7 @@ def _of_pairs(both: pd.DataFrame, aggregation: str, alpha: float) -> pd.DataFram
     judged = both[both["reported"].notna()]
     # Columns within which ratings of the two answers are combined.
     within = {"pooled": ["own_group"], "same_rater": ["rater_id"]}.get(aggregation, [])
-    side = judged.groupby([*_UNIT, "pair", *within, "answer"], sort=False)["reported"]
+    side = judged.groupby(["unit", "pair", *within, "answer"], sort=False)["reported"]
     counted = side.agg(["sum", "size"])
     if aggregation in ("majority", "any"):
         least = counted["size"] / 2 if aggregation == "majority" else 0
@@ -262,32 +264,35 @@ def _of_pairs(both: pd.DataFrame, aggregation: str, alpha: float) -> pd.DataFram
             "n": n1 * n2,
         }
     )
-    combinations = combinations.groupby(level=[*_UNIT, "pair"], sort=False).sum()
-    there = pd.MultiIndex.from_frame(judged[[*_UNIT, "pair"]]).isin(combinations.index)
-    used = judged[there].groupby(_UNIT, sort=False)
-    sizes = used.agg(
-        n_clusters=("cluster", "nunique"),
-        n_items=("item_id", "nunique"),
-        n_raters=("rater_id", "nunique"),
+    combinations = combinations.groupby(level=["unit", "pair"], sort=False).sum()
+    there = pd.MultiIndex.from_frame(judged[["unit", "pair"]]).isin(combinations.index)
+    sizes = (
+        judged[there]
+        .groupby("unit")
+        .agg(
+            n_clusters=("cluster", "nunique"),
+            n_items=("item_id", "nunique"),
+            n_raters=("rater_id", "nunique"),
+        )
     )
-    cluster = both.drop_duplicates("pair").set_index("pair")["cluster"]
-    table = both.groupby(_UNIT, sort=False)["pair"].nunique().to_frame("n_every").join(sizes)
-    per_unit = combinations.groupby(level=_UNIT, sort=False)["n"].agg(["size", "sum"])
+    table = both.groupby("unit")["pair"].nunique().to_frame("n_every").join(sizes)
+    per_unit = combinations.groupby(level="unit")["n"].agg(["size", "sum"])
     table = table.join(per_unit.set_axis(["n_pairs", "n_combinations"], axis=1)).fillna(0)
     table = table.astype("int64").assign(aggregation=aggregation)
     table["n_pairs_missing"] = table.pop("n_every") - table["n_pairs"]
-    shares = combinations.div(combinations["n"], axis=0)
-    values = dict(list(shares.groupby(level=_UNIT, sort=False)))
+    table = both.drop_duplicates("unit").set_index("unit")[_UNIT].join(table)
+    shares = combinations.div(combinations["n"], axis=0).clip(upper=1.0)
+    unit, pair = (shares.index.get_level_values(name) for name in ("unit", "pair"))
+    cluster = both.drop_duplicates("pair").set_index("pair")["cluster"][pair].to_numpy()
+    places = [np.flatnonzero(unit == number) for number in table.index]
     parts = []
     for metric in PAIR_METRICS:
-        each = [np.minimum(values.get(key, shares.iloc[:0])[metric], 1.0) for key in table.index]
-        found = [bounded_mean_interval(own, alpha=alpha) for own in each]
-        figures = {name: [one.to_row()[name] for one in found] for name in FIGURE_COLUMNS}
-        limits = [
-            _clustered_limits(own, cluster[own.index.get_level_values("pair")].to_numpy(), alpha)
-            for own in each
+        values = shares[metric].to_numpy()
+        rows = [
+            bounded_mean_interval(values[at], alpha=alpha).to_row()
+            | _clustered_limits(values[at], cluster[at], alpha)
+            for at in places
         ]
-        part = table.assign(metric=metric, **figures)
-        part = part.join(pd.DataFrame(limits, index=part.index))
-        parts.append(part.astype(dict.fromkeys(("estimate", "ci_low", "ci_high"), "float64")))
-    return pd.concat(parts).reset_index()
+        figures = pd.DataFrame(rows, index=table.index)
+        parts.append(table.assign(metric=metric).join(figures))
+    return pd.concat(parts)

@@ -8,9 +8,12 @@ count of values.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
@@ -55,6 +58,7 @@ RATER_KINDS = ("person", "model")
 #: The only group of raters that are models: a rubric's groups are for people.
 MODEL_GROUP = "model"
 
+Rubrics = Iterable[Rubric] | Mapping[str, Rubric]
 _NAMES = (*TASK_COLUMNS, *SUBJECT_COLUMNS, "rater_id", "rater_group")
 _NO_TASK = "a task has one item, one model and one dataset"
 
@@ -92,7 +96,7 @@ RATINGS = TableSchema(
 def check_ratings(
     ratings: pd.DataFrame,
     *,
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
     path: str = "<frame>",
 ) -> pd.DataFrame:
     """Check a frame against the schema and its rubrics, and convert it to normal form.
@@ -127,6 +131,13 @@ def check_ratings(
     -----
     No statistic of the package pools ratings by models with those by people.
     """
+    return checked_ratings(ratings, rubrics, path)[0]
+
+
+def checked_ratings(
+    ratings: pd.DataFrame, rubrics: Rubrics = (), path: str = "<frame>"
+) -> tuple[pd.DataFrame, dict[str, Rubric]]:
+    """Return ratings in normal form, and their rubrics by name; errors as `check_ratings`."""
     frame = ratings.reset_index(drop=True)
     if problems := list(_column_problems(frame, path)):
         raise InputError(problems)
@@ -136,18 +147,20 @@ def check_ratings(
     frame = _by_schema(frame, path)
     refuse_pooled(frame, path)
     known = load_rubrics(frame["rubric"].unique(), rubrics)
+    columns = {n: _Texts.of(frame[n]) for n in (*RATING_COLUMNS[:-2],)}
     # The first rows of each kind of error: a wrong column is wrong in every row.
     for found in (
-        _value_problems(frame, known, path),
-        _identity_problems(frame, known, path),
-        _logic_problems(frame, known, path),
+        _value_problems(frame, columns, known, path),
+        _identity_problems(frame, columns, known, path),
+        _logic_problems(frame, columns, known, path),
     ):
         if problems := list(found):
             raise InputError(sorted(problems, key=lambda p: (p.row or 0, p.column or "")))
     is_model = frame["rater_kind"] == "model"
     frame["rater_group"] = frame["rater_group"].mask(is_model, frame["rater_id"])
-    complete = _with_otherwise(frame, known)
-    return complete[list(RATING_COLUMNS)].sort_values(list(RATING_KEY), ignore_index=True)
+    complete = _with_otherwise(frame, columns, known)
+    complete = complete[list(RATING_COLUMNS)].sort_values(list(RATING_KEY), ignore_index=True)
+    return complete, known
 
 
 def refuse_pooled(ratings: pd.DataFrame, path: str = "<frame>") -> None:
@@ -237,164 +250,183 @@ def _first(wrong: pd.Series | np.ndarray, most: int = 5) -> list[int]:
     return [int(row) for row in np.flatnonzero(np.asarray(wrong, dtype=bool))[:most]]
 
 
+@dataclass(frozen=True)
+class _Texts:
+    """A column of texts as numbers, which are quick to compare: equal texts have equal ones."""
+
+    number: npt.NDArray[np.int64]
+    #: The text of each number, NaN if empty.
+    text: list[Any]
+
+    @classmethod
+    def of(cls, column: pd.Series) -> _Texts:
+        number, text = pd.factorize(column, use_na_sentinel=False)
+        return cls(number, list(text))
+
+    def isin(self, texts: Collection[str]) -> npt.NDArray[np.bool_]:
+        return np.array([text in texts for text in self.text], dtype=bool)[self.number]
+
+    def empty(self) -> npt.NDArray[np.bool_]:
+        return np.array([text != text for text in self.text], dtype=bool)[self.number]
+
+
+def _units(
+    columns: Mapping[str, _Texts], names: Iterable[str]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the number of each row's unit, in order of appearance, and each unit's first row."""
+    unit = np.zeros_like(columns["rubric"].number)
+    for column in map(columns.__getitem__, names):
+        unit = pd.factorize(unit * len(column.text) + column.number)[0]
+    return unit, np.unique(unit, return_index=True)[1]
+
+
 def _value_problems(
-    frame: pd.DataFrame, rubrics: Mapping[str, Rubric], path: str
+    frame: pd.DataFrame, columns: Mapping[str, _Texts], rubrics: Mapping[str, Rubric], path: str
 ) -> Iterator[Problem]:
     """Report dimensions, values and groups of raters that the rubric does not declare."""
+    is_model = columns["rater_kind"].isin(["model"])
+    # A model forms a separate group: no two models are pooled.
+    alone = columns["rater_group"].isin([MODEL_GROUP])
+    alone |= (frame["rater_group"] == frame["rater_id"]).to_numpy()
+    given = ~columns["value"].empty()
     for name, rubric in rubrics.items():
-        own = frame["rubric"] == name
-        is_model = frame["rater_kind"] == "model"
+        own = columns["rubric"].isin([name])
         for column, rows, allowed in (
             ("dimension", own, rubric.dimensions),
             ("rater_group", own & ~is_model, tuple(rubric.rater_groups)),
         ):
-            for row in _first(rows & ~frame[column].isin(allowed)):
+            for row in _first(rows & ~columns[column].isin(allowed)):
                 remedy = f"use one of {', '.join(allowed)}, or declare it in your own rubric"
                 value = str(frame.at[row, column])
                 message = f"is not declared by the rubric {name}"
                 yield Problem(path, message, remedy, row=row + 1, column=column, value=value)
-        # A model forms a separate group: no two models are pooled.
-        given = frame["rater_group"]
-        alone = (given == MODEL_GROUP) | (given == frame["rater_id"])
         for row in _first(own & is_model & ~alone):
-            value = str(given[row])
+            value = str(frame.at[row, "rater_group"])
             message, remedy = "is a group of people, but the rater is a model", f"use {MODEL_GROUP}"
             yield Problem(path, message, remedy, row=row + 1, column="rater_group", value=value)
         taken = (*rubric.rater_groups, MODEL_GROUP)
-        for row in _first(own & is_model & frame["rater_id"].isin(taken)):
+        for row in _first(own & is_model & columns["rater_id"].isin(taken)):
             value = str(frame.at[row, "rater_id"])
             message = "is the name of a group, but the rater is a model"
-            yield Problem(
-                path,
-                message,
-                "give the rater its own name",
-                row=row + 1,
-                column="rater_id",
-                value=value,
-            )
+            remedy = "give the rater its own name"
+            yield Problem(path, message, remedy, row=row + 1, column="rater_id", value=value)
         for question in rubric.questions:
-            asked = own & (frame["dimension"] == question.dimension) & frame["value"].notna()
-            for row in _first(asked & ~frame["value"].isin(question.values)):
+            asked = own & columns["dimension"].isin([question.dimension]) & given
+            for row in _first(asked & ~columns["value"].isin(question.values)):
                 message = f"is not a value of {question.dimension} in the rubric {name}"
                 remedy = f"use one of {', '.join(question.values)}"
-                yield Problem(
-                    path,
-                    message,
-                    remedy,
-                    row=row + 1,
-                    column="value",
-                    value=str(frame.at[row, "value"]),
-                )
+                value = str(frame.at[row, "value"])
+                yield Problem(path, message, remedy, row=row + 1, column="value", value=value)
 
 
 def _identity_problems(
-    frame: pd.DataFrame, rubrics: Mapping[str, Rubric], path: str
+    frame: pd.DataFrame, columns: Mapping[str, _Texts], rubrics: Mapping[str, Rubric], path: str
 ) -> Iterator[Problem]:
     """Report tasks with two subjects, or too few for their rubric, and raters of two groups."""
-    task = frame.groupby(["benchmark", "rubric", "task_id"], sort=False).ngroup()
+    unit, first = _units(columns, ["benchmark", "rubric", "task_id"])
     for column in ("dataset", *SUBJECT_COLUMNS):
-        filled = frame[column].fillna("")
-        first = filled.groupby(task).transform("first")
-        for row in _first(filled != first, 1):
-            value = f"{frame.at[row, column]}, and {first[row] or 'none'}"
-            remedy = "give each its own task_id"
-            yield Problem(
-                path,
-                f"{_NO_TASK}, but this task has two",
-                remedy,
-                row=row + 1,
-                column=column,
-                value=value,
-            )
-    raters = frame.groupby("rater_id", sort=False)
+        number, texts = columns[column].number, columns[column].text
+        for row in _first(number != number[first][unit], 1):
+            other = texts[number[first[unit[row]]]]
+            value = f"{frame.at[row, column]}, and {'none' if pd.isna(other) else other}"
+            message, remedy = f"{_NO_TASK}, but this task has two", "give each its own task_id"
+            yield Problem(path, message, remedy, row=row + 1, column=column, value=value)
+    unit, first = _units(columns, ["rater_id"])
     for column in ("rater_kind", "rater_group"):
-        first = raters[column].transform("first")
-        for row in _first(frame[column] != first, 1):
-            value = f"{frame.at[row, column]}, and {first[row]}"
+        number = columns[column].number
+        for row in _first(number != number[first][unit], 1):
+            value = f"{frame.at[row, column]}, and {frame.at[first[unit[row]], column]}"
             message = f"the rater {frame.at[row, 'rater_id']} has two"
             yield Problem(
                 path, message, "give each rater only one", row=row + 1, column=column, value=value
             )
-    judgements = frame.groupby(["benchmark", *JUDGEMENT_COLUMNS[2:]], sort=False)
+    unit, first = _units(columns, ["benchmark", *JUDGEMENT_COLUMNS[2:]])
     for column in ("duration_s", "swapped"):
-        filled = frame[column].astype("float64").fillna(-1)
-        first = filled.groupby(judgements.ngroup()).transform("first")
-        for row in _first(filled != first, 1):
+        filled = frame[column].to_numpy(dtype=np.float64, na_value=-1)
+        for row in _first(filled != filled[first][unit], 1):
             value, remedy = str(frame.at[row, column]), "write the same in all of its rows"
             yield Problem(
                 path, "a judgement has only one", remedy, row=row + 1, column=column, value=value
             )
-    compares = frame["rubric"].map({name: rubric.compares for name, rubric in rubrics.items()})
     for column, kind, own in (
         ("item_id_2", "items", "item_id"),
         ("model_2", "models", "model"),
     ):
-        needed = compares == kind
-        for row in _first(needed & (frame[column].isna() | frame[own].isna()), 1):
+        needed = columns["rubric"].isin([n for n, r in rubrics.items() if r.compares == kind])
+        there = ~columns[column].empty()
+        for row in _first(needed & (~there | columns[own].empty()), 1):
             message = (
                 f"the rubric {frame.at[row, 'rubric']} compares {kind}, so each task needs two"
             )
             yield Problem(path, message, f"fill in {own} and {column}", row=row + 1, column=column)
-        for row in _first(needed & (frame[column] == frame[own]).fillna(False), 1):
+        for row in _first(needed & (frame[column] == frame[own]).to_numpy(), 1):
             message, value = f"is the same as {own}", str(frame.at[row, column])
             yield Problem(path, message, "give another", row=row + 1, column=column, value=value)
-        for row in _first(~needed & frame[column].notna(), 1):
+        for row in _first(~needed & there, 1):
             message = f"the rubric {frame.at[row, 'rubric']} does not compare {kind}"
             value = str(frame.at[row, column])
             yield Problem(path, message, "leave it empty", row=row + 1, column=column, value=value)
 
 
 def _logic_problems(
-    frame: pd.DataFrame, rubrics: Mapping[str, Rubric], path: str
+    frame: pd.DataFrame, columns: Mapping[str, _Texts], rubrics: Mapping[str, Rubric], path: str
 ) -> Iterator[Problem]:
     """Report judgements that lack a dimension, or violate the rubric's order of questions."""
+    judgement, first_row = _units(columns, JUDGEMENT_COLUMNS)
+    empty = columns["value"].empty()
     for name, rubric in rubrics.items():
-        own = frame[frame["rubric"] == name]
-        number = own.groupby(list(JUDGEMENT_COLUMNS), sort=False).ngroup().to_numpy()
-        dimensions = own["dimension"].to_numpy()
-        row_of, value_of = (pd.Series(c, index=number) for c in (own.index, own["value"].array))
-        rows = dict(iter(row_of.groupby(dimensions, sort=False)))
-        values = dict(iter(value_of.groupby(dimensions, sort=False)))
-        first = row_of.groupby(level=0).first()
+        own = columns["rubric"].isin([name])
+        first = first_row[own[first_row]]
+        # The row of each judgement's dimension, −1 if it has none.
+        rows = {}
+        for dimension in rubric.dimensions:
+            its = np.flatnonzero(own & columns["dimension"].isin([dimension]))
+            row_of = np.full(len(first_row), -1)
+            row_of[judgement[its]] = its
+            rows[dimension] = row_of[judgement[first]]
         for question in rubric.questions:
-            there = first.index.isin(rows.get(question.dimension, pd.Series(dtype=int)).index)
+            its = rows[question.dimension]
             asked = np.ones(len(first), dtype=bool)
             if question.asked_if is not None:
                 other, when = question.asked_if
-                given = values.get(other, pd.Series(dtype=object)).reindex(first.index)
-                asked = given.isin(when).to_numpy()
-                known = given.notna()
-                value = values.get(question.dimension, pd.Series(dtype=object)).reindex(first.index)
-                breaks = ~asked & value.notna() & (value != question.otherwise)
-                for judgement in first.index[breaks.to_numpy()][:5]:
-                    row = int(rows[question.dimension][judgement])
-                    says = given[judgement] if known[judgement] else f"no value for {other}"
+                of_other = rows[other]
+                asked = (of_other >= 0) & columns["value"].isin(when)[of_other]
+                breaks = ~asked & (its >= 0) & ~empty[its]
+                breaks &= ~columns["value"].isin([str(question.otherwise)])[its]
+                for row, at in zip(its[breaks][:5], of_other[breaks], strict=False):
+                    known = at >= 0 and not empty[at]
+                    says = frame.at[at, "value"] if known else f"no value for {other}"
                     message = (
                         f"contradicts the rubric {name}: the question is asked only if {other} "
                         f"is {' or '.join(when)}, and this rater has {says}"
                     )
                     remedy = f"correct {other}, or write {question.otherwise} here"
-                    shown = str(value[judgement])
+                    shown = str(frame.at[row, "value"])
                     yield Problem(
-                        path, message, remedy, row=row + 1, column=question.dimension, value=shown
+                        path,
+                        message,
+                        remedy,
+                        row=int(row) + 1,
+                        column=question.dimension,
+                        value=shown,
                     )
-            for row in first[~there & asked].head(5):
+            for row in first[(its < 0) & asked][:5]:
                 message = f"the judgement has no row for the dimension {question.dimension}"
                 remedy = "add the row, with an empty value if it was not answered"
-                value_ = f"{frame.at[row, 'task_id']} by {frame.at[row, 'rater_id']}"
+                value = f"{frame.at[row, 'task_id']} by {frame.at[row, 'rater_id']}"
                 yield Problem(
-                    path, message, remedy, row=int(row) + 1, column="dimension", value=value_
+                    path, message, remedy, row=int(row) + 1, column="dimension", value=value
                 )
 
 
-def _with_otherwise(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
+def _with_otherwise(
+    frame: pd.DataFrame, columns: Mapping[str, _Texts], rubrics: Mapping[str, Rubric]
+) -> pd.DataFrame:
     """Add the rows of dimensions that were not asked."""
-    # Work on arrays: this is called for every table, and pandas is slow on many small selections.
     rubric, dimension, value = (
         frame[name].to_numpy(dtype=object) for name in ("rubric", "dimension", "value")
     )
-    judgement = frame.groupby(list(JUDGEMENT_COLUMNS), sort=False).ngroup().to_numpy()
-    first = ~pd.Series(judgement).duplicated().to_numpy()
+    judgement, first = _units(columns, JUDGEMENT_COLUMNS)
     conditional = [
         (name, question.dimension, question.otherwise, *question.asked_if)
         for name, known in rubrics.items()
@@ -404,20 +436,21 @@ def _with_otherwise(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.Da
     # Row of `frame`, dimension and value of every row, first the given ones.
     parts: list[tuple[np.ndarray, ...]] = [(np.arange(len(frame)), dimension, value)]
     for name, asked, otherwise, *_ in conditional:
-        own = rubric == name
-        there = np.isin(judgement, judgement[own & (dimension == asked)])
-        rows = np.flatnonzero(own & first & ~there)
+        there = np.zeros(len(first), dtype=bool)
+        there[judgement[(rubric == name) & (dimension == asked)]] = True
+        rows = first[(rubric[first] == name) & ~there]
         parts.append((rows, *(np.full(len(rows), text, object) for text in (asked, otherwise))))
     rows, dimension, value = (np.concatenate(column) for column in zip(*parts, strict=True))
     rubric, judgement = rubric[rows], judgement[rows]
     # If the question was not asked, an empty value means the same as no row.
     for name, asked, otherwise, other, when in conditional:
         of_other = (rubric == name) & (dimension == other)
-        said = pd.Series(value[of_other], index=judgement[of_other])
+        said = np.full(len(first), None, dtype=object)
+        said[judgement[of_other]] = value[of_other]
         own = np.flatnonzero((rubric == name) & (dimension == asked))
-        given = said.reindex(judgement[own])
-        value[own[given.notna() & ~given.isin(when)]] = otherwise
-        value[own[given.isna()]] = None
+        given = said[judgement[own]]
+        value[own[~np.isin(given, when)]] = otherwise
+        value[own[pd.isna(given)]] = None
     return frame.iloc[rows].assign(
         dimension=pd.array(dimension, dtype=frame["dimension"].dtype),
         value=pd.array(value, dtype=frame["value"].dtype),

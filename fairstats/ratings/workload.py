@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fairstats.ratings.rating_units import Rubrics, unit_table
-from fairstats.ratings.rubrics import Rubric, load_rubrics
-from fairstats.ratings.table import JUDGEMENT_COLUMNS, TASK_COLUMNS, check_ratings
+from fairstats.ratings.rating_units import unit_table
+from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.table import JUDGEMENT_COLUMNS, TASK_COLUMNS, Rubrics, checked_ratings
 
 #: Columns of the table from `workload`, in order.
 WORKLOAD_COLUMNS = (
@@ -83,10 +83,12 @@ def workload(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
     >>> int(row["n_judgements"]), float(row["median_duration_s"]), float(row["share_reported"])
     (2, 50.0, 1.0)
     """
-    given = list(rubrics.values() if isinstance(rubrics, Mapping) else rubrics)
-    frame = check_ratings(ratings, rubrics=given)
-    known = load_rubrics(frame["rubric"].unique(), given)
-    judgements = frame.drop_duplicates(list(JUDGEMENT_COLUMNS))
+    return workload_of(*checked_ratings(ratings, rubrics))
+
+
+def workload_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
+    """Return `workload` of checked ratings."""
+    judgements = ratings.drop_duplicates(list(JUDGEMENT_COLUMNS))
     tasks = judgements.drop_duplicates([*TASK_COLUMNS, "rater_id"])
     of_rater = judgements.groupby(_RATER)
     table = of_rater.size().rename("n_judgements").to_frame()
@@ -96,7 +98,7 @@ def workload(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
     table["duration_s"] = of_rater["duration_s"].sum(min_count=1)
     # Without durations the median is NaN, and pandas gives no warning.
     table["median_duration_s"] = of_rater["duration_s"].median()
-    table = table.join(_reports(frame, known)).reset_index()
+    table = table.join(_reports(ratings, rubrics)).reset_index()
     return unit_table(table.to_dict("records"), WORKLOAD_COLUMNS, _TYPES)
 
 
