@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pdoc import docstrings
-
 import fairstats
 
 #: Title and purpose of the topics, by the folder of a name's module; the longest one counts.
@@ -120,6 +118,8 @@ def _first_line(name: str) -> str:
 
 
 def _entry(name: str, files: dict[str, str]) -> str:
+    from pdoc import docstrings
+
     subject = getattr(fairstats, name)
     text = docstrings.convert(inspect.getdoc(subject) or "", "numpy", Path(fairstats.__file__))
     text = text.rstrip() + "\n"

@@ -25,8 +25,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import canonical_json
 from fairstats.asking.replies import Reply
@@ -172,8 +170,8 @@ class Journal:
                     [Problem(str(self.path), message, "use another folder", value=value)]
                 )
         with self._reserve.open("wb") as file:
-            # Compressible data might reserve no space. The system's own generator is slower.
-            file.write(np.random.PCG64().random_raw(_RESERVE // 8).tobytes())
+            # Compressible data might reserve no space. File systems compress shorter blocks.
+            file.write(os.urandom(2**18) * (_RESERVE // 2**18))
             os.fsync(file.fileno())
 
     def campaign(self) -> dict[str, str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -80,6 +79,8 @@ def scored_items(
     limits: tuple[float, float] | None,
 ) -> ScoredItems:
     """Read a table of scores; parameters and errors as `fairstats.compare_levels`."""
+    import narwhals as nw
+
     try:
         frame = nw.from_native(scores, eager_only=True).to_pandas().reset_index(drop=True)
     except TypeError:

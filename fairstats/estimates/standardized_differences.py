@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.estimates.logistic_regression import fit_gee
@@ -101,7 +101,7 @@ def standardized_difference(data: pd.DataFrame) -> ItemEstimate:
     as_group = []
     for value in (1.0, 0.0):
         design[:, place] = value
-        chance = expit(design @ fit.params)
+        chance = scipy.special.expit(design @ fit.params)
         as_group.append((chance, design.T @ (chance * (1 - chance)) / len(data)))
     (chance_a, slope_a), (chance_b, slope_b) = as_group
     change = pd.Series(chance_a - chance_b)

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import (
@@ -298,11 +298,11 @@ def _levels(
     share = np.asarray(share_below, dtype=np.float64)[..., None]
     if method != "bca":
         return np.broadcast_to(plain, (*share.shape[:-1], 2)), np.full(share.shape[:-1], method)
-    z0, acceleration = special.ndtri(share), np.asarray(acceleration)[..., None]
+    z0, acceleration = scipy.special.ndtri(share), np.asarray(acceleration)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        moved = z0 + special.ndtri(plain)
+        moved = z0 + scipy.special.ndtri(plain)
         slope = 1 - acceleration * moved
-        levels = special.ndtr(z0 + moved / slope)
+        levels = scipy.special.ndtr(z0 + moved / slope)
         defined = (np.isfinite(moved) & (slope > 0)).all(axis=-1)
     return (
         np.where(defined[..., None], levels, plain),

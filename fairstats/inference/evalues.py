@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import special
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_between, check_numbers
@@ -118,7 +117,7 @@ def mcnemar_evalue(
     first, second = discordant_counts(n11, n10, n01, n00)
     a = check_between("a", a, high=np.inf, example="0.5")
     n = first + second
-    log = n * np.log(2) + special.betaln(a + first, a + second) - special.betaln(a, a)
+    log = n * np.log(2) + scipy.special.betaln(a + first, a + second) - scipy.special.betaln(a, a)
     # Without discordant pairs, there is no rounding error.
     log = np.where(n == 0, 0.0, log)
     with np.errstate(over="ignore"):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft, special
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
@@ -81,7 +81,7 @@ class SumLaw:
         """
         levels = np.minimum(np.maximum(levels + _OUTWARDS, _LEAST_LEVEL), 1 - _LEAST_LEVEL)
         # The Cornish-Fisher expansion is accurate to a step or two.
-        z = special.ndtri(levels)
+        z = scipy.special.ndtri(levels)
         z = z + self.skewness[..., None] * (z**2 - 1) / 6
         guess = np.rint(self.mean[..., None] + self.deviation[..., None] * z)
         near = guess[..., None] + _NEAR
@@ -344,12 +344,12 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
     half = _fine_half_window(n * float(p @ (values - mean) ** 2), span)
     centre = round(n * mean)
     low, high = max(0, centre - half), min(n * span, centre + half)
-    size = fft.next_fast_len(high - low + 1, real=True)
+    size = scipy.fft.next_fast_len(high - low + 1, real=True)
     # Count draws from a whole number near the mean, where φ(t)ⁿ loses fewest digits.
     origin = round(mean)
     draw = np.zeros(size)
     np.add.at(draw, (values - origin) % size, p)
-    less_one = fft.rfft(draw) - 1
+    less_one = scipy.fft.rfft(draw) - 1
     # Few frequencies exceed rounding error: |φ|ⁿ below exp(−45) contributes nothing.
     squared_less_one = 2 * less_one.real + less_one.real**2 + less_one.imag**2
     few = np.flatnonzero(squared_less_one > np.expm1(-90 / n))
@@ -358,7 +358,7 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
     turns = few * ((low - n * origin) % size) % size
     wave = np.zeros(len(less_one), dtype=np.complex128)
     wave[few] = magnitude * np.exp(1j * (phase + 2 * np.pi / size * turns))
-    law = np.maximum(fft.irfft(wave, size, overwrite_x=True)[: high - low + 1], 0.0)
+    law = np.maximum(scipy.fft.irfft(wave, size, overwrite_x=True)[: high - low + 1], 0.0)
     cumulative = np.cumsum(law)
     sums = (np.arange(low, high + 1) * unit + n * lowest).astype(np.float64)
     return DiscreteLaw(sums, cumulative / cumulative[-1])
@@ -396,13 +396,13 @@ def plane_law(
         low, high = n * int(values.min()), n * int(values.max())
         centre = round(n * mean)
         axes.append(np.arange(max(low, centre - halves[-1]), min(high, centre + halves[-1]) + 1))
-    sizes = [fft.next_fast_len(len(axis)) for axis in axes]
+    sizes = [scipy.fft.next_fast_len(len(axis)) for axis in axes]
     if sizes[0] * sizes[1] > _LARGEST_GRID:
         raise ValueError(
             f"the exact law of n = {n} pairs needs {sizes[0]} × {sizes[1]} points; resample "
             "instead, e.g. n_resamples=9999, rng=1"
         )
-    t1, t2 = (2 * np.pi * fft.fftfreq(size) for size in sizes)
+    t1, t2 = (2 * np.pi * scipy.fft.fftfreq(size) for size in sizes)
     t1 = t1[:, None]
     # The sign convention is opposite to that of the discrete Fourier transform.
     drawn = sum(
@@ -411,6 +411,6 @@ def plane_law(
     )
     magnitude, phase = _power(np.real(drawn), np.imag(drawn), np.asarray(n))
     phase = phase + t1 * axes[0][0] + t2 * axes[1][0]
-    grid = fft.ifft2(magnitude * np.exp(1j * phase)).real
+    grid = scipy.fft.ifft2(magnitude * np.exp(1j * phase)).real
     grid = np.maximum(grid[: len(axes[0]), : len(axes[1])], 0.0)
     return axes[0][:, None], axes[1][None, :], grid

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import scipy
-from scipy import optimize
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_numbers
@@ -229,4 +228,4 @@ def _between_variance(y: FloatArray, v: FloatArray, x: FloatArray, target: float
     most = float(plain @ plain) / max(target, 1e-12)
     if most <= _ROUNDING**2 or excess(0.0) <= 0:
         return 0.0
-    return float(optimize.brentq(excess, 0.0, most * 1.001, xtol=1e-15))
+    return float(scipy.optimize.brentq(excess, 0.0, most * 1.001, xtol=1e-15))

@@ -9,7 +9,6 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import optimize, special
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import IntArray, check_alpha, check_choice, check_counts
@@ -183,7 +182,7 @@ def _exact(counts: IntArray, method: StratifiedMethod, alpha: float) -> tuple[fl
         log_law = np.log(_law(counts, tilt)[0]) - tilt * sums
 
     def tail(log_odds: float, side: slice) -> float:
-        weights = special.softmax(log_law + log_odds * sums)
+        weights = scipy.special.softmax(log_law + log_odds * sums)
         return float(weights[side].sum() + own_share * weights[observed]) - alpha / 2
 
     above, below = slice(observed + 1, None), slice(0, observed)
@@ -199,11 +198,11 @@ def _law(counts: IntArray, log_odds: float) -> tuple[FloatArray, int]:
         lowest, highest = max(0, a - d), min(a + b, a + c)
         values = np.arange(lowest, highest + 1)
         log_law = scipy.stats.hypergeom.logpmf(values, a + b + c + d, a + c, a + b)
-        law = np.convolve(law, special.softmax(log_law + log_odds * values))
+        law = np.convolve(law, scipy.special.softmax(log_law + log_odds * values))
         observed += a - lowest
     return law, observed
 
 
 def _solve(excess: Callable[[float], float]) -> float:
     """Return the odds ratio at which a tail has the wanted probability."""
-    return float(np.exp(optimize.brentq(excess, -_WIDEST, _WIDEST, xtol=1e-12)))
+    return float(np.exp(scipy.optimize.brentq(excess, -_WIDEST, _WIDEST, xtol=1e-12)))

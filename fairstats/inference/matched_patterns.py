@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import optimize, special
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_integers
@@ -238,7 +237,7 @@ def _steps(stratum: _Stratum) -> float:
     """Return an upper bound of the number of steps of `_law`."""
     states = float(np.prod(stratum.second[:-1] + 1.0))
     free = len(stratum.second) - 1
-    ways = [float(special.binom(many + free, free)) for many in stratum.first[:-1]]
+    ways = [float(scipy.special.binom(many + free, free)) for many in stratum.first[:-1]]
     length = float(stratum.first @ stratum.scores.max(axis=1)) + 1
     return length * sum(
         min(states, before) * own for before, own in zip([1.0, *ways], ways, strict=False)
@@ -271,7 +270,7 @@ def _known_law(
     left = int(second.sum())
     length = int(first @ scores.max(axis=1)) + 1
     radix = np.concatenate([[1], np.cumprod(second[:-1] + 1)])
-    log_factorials = special.gammaln(np.arange(left + 1) + 1.0)
+    log_factorials = scipy.special.gammaln(np.arange(left + 1) + 1.0)
     remaining, laws = second[None, :], np.eye(1, length)
     for row, many in zip(scores[:-1], first[:-1], strict=True):
         ways = _allocations(second, int(many))
@@ -349,7 +348,7 @@ def _exact(matched: int, law: FloatArray, alpha: float) -> tuple[float, float, f
 
 def _odds(rising: Callable[[float], float]) -> float:
     """Return the root of an increasing function of the log odds."""
-    log_odds = optimize.brentq(rising, -_EXTREME, _EXTREME, xtol=1e-12)
+    log_odds = scipy.optimize.brentq(rising, -_EXTREME, _EXTREME, xtol=1e-12)
     return float(np.exp(log_odds))
 
 

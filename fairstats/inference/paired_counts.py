@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -88,6 +87,8 @@ def paired_counts(
     >>> [int(count) for count in paired_counts([[43, 9], [4, 44]])]
     [43, 9, 4, 44]
     """
+    import narwhals as nw
+
     given = dict(zip(_NAMES, (n11, n10, n01, n00), strict=True))
     missing = [name for name, value in given.items() if value is None]
     if not missing:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import special
-from scipy.optimize import elementwise
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_margin, check_numbers, check_shapes
@@ -20,7 +18,6 @@ PRIORS = {"jeffreys": 0.5, "uniform": 1.0, "perks": 0.25}
 # Nodes of the double-exponential rule on (0, 1), which tolerates infinite slopes at both ends.
 _STEP = 1 / 16
 _U = np.pi / 2 * np.sinh(np.arange(-3.0, 3.0 + _STEP / 2, _STEP))
-_PLACES = special.expit(2 * _U)
 _WEIGHTS = (
     _STEP * np.pi / 4 * np.cosh(np.arcsinh(2 * _U / np.pi)) / np.cosh(_U) ** 2
 )  # d place / d step
@@ -156,7 +153,7 @@ def paired_posterior(
         ci_low=low,
         ci_high=high,
         ci_level=1 - alpha,
-        p_a_better=np.where(a10 == a01, 0.5, special.betainc(a01, a10, 0.5)),
+        p_a_better=np.where(a10 == a01, 0.5, scipy.special.betainc(a01, a10, 0.5)),
         margin=delta,
         p_within_margin=within,
         prior=f"Dirichlet({', '.join(f'{own:g}' for own in added)})",
@@ -183,12 +180,13 @@ def _below(
 ) -> FloatArray:
     """Return P(p_a − p_b ≤ x), given s ~ Beta(a, b) and φ ~ Beta(a10, a01)."""
     size = np.abs(x)
-    start = np.maximum(size, special.betaincinv(a, b, _TAIL))
-    end = np.maximum(special.betainccinv(a, b, _TAIL), start)
+    start = np.maximum(size, scipy.special.betaincinv(a, b, _TAIL))
+    end = np.maximum(scipy.special.betainccinv(a, b, _TAIL), start)
     edges = _pieces(size, start, end, a10, a01)
     # The last axes are the pieces and their nodes.
     width = np.diff(edges)
-    from_start = (edges[..., :-1] - start[..., None])[..., None] + width[..., None] * _PLACES
+    places = scipy.special.expit(2 * _U)
+    from_start = (edges[..., :-1] - start[..., None])[..., None] + width[..., None] * places
     s = start[..., None, None] + from_start
     negative = (x < 0)[..., None, None]
     size, start, a, b, a10, a01 = (one[..., None, None] for one in (size, start, a, b, a10, a01))
@@ -196,12 +194,12 @@ def _below(
     rest = (start - size + from_start) / np.maximum(s, np.finfo(float).tiny)
     # For x < 0, (1 + x / s) / 2 is half of that; for x ≥ 0 it is 1 minus the half.
     first, second = np.where(negative, a10, a01), np.where(negative, a01, a10)
-    tail = special.betainc(first, second, rest / 2)
+    tail = scipy.special.betainc(first, second, rest / 2)
     share = np.where(negative, tail, 1 - tail)
     # Rounding can put the last node at 1, where the density may be infinite.
     density = scipy.stats.beta.pdf(np.minimum(s, 1 - 2**-53), a, b)
     integral = (width * ((density * share) @ _WEIGHTS)).sum(axis=-1)
-    near = np.where(x >= 0, special.betainc(a, b, size)[..., 0, 0], 0.0)
+    near = np.where(x >= 0, scipy.special.betainc(a, b, size)[..., 0, 0], 0.0)
     return np.clip(near + integral, 0.0, 1.0)
 
 
@@ -223,6 +221,8 @@ def _pieces(
 
 def _quantile(probability: float, law: tuple[FloatArray, ...]) -> FloatArray:
     """Return the quantile of p_a − p_b."""
+    from scipy.optimize import elementwise
+
     a, b, a10, a01 = law
     mean = (a10 - a01) / (a + b)
     spread = np.sqrt((a / (a + b) - mean**2) / (a + b + 1))

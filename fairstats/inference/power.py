@@ -9,7 +9,6 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import optimize, special
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
@@ -171,8 +170,8 @@ def _regions(n: int, psi: float, critical: _Critical) -> _Regions:
 
 def _rejected(regions: _Regions, share: float) -> float:
     """Return the probability of rejecting if a discordant pair favours a with this probability."""
-    below = special.bdtr(regions.critical, regions.m, share)
-    above = special.bdtr(regions.critical, regions.m, 1 - share)
+    below = scipy.special.bdtr(regions.critical, regions.m, share)
+    above = scipy.special.bdtr(regions.critical, regions.m, 1 - share)
     power = regions.probability @ np.where(regions.critical >= 0, below + above, 0.0)
     return float(np.clip(power, 0.0, 1.0))
 
@@ -324,7 +323,7 @@ def _smallest(n: int, psi: float, power: float, critical: _Critical) -> float:
 
             near = psi
             if surplus(0.0) < 0 < surplus(psi):
-                near = optimize.brentq(surplus, 0.0, psi, xtol=_PRECISION)
+                near = scipy.optimize.brentq(surplus, 0.0, psi, xtol=_PRECISION)
             while high - low > _PRECISION:
                 middle = (low + high) / 2
                 # Far from the solution, the side is known.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import special
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
@@ -99,8 +98,8 @@ def _power(n: int, p10: float, p01: float, delta: float, alpha: float) -> float:
     most = _largest_difference(n, m, delta, alpha)
     share = p10 / psi if psi > 1e-300 else 0.5
     # |n10 − n01| ≤ most: n10 from (m − most) / 2 to (m + most) / 2.
-    chance = special.bdtr((m + most) // 2, m, share) - np.where(
-        m - most > 1, special.bdtr(np.maximum((m - most + 1) // 2 - 1, 0), m, share), 0.0
+    chance = scipy.special.bdtr((m + most) // 2, m, share) - np.where(
+        m - most > 1, scipy.special.bdtr(np.maximum((m - most + 1) // 2 - 1, 0), m, share), 0.0
     )
     power = scipy.stats.binom.pmf(m, n, psi) @ np.where(most >= 0, chance, 0.0)
     return float(np.clip(power, 0.0, 1.0))

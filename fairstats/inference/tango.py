@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import (
@@ -116,7 +116,7 @@ def tango_limits(
 def _limits(
     n10: FloatArray, n01: FloatArray, n: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    z = -float(special.ndtri(alpha / 2))
+    z = -float(scipy.special.ndtri(alpha / 2))
     trials = np.where(n > 0, n, 1.0)
     estimate = (n10 - n01) / trials
     # Search both limits at once; the first axis is low and high.

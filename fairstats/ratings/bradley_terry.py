@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import scipy
-from scipy import special
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_number
@@ -234,10 +233,10 @@ def _of_unit(
             | {
                 "model": models[i],
                 "model_2": models[j],
-                "win_probability": special.expit(log_odds),
+                "win_probability": scipy.special.expit(log_odds),
                 "df": found.df,
-                "ci_low": special.expit(log_odds - half),
-                "ci_high": special.expit(log_odds + half),
+                "ci_low": scipy.special.expit(log_odds - half),
+                "ci_high": scipy.special.expit(log_odds + half),
                 "ci_method": found.clusters,
                 "preferred": up,
                 "preferred_2": down,

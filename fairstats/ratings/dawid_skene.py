@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse, special
+import scipy
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
@@ -161,7 +161,7 @@ def dawid_skene(
     item, items = pd.factorize(long["item_id"], sort=True)
     rater, raters = pd.factorize(long["rater_id"], sort=True)
     k, n_raters = len(names), len(raters)
-    cells = sparse.csr_matrix(
+    cells = scipy.sparse.csr_matrix(
         (np.ones(len(long)), (item, rater * k + said)), shape=(len(items), n_raters * k)
     )
     votes = np.zeros((len(items), k))
@@ -178,7 +178,7 @@ def dawid_skene(
     prevalence, expected, error = _rates(cells, posterior, smoothing)
     joint = _joint(cells, prevalence, error)
     error[expected.sum(axis=2) + smoothing < _NO_RATING] = np.nan
-    log_likelihood = float(special.logsumexp(joint, axis=1).sum())
+    log_likelihood = float(scipy.special.logsumexp(joint, axis=1).sum())
     return DawidSkene(
         _item_frame(items, names, posterior, votes),
         _rater_frame(raters, names, expected, error),
@@ -221,7 +221,7 @@ def _starts(
 
 
 def _climb(
-    cells: sparse.csr_matrix,
+    cells: scipy.sparse.csr_matrix,
     posterior: FloatArray,
     smoothing: float,
     tolerance: float,
@@ -232,10 +232,10 @@ def _climb(
         iterations += 1
         prevalence, _, error = _rates(cells, posterior, smoothing)
         joint = _joint(cells, prevalence, error)
-        before, posterior = posterior, special.softmax(joint, axis=1)
+        before, posterior = posterior, scipy.special.softmax(joint, axis=1)
         converged = bool(np.abs(posterior - before).max() <= tolerance)
     prevalence, _, error = _rates(cells, posterior, smoothing)
-    height = float(special.logsumexp(_joint(cells, prevalence, error), axis=1).sum())
+    height = float(scipy.special.logsumexp(_joint(cells, prevalence, error), axis=1).sum())
     if smoothing:
         # With smoothing, EM maximises the likelihood times the prior.
         height += smoothing * float(np.log(error).sum())
@@ -275,7 +275,7 @@ def _long(ratings: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
 
 
 def _rates(
-    cells: sparse.csr_matrix, posterior: FloatArray, smoothing: float
+    cells: scipy.sparse.csr_matrix, posterior: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return prevalences, and by true category, rater and category expected ratings and shares.
 
@@ -289,7 +289,7 @@ def _rates(
     return posterior.mean(axis=0), expected, error
 
 
-def _joint(cells: sparse.csr_matrix, prevalence: FloatArray, error: FloatArray) -> FloatArray:
+def _joint(cells: scipy.sparse.csr_matrix, prevalence: FloatArray, error: FloatArray) -> FloatArray:
     """Return log P(item is of the category, its ratings), one item per row."""
     with np.errstate(divide="ignore"):
         logs = [np.log(np.nan_to_num(values)) for values in (prevalence, error)]

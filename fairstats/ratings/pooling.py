@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
-from scipy.sparse import csgraph
+import scipy
 
 from fairstats.benchmarks.terms import POOLED
 from fairstats.inference.crossed_means import crossed_interval
@@ -196,8 +195,10 @@ def linked_items(
     size = int(item.max(initial=-1)) + 1
     if not size:
         return one
-    links = sparse.coo_array((np.ones(len(rows)), (one, other)), shape=(size, size))
-    return np.asarray(csgraph.connected_components(links, directed=False)[1][one], dtype=np.int64)
+    links = scipy.sparse.coo_array((np.ones(len(rows)), (one, other)), shape=(size, size))
+    return np.asarray(
+        scipy.sparse.csgraph.connected_components(links, directed=False)[1][one], dtype=np.int64
+    )
 
 
 def crossed_limits(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy
-from scipy import special
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
@@ -405,7 +404,7 @@ def _fit(
     # With no more clusters than terms, some combination of terms would seem to be known exactly.
     if kept["rater_id"].nunique() <= len(terms):
         return "", params, nothing, nothing
-    rate = special.expit(design @ fit.params)
+    rate = scipy.special.expit(design @ fit.params)
     deviation = np.sqrt(rate * (1 - rate))
     errors, df = bias_reduced_errors(
         design * deviation[:, None], (kept["reported"] - rate) / deviation, kept["rater_id"], back

@@ -8,17 +8,10 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from fairstats_collectors.inspect_logs import import_inspect
 
 from fairstats._lib.problems import InputError
 from fairstats.estimates.analyze import analyze
-
-inspect_ai = pytest.importorskip("inspect_ai", reason="inspect_ai is not installed")
-
-from fairstats_collectors.inspect_logs import import_inspect  # noqa: E402
-from fairstats_collectors.inspect_metrics import cfr, letter  # noqa: E402
-from inspect_ai.dataset import Sample  # noqa: E402
-from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
-from inspect_ai.scorer import SampleScore, Score  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 #: The replies for demo-01 (key C) and demo-02 (key A), by group; two epochs.
@@ -32,8 +25,19 @@ REPLIES = {
 }
 
 
-def evaluate(folder, demo, scorer, replies=REPLIES):
+@pytest.fixture(scope="module", autouse=True)
+def inspect_ai():
+    """Load the library, which takes seconds, for these tests alone."""
+    return pytest.importorskip("inspect_ai", reason="inspect_ai is not installed")
+
+
+def evaluate(folder, demo, replies=REPLIES):
     """Run a task whose model gives these replies in the order in which it is asked."""
+    import inspect_ai
+    from fairstats_collectors.inspect_metrics import letter
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
     samples = [
         Sample(
             input=f"{item} {group}",
@@ -54,7 +58,7 @@ def evaluate(folder, demo, scorer, replies=REPLIES):
 
     seen = {}
     (log,) = inspect_ai.eval(
-        inspect_ai.Task(dataset=samples, scorer=scorer, epochs=2),
+        inspect_ai.Task(dataset=samples, scorer=letter("demo"), epochs=2),
         model=get_model("mockllm/model", custom_outputs=reply),
         log_dir=str(folder), display="none", max_samples=1, max_connections=1,
     )  # fmt: skip
@@ -62,7 +66,7 @@ def evaluate(folder, demo, scorer, replies=REPLIES):
 
 
 def test_figures_in_the_log_are_those_of_the_imported_log(tmp_path, demo):
-    log = evaluate(tmp_path, demo, letter("demo"))
+    log = evaluate(tmp_path, demo)
     assert log.status == "success", log.error
     estimates = analyze(import_inspect(tmp_path, benchmark="demo"))
     expected = estimates[estimates["attribute"].eq("race")].set_index("metric")["estimate"]
@@ -80,12 +84,15 @@ def test_figures_in_the_log_are_those_of_the_imported_log(tmp_path, demo):
 
 def test_unknown_item_stops_the_evaluation(tmp_path, demo):
     other = replace(demo, answer_keys={"x": "A"})
-    log = evaluate(tmp_path, other, letter("demo"), {("x", "white"): ("A", "A")})
+    log = evaluate(tmp_path, other, {("x", "white"): ("A", "A")})
     assert log.status == "error"
     assert "metadata.item_id = 'x': unknown item" in log.error.message
 
 
 def test_metric_without_a_benchmark_names_the_remedy():
+    from fairstats_collectors.inspect_metrics import cfr
+    from inspect_ai.scorer import SampleScore, Score
+
     score = SampleScore(score=Score(value="C", answer="C"), sample_id=7)
     with pytest.raises(InputError, match=r"sample 7: scorer: names no benchmark; name it, e\.g\."):
         cfr()([score])
@@ -94,6 +101,8 @@ def test_metric_without_a_benchmark_names_the_remedy():
 
 def test_entry_point_loads_the_metrics():
     """inspect_ai loads the entry point with the name before the slash of a registered name."""
+    from fairstats_collectors.inspect_metrics import letter
+
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     ((name, value),) = declared["inspect_ai"].items()
     assert EntryPoint(name, value, "inspect_ai").load().letter is letter

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from rouge_score.rouge_scorer import RougeScorer
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
@@ -74,6 +73,9 @@ def test_unasked_group_leaves_all_values_missing():
 
 
 def test_every_score_is_the_librarys():
+    # Takes a second to load, which only the worker with this test needs.
+    from rouge_score.rouge_scorer import RougeScorer
+
     rng = np.random.default_rng(1)
     scorer = RougeScorer(["rougeL"], use_stemmer=False)
     words = np.array(["the", "patient", "Aspirin", "is", "A", "12mg", "não", "…", "x-ray"])

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy
-from scipy import optimize
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import open_answers
@@ -334,4 +333,4 @@ def _p_value(one: _Figures, other: _Figures, correlation: float) -> float:
         if upper >= largest:
             return 1.0
         lower, upper = upper, min(upper / 2 + 1e-3, largest)
-    return float(np.exp(optimize.brentq(beyond, lower, upper, xtol=1e-6)))
+    return float(np.exp(scipy.optimize.brentq(beyond, lower, upper, xtol=1e-6)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
+import scipy
 
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_texts import Vignettes
@@ -218,7 +218,7 @@ def _own(texts: Any, options: Any, asked: _Asked) -> FloatArray:
 
 
 def _dense(product: Any) -> FloatArray:
-    found: FloatArray = product.toarray() if sparse.issparse(product) else np.asarray(product)
+    found: FloatArray = product.toarray() if scipy.sparse.issparse(product) else np.asarray(product)
     return found
 
 

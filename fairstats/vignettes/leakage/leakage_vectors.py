@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_texts import Vignettes
@@ -125,11 +125,13 @@ def _overlap_space(
     return Space(name, _sparse(shares, len(places)), texts, None, _adds(words), usable)
 
 
-def _sparse(rows: Sequence[Mapping[int, float]], width: int) -> sparse.csr_array:
+def _sparse(rows: Sequence[Mapping[int, float]], width: int) -> scipy.sparse.csr_array:
     columns = [place for row in rows for place in sorted(row)]
     values = [row[place] for row in rows for place in sorted(row)]
     ends = np.cumsum([0, *(len(row) for row in rows)])
-    return sparse.csr_array((np.array(values, dtype=np.float64), columns, ends), (len(rows), width))
+    return scipy.sparse.csr_array(
+        (np.array(values, dtype=np.float64), columns, ends), (len(rows), width)
+    )
 
 
 def _tfidf_space(
