@@ -6,10 +6,8 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-import scipy
-from scipy import special
 
-from fairstats._lib.result_objects import Estimate, FloatArray
+from fairstats._lib.result_objects import Estimate
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -20,6 +18,8 @@ from fairstats.inference._checks import (
 )
 
 ProportionMethod = Literal["wilson", "clopper_pearson", "jeffreys"]
+# The names in statsmodels.
+_STATSMODELS = {"wilson": "wilson", "clopper_pearson": "beta", "jeffreys": "jeffreys"}
 
 
 def proportion_interval(
@@ -60,8 +60,8 @@ def proportion_interval(
     References
     ----------
     Wilson (1927), JASA 22:209-212; Clopper & Pearson (1934), Biometrika 26:404-413; Brown, Cai &
-    DasGupta (2001), Statistical Science 16:101-133. Checked against R's ``prop.test``,
-    ``binom.test`` and ``qbeta`` (tests/r).
+    DasGupta (2001), Statistical Science 16:101-133. Computed by `statsmodels.stats.proportion`,
+    checked against R's ``prop.test``, ``binom.test`` and ``qbeta`` (tests/r).
 
     Examples
     --------
@@ -70,34 +70,23 @@ def proportion_interval(
     >>> round(float(proportion_interval(0, 10, method="clopper_pearson").ci_high), 4)
     0.3085
     """
+    from statsmodels.stats.proportion import proportion_confint
+
     successes, n = check_counts(successes=successes, n=n)
     check_parts("successes", successes, "n", n)
     check_choice("method", method, get_args(ProportionMethod))
     alpha = check_alpha(alpha)
     effect = check_design_effect(design_effect)
     check_shapes(successes=successes, design_effect=effect)
-    low, high = _limits(successes / effect, np.maximum(n, 1) / effect, method, alpha)
+    low, high = proportion_confint(
+        successes / effect, np.maximum(n, 1) / effect, alpha=alpha, method=_STATSMODELS[method]
+    )
     # The closed forms leave rounding error near an exact 0 or 1.
     low = np.where(successes == 0, 0.0, np.clip(low, 0.0, 1.0))
     high = np.where(successes == n, 1.0, np.clip(high, 0.0, 1.0))
     estimate = np.where(n > 0, successes / np.maximum(n, 1), np.nan)
     estimate, low, high, n = check_shapes(estimate=estimate, low=low, high=high, n=n)
     return Estimate(estimate, low, high, 1 - alpha, method, n)
-
-
-def _limits(
-    successes: FloatArray, n: FloatArray, method: ProportionMethod, alpha: float
-) -> tuple[FloatArray, FloatArray]:
-    if method == "wilson":
-        z = -float(special.ndtri(alpha / 2))
-        share, scale = successes / n, 1 + z**2 / n
-        centre = (share + z**2 / (2 * n)) / scale
-        distance = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / scale
-        return centre - distance, centre + distance
-    more = {"clopper_pearson": (0.0, 1.0), "jeffreys": (0.5, 0.5)}[method]
-    low = scipy.stats.beta.ppf(alpha / 2, successes + more[0], n - successes + more[1])
-    high = scipy.stats.beta.isf(alpha / 2, successes + more[1], n - successes + more[0])
-    return low, high
 
 
 def wilson(

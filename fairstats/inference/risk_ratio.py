@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import (
@@ -94,7 +94,7 @@ def risk_ratio(
 def _limits(
     n11: FloatArray, n10: FloatArray, n01: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    z = -float(special.ndtri(alpha / 2))
+    z = float(scipy.stats.norm.isf(alpha / 2))
     # Search both limits at once; the first axis is low and high.
     target = np.array([z, -z]).reshape(2, *[1] * n11.ndim)
     left = np.full((2, *n11.shape), -_FURTHEST)

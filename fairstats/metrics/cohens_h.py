@@ -38,11 +38,14 @@ def cohens_h(
 
     References
     ----------
-    Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, chapter 6.
+    Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, chapter 6. The estimate
+    is `statsmodels.stats.proportion.proportion_effectsize`.
     """
+    from statsmodels.stats.proportion import proportion_effectsize
+
     p_a = proportion(counts.correct_a, counts.n_a)
     p_b = proportion(counts.correct_b, counts.n_b)
-    h = _h(p_a, p_b)
+    h = np.asarray(proportion_effectsize(p_a, p_b))
     interval = cohens_h_interval(
         counts.n11,
         counts.n10,
