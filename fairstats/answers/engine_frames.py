@@ -173,7 +173,8 @@ def count_rows(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame
 
 def as_text(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """Return a table with these columns as text."""
-    return table.astype({name: "str" for name in names if table[name].dtype != "str"})
+    kinds = {name: "str" for name in names if table[name].dtype != "str"}
+    return table.astype(kinds) if kinds else table
 
 
 def refuse_repeated(table: pd.DataFrame, attribute: str) -> None:

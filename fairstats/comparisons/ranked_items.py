@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.row_groups import group_sums, row_keys, text_array
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.by_item import crossed_patterns
@@ -136,9 +138,12 @@ def _samples(whole: pd.DataFrame) -> pd.DataFrame:
 
 def _reasons(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> dict[str, str]:
     """Return why each model has no rank; empty if it has one."""
-    counts = rows.groupby([*PAIR_COLUMNS, "pattern"]).size().unstack(fill_value=0)
-    counts = counts.reindex(columns=list(PATTERNS), fill_value=0).reset_index()
-    items = rows.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique().to_dict()
+    keys = {name: text_array(rows[name]) for name in PAIR_COLUMNS}
+    patterns = text_array(rows["pattern"])
+    cells = {name: patterns == name for name in PATTERNS}
+    counts = pd.DataFrame(group_sums(keys, cells, sort=True))
+    asked = set(row_keys(rows, (*UNIT_COLUMNS, "attribute", "item_id")))
+    items = Counter(question[:-1] for question in asked)
     found = why_unranked(counts, items, benchmark, alpha=alpha)
     reasons = dict(zip(found.index.get_level_values("model"), found, strict=True))
     may = rows[rows["model"].map(reasons).eq("")]
