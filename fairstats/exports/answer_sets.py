@@ -14,7 +14,7 @@ import pandas as pd
 from fairstats._lib.safe_names import slug
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.release.contents import Release
+from fairstats.release.contents import Release, row_numbers
 
 # A model on the Hugging Face Hub, or one of a service that writes names in the same way.
 _WITH_DEVELOPER = re.compile(r"[\w.-]+(/[\w.-]+)+")
@@ -83,22 +83,19 @@ class AnswerSet:
         """Return the benchmark, version and strategy in one name."""
         return f"{self.benchmark.name}-{self.version}-{self.strategy}"
 
-    def of(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows of a table that belong to this answer set."""
-        keys = list(self.unit)
-        return table[(table[keys] == list(self.unit.values())).all(axis=1)]
 
-
-def answer_sets(release: Release) -> Iterator[AnswerSet]:
-    """Return the answer sets of a release, sorted."""
-    keys = list(UNIT_COLUMNS)
-    for _, rows in release.estimates.groupby(keys, sort=True):
-        unit = {column: str(rows[column].iloc[0]) for column in keys}
-        yield AnswerSet(
+def answer_sets(release: Release) -> Iterator[tuple[AnswerSet, pd.DataFrame]]:
+    """Return the answer sets of a release with their answers, sorted."""
+    answers, estimates = release.table("answers"), release.estimates
+    own = row_numbers(answers, UNIT_COLUMNS)
+    for key, rows in sorted(row_numbers(estimates, UNIT_COLUMNS).items()):
+        benchmark, version, model, strategy = key
+        one = AnswerSet(
             release,
-            release.benchmarks[unit["benchmark"]],
-            unit["benchmark_version"],
-            unit["model"],
-            unit["strategy"],
-            rows,
+            release.benchmarks[benchmark],
+            version,
+            model,
+            strategy,
+            estimates.iloc[rows],
         )
+        yield one, answers.iloc[own[key]]

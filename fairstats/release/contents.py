@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from io import BytesIO
@@ -12,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.row_groups import row_keys
 from fairstats._lib.safe_names import unique_slugs
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
@@ -231,29 +233,28 @@ class Release:
         The benchmark that ranks most models comes first. Within it, plain answers and the boards
         with most models come first.
         """
-        keys = ["benchmark", "benchmark_version", "strategy"]
-        groups, ranks, differences = (
-            {tuple(map(str, key)): rows for key, rows in table.groupby(keys)}
-            for table in (self.estimates, self.ranks, self.rank_differences)
-        )
-        models = {key: rows["model"].nunique() for key, rows in groups.items()}
+        keys = ("benchmark", "benchmark_version", "strategy")
+        estimates, ranks, differences = (self.estimates, self.ranks, self.rank_differences)
+        groups, ranked, compared = (row_numbers(t, keys) for t in (estimates, ranks, differences))
+        tables = {
+            key: (
+                estimates.iloc[rows],
+                ranks.iloc[ranked.get(key, [])],
+                differences.iloc[compared.get(key, [])],
+            )
+            for key, rows in groups.items()
+        }
+        models = {key: own["model"].nunique() for key, (own, *_) in tables.items()}
         most: dict[str, int] = {}
-        for key, rows in ranks.items():
-            most[key[0]] = max(most.get(key[0], 0), int(rows["rank"].notna().sum()))
+        for key, (_, own, _) in tables.items():
+            most[key[0]] = max(most.get(key[0], 0), int(own["rank"].notna().sum()))
 
         def place(key: tuple[str, ...]) -> tuple[object, ...]:
-            return -most.get(key[0], 0), key[0], key[2] != PLAIN, -models[key], key
+            return -most[key[0]], key[0], key[2] != PLAIN, -models[key], key
 
         return [
-            Board(
-                self.benchmarks[key[0]],
-                key[1],
-                key[2],
-                groups[key],
-                ranks.get(key, self.ranks[:0]),
-                differences.get(key, self.rank_differences[:0]),
-            )
-            for key in sorted(groups, key=place)
+            Board(self.benchmarks[key[0]], key[1], key[2], *tables[key])
+            for key in sorted(tables, key=place)
         ]
 
     def answers_of(self, board: Board, model: str) -> list[dict[str, Any]]:
@@ -297,6 +298,14 @@ def _read(path: Path) -> pd.DataFrame:
 @lru_cache(maxsize=64)
 def _parsed(content: bytes) -> pd.DataFrame:
     return pd.read_parquet(BytesIO(content))
+
+
+def row_numbers(table: pd.DataFrame, columns: Iterable[str]) -> dict[tuple[str, ...], list[int]]:
+    """Return the numbers of the rows with each combination of texts in these columns."""
+    numbers: dict[tuple[str, ...], list[int]] = {}
+    for number, key in enumerate(row_keys(table, columns)):
+        numbers.setdefault(key, []).append(number)
+    return numbers
 
 
 def plain_first(rows: pd.DataFrame) -> pd.DataFrame:

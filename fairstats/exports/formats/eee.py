@@ -55,10 +55,8 @@ def write_eee(release: Release, folder: Path, options: Options) -> list[Path]:
     list of Path
         The files.
     """
-    answers = release.table("answers")
     written = []
-    for one in answer_sets(release):
-        own = one.of(answers)
+    for one, own in answer_sets(release):
         samples = folder / f"data/{one.folder}/{one.uuid}_samples.jsonl"
         write_text("".join(sample_lines(one, own, evaluation_id(one))), samples)
         detailed = {
@@ -76,9 +74,8 @@ def write_eee(release: Release, folder: Path, options: Options) -> list[Path]:
 
 def figure_files(release: Release) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return the aggregate record of each answer set, without samples, with its path."""
-    answers = release.table("answers")
-    for one in answer_sets(release):
-        yield f"data/{one.folder}/{one.uuid}.json", aggregate(one, one.of(answers))
+    for one, answers in answer_sets(release):
+        yield f"data/{one.folder}/{one.uuid}.json", aggregate(one, answers)
 
 
 def evaluation_id(one: AnswerSet) -> str:

@@ -50,12 +50,11 @@ def write_hf(release: Release, folder: Path, options: Options) -> list[Path]:
         If no benchmark has a dataset, or `dataset` names one that is not in the release.
     """
     datasets = _datasets(release, options)
-    answers = release.table("answers")
     written = []
-    for one in answer_sets(release):
+    for one, answers in answer_sets(release):
         if (dataset := datasets.get(one.benchmark.name)) is None:
             continue
-        entries = list(_entries(one, one.of(answers), dataset, options.url))
+        entries = list(_entries(one, answers, dataset, options.url))
         if entries:
             place = Path(one.folder).relative_to(slug(one.benchmark.name))
             path = folder / "models" / place / ".eval_results" / f"{slug(one.label)}.yaml"
