@@ -104,7 +104,10 @@ def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:
     number, _ = group_rows([item, sample])
     number *= many
     pairs: list[tuple[str, str]] = []
-    parts = []
+    none = np.zeros(0, dtype=np.int64)
+    columns = ("row", "pair", "key", "letter_a", "letter_b")
+    # A benchmark without pairs has no patterns.
+    parts = [dict.fromkeys(columns, none) | {"asked": none > 0}]
     for benchmark, attribute in opened.asked():
         of_benchmark = code["benchmark"] == texts["benchmark"].index(benchmark.name)
         of_attribute = code["attribute"] == texts["attribute"].index(attribute.name)
@@ -134,13 +137,13 @@ def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:
             part |= {"letter_a": letter[a], "letter_b": letter[b], "asked": asked[a] & asked[b]}
             parts.append(part)
             pairs.append((a, b))
-    columns = stacked(parts)
+    joined = stacked(parts)
 
     def taken(names: Sequence[str], codes: npt.NDArray[np.int64]) -> Any:
         return pd.array(list(names), dtype="str").take(codes)
 
-    row, pair, key = (columns[name] for name in ("row", "pair", "key"))
-    sides = columns["letter_a"], columns["letter_b"]
+    row, pair, key = (joined[name] for name in ("row", "pair", "key"))
+    sides = joined["letter_a"], joined["letter_b"]
     sign_a, sign_b = (np.where(side == 0, 2, side == right[key]) for side in sides)
     same = (sign_a == 0) & (sign_b == 0) & (sides[0] == sides[1])
     pattern = np.where(same, PATTERNS.index("n00_same"), _OF_SIGNS[sign_a, sign_b])
@@ -155,7 +158,7 @@ def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:
             "letter_b": taken(letters, sides[1]),
             "answer_key": taken(texts["answer_key"], key),
             "pattern": taken(PATTERNS, pattern),
-            "asked": columns["asked"],
+            "asked": joined["asked"],
         }
     )
 

@@ -134,10 +134,10 @@ def analyze(
     if margin is not None:
         margin = float(check_margin(check_number("margin", margin)))
     opened = open_answers(answers, benchmarks)
+    folded = fold_for_estimates(opened)
     joint = None
     if adjust == "max_t":
         joint = joint_pvalues(opened, missing, n_resamples=n_resamples, rng=rng)
-    folded = fold_for_estimates(opened)
     if margin is not None:
         folded = replace(
             folded,

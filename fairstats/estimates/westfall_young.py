@@ -62,7 +62,8 @@ def joint_pvalues(
         _adjusted(family, n_resamples, rng)
         for _, family in rows.groupby(families(rows, known), sort=False)
     ]
-    return pd.concat(found)
+    # If only the baseline was asked, there is no test.
+    return pd.concat(found) if found else pd.Series(dtype="float64")
 
 
 def _pooled(sums: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:

@@ -81,6 +81,13 @@ def test_every_engine_gives_the_same_items(engine, sampled, in_engine):
     pd.testing.assert_frame_equal(other.astype({"sample": "int64"}), one)
 
 
+def test_benchmark_without_groups_has_no_patterns(answers_of):
+    answers = answers_of(["A"], benchmark="mirage-medqa", groups=("asked",), attribute="question")
+    patterns = item_patterns(answers)
+    assert patterns.empty
+    assert {*PAIR_COLUMNS, "pattern"} < set(patterns)
+
+
 def test_duplicate_answer_is_refused(answers_of):
     twice = pd.concat([answers_of(["AB"]), answers_of(["AB"])])
     with pytest.raises(InputError, match="more than once"):

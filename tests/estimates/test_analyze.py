@@ -1023,6 +1023,11 @@ def test_jointly_adjusted_p_values_know_that_the_items_are_shared(family):
     pd.testing.assert_frame_equal(adjusted(adjust="max_t"), joint)
 
 
+def test_baseline_alone_has_no_jointly_adjusted_p_value(answers_of):
+    answers = answers_of(["../.A", "../.B"])
+    assert analyze(answers, adjust="max_t")["p_adjusted"].isna().all()
+
+
 def test_adjustment_procedure_is_named(family):
     for method in ("bh", "by", "hommel"):
         rows = analyze(family, adjust=method).query("test == 'mcnemar midp'")
