@@ -1,11 +1,11 @@
 from ._lib.problems import InputError as InputError
 from ._lib.problems import Problem as Problem
 from ._lib.version import __version__ as __version__
+from .answers.benchmark_checks import validate_answers as validate_answers
 from .answers.engines import scan_answers as scan_answers
 from .answers.files import read_answers as read_answers
 from .answers.files import write_answers as write_answers
 from .answers.schema import answers_schema as answers_schema
-from .answers.validation import validate_answers as validate_answers
 from .benchmarks.declaration import Benchmark as Benchmark
 from .benchmarks.loading import load_benchmark as load_benchmark
 from .comparisons.compare import compare as compare
@@ -40,7 +40,6 @@ from .inference.cochran import cochran_q as cochran_q
 from .inference.crossed_means import crossed_interval as crossed_interval
 from .inference.effect_sizes import cohens_h_interval as cohens_h_interval
 from .inference.effect_sizes import odds_ratio as odds_ratio
-from .inference.equivalence import verdict as verdict
 from .inference.evalues import adjust_evalues as adjust_evalues
 from .inference.evalues import e_bh as e_bh
 from .inference.evalues import mcnemar_evalue as mcnemar_evalue
@@ -78,6 +77,7 @@ from .inference.sign_flip import design_effect as design_effect
 from .inference.sign_flip import sign_flip_test as sign_flip_test
 from .inference.tango import tango as tango
 from .inference.variance_components import variance_components as variance_components
+from .inference.verdict import verdict as verdict
 from .publishing.diff import diff_releases as diff_releases
 from .publishing.publish import publish as publish
 from .publishing.submission_check import check_submission as check_submission

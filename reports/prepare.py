@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fairstats.release.contents import DOWNLOADS
 from fairstats.report.page_context import load_release
-from fairstats.report.project import prepare, write_style_sheet
+from fairstats.report.site_pages import prepare, write_style_sheet
 
 release = load_release()
 write_style_sheet(Path())

@@ -40,7 +40,7 @@ _CONSTANT: dict[tuple[str, str], str] = {}
 def _execute(page: builtin._Page) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     for cell in page.cells:
-        constant = re.fullmatch(r"pages\.show_\w+\(\)\n", cell) is not None
+        constant = re.fullmatch(r"shared_sections\.show_\w+\(\)\n", cell) is not None
         if constant and (cell, page.format) in _CONSTANT:
             page.shown.append(_CONSTANT[cell, page.format])
             continue

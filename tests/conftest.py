@@ -22,9 +22,9 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.release.tables import TABLES
-from fairstats.report import builtin, project
+from fairstats.report import builtin, site_pages
 from fairstats.report.drawing_cache import CACHE_VARIABLE
-from fairstats.report.project import Page
+from fairstats.report.site_pages import Page
 from tests.cells import execute_here
 from tests.known_tables import known_tables
 from tests.marks import mark, weight
@@ -334,7 +334,9 @@ def few_tables() -> Iterator[None]:
     for name in set(tables) - set(kept):
         del tables[name]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(project, "PAGES", [Page(page.path, page.text) for page in project.PAGES])
+        patch.setattr(
+            site_pages, "PAGES", [Page(page.path, page.text) for page in site_pages.PAGES]
+        )
         yield
     # In order, which pages show.
     tables.clear()

@@ -13,7 +13,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.record_files import Paths, importable_files
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_json import read_json_lines
-from fairstats.answers.checks import check_answers
+from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats_collectors.import_answers import join_files
 from fairstats_collectors.import_mapping import FACTS, Given, refuse_others

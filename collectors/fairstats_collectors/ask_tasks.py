@@ -18,6 +18,7 @@ from fairstats.asking.replies import Replies, Reply
 from fairstats.asking.tasks import Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import Campaign, noted_names
+from fairstats_collectors.chat_requests import Service
 from fairstats_collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
 from fairstats_collectors.http_clients import endpoint_of, in_a_loop, make_client
 from fairstats_collectors.interruptions import unfinished
@@ -26,7 +27,6 @@ from fairstats_collectors.journal_to_answers import reconcile
 from fairstats_collectors.limits import Budget, Pace, Price, estimate
 from fairstats_collectors.models import KnownModel, find_model
 from fairstats_collectors.progress import show_progress
-from fairstats_collectors.service import Service
 
 if TYPE_CHECKING:
     import openai

@@ -16,9 +16,9 @@ from fairstats._lib.untrusted_json import parse_json
 from fairstats.asking.replies import Reply
 from fairstats.asking.tasks import Task
 from fairstats_collectors.campaign import note_names
+from fairstats_collectors.chat_requests import Service
 from fairstats_collectors.http_clients import within_deadline
 from fairstats_collectors.journal import Journal
-from fairstats_collectors.service import Service
 
 _BATCH, _MARK = "batch", "mark"
 _ENDPOINT: Final = "/v1/chat/completions"

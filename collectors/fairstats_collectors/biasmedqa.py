@@ -19,7 +19,7 @@ from fairstats._lib.problems import InputError, Note, Problem
 from fairstats._lib.record_files import Paths, importable_files
 from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import read_text
-from fairstats.answers.checks import check_answers
+from fairstats.answers.schema_checks import check_answers
 from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats_collectors.import_answers import join_files

@@ -14,9 +14,9 @@ from typing import Literal
 
 from fairstats.asking.replies import Reply
 from fairstats.asking.tasks import Task
+from fairstats_collectors.chat_requests import Service
 from fairstats_collectors.journal import Journal
 from fairstats_collectors.limits import Budget, Pace
-from fairstats_collectors.service import Service
 
 Stop = Literal["interrupted", "budget", "disk", "service"]
 # So many in a row that the service turned away, and at least twice as many as are under way.

@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats._lib.arguments import path_in, wrong
 from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import slug
-from fairstats.answers.checks import check_answers
+from fairstats.answers.schema_checks import check_answers
 from fairstats.asking.tasks import Task
 from fairstats.benchmarks.declaration import Benchmark
 

@@ -12,9 +12,9 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.record_files import Record
 from fairstats._lib.spreadsheets import NoValue
-from fairstats.answers.checks import check_answers, duplicate_problems
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS
-from fairstats.answers.validation import validate_answers
+from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_mapping import ABSENT, OPTIONS, Mapped, field_names, found

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.record_files import Paths, Record, csv_records, importable_files
-from fairstats.answers.checks import check_answers
+from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats_collectors.import_answers import join_files

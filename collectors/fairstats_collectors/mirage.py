@@ -19,9 +19,9 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Note, Problem
 from fairstats._lib.record_files import Paths, importable_files, json_value
-from fairstats.answers.checks import check_answers
+from fairstats.answers.benchmark_checks import validate_answers
+from fairstats.answers.schema_checks import check_answers
 from fairstats.answers.strategies import Strategy
-from fairstats.answers.validation import validate_answers
 from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmarks

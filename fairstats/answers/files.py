@@ -18,9 +18,9 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest, unique_slugs
 from fairstats._lib.untrusted_files import refuse_links
 from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
-from fairstats.answers.checks import check_answers, duplicate_problems
 from fairstats.answers.declared_columns import with_declared_columns
 from fairstats.answers.schema import ANSWERS, KEY_COLUMNS
+from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.benchmarks.declaration import Benchmark
 
 SUFFIXES = (".parquet", ".csv", ".jsonl")
@@ -71,7 +71,7 @@ def read_answers(
     See Also
     --------
     write_answers : the inverse for parquet.
-    fairstats.answers.validation.validate_answers : checks against the benchmark's declarations.
+    fairstats.answers.benchmark_checks.validate_answers : checks against the declarations.
     """
     frames: list[pd.DataFrame] = []
     problems: list[Problem] = []

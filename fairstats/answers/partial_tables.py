@@ -17,9 +17,9 @@ from fairstats._lib.record_files import (
     json_lines,
 )
 from fairstats._lib.spreadsheets import xlsx_records
-from fairstats.answers.checks import check_answers
 from fairstats.answers.files import read_answers
 from fairstats.answers.schema import KEY_COLUMNS
+from fairstats.answers.schema_checks import check_answers
 
 SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl")
 _NEEDED = ("item_id", "group", "answer_key")

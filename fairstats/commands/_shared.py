@@ -201,8 +201,8 @@ class Trusted:
 
 def read_trusted(paths: list[Path]) -> Trusted:
     """Read releases and answer files."""
-    from fairstats.answers.checks import duplicate_problems
     from fairstats.answers.files import join_answers, read_answer_file, read_answers
+    from fairstats.answers.schema_checks import duplicate_problems
     from fairstats.release.contents import is_release
     from fairstats.release.folder import open_release
 

@@ -38,7 +38,7 @@ commands = typer.Typer()
 @says_what_is_wrong
 def validate(paths: Paths, benchmark_file: Files = None) -> None:
     """Check answer files and list every problem: row, column, value and remedy."""
-    from fairstats.answers.validation import validate_files
+    from fairstats.answers.benchmark_checks import validate_files
 
     problems = validate_files(paths, benchmarks=load_files(benchmark_file))
     if problems:

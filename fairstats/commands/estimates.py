@@ -283,7 +283,7 @@ def policies(
 
 def _say_what_is_not_declared(answers: Any, known: list[Benchmark]) -> None:
     """Figures can be computed of answers that no release would take; they are not to be trusted."""
-    from fairstats.answers.validation import validate_answers
+    from fairstats.answers.benchmark_checks import validate_answers
 
     problems = validate_answers(answers, benchmarks=known)
     if problems:

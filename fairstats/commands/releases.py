@@ -369,7 +369,7 @@ def _print_content(published: Any) -> None:
     """Print the benchmarks published together: their p-values are adjusted together."""
     from fairstats.answers.strategies import read_strategy
     from fairstats.release.contents import Release
-    from fairstats.report.project import PAGES
+    from fairstats.report.site_pages import PAGES
 
     release = Release(published.path)
     for name, rows in release.estimates.groupby("benchmark"):

@@ -11,8 +11,8 @@ import pandas as pd
 
 from fairstats._lib.formatting import level
 from fairstats._lib.problems import InputError, Problem, printable
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.answers.validation import validate_answers
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED, MissingPolicy
 from fairstats.counts.missing_policies import CountingPolicy
@@ -20,7 +20,7 @@ from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates
 from fairstats.estimates.eligibility import why_unranked
 from fairstats.estimates.gate_intervals import FIGURES, gate_figures
-from fairstats.inference.equivalence import EQUIVALENT
+from fairstats.inference.verdict import EQUIVALENT
 
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
 MAX_AD, EQUIVALENCE, MIN_CFR = "max_ad", "equivalent", "min_cfr"

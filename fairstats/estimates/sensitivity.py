@@ -24,10 +24,10 @@ from fairstats.estimates.completions import adjusted_within, completions
 from fairstats.estimates.design_effects import design_effects
 from fairstats.estimates.table import PRIMARY_TEST, is_mcnemar
 from fairstats.estimates.verdicts import completions_of, judge, places_of_benchmarks
-from fairstats.inference.equivalence import EQUIVALENT
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
+from fairstats.inference.verdict import EQUIVALENT
 from fairstats.metrics.accuracy import accuracy_difference, proportion
 
 #: Columns of the table from `sensitivity_of`, in order.

@@ -12,7 +12,7 @@ from fairstats.benchmarks.terms import BASELINE, POOLED
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.specifications import CHOICES, SPECIFICATION_COLUMNS
 from fairstats.inference._checks import check_choice
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 
 #: Columns of the table from `specification_shares` by pair, in order.
 SHARE_COLUMNS = (

@@ -31,10 +31,10 @@ from fairstats.estimates.sensitivity import (
 )
 from fairstats.estimates.verdicts import COMPLETED, robust_verdict
 from fairstats.inference._checks import check_alpha, check_choice, check_margin
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE
 from fairstats.metrics.accuracy import proportion
 
 #: The choices that make up a specification; the prompt is the column ``strategy``.

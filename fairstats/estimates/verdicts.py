@@ -21,8 +21,8 @@ from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.adjusted_pvalues import families
 from fairstats.estimates.completions import completions
 from fairstats.estimates.table import PRIMARY_TEST, Rows, add_note, is_mcnemar
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
 from fairstats.inference.multiplicity import AdjustMethod
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.metric import Pairs
 
@@ -156,7 +156,7 @@ def judge(
     Returns
     -------
     (ndarray of str, ndarray of str)
-        Verdicts, see `fairstats.inference.equivalence.verdict`, and reasons, empty if a verdict
+        Verdicts, see `fairstats.inference.verdict.verdict`, and reasons, empty if a verdict
         follows from the interval and the test alone.
 
     Notes

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Release
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 

@@ -19,6 +19,7 @@ from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats._lib.version import __version__
+from fairstats.answers.benchmark_checks import read_valid
 from fairstats.answers.files import (
     MEASURES_SUFFIX,
     RATINGS_SUFFIX,
@@ -28,7 +29,6 @@ from fairstats.answers.files import (
 )
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.strategies import votes_among
-from fairstats.answers.validation import read_valid
 from fairstats.benchmarks.copies import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import (

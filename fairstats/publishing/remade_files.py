@@ -31,8 +31,8 @@ from fairstats.release.folder import TAKE_AGAIN, file_problems, read_manifest
 from fairstats.release.manifest import declared
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.report.page_content import page_differences
-from fairstats.report.project import MODEL_FOLDER, PAGES, STYLE_SHEET
 from fairstats.report.search import SEARCH_INDEX
+from fairstats.report.site_pages import MODEL_FOLDER, PAGES, STYLE_SHEET
 
 
 def copy_problems(

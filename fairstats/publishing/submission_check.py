@@ -20,8 +20,8 @@ from fairstats._lib.formatting import (
 )
 from fairstats._lib.problems import InputError, Problem, in_lines
 from fairstats._lib.table_text import json_text, records
+from fairstats.answers.benchmark_checks import read_valid
 from fairstats.answers.strategies import votes_among
-from fairstats.answers.validation import read_valid
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy

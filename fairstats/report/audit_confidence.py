@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import level, listed, number_word, points, span
 from fairstats.estimates.sensitivity import INTERVAL, MISSING, TEST
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
 from fairstats.report.audit_finding import reasons
 from fairstats.report.findings import ordinal

@@ -15,7 +15,7 @@ from fairstats.report.audit_facts import AuditFacts, read_facts
 from fairstats.report.audit_origin import origin_of
 from fairstats.report.audit_sections import model_of
 from fairstats.report.document import draw_document
-from fairstats.report.project import copy_pages
+from fairstats.report.site_pages import copy_pages
 
 
 def report_model(

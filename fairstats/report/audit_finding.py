@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from fairstats._lib.formatting import capital, level, percent, point_range, points, span
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
 
 #: The worst verdict first, to avoid a flattering first sentence.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from fairstats._lib.formatting import capital, listed, number_word
-from fairstats.inference.equivalence import INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import INCONCLUSIVE, SHOWN
 from fairstats.report.audit_answer_sets import AnswerSet, differences_of
 from fairstats.report.audit_confidence import prompts_among
 

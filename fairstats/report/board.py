@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from fairstats._lib.formatting import level, percent_range, point_range, points, span
-from fairstats.inference.equivalence import EQUIVALENT, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, SHOWN
 from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.chart_marks import Axis, axis_over, bar, dot, interval, line, tick, words
 from fairstats.report.findings import set_label

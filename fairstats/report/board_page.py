@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Board, Release
 from fairstats.report.board import (
     CHOSEN,

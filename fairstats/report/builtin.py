@@ -30,7 +30,7 @@ from fairstats.report.page_context import (
     RELEASE_VARIABLE,
     Format,
 )
-from fairstats.report.project import (
+from fairstats.report.site_pages import (
     HTML_TEMPLATE,
     NAVIGATION,
     PDF_PAGE,
@@ -80,7 +80,7 @@ def render_builtin(
     release : Release
         The release that the pages report.
     project : Path
-        The folder that `fairstats.report.project.stage` made.
+        The folder that `fairstats.report.site_pages.stage` made.
     pages : sequence of str
         The pages of the site.
     site, pdf : Path
@@ -121,7 +121,7 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
     release : Release
         The release that the page reports.
     project : Path
-        The folder that `fairstats.report.project.stage` made.
+        The folder that `fairstats.report.site_pages.stage` made.
     page : str
         The page, below `project`.
     out : Path

@@ -9,7 +9,7 @@ from fairstats._lib.formatting import level, listed, number_word, p_value, point
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.terms import PLAIN
 from fairstats.comparisons.change_verdicts import LOSE_LOSE, WIN_WIN
-from fairstats.inference.equivalence import EQUIVALENT, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, SHOWN
 from fairstats.release.contents import Release
 from fairstats.report.change_rows import FIGURES, Comparison, PairChange
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from fairstats._lib.formatting import counted, decimal, listed
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_confidence import prompts_among

@@ -40,7 +40,7 @@ def draw_document(
     release : Release
         The release that it reports.
     project : Path
-        A folder with the pages, see `fairstats.report.project.copy_pages`.
+        A folder with the pages, see `fairstats.report.site_pages.copy_pages`.
     page : str
         The page's name in that folder and in the style sheet.
     body : str

@@ -12,7 +12,7 @@ from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import PLAIN, POOLED
 from fairstats.estimates.table import is_primary_test
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Board, Release
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fairstats._lib.formatting import capital, level, listed, number_word, p_value, point_range
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.board_figures import Panel
 from fairstats.report.model_sets import AnswerSet, span_of
 

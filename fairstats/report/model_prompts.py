@@ -17,7 +17,7 @@ from fairstats._lib.formatting import (
     points,
 )
 from fairstats.comparisons.declared import STRATEGY
-from fairstats.inference.equivalence import EQUIVALENT, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, SHOWN
 from fairstats.release.contents import Release
 from fairstats.report.board_figures import Panel
 from fairstats.report.chart_marks import axis_over, interval, tick

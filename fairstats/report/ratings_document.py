@@ -21,7 +21,7 @@ from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.document import draw_document
 from fairstats.report.page_output import show_markdown
-from fairstats.report.project import copy_pages
+from fairstats.report.site_pages import copy_pages
 
 
 def report_ratings(

@@ -17,8 +17,8 @@ from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.release.contents import Release
 from fairstats.report.builtin import render_builtin
 from fairstats.report.page_context import PUBLISHED_VARIABLE, RELEASE_VARIABLE
-from fairstats.report.project import PDF_PAGE, stage
 from fairstats.report.search import write_search_index
+from fairstats.report.site_pages import PDF_PAGE, stage
 
 #: The first Quarto that draws the pages; `_quarto.yml` requires it too.
 _OLDEST_QUARTO = (1, 9)

@@ -12,7 +12,7 @@ from fairstats._lib.formatting import (
     escape_html,
 )
 from fairstats.answers.strategies import strategy_label
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Release
 from fairstats.report.page_context import output_format
 

@@ -26,7 +26,7 @@ from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.downloads import write_table
 from fairstats.report.document import draw_document
 from fairstats.report.page_output import show_markdown
-from fairstats.report.project import copy_pages
+from fairstats.report.site_pages import copy_pages
 from fairstats.report.vignettes_tables import FINDINGS
 from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage.leakage_vectors import Embed

@@ -10,9 +10,9 @@ from typing import Any, TypedDict
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.benchmark_checks import validate_files
 from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_answers
 from fairstats.answers.files import read_answers
-from fairstats.answers.validation import validate_files
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.benchmarks.terms import MissingPolicy

@@ -10,9 +10,9 @@ import pytest
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import fold_name
+from fairstats.answers.benchmark_checks import validate_answers, validate_files
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answers
-from fairstats.answers.validation import validate_answers, validate_files
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.publishing.publish import publish
 from tests.answers.test_answers import rows, save

@@ -15,7 +15,6 @@ import pyarrow.parquet
 import pytest
 
 from fairstats._lib.problems import InputError, Note, Problem
-from fairstats.answers.checks import check_answers
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import (
     answer_files,
@@ -25,6 +24,7 @@ from fairstats.answers.files import (
     write_parquet,
 )
 from fairstats.answers.schema import KEY_COLUMNS, REQUIRED_COLUMNS, STATUSES, answers_schema
+from fairstats.answers.schema_checks import check_answers
 
 ROW = {
     "benchmark": "demo",

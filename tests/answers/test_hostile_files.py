@@ -18,12 +18,12 @@ import pytest
 from fairstats._lib import untrusted_files
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
-from fairstats.answers import checks, validation
-from fairstats.answers.checks import check_answers
+from fairstats.answers import benchmark_checks, schema_checks
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import files_ending, read_answers, write_answers
 from fairstats.answers.schema import KEY_COLUMNS
-from fairstats.answers.validation import validate_answers
+from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import publish
 from fairstats.ratings.files import write_ratings
@@ -187,8 +187,8 @@ def test_more_rows_than_can_be_read_are_not_written(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("change", [{"answer": "zz"}, {"item_id": "demo-01"}, {"model": " \n"}])
 def test_problems_of_a_large_table_are_listed_up_to_a_limit(change, monkeypatch):
-    monkeypatch.setattr(checks, "_PART_ROWS", 7)
-    monkeypatch.setattr(checks, "MOST_PROBLEMS", 10)
+    monkeypatch.setattr(schema_checks, "_PART_ROWS", 7)
+    monkeypatch.setattr(schema_checks, "MOST_PROBLEMS", 10)
     problems = problems_of(lambda: check_answers(rows(*[change] * 100)))
     assert len(problems) == 11
     assert "more than the 10 problems listed" in problems[-1].message
@@ -198,20 +198,20 @@ def test_problems_of_a_large_table_are_listed_up_to_a_limit(change, monkeypatch)
 def test_table_is_the_same_when_checked_in_parts(monkeypatch):
     given = rows(OPTIONAL, *[{}] * 20, OPTIONAL | {"answer": None, "status": "unparsed"})
     whole = check_answers(given)
-    monkeypatch.setattr(checks, "_PART_ROWS", 7)
+    monkeypatch.setattr(schema_checks, "_PART_ROWS", 7)
     pd.testing.assert_frame_equal(check_answers(given), whole)
 
 
 def test_answer_repeated_in_another_part_is_a_problem(monkeypatch):
-    monkeypatch.setattr(checks, "_PART_ROWS", 2)
+    monkeypatch.setattr(schema_checks, "_PART_ROWS", 2)
     frame = rows({}, {}, {}, {"item_id": "demo-01"})
     (problem,) = problems_of(lambda: check_answers(frame))
     assert (problem.row, problem.column) == (4, "key")
 
 
 def test_problems_of_validation_are_listed_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr(validation, "_MOST_ROWS", 3)
-    monkeypatch.setattr(validation, "_MOST_UNITS", 2)
+    monkeypatch.setattr(benchmark_checks, "_MOST_ROWS", 3)
+    monkeypatch.setattr(benchmark_checks, "_MOST_UNITS", 2)
     frame = check_answers(rows(*[{"group": "none", "model": f"m{n}"} for n in range(9)]))
     problems = validate_answers(frame)
     groups = [problem for problem in problems if problem.column == "group"]

@@ -15,9 +15,9 @@ from fairstats_collectors.table import import_table
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.record_files import json_value
+from fairstats.answers.benchmark_checks import validate_files
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answers
-from fairstats.answers.validation import validate_files
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.ratings.collection.workbooks import read_sheets

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fairstats
-from fairstats.answers.validation import validate_answers
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.benchmarks.benchmark_files import write_benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.proposal import MOST_GROUPS, propose_benchmark

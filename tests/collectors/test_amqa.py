@@ -12,7 +12,7 @@ import pytest
 from fairstats_collectors.amqa import import_amqa, released_files
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.validation import validate_answers
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.estimates.analyze import analyze
 
 GROUPS = ("white", "black", "high_income", "low_income", "male", "female")

@@ -11,7 +11,7 @@ import pytest
 from fairstats_collectors.biasmedqa import import_biasmedqa, item_id
 
 from fairstats._lib.problems import InputError, Note
-from fairstats.answers.validation import validate_answers
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.benchmarks.loading import load_benchmark
 
 LINE = "~" * 100

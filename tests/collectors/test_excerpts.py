@@ -21,11 +21,11 @@ import pandas as pd
 import pytest
 from fairstats_collectors import ask_tasks, retrieve
 from fairstats_collectors.chat import collect
+from fairstats_collectors.chat_requests import Service
 from fairstats_collectors.excerpts import read_excerpts
 from fairstats_collectors.journal import Journal
 from fairstats_collectors.merging import merge
 from fairstats_collectors.reparse import reparse
-from fairstats_collectors.service import Service
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from fairstats._lib import record_files, untrusted_files
 from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.files import read_answers
-from fairstats.answers.validation import validate_answers
 from fairstats.cli import app
 
 PLAIN = (

@@ -17,7 +17,7 @@ from fairstats_collectors.medperturb import (
 from fairstats_collectors.medperturb_ratings import import_medperturb
 
 from fairstats._lib.problems import InputError
-from fairstats.answers.validation import validate_answers
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 

@@ -26,8 +26,8 @@ from fairstats.estimates.sensitivity import (
     TESTS,
     sensitivity_of,
 )
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.inference.paired_intervals import difference_interval
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 
 KEYS = list(PAIR_COLUMNS)
 FIGURES = ["estimate", "ci_low", "ci_high", "p_value", "p_adjusted", "verdict"]

@@ -22,7 +22,7 @@ from fairstats.estimates.specifications import (
     specification_curve,
 )
 from fairstats.estimates.table import is_primary_test
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 
 KEYS = list(PAIR_COLUMNS)
 FIGURES = ["estimate", "ci_low", "ci_high", "p_value", "p_adjusted", "verdict"]

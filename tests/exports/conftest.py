@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.answers.checks import check_answers
+from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.copies import copy_benchmarks
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.documents import write_inputs

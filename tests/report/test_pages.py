@@ -12,7 +12,7 @@ import pytest
 
 from fairstats._lib.formatting import percent_range, point_range, points
 from fairstats.release.contents import Release
-from fairstats.report.project import PAGES
+from fairstats.report.site_pages import PAGES
 from tests.wrong_words import wrong_words
 
 from .conftest import HOSTILE, answers_of_models

@@ -15,7 +15,7 @@ import pytest
 import fairstats
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.ranking import RANK_COLUMNS
-from fairstats.inference.equivalence import SHOWN
+from fairstats.inference.verdict import SHOWN
 from fairstats.report.audit_charts import OUTCOMES as AUDITED
 from fairstats.report.board import COLOURS
 from fairstats.report.estimate_plots import OUTCOMES

@@ -23,7 +23,8 @@ from fairstats.report.page_context import (
     load_release,
     output_format,
 )
-from fairstats.report.project import (
+from fairstats.report.search import write_search_index
+from fairstats.report.site_pages import (
     MODEL_FOLDER,
     NAVIGATION,
     PAGES,
@@ -31,7 +32,6 @@ from fairstats.report.project import (
     copy_pages,
     prepare,
 )
-from fairstats.report.search import write_search_index
 from fairstats.report.theme import style_sheet
 
 ROOT = Path(__file__).parents[2]

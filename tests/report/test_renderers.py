@@ -20,8 +20,8 @@ from fairstats.release.contents import Release
 from fairstats.report import builtin, render
 from fairstats.report.builtin import PageError, render_builtin
 from fairstats.report.page_context import RELEASE_VARIABLE
-from fairstats.report.project import MODEL_FOLDER, stage
 from fairstats.report.render import RenderError, quarto_version
+from fairstats.report.site_pages import MODEL_FOLDER, stage
 
 from .conftest import HOSTILE, answers_of_models
 from .reading import pdf_words, squeezed

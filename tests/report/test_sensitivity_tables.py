@@ -17,7 +17,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.flips import flipping_items, flips_of
 from fairstats.estimates.sensitivity import INTERVALS, TESTS, sensitivity_of
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.flips_section import FLIPS_FILE, flip_table
 from fairstats.report.page_context import FORMAT_VARIABLE

@@ -15,7 +15,7 @@ from fairstats.answers.files import RETRIEVALS_SUFFIX, write_answers
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.release.contents import Release
 from fairstats.release.tables import TABLES
-from fairstats.report.project import PAGES
+from fairstats.report.site_pages import PAGES
 from fairstats.retrieval.retrievals_table import write_retrievals
 
 #: Tables that leaderboards, the pages of models and audit reports do not read.

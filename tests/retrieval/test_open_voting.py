@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import fairstats.commands.voting
 from fairstats._lib.problems import InputError
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.files import read_answers, write_answers
-from fairstats.answers.validation import validate_answers
 from fairstats.cli import app
 from fairstats.retrieval.open_voting import largest_cluster, majority_answer, open_vote
 from tests.retrieval_tables import drawn_answers

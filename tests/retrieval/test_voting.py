@@ -10,7 +10,7 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 
 from fairstats._lib.problems import InputError
-from fairstats.answers.validation import validate_answers
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.estimates.analyze import analyze
 from fairstats.inference.intervals import wilson
 from fairstats.retrieval.voting import VOTE_COLUMNS, majority_vote, vote_counts

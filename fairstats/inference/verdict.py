@@ -1,4 +1,4 @@
-"""Verdicts: disparity, equivalence (too small to matter), or inconclusive."""
+"""The rule of a verdict: disparity, equivalence (too small to matter), or inconclusive."""
 
 from __future__ import annotations
 

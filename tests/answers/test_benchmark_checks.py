@@ -7,8 +7,8 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 
 from fairstats._lib.problems import Problem
+from fairstats.answers.benchmark_checks import validate_answers, validate_files
 from fairstats.answers.files import check_answers, write_answers
-from fairstats.answers.validation import validate_answers, validate_files
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Check an answers table against its schema, and name every fault.
 
-`fairstats.answers.validation` checks the answers against what their benchmark declares.
+`fairstats.answers.benchmark_checks` checks the answers against what their benchmark declares.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
 from fairstats.inference.tango import tango
+from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
 
 
 @pytest.mark.parametrize(
