@@ -148,7 +148,7 @@ def verify(
         raise InputError([Problem("--attest and --key", message, remedy)])
     signed = None
     if key is not None:
-        from fairstats.publishing.sign import verify_and_attest
+        from fairstats.publishing.sign_site import verify_and_attest
 
         attested = verify_and_attest(
             path,

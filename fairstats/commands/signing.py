@@ -40,7 +40,7 @@ def sign(
 
     Checks all hashes first, but recomputes no figure. FAIRSTATS_PASSPHRASE decrypts the key.
     """
-    from fairstats.publishing.sign import sign as sign_site
+    from fairstats.publishing.sign_site import sign as sign_site
     from fairstats.publishing.statements import state_of
 
     path = sign_site(site, key, passphrase=passphrase())
@@ -64,7 +64,7 @@ def attestations(
     """
     import pandas as pd
 
-    from fairstats.publishing.sign import add_attestations
+    from fairstats.publishing.sign_site import add_attestations
     from fairstats.publishing.signed_statements import entries_of
 
     found = pd.DataFrame(

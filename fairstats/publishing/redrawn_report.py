@@ -11,7 +11,7 @@ from pyhanko.pdf_utils.reader import PdfFileReader
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.temporary_folders import temporary_folder
-from fairstats.publishing.signed_pdf import Pdf, entry, parsing
+from fairstats.publishing.pdf_signature import Pdf, entry, parsing
 from fairstats.report.audit_document import report_model
 from fairstats.report.audit_origin import Origin
 

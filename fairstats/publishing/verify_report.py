@@ -12,8 +12,8 @@ import pyhanko  # noqa: F401
 from fairstats._lib.problems import Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats.publishing.certificates import read_certificates
+from fairstats.publishing.pdf_signature import Pdf, check_signature, read_pdf
 from fairstats.publishing.redrawn_report import shows_the_release
-from fairstats.publishing.signed_pdf import Pdf, check_signature, read_pdf
 from fairstats.publishing.verify import Verification, site_releases, verify
 from fairstats.release.contents import MANIFEST
 from fairstats.release.folder import read_manifest

@@ -11,7 +11,7 @@ from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Board, Release
-from fairstats.report.board import (
+from fairstats.report.board_charts import (
     CHOSEN,
     FLAGGED,
     PUBLISHED,

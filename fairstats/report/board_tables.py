@@ -15,7 +15,7 @@ from fairstats._lib.formatting import (
     point_range,
     points,
 )
-from fairstats.report.board import (
+from fairstats.report.board_charts import (
     PUBLISHED,
     accuracy_head,
     marks_of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairstats._lib.formatting import escape_markdown, level, percent
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.release.contents import Release
-from fairstats.report.board import SELECTED
+from fairstats.report.board_charts import SELECTED
 from fairstats.report.page_output import show_markdown
 
 #: The tests that a benchmark's `family` adjusts together.

@@ -14,7 +14,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmarks
 from fairstats.benchmarks.terms import POOLED
 from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.report.board import COLOURS
+from fairstats.report.board_charts import COLOURS
 from fairstats.report.page_output import BAND, DIM, NEUTRAL_LIGHT, RULE
 from fairstats.report.plot_style import plot_theme
 

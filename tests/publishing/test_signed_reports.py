@@ -42,9 +42,9 @@ from fairstats._lib.problems import InputError
 from fairstats.cli import app
 from fairstats.publishing import redrawn_report, verify_report
 from fairstats.publishing.certificates import encoded, read_certificates
+from fairstats.publishing.pdf_signature import check_signature, read_pdf
 from fairstats.publishing.redrawn_report import shows_the_release
 from fairstats.publishing.sign_report import _sign, report_signer
-from fairstats.publishing.signed_pdf import check_signature, read_pdf
 from fairstats.publishing.verify import Verification, verify
 from fairstats.release.folder import file_problems, read_manifest
 from fairstats.report.audit_document import report_model

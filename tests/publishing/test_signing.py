@@ -27,7 +27,7 @@ from fairstats.cli import app
 from fairstats.publishing import documents
 from fairstats.publishing.keys import create_key, read_public_key
 from fairstats.publishing.publish import publish
-from fairstats.publishing.sign import add_attestations, sign, verify_and_attest
+from fairstats.publishing.sign_site import add_attestations, sign, verify_and_attest
 from fairstats.publishing.site_folder import assemble
 from fairstats.publishing.statement_list import with_witnesses
 from fairstats.publishing.verify import Verification, verify
@@ -511,7 +511,7 @@ def test_site_that_changes_while_it_is_verified_is_not_attested(site, keys, monk
         change_manifest(folder / "v" / "2", python="9")
         return found
 
-    monkeypatch.setattr("fairstats.publishing.sign.verify", verify_and_change)
+    monkeypatch.setattr("fairstats.publishing.sign_site.verify", verify_and_change)
     with pytest.raises(InputError, match="changed while it was verified"):
         attest(site, keys["ann"])
     assert not (site / "attestations").exists()

@@ -13,7 +13,7 @@ from fairstats.counts.flips import flips_of
 from fairstats.estimates.analyze import analyze
 from fairstats.release.contents import Board
 from fairstats.report.audit_answer_sets import AnswerSet as AuditSet
-from fairstats.report.board import cfr_chart, gap_chart, shift_chart, single_panels
+from fairstats.report.board_charts import cfr_chart, gap_chart, shift_chart, single_panels
 from fairstats.report.board_figures import BoardFigures
 from fairstats.report.board_tables import overview_table, p_cell
 from fairstats.report.change_rows import Comparison

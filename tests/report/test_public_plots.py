@@ -17,7 +17,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.ranking import RANK_COLUMNS
 from fairstats.inference.verdict import SHOWN
 from fairstats.report.audit_charts import OUTCOMES as AUDITED
-from fairstats.report.board import COLOURS
+from fairstats.report.board_charts import COLOURS
 from fairstats.report.estimate_plots import OUTCOMES
 from fairstats.report.plot_parts import VERDICT_COLOURS
 
