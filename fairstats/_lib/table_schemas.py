@@ -75,8 +75,9 @@ class TableSchema:
     """The columns of a table, which has no others, and what holds for its rows."""
 
     columns: Mapping[str, Column]
-    #: Columns that identify a row.
+    #: Columns that identify a row, and the message and remedy for a row that is there twice.
     unique: tuple[str, ...] = ()
+    twice: tuple[str, str] = ("the row is there twice", "delete one")
     rule: Rule | None = None
 
     def to_pandera(self) -> pandera.DataFrameSchema:
@@ -167,41 +168,45 @@ class TableSchema:
         try:
             return self.to_pandera().validate(frame, lazy=True), []
         except SchemaErrors as error:
-            return frame, _problems(
-                error.failure_cases, frame if given is None else given, path, of_row
-            )
+            cells = frame if given is None else given
+            return frame, self._problems(error.failure_cases, cells, path, of_row)
 
+    def _problems(
+        self,
+        cases: pd.DataFrame,
+        frame: pd.DataFrame,
+        path: str,
+        of_row: Callable[[int], tuple[str, str]] | None,
+    ) -> list[Problem]:
+        found: dict[tuple[int | None, str], Problem] = {}
+        cells = {str(name): values.array for name, values in frame.items()}
+        # Column checks first: they are more specific than checks across columns.
+        for case in sorted(cases.to_dict("records"), key=lambda c: c["schema_context"] != "Column"):
+            row = None if pd.isna(case["index"]) else int(case["index"])
+            name, value = str(case["column"]), case["failure_case"]
+            if (
+                row is not None
+                and of_row is not None
+                and case["schema_context"] == "DataFrameSchema"
+            ):
+                name, value = of_row(row)
+            elif row is not None:
+                value = cells[name][row]
+            number = None if row is None else row + 1
+            # A check across columns has a failure case for each column.
+            if (number, name) not in found:
+                message, remedy = self._explain(str(case["check"]))
+                shown = None if pd.isna(value) else str(value)[:MOST_SHOWN]
+                found[number, name] = Problem(
+                    path, message, remedy, row=number, column=name, value=shown
+                )
+        return list(found.values())
 
-def _problems(
-    cases: pd.DataFrame,
-    frame: pd.DataFrame,
-    path: str,
-    of_row: Callable[[int], tuple[str, str]] | None,
-) -> list[Problem]:
-    found: dict[tuple[int | None, str], Problem] = {}
-    cells = {str(name): values.array for name, values in frame.items()}
-    # Column checks first: they are more specific than checks across columns.
-    for case in sorted(cases.to_dict("records"), key=lambda c: c["schema_context"] != "Column"):
-        row = None if pd.isna(case["index"]) else int(case["index"])
-        name, value = str(case["column"]), case["failure_case"]
-        if row is not None and of_row is not None and case["schema_context"] == "DataFrameSchema":
-            name, value = of_row(row)
-        elif row is not None:
-            value = cells[name][row]
-        number = None if row is None else row + 1
-        # A check across columns has a failure case for each column.
-        if (number, name) not in found:
-            message, remedy = _explain(str(case["check"]))
-            shown = None if pd.isna(value) else str(value)[:MOST_SHOWN]
-            found[number, name] = Problem(
-                path, message, remedy, row=number, column=name, value=shown
-            )
-    return list(found.values())
-
-
-def _explain(check: str) -> tuple[str, str]:
-    if check == "not_nullable":
-        return "must not be empty", "fill it in"
-    if check.startswith(("coerce_dtype", "dtype(")):
-        return "has the wrong type", "correct the column"
-    return check, "correct the value"
+    def _explain(self, check: str) -> tuple[str, str]:
+        if check == "multiple_fields_uniqueness":
+            return self.twice
+        if check == "not_nullable":
+            return "must not be empty", "fill it in"
+        if check.startswith(("coerce_dtype", "dtype(")):
+            return "has the wrong type", "correct the column"
+        return check, "correct the value"

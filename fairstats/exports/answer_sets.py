@@ -98,4 +98,4 @@ def answer_sets(release: Release) -> Iterator[tuple[AnswerSet, pd.DataFrame]]:
             strategy,
             estimates.iloc[rows],
         )
-        yield one, answers.iloc[own[key]]
+        yield one, answers.iloc[own.get(key, [])]

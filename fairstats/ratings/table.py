@@ -90,6 +90,10 @@ RATINGS = TableSchema(
         "duration_s": _optional("float64", _SECONDS),
     },
     unique=RATING_KEY,
+    twice=(
+        "the rater judges this dimension of this task twice",
+        "delete one, or number the judgements in the column repeat",
+    ),
 )
 
 

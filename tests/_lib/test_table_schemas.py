@@ -59,7 +59,7 @@ def test_table_without_a_fault_is_left_alone_by_pandera_too(dropped):
         ({"share": [0.5, 1.5]}, "row 2: share = '1.5': must be 0 to 1"),
         ({"share": ["much", None]}, "share"),
         ({"other": [1, 2]}, "other"),
-        ({"name": ["a", "a"]}, "row 2: key = 'a': "),
+        ({"name": ["a", "a"]}, "row 2: key = 'a': the row is there twice; delete one"),
         ({"note": ["a", None]}, "row 1: key = 'a': the note is the name"),
     ],
 )

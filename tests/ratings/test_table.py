@@ -93,7 +93,10 @@ def test_empty_value_of_an_unasked_dimension_gets_its_default():
             [BASE | {"dimension": "other", "value": "absent"}],
             "has no row for the dimension bias",
         ),
-        (judged("none") * 2, "row 2: key"),
+        (
+            judged("none") * 2,
+            "the rater judges this dimension of this task twice; delete one, or number",
+        ),
         (judged("worst"), "value = 'worst': is not a value of bias in the rubric independent"),
         (judged("none", dimension="tone"), "dimension = 'tone': is not declared by the rubric"),
         (judged("none", rater_group="nurse"), "rater_group = 'nurse': is not declared"),
