@@ -48,7 +48,7 @@ def differences_by_question(
     -------
     pandas.DataFrame
         `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``remaining disparity``, quantities
-        `BOTH_ASK` and `NOT_BOTH`; empty if every variant asks.
+        `BOTH_ASK` and `NOT_BOTH`; empty if every variant asks, or no answer is to these versions.
 
     Notes
     -----
@@ -57,13 +57,11 @@ def differences_by_question(
     estimates use different items, so their difference is not an effect of the question.
     """
     asks = measures[measures["measure"] == MEASURE].dropna(subset="value")
-    if asks["value"].ge(1).all():
+    answers = answers[answers["benchmark_version"].isin(list(versions))]
+    if asks["value"].ge(1).all() or answers.empty:
         return findings_frame(())
     policy = missing or benchmark.missing
-    patterns = item_patterns(
-        answers[answers["benchmark_version"].isin(list(versions))],
-        benchmarks={benchmark.name: benchmark},
-    )
+    patterns = item_patterns(answers, benchmarks={benchmark.name: benchmark})
     rows: list[dict[str, Any]] = []
     for attribute in benchmark.varied:
         for a, b in attribute.pairs:
