@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -68,6 +69,10 @@ class Column:
     rule: Rule | None = None
     nullable: bool = False
     required: bool = True
+
+
+#: A column that may be left out, or have empty cells.
+optional = partial(Column, nullable=True, required=False)
 
 
 @dataclass(frozen=True)

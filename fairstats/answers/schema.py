@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import string
-from functools import partial
 from typing import TYPE_CHECKING
 
 from fairstats._lib.table_schemas import (
@@ -13,6 +12,7 @@ from fairstats._lib.table_schemas import (
     Column,
     Rule,
     TableSchema,
+    optional,
     text_rule,
 )
 
@@ -46,7 +46,6 @@ _LETTER = text_rule(
 )
 _STATUS = Rule(lambda texts: texts.isin(STATUSES), f"must be one of {', '.join(STATUSES)}")
 _NOT_NEGATIVE = Rule(lambda numbers: numbers >= 0, "must not be negative")
-_OPTIONAL = partial(Column, nullable=True, required=False)
 
 #: The single definition of the table's columns. An answer is present exactly if ``status`` is
 #: ``ok``.
@@ -57,21 +56,21 @@ ANSWERS = TableSchema(
         "answer": Column("str", _LETTER, nullable=True),
         "answer_key": Column("str", _LETTER),
         "status": Column("str", _STATUS),
-        "snapshot": _OPTIONAL("str", NAME),
-        "answer_raw": _OPTIONAL("str", Rule(lambda texts: texts.str.len() <= RAW_LENGTH, TOO_LONG)),
-        "prompt_sha256": _OPTIONAL("str", SHA256_TEXT),
+        "snapshot": optional("str", NAME),
+        "answer_raw": optional("str", Rule(lambda texts: texts.str.len() <= RAW_LENGTH, TOO_LONG)),
+        "prompt_sha256": optional("str", SHA256_TEXT),
         # The snippets in the prompt, see `fairstats.retrieval.retrievals_table.context_sha256`.
-        "context_sha256": _OPTIONAL("str", SHA256_TEXT),
-        "temperature": _OPTIONAL("float64", _NOT_NEGATIVE),
-        "max_tokens": _OPTIONAL("Int64", _NOT_NEGATIVE),
-        "seed": _OPTIONAL("Int64"),
-        "latency_s": _OPTIONAL("float64", _NOT_NEGATIVE),
-        "prompt_tokens": _OPTIONAL("Int64", _NOT_NEGATIVE),
-        "completion_tokens": _OPTIONAL("Int64", _NOT_NEGATIVE),
-        "collected_at": _OPTIONAL(
+        "context_sha256": optional("str", SHA256_TEXT),
+        "temperature": optional("float64", _NOT_NEGATIVE),
+        "max_tokens": optional("Int64", _NOT_NEGATIVE),
+        "seed": optional("Int64"),
+        "latency_s": optional("float64", _NOT_NEGATIVE),
+        "prompt_tokens": optional("Int64", _NOT_NEGATIVE),
+        "completion_tokens": optional("Int64", _NOT_NEGATIVE),
+        "collected_at": optional(
             "str", text_rule(_TIME.fullmatch, "must be an ISO 8601 time with a UTC offset")
         ),
-        "collector": _OPTIONAL("str", NAME),
+        "collector": optional("str", NAME),
     },
     unique=KEY_COLUMNS,
     rule=Rule(

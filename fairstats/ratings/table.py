@@ -17,7 +17,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema
+from fairstats._lib.row_groups import group_rows
+from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema, optional
 from fairstats._lib.untrusted_tables import repeated_columns
 from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric, load_rubrics
@@ -63,10 +64,6 @@ _NAMES = (*TASK_COLUMNS, *SUBJECT_COLUMNS, "rater_id", "rater_group")
 _NO_TASK = "a task has one item, one model and one dataset"
 
 
-def _optional(dtype: str, rule: Rule | None = None, *, nullable: bool = True) -> Column:
-    return Column(dtype, rule, nullable=nullable, required=False)
-
-
 _KIND = Rule(lambda kinds: kinds.isin(RATER_KINDS), f"must be one of {', '.join(RATER_KINDS)}")
 _REPEAT = Rule(lambda numbers: numbers.between(0, 999), "must be 0 to 999")
 _SECONDS = Rule(lambda seconds: seconds.between(0, 1e7), "must be a number of seconds, 0 or more")
@@ -75,19 +72,19 @@ _SECONDS = Rule(lambda seconds: seconds.between(0, 1e7), "must be a number of se
 RATINGS = TableSchema(
     {
         "benchmark": Column("str", NAME),
-        "dataset": _optional("str", NAME, nullable=False),
+        "dataset": optional("str", NAME, nullable=False),
         "rubric": Column("str", NAME),
         "task_id": Column("str", NAME),
         "item_id": Column("str", NAME),
-        **{name: _optional("str", NAME) for name in ("item_id_2", "model", "model_2")},
+        **{name: optional("str", NAME) for name in ("item_id_2", "model", "model_2")},
         "rater_id": Column("str", NAME),
-        "rater_kind": _optional("str", _KIND, nullable=False),
+        "rater_kind": optional("str", _KIND, nullable=False),
         "rater_group": Column("str", NAME),
-        "repeat": _optional("int64", _REPEAT, nullable=False),
+        "repeat": optional("int64", _REPEAT, nullable=False),
         "dimension": Column("str", NAME),
         "value": Column("str", NAME, nullable=True),
-        "swapped": _optional("boolean"),
-        "duration_s": _optional("float64", _SECONDS),
+        "swapped": optional("boolean"),
+        "duration_s": optional("float64", _SECONDS),
     },
     unique=RATING_KEY,
     twice=(
@@ -151,7 +148,7 @@ def checked_ratings(
     frame = _by_schema(frame, path)
     refuse_pooled(frame, path)
     known = load_rubrics(frame["rubric"].unique(), rubrics)
-    columns = {n: _Texts.of(frame[n]) for n in (*RATING_COLUMNS[:-2],)}
+    columns = {n: _Texts.of(frame[n]) for n in RATING_COLUMNS[:-2]}
     # The first rows of each kind of error: a wrong column is wrong in every row.
     for found in (
         _value_problems(frame, columns, known, path),
@@ -278,10 +275,7 @@ def _units(
     columns: Mapping[str, _Texts], names: Iterable[str]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the number of each row's unit, in order of appearance, and each unit's first row."""
-    unit = np.zeros_like(columns["rubric"].number)
-    for column in map(columns.__getitem__, names):
-        unit = pd.factorize(unit * len(column.text) + column.number)[0]
-    return unit, np.unique(unit, return_index=True)[1]
+    return group_rows(columns[name].number for name in names)
 
 
 def _value_problems(
