@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Self
@@ -142,11 +143,17 @@ def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) ->
         if str(source) not in built_in:
             remedy = f"use one of {', '.join(built_in)}, or the path of a benchmark's .toml"
             raise _no_such_benchmark(str(source), remedy)
-        path = built_in[str(source)]
+        return _load_once(built_in[str(source)])
     declared = read_toml(path)
     if confined:
         _refuse_other_folders(declared, path)
     return _benchmark(declared, path)
+
+
+@cache
+def _load_once(built_in: Path) -> Benchmark:
+    """Load a built-in benchmark: its files do not change, and every analysis needs it again."""
+    return _benchmark(read_toml(built_in), built_in)
 
 
 def _refuse_other_folders(declared: Mapping[str, Any], path: Path) -> None:
@@ -187,7 +194,7 @@ def load_benchmarks(
                 f"use one of {names}, or give its .toml file: --benchmark-file, or benchmarks=[…]"
             )
             raise _no_such_benchmark(name, remedy)
-        loaded[name] = known[name] if name in known else load_benchmark(built_in[name])
+        loaded[name] = known[name] if name in known else _load_once(built_in[name])
     return loaded
 
 
@@ -226,7 +233,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         missing=table.missing,
         equivalence_margin=table.equivalence_margin,
         same_variants_odds_ratio=table.same_variants_odds_ratio,
-        selected_on=table.selected_on,
+        selected_on=MappingProxyType(table.selected_on),
         family=table.family,
         largest_missing=table.ranking.largest_missing,
         lowest_accuracy=table.ranking.lowest_accuracy,

@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -185,8 +186,14 @@ def load_rubric(source: str | os.PathLike[str]) -> Rubric:
         if str(source) not in built_in:
             remedy = f"use one of {', '.join(built_in)}, or the path of a rubric's .toml"
             raise InputError([Problem(str(source), "no such rubric", remedy)])
-        path = built_in[str(source)]
+        return _load_once(built_in[str(source)])
     return _rubric(read_toml(path), path)
+
+
+@cache
+def _load_once(built_in: Path) -> Rubric:
+    """Load a built-in rubric: its file does not change, and every table needs it again."""
+    return _rubric(read_toml(built_in), built_in)
 
 
 def load_rubrics(
@@ -207,7 +214,7 @@ def load_rubrics(
         if name not in known and name not in built_in:
             remedy = f"use one of {', '.join({**built_in, **known})}, or give its .toml file"
             raise InputError([Problem(name, "no such rubric", remedy, column="rubric")])
-        loaded[name] = known[name] if name in known else load_rubric(built_in[name])
+        loaded[name] = known[name] if name in known else _load_once(built_in[name])
     return loaded
 
 

@@ -47,6 +47,14 @@ def test_fairmedqa_is_published_as_its_authors_did_and_names_its_selecting_model
     assert benchmark.items_file is None
 
 
+@pytest.mark.parametrize("field", ["versions", "attributes", "answer_keys", "selected_on"])
+def test_what_a_built_in_benchmark_declares_cannot_be_changed(field):
+    # It is read once and used by all.
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        getattr(load_benchmark("fairmedqa"), field)["added"] = "x"
+    assert "added" not in getattr(load_benchmark("fairmedqa"), field)
+
+
 def test_demo_ships_its_items(demo):
     assert len(demo.answer_keys) == 24
     assert demo.items_file is not None
