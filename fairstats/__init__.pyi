@@ -32,6 +32,7 @@ from .inference.agreement.coefficients import percent_agreement as percent_agree
 from .inference.agreement.coefficients import positive_agreement as positive_agreement
 from .inference.agreement.coefficients import randolph_kappa as randolph_kappa
 from .inference.agreement.intraclass import intraclass_correlation as intraclass_correlation
+from .inference.bootstrap import bootstrap as bootstrap
 from .inference.bootstrap import bootstrap_counts as bootstrap_counts
 from .inference.bounded_mean import bounded_mean_interval as bounded_mean_interval
 from .inference.cluster_bootstrap import cluster_bootstrap as cluster_bootstrap
@@ -54,7 +55,6 @@ from .inference.mcnemar import mcnemar as mcnemar
 from .inference.multiplicity import adjust_pvalues as adjust_pvalues
 from .inference.multiplicity import max_t as max_t
 from .inference.paired_counts import paired_counts as paired_counts
-from .inference.paired_intervals import bootstrap as bootstrap
 from .inference.paired_intervals import difference_interval as difference_interval
 from .inference.paired_intervals import partly_paired_interval as partly_paired_interval
 from .inference.posterior import paired_posterior as paired_posterior

@@ -22,7 +22,7 @@ from fairstats.inference import exact_sums
 from fairstats.inference.agreement import coefficient_intervals, jackknife
 from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
 from fairstats.inference.agreement.rating_counts import counts_of_kinds, rating_counts
-from fairstats.inference.bootstrap import interval_of_law
+from fairstats.inference.bootstrap_limits import interval_of_law, limit_levels
 from fairstats.inference.crossed_means import crossed_test
 from fairstats.inference.fieller import fieller
 from fairstats.inference.matched_patterns import matched_patterns
@@ -252,6 +252,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
         {"variance_numerator": 0.04, "variance_denominator": 0.09, "covariance": 0.0},
     ),
     interval_of_law: lambda: ((LAW, 4.0, 0.0, "bca", 0.05), {}),
+    limit_levels: lambda: ((0.5, 0.0, "bca", 0.05), {}),
     mcnemar_bounds: lambda: ((pd.DataFrame({name: [3] for name in PATTERNS}),), {}),
     matched_patterns: lambda: (([[1, 0], [0, 1]], [[1, 0], [0, 1]]), {}),
     mean_difference: lambda: (([0.1, -0.2, 0.3],), {}),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.inference.bootstrap import interval_of_law
+from fairstats.inference.bootstrap_limits import interval_of_law
 from fairstats.inference.cluster_bootstrap import (
     cluster_acceleration,
     mean_interval,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import (
@@ -17,25 +16,24 @@ from fairstats.inference._checks import (
     check_counts,
     check_resampling,
 )
+from fairstats.inference.bootstrap_limits import (
+    BootstrapMethod,
+    CountsFunction,
+    Law,
+    acceleration_of,
+    interval_of_law,
+    limit_levels,
+)
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval, odds_ratio
 from fairstats.inference.exact_sums import discrete_law, law_of_sum, plane_law
 from fairstats.inference.intervals import wilson
+from fairstats.inference.paired_counts import Pairs, paired_counts
 from fairstats.inference.tango import tango
 
-BootstrapMethod = Literal["bca", "percentile", "basic"]
 StatisticName = Literal[
     "difference", "accuracy_a", "accuracy_b", "proportion", "cohens_h", "ratio", "odds_ratio"
 ]
 IntArray = npt.NDArray[np.int64]
-#: A function that maps counts of shape (..., k) to an array of shape (...).
-CountsFunction = Callable[[npt.NDArray[np.int64]], npt.ArrayLike]
-
-
-class Law(Protocol):
-    """The distribution of a statistic over resamples, from which intervals are computed."""
-
-    def share_below(self, x: float) -> npt.ArrayLike: ...
-    def quantiles(self, levels: npt.ArrayLike) -> npt.NDArray[Any]: ...
 
 
 @dataclass(frozen=True)
@@ -77,6 +75,63 @@ _STATISTICS = {
     "ratio": _Statistic(_ratio, (_A, _B), (0.0, np.inf)),
     "odds_ratio": _Statistic(_ratio, (_ONLY_A, _ONLY_B), (0.0, np.inf)),
 }
+
+
+def bootstrap(
+    n11: Pairs | None = None,
+    n10: npt.ArrayLike | None = None,
+    n01: npt.ArrayLike | None = None,
+    n00: npt.ArrayLike | None = None,
+    *,
+    statistic: StatisticName | CountsFunction = "difference",
+    method: BootstrapMethod = "bca",
+    n_resamples: Literal["exact"] | int = "exact",
+    alpha: float = 0.05,
+    rng: np.random.Generator | int | None = None,
+) -> Estimate:
+    """Compute a statistic of paired counts with its exact bootstrap interval, without a seed.
+
+    Parameters
+    ----------
+    n11, n10, n01, n00 : array_like of int
+        Pairs with both correct, only a, only b, neither; broadcast against each other. Or one
+        table, or a frame of pairs: see `paired_counts`.
+    statistic : str or callable
+        ``"difference"``, ``"accuracy_a"``, ``"accuracy_b"``, ``"cohens_h"``, ``"ratio"``,
+        ``"odds_ratio"``, or a function: see `bootstrap_counts`, which also takes other counts than
+        those of pairs.
+    method, n_resamples, alpha, rng
+        As in `bootstrap_counts`.
+
+    Returns
+    -------
+    Estimate
+        `method` names the interval: an exact one if the bootstrap is not informative.
+
+    Raises
+    ------
+    ValueError
+        As `paired_counts` and `bootstrap_counts`.
+
+    References
+    ----------
+    Efron (1987), JASA 82:171-185.
+
+    Examples
+    --------
+    >>> found = bootstrap(60, 40, 20, 40)
+    >>> [float(x) for x in (found.estimate, *found.ci)]
+    [0.125, 0.03125, 0.21875]
+    """
+    counts = np.stack(paired_counts(n11, n10, n01, n00), axis=-1)
+    if statistic == "proportion":
+        raise ValueError(
+            "statistic='proportion' is not of pairs; use bootstrap_counts([successes, failures], "
+            "'proportion')"
+        )
+    return bootstrap_counts(
+        counts, statistic, method=method, n_resamples=n_resamples, alpha=alpha, rng=rng
+    )
 
 
 def bootstrap_counts(
@@ -228,7 +283,7 @@ def _of_one_sum(
     law = law_of_sum(trials, values, flat / trials[:, None])
     estimate = np.where(n > 0, total / trials, np.nan)
     # The mean's acceleration is one sixth of its skewness, which is that of the sum.
-    levels, used = _levels(law.share_below(total), law.skewness / 6, method, alpha)
+    levels, used = limit_levels(law.share_below(total), law.skewness / 6, method, alpha)
     low, high = law.quantiles(levels).T / trials
     if method == "basic":
         low, high = 2 * estimate - high, 2 * estimate - low
@@ -241,20 +296,8 @@ def _of_one_table(
     estimate = float(np.asarray(compute(row[None]))[0]) if row.sum() else float("nan")
     if law is None or not np.isfinite(estimate):
         return estimate, float("nan"), float("nan"), ""
-    acceleration = float(_acceleration(row[None], compute)[0])
+    acceleration = float(acceleration_of(row[None], compute)[0])
     return estimate, *interval_of_law(law, estimate, acceleration, method, alpha)
-
-
-def interval_of_law(
-    law: Law, estimate: float, acceleration: float, method: BootstrapMethod, alpha: float
-) -> tuple[float, float, str]:
-    """Return the limits that a method takes from a distribution, and the method used."""
-    method, alpha = check_choice("method", method, get_args(BootstrapMethod)), check_alpha(alpha)
-    levels, used = _levels(law.share_below(estimate), acceleration, method, alpha)
-    low, high = law.quantiles(levels).tolist()
-    if method == "basic":
-        low, high = 2 * estimate - high, 2 * estimate - low
-    return low, high, str(used)
 
 
 def _law(
@@ -288,56 +331,6 @@ def _law(
 
 def _one_value(values: FloatArray) -> bool:
     return bool(np.all(values == values[0]))
-
-
-def _levels(
-    share_below: npt.ArrayLike, acceleration: npt.ArrayLike, method: BootstrapMethod, alpha: float
-) -> tuple[FloatArray, npt.NDArray[np.str_]]:
-    """Return the levels of the two limits, on the last axis, and the method that gives them."""
-    plain = np.array([alpha / 2, 1 - alpha / 2])
-    share = np.asarray(share_below, dtype=np.float64)[..., None]
-    if method != "bca":
-        return np.broadcast_to(plain, (*share.shape[:-1], 2)), np.full(share.shape[:-1], method)
-    z0, acceleration = scipy.special.ndtri(share), np.asarray(acceleration)[..., None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        moved = z0 + scipy.special.ndtri(plain)
-        slope = 1 - acceleration * moved
-        levels = scipy.special.ndtr(z0 + moved / slope)
-        defined = (np.isfinite(moved) & (slope > 0)).all(axis=-1)
-    return (
-        np.where(defined[..., None], levels, plain),
-        np.where(defined, "bca", "percentile (bca undefined)"),
-    )
-
-
-def mean_acceleration(values: IntArray, many: IntArray) -> FloatArray:
-    """Return the acceleration of a mean: one sixth of the skewness of the mean.
-
-    Leaving out a value moves the mean by the value's deviation / (n − 1). The factor is the same
-    for all values.
-    """
-    n = np.maximum(many.sum(axis=-1, keepdims=True), 1)
-    deviation = values - (many @ values)[..., None] / n
-    spread = np.asarray((many * deviation**2).sum(axis=-1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((many * deviation**3).sum(axis=-1) / (6 * spread**1.5))
-
-
-def _acceleration(rows: IntArray, compute: CountsFunction) -> FloatArray:
-    """Return Σ l³ / (6 (Σ l²)^1.5), with l the mean leave-one-out value minus each such value."""
-    left_out = np.zeros(rows.shape)
-    for i in range(rows.shape[-1]):
-        less = rows - np.eye(rows.shape[-1], dtype=np.int64)[i]
-        there = (rows[:, i] > 0) & (less.sum(-1) > 0)
-        if there.any():
-            left_out[there, i] = np.asarray(compute(less[there]))
-    n = np.maximum(rows.sum(axis=-1, keepdims=True), 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # An infinite leave-one-out value (a ratio over 0) leaves the acceleration undefined.
-        values = np.where(rows > 0, left_out, 0.0)
-        deviation = np.where(rows > 0, (rows * values).sum(-1, keepdims=True) / n - values, 0.0)
-        spread = (rows * deviation**2).sum(axis=-1)
-        return np.asarray((rows * deviation**3).sum(axis=-1) / (6 * spread**1.5))
 
 
 def _with_fallback(

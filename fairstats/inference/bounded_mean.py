@@ -15,7 +15,11 @@ from fairstats.inference._checks import (
     check_multiplicity,
     check_share,
 )
-from fairstats.inference.bootstrap import BootstrapMethod, interval_of_law, mean_acceleration
+from fairstats.inference.bootstrap_limits import (
+    BootstrapMethod,
+    interval_of_law,
+    mean_acceleration,
+)
 from fairstats.inference.exact_sums import fine_sum_law
 from fairstats.inference.intervals import wilson
 

@@ -17,7 +17,7 @@ from fairstats.inference._checks import (
     check_resampling,
     check_whole,
 )
-from fairstats.inference.bootstrap import (
+from fairstats.inference.bootstrap_limits import (
     BootstrapMethod,
     CountsFunction,
     interval_of_law,

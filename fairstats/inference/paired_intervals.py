@@ -10,12 +10,7 @@ import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import check_alpha, check_choice, check_counts
-from fairstats.inference.bootstrap import (
-    BootstrapMethod,
-    CountsFunction,
-    StatisticName,
-    bootstrap_counts,
-)
+from fairstats.inference.bootstrap import bootstrap
 from fairstats.inference.paired_counts import PairedCounts, Pairs, paired_counts
 from fairstats.inference.square_and_add import corrected_phi, estimates_correlation, square_and_add
 from fairstats.inference.tango import tango
@@ -90,63 +85,6 @@ def difference_interval(
         low, high = _newcombe(counts, alpha)
     estimate = np.where(n > 0, (n10 - n01) / np.maximum(n, 1), np.nan)
     return Estimate(estimate, low, high, 1 - alpha, method, n)
-
-
-def bootstrap(
-    n11: Pairs | None = None,
-    n10: npt.ArrayLike | None = None,
-    n01: npt.ArrayLike | None = None,
-    n00: npt.ArrayLike | None = None,
-    *,
-    statistic: StatisticName | CountsFunction = "difference",
-    method: BootstrapMethod = "bca",
-    n_resamples: Literal["exact"] | int = "exact",
-    alpha: float = 0.05,
-    rng: np.random.Generator | int | None = None,
-) -> Estimate:
-    """Compute a statistic of paired counts with its exact bootstrap interval, without a seed.
-
-    Parameters
-    ----------
-    n11, n10, n01, n00 : array_like of int
-        Pairs with both correct, only a, only b, neither; broadcast against each other. Or one
-        table, or a frame of pairs: see `paired_counts`.
-    statistic : str or callable
-        ``"difference"``, ``"accuracy_a"``, ``"accuracy_b"``, ``"cohens_h"``, ``"ratio"``,
-        ``"odds_ratio"``, or a function: see `bootstrap_counts`, which also takes other counts than
-        those of pairs.
-    method, n_resamples, alpha, rng
-        As in `bootstrap_counts`.
-
-    Returns
-    -------
-    Estimate
-        `method` names the interval: an exact one if the bootstrap is not informative.
-
-    Raises
-    ------
-    ValueError
-        As `paired_counts` and `bootstrap_counts`.
-
-    References
-    ----------
-    Efron (1987), JASA 82:171-185.
-
-    Examples
-    --------
-    >>> found = bootstrap(60, 40, 20, 40)
-    >>> [float(x) for x in (found.estimate, *found.ci)]
-    [0.125, 0.03125, 0.21875]
-    """
-    counts = np.stack(paired_counts(n11, n10, n01, n00), axis=-1)
-    if statistic == "proportion":
-        raise ValueError(
-            "statistic='proportion' is not of pairs; use bootstrap_counts([successes, failures], "
-            "'proportion')"
-        )
-    return bootstrap_counts(
-        counts, statistic, method=method, n_resamples=n_resamples, alpha=alpha, rng=rng
-    )
 
 
 def _wald(

@@ -55,8 +55,10 @@ from fairstats.ratings.table import no_ratings
 from fairstats.release.computed_tables import tables_of
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.downloads import write_table
-from fairstats.release.folder import ALPHAS, RELEASE_NAME, check_manifests, open_release
+from fairstats.release.folder import check_manifests, open_release
 from fairstats.release.manifest import (
+    ALPHAS,
+    RELEASE_NAME,
     facts_of,
     file_hashes,
     previous_release,

@@ -27,8 +27,8 @@ from fairstats.publishing.table_differences import table_problems
 from fairstats.ratings.rubrics import copy_rubrics
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.release.downloads import write_table
-from fairstats.release.folder import TAKE_AGAIN, file_problems, read_manifest
-from fairstats.release.manifest import declared
+from fairstats.release.folder import file_problems
+from fairstats.release.manifest import TAKE_AGAIN, declared, read_manifest
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.report.page_content import page_differences
 from fairstats.report.search import SEARCH_INDEX

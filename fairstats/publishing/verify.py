@@ -24,14 +24,8 @@ from fairstats.publishing.table_differences import hidden_columns, table_problem
 from fairstats.ratings.table import check_ratings, no_ratings
 from fairstats.release.computed_tables import tables_of
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
-from fairstats.release.folder import (
-    TAKE_AGAIN,
-    chain_problems,
-    check_manifests,
-    file_problems,
-    read_manifest,
-)
-from fairstats.release.manifest import facts_of
+from fairstats.release.folder import check_manifests, file_problems
+from fairstats.release.manifest import TAKE_AGAIN, chain_problems, facts_of, read_manifest
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.retrieval.retrievals_table import check_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals

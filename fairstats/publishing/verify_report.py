@@ -16,7 +16,7 @@ from fairstats.publishing.pdf_signature import Pdf, check_signature, read_pdf
 from fairstats.publishing.redrawn_report import shows_the_release
 from fairstats.publishing.verify import Verification, site_releases, verify
 from fairstats.release.contents import MANIFEST
-from fairstats.release.folder import read_manifest
+from fairstats.release.manifest import read_manifest
 from fairstats.report.audit_origin import Origin, read_origin
 
 

@@ -46,7 +46,8 @@ from fairstats.publishing.pdf_signature import check_signature, read_pdf
 from fairstats.publishing.redrawn_report import shows_the_release
 from fairstats.publishing.sign_report import _sign, report_signer
 from fairstats.publishing.verify import Verification, verify
-from fairstats.release.folder import file_problems, read_manifest
+from fairstats.release.folder import file_problems
+from fairstats.release.manifest import read_manifest
 from fairstats.report.audit_document import report_model
 from fairstats.report.audit_origin import origin_of
 from tests.publishing.signing_certificates import DAY, NOW, make_person, write_p12

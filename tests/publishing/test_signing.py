@@ -32,7 +32,8 @@ from fairstats.publishing.site_folder import assemble
 from fairstats.publishing.statement_list import with_witnesses
 from fairstats.publishing.verify import Verification, verify
 from fairstats.release.contents import Release
-from fairstats.release.folder import chain_problems, file_problems, read_manifest
+from fairstats.release.folder import file_problems
+from fairstats.release.manifest import chain_problems, read_manifest
 from tests.publishing.test_verify_attacks import change_manifest, rehash, sha256
 from tests.report.conftest import answers_of_models
 
