@@ -125,7 +125,7 @@ def _entry(name: str, files: dict[str, str]) -> str:
     text = text.rstrip() + "\n"
     # Level 6 in pdoc's pages; here the third, below the name.
     text = re.sub(r"(?m)^#{6} ", "### ", text)
-    text = _DOCTEST.sub(lambda match: f"```pycon\n{match[0].rstrip()}\n```\n", text)
+    text = _DOCTEST.sub(lambda match: f"```\n{match[0].rstrip()}\n```\n", text)
 
     def linked(match: re.Match[str]) -> str:
         other = match[1]

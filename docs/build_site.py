@@ -43,6 +43,9 @@ _FOOTER = (
 )
 _LINK = re.compile(r'(<(?:a|img)\b[^>]*? (?:href|src)=")([^"]*)(")')
 _LONGEST_DESCRIPTION = 160
+#: pandoc's names of syntaxes, if others are used. For one that it does not know, it reads all of
+#: its syntaxes, which takes longer than to draw the page.
+_SYNTAX = {"sh": "bash", "csv": "", "text": ""}
 
 
 class SiteError(ValueError):
@@ -210,7 +213,7 @@ def _page(path: str, text: str, groups: list[Group], out: Path) -> str:
         # JSON is YAML.
         metadata.write_text(json.dumps(data), encoding="utf-8")
         return html_page(
-            body,
+            re.sub(r"(?m)^```(\w+)$", lambda fence: f"```{_SYNTAX.get(fence[1], fence[1])}", body),
             template=ROOT / "reports" / "template.html",
             style=to(STYLE_SHEET),
             metadata=[metadata],

@@ -127,6 +127,7 @@ async def _execute(notebook: Any, folder: Path) -> None:
             whole,
             km=manager,
             timeout=_SECONDS_A_CELL,
+            shutdown_kernel="immediate",
             resources={"metadata": {"path": str(folder)}},
         )
         await client.async_execute(cleanup_kc=True)

@@ -228,7 +228,10 @@ async def _execute_share(pages: Sequence[_Page], settings: dict[str, str]) -> No
             notebook.cells.append(nbformat.v4.new_code_cell(cell))
             owners.append(page)
     async with page_kernel(settings) as manager:
-        client = NotebookClient(notebook, km=manager, timeout=_SECONDS_A_CELL)
+        # Asked to end, a kernel often ignores the request, and is killed some seconds later.
+        client = NotebookClient(
+            notebook, km=manager, timeout=_SECONDS_A_CELL, shutdown_kernel="immediate"
+        )
         try:
             await client.async_execute(cleanup_kc=True)
         except CellExecutionError as error:

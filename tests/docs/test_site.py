@@ -161,7 +161,7 @@ def test_api_entry_has_call_parameters_links_and_example(pages):
 
 def test_code_is_highlighted(pages):
     assert '<span class="im">import</span>' in pages["statistics.html"]
-    assert 'class="sourceCode sh"' in pages["guides/leaderboard.html"]
+    assert 'class="sourceCode bash"' in pages["guides/leaderboard.html"]
 
 
 def test_code_of_a_guide_is_run_and_shown_in_page_and_notebook(tmp_path):
