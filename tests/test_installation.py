@@ -68,7 +68,7 @@ def resolving():
     extras = [name for name in PROJECT["optional-dependencies"] if name != "quarto"]
     options = [part for name in extras for part in ("--extra", name)]
     command = [UV, "pip", "compile", "pyproject.toml", *options, "--constraint", "constraints.txt"]
-    command += ["--no-annotate", "--quiet", "--python-version"]
+    command += ["--no-annotate", "--quiet", "--no-python-downloads", "--python-version"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     versions = ("3.11", "3.13") if UV.is_file() else ()
     running = {one: subprocess.Popen([*command, one], cwd=ROOT, **pipes) for one in versions}
