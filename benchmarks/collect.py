@@ -32,7 +32,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import fairstats_collectors.chat
+import fairstats_collectors.collect
 import openai
 import pandas as pd
 import pyarrow.parquet  # noqa: F401
@@ -135,7 +135,7 @@ def read_all(end: int) -> str:
 
 def collect(benchmark: Benchmark, address: str, out: Path, **options: Any) -> Path:
     given = {"model": "m", "concurrency": 64, "progress": False} | options
-    return fairstats_collectors.chat.collect(benchmark, base_url=address, out=out, **given)
+    return fairstats_collectors.collect.collect(benchmark, base_url=address, out=out, **given)
 
 
 def measured(work: Callable[[], dict[str, float]]) -> dict[str, float]:

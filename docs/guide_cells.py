@@ -21,7 +21,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from fairstats.report.builtin import page_kernel
+from fairstats.report.builtin_renderer import page_kernel
 
 #: Suffixes of the files that a guide finds in its folder.
 DATA = (".csv", ".toml")

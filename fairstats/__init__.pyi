@@ -84,12 +84,12 @@ from .publishing.submission_check import check_submission as check_submission
 from .publishing.verify import verify as verify
 from .ratings.agreement import rating_agreement as rating_agreement
 from .ratings.bradley_terry import bradley_terry as bradley_terry
-from .ratings.counterfactual import counterfactual_rates as counterfactual_rates
+from .ratings.counterfactual_rates import counterfactual_rates as counterfactual_rates
 from .ratings.dawid_skene import dawid_skene as dawid_skene
 from .ratings.files import read_ratings as read_ratings
 from .ratings.files import write_ratings as write_ratings
 from .ratings.judge_planner import plan_judged as plan_judged
-from .ratings.judged import judged_rates as judged_rates
+from .ratings.judged_rates import judged_rates as judged_rates
 from .ratings.pilot import design_from as design_from
 from .ratings.planner import plan_agreement as plan_agreement
 from .ratings.planner import plan_ratings as plan_ratings

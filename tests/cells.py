@@ -15,12 +15,12 @@ from unittest import mock
 
 import matplotlib as mpl
 
-from fairstats.report import builtin
+from fairstats.report import builtin_renderer
 from fairstats.report.page_context import FORMAT_VARIABLE
 
 
-def execute_here(pages: Sequence[builtin._Page], settings: dict[str, str]) -> None:
-    """Replace `fairstats.report.builtin._execute`; each page has its own namespace."""
+def execute_here(pages: Sequence[builtin_renderer._Page], settings: dict[str, str]) -> None:
+    """Replace `fairstats.report.builtin_renderer._execute`; each page has its own namespace."""
     folder = os.getcwd()  # noqa: PTH109
     try:
         with mock.patch.dict(os.environ, settings), mpl.rc_context(), warnings.catch_warnings():
@@ -37,7 +37,7 @@ def execute_here(pages: Sequence[builtin._Page], settings: dict[str, str]) -> No
 _CONSTANT: dict[tuple[str, str], str] = {}
 
 
-def _execute(page: builtin._Page) -> None:
+def _execute(page: builtin_renderer._Page) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     for cell in page.cells:
         constant = re.fullmatch(r"shared_sections\.show_\w+\(\)\n", cell) is not None
@@ -54,7 +54,9 @@ def _execute(page: builtin._Page) -> None:
                 exec(compile(cell, page.path.name, "exec"), namespace)
             except Exception as error:
                 cause = f"{type(error).__name__}: {error}"
-                raise builtin.PageError(f"a cell of {page.path.name} failed: {cause}") from error
+                raise builtin_renderer.PageError(
+                    f"a cell of {page.path.name} failed: {cause}"
+                ) from error
         page.shown.append("\n\n".join(shown))
         if constant:
             _CONSTANT[cell, page.format] = page.shown[-1]

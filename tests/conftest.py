@@ -22,7 +22,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.release.tables import TABLES
-from fairstats.report import builtin, site_pages
+from fairstats.report import builtin_renderer, site_pages
 from fairstats.report.drawing_cache import CACHE_VARIABLE
 from fairstats.report.site_pages import Page
 from tests.cells import execute_here
@@ -38,7 +38,7 @@ settings.register_profile("tests", derandomize=True, deadline=None, database=Non
 settings.load_profile("tests")
 
 #: The function that runs the cells of pages outside the tests, in kernels.
-EXECUTE = builtin._execute
+EXECUTE = builtin_renderer._execute
 
 #: Released by others and not part of the repository; see its README.
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -90,7 +90,7 @@ def _once(of_this_run: Path) -> Iterator[None]:
         # What is left there, such as the lock of a site, goes with the other files of this run.
         patch.setenv("TMPDIR", str(temporary))
         patch.setattr(tempfile, "tempdir", str(temporary))
-        patch.setattr(builtin, "_execute", execute_here)
+        patch.setattr(builtin_renderer, "_execute", execute_here)
         # Most answers here are made up. Screening may block them, e.g. as copies of each other.
         patch.setattr("fairstats.publishing.screened.blocked_sets", lambda screening: screening[:0])
         for name, table in known_tables(tables).items():
@@ -109,7 +109,7 @@ def _one_command_line() -> Iterator[None]:
 @pytest.fixture
 def in_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the cells of pages in kernels, as for users."""
-    monkeypatch.setattr(builtin, "_execute", EXECUTE)
+    monkeypatch.setattr(builtin_renderer, "_execute", EXECUTE)
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "docs/test_site.py",
         "publishing/",
         "recipes/test_page.py",
-        "replication/test_recomputed.py::test_a_release_holds_the_table",
+        "replication/test_replicate.py::test_a_release_holds_the_table",
         "report/test_api.py",
         "report/test_audit_crosswalk.py",
         "report/test_audit_sections.py",
@@ -54,7 +54,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     ),
     # The embedded models answer.
     "embedded": (
-        "collectors/test_embedded.py",
+        "collectors/test_embedded_chat_model.py",
         "publishing/test_demo.py",
         "vignettes/building/test_end_to_end.py::test_embedded_model",
         "test_installation.py",

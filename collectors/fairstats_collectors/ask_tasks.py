@@ -19,7 +19,7 @@ from fairstats.asking.tasks import Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import Campaign, noted_names
 from fairstats_collectors.chat_requests import Service
-from fairstats_collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
+from fairstats_collectors.embedded_chat_model import EMBEDDED, EMBEDDED_MODEL, serve_embedded
 from fairstats_collectors.http_clients import endpoint_of, in_a_loop, make_client
 from fairstats_collectors.interruptions import unfinished
 from fairstats_collectors.journal import SUFFIX, Journal
@@ -203,7 +203,7 @@ def ask_tasks(
     Raises
     ------
     Unfinished, InputError, KeyboardInterrupt
-        As `fairstats_collectors.chat.collect`.
+        As `fairstats_collectors.collect.collect`.
     """
     if max_cost is not None:
         terms = replace(terms, budget=Budget(terms.known.price, max_cost, terms.max_tokens))

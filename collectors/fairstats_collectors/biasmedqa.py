@@ -20,7 +20,7 @@ from fairstats._lib.record_files import Paths, importable_files
 from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import read_text
 from fairstats.answers.schema_checks import check_answers
-from fairstats.asking.parsing import parse_answer
+from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats_collectors.import_answers import join_files
 from fairstats_collectors.import_mapping import FACTS, Given, refuse_others

@@ -15,7 +15,7 @@ from fairstats._lib.spreadsheets import NoValue
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
-from fairstats.asking.parsing import parse_answer
+from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_mapping import ABSENT, OPTIONS, Mapped, field_names, found
 

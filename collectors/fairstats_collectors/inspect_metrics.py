@@ -37,7 +37,7 @@ from inspect_ai.solver import TaskState
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
-from fairstats.asking.parsing import parse_answer
+from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import BASELINE

@@ -22,7 +22,7 @@ from fairstats._lib.record_files import Paths, importable_files, json_value
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema_checks import check_answers
 from fairstats.answers.strategies import Strategy
-from fairstats.asking.parsing import parse_answer
+from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 from fairstats_collectors.import_mapping import Given, refuse_others

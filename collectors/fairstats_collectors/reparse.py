@@ -13,7 +13,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_json import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
-from fairstats.asking.parsing import parse_answer
+from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 

@@ -21,7 +21,7 @@ from fairstats._lib.spreadsheets import xlsx_records
 from fairstats.answers.schema import ANSWERS
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, mapping
-from fairstats_collectors.wide import Groups, long_records, wide_groups
+from fairstats_collectors.wide_tables import Groups, long_records, wide_groups
 
 SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl")
 

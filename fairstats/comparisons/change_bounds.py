@@ -14,8 +14,8 @@ from fairstats.comparisons.change_verdicts import BETTER
 from fairstats.comparisons.item_swaps import Figure, accuracy, ad, cfr
 from fairstats.comparisons.paired_differences import model_p_value
 from fairstats.counts.outcomes import MISSING, PATTERNS
-from fairstats.estimates.bounds import pair_bounds
-from fairstats.estimates.completions import completed_sums
+from fairstats.estimates.extreme_completions import completed_sums
+from fairstats.estimates.missing_answer_bounds import pair_bounds
 from fairstats.metrics.metric import Range
 
 #: The compared metrics, each as a function of the sums of a model's items.

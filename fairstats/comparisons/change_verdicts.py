@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.row_groups import group_rows, text_array
-from fairstats.estimates.completions import adjusted_within
+from fairstats.estimates.extreme_completions import adjusted_within
 from fairstats.inference.multiplicity import AdjustMethod
 
 WIN_WIN = "win-win"

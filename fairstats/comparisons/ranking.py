@@ -22,8 +22,8 @@ from fairstats.comparisons.ranked_items import RankItems, rank_items
 from fairstats.counts.by_item import SUMS, asked_patterns
 from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
 from fairstats.counts.outcomes import MISSING, PATTERNS
-from fairstats.estimates.bounds import pair_bounds
-from fairstats.estimates.completions import completed_sums
+from fairstats.estimates.extreme_completions import completed_sums
+from fairstats.estimates.missing_answer_bounds import pair_bounds
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.ranks import rank_sets

@@ -16,7 +16,7 @@ from fairstats.benchmarks.terms import ComparisonPolicy
 from fairstats.comparisons.compared_sets import only_unit
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PATTERNS
-from fairstats.estimates.bounds import pair_bounds
+from fairstats.estimates.missing_answer_bounds import pair_bounds
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues

@@ -13,8 +13,8 @@ from fairstats._lib.row_groups import text_array
 from fairstats.counts.missing_policies import CountingPolicy, copies_of
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.counts.sample_weights import per_answer
-from fairstats.estimates.bounds import pair_bounds
 from fairstats.estimates.design_effects import design_effects
+from fairstats.estimates.missing_answer_bounds import pair_bounds
 from fairstats.estimates.table import BOUNDS_NOTE
 from fairstats.metrics.metric import Columns, PairMetric, Pairs
 from fairstats.metrics.registry import PAIR_METRICS

@@ -17,7 +17,7 @@ from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.adjusted_pvalues import families
 from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates, rows_with
-from fairstats.estimates.completions import adjusted_completions, unadjusted_completions
+from fairstats.estimates.extreme_completions import adjusted_completions, unadjusted_completions
 from fairstats.estimates.sensitivity import (
     FLIPPING,
     INTERVALS,

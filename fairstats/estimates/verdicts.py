@@ -19,7 +19,7 @@ from fairstats.counts.asked import Asked
 from fairstats.counts.missing_policies import missing_per_group
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.adjusted_pvalues import families
-from fairstats.estimates.completions import completions
+from fairstats.estimates.extreme_completions import completions
 from fairstats.estimates.table import PRIMARY_TEST, Rows, add_note, is_mcnemar
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
@@ -111,7 +111,7 @@ def completions_of(
     effects: Mapping[str, FloatArray],
     adjust: AdjustMethod | Literal["max_t"] = "holm",
 ) -> pd.DataFrame:
-    """Apply `fairstats.estimates.completions.completions` to the pairs of an estimates table."""
+    """Apply `fairstats.estimates.extreme_completions.completions` to the pairs of estimates."""
     keys, p_values = row_keys(estimates, PAIR_COLUMNS), np.asarray(estimates["p_value"])
     tests = np.flatnonzero(is_mcnemar(estimates, PRIMARY_TEST))
     return completions(
@@ -147,7 +147,7 @@ def judge(
     inner : (array_like, array_like)
         The limits of the 1 − 2 alpha interval.
     completed : pandas.DataFrame
-        Their rows of `fairstats.estimates.completions.completions`.
+        Their rows of `fairstats.estimates.extreme_completions.completions`.
     asked : Asked
         The questions asked, with the units that answer no better than a guess.
     margin, alpha : float
@@ -199,7 +199,8 @@ def robust_verdict(
     """Return the verdict that holds for the answers and for every completion of missing ones.
 
     `low` and `high` are the limits of the 1 − 2 alpha interval. `COMPLETED` and `is_open` are
-    columns of `fairstats.estimates.completions.completions`. All broadcast against each other.
+    columns of `fairstats.estimates.extreme_completions.completions`. All broadcast against each
+    other.
     """
     found = verdict(
         p_adjusted, np.fmin(low, inner_low), np.fmax(high, inner_high), margin=margin, alpha=alpha

@@ -17,7 +17,7 @@ from fairstats.ratings.agreement import (
     votes_of,
 )
 from fairstats.ratings.bradley_terry import STRENGTH_COLUMNS, bradley_terry
-from fairstats.ratings.counterfactual import (
+from fairstats.ratings.counterfactual_rates import (
     CONTEXTS,
     COUNTERFACTUAL_COLUMNS,
     counterfactual_rates,

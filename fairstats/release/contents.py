@@ -210,7 +210,7 @@ class Release:
 
     @cached_property
     def replication(self) -> pd.DataFrame:
-        """Return published next to recomputed values, see `fairstats.replication.recomputed`."""
+        """Return published next to recomputed values, see `fairstats.replication.replicate`."""
         return self.table("replication")
 
     @cached_property

@@ -29,7 +29,7 @@ from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.ratings.table import no_ratings
-from fairstats.replication.recomputed import REPLICATION_COLUMNS, replicate
+from fairstats.replication.replicate import REPLICATION_COLUMNS, replicate
 from fairstats.retrieval.effects import EFFECT_COLUMNS, retrieval_effects
 from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
 from fairstats.retrieval.variant_lists import RETRIEVER_COLUMNS, asked_with, no_retrievals

@@ -14,8 +14,8 @@ from fairstats.release.folder import open_release
 from fairstats.report.audit_facts import AuditFacts, read_facts
 from fairstats.report.audit_origin import origin_of
 from fairstats.report.audit_sections import model_of
-from fairstats.report.document import draw_document
 from fairstats.report.site_pages import copy_pages
+from fairstats.report.standalone_document import draw_document
 
 
 def report_model(
@@ -60,7 +60,7 @@ def report_model(
     InputError
         As `fairstats.release.folder.open_release` and `read_facts`. Also if the release has no such
         model, or the file's name is for the other format.
-    fairstats.report.builtin.PageError
+    fairstats.report.builtin_renderer.PageError
         If the report cannot be drawn. Then no file is written.
 
     Notes

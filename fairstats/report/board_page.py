@@ -26,6 +26,7 @@ from fairstats.report.board_charts import (
 from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.board_tables import attribute_table, overview_table
 from fairstats.report.boxes import on_one_page
+from fairstats.report.css_switch import switch, switch_rules
 from fairstats.report.findings import Findings, findings, pair_note, set_label
 from fairstats.report.page_context import output_format
 from fairstats.report.page_output import (
@@ -41,7 +42,6 @@ from fairstats.report.rank_table import difference_matrix, matrix_caption
 from fairstats.report.row_chart import show_chart
 from fairstats.report.screening_notes import flag_notes, screening_summary
 from fairstats.report.submission_notes import selection_notes, submissions_table
-from fairstats.report.switch import switch, switch_rules
 
 _MEASURES = {
     "gap": ("Accuracy gap", gap_chart),

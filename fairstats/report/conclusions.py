@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.formatting import MINUS, decimal, escape_markdown
 from fairstats.comparisons.change_verdicts import WIN_WIN
 from fairstats.replication.printed_tables import BENCHMARK
-from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
+from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 
 CONFIRMED, NOT_CONFIRMED, UNKNOWN = "Confirmed", "Not confirmed", "Unknown"
 Labels = Mapping[str, str]
@@ -21,7 +21,7 @@ def conclusions(table: pd.DataFrame, labels: Labels) -> str:
     Parameters
     ----------
     table : pandas.DataFrame
-        From `fairstats.replication.recomputed.replicate`.
+        From `fairstats.replication.replicate.replicate`.
     labels : mapping of str to str
         The attributes' labels.
     """

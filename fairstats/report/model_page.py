@@ -9,6 +9,7 @@ from fairstats._lib.formatting import capital, escape_html, escape_markdown, lev
 from fairstats._lib.safe_names import slug as slug_of
 from fairstats.release.contents import Release
 from fairstats.report.audit_ratings import rating_headline, rating_scope
+from fairstats.report.css_switch import switch, switch_rules
 from fairstats.report.flip_texts import flip_texts
 from fairstats.report.flips_section import flip_table
 from fairstats.report.model_answers import Answer, by_group, could_be_chance, matters, who_loses
@@ -42,7 +43,6 @@ from fairstats.report.page_output import (
 from fairstats.report.row_chart import MOST_CHARTED, Chart, chart_html
 from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.sensitivity_tables import policy_table, with_missing
-from fairstats.report.switch import switch, switch_rules
 
 _UNNAMED = (
     " Groups that are not named gave the same answer as the groups that they are compared with, or "

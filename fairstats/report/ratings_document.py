@@ -19,9 +19,9 @@ from fairstats.ratings.files import rating_files, read_ratings
 from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
-from fairstats.report.document import draw_document
 from fairstats.report.page_output import show_markdown
 from fairstats.report.site_pages import copy_pages
+from fairstats.report.standalone_document import draw_document
 
 
 def report_ratings(
@@ -59,7 +59,7 @@ def report_ratings(
     ------
     InputError
         If the ratings have a problem.
-    fairstats.report.builtin.PageError
+    fairstats.report.builtin_renderer.PageError
         If the report cannot be drawn. Then no file is written.
     """
     paths = [ratings] if isinstance(ratings, (str, os.PathLike)) else list(ratings)

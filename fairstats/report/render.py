@@ -15,7 +15,7 @@ from typing import Literal
 from fairstats._lib.problems import RenderError
 from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.release.contents import Release
-from fairstats.report.builtin import render_builtin
+from fairstats.report.builtin_renderer import render_builtin
 from fairstats.report.page_context import PUBLISHED_VARIABLE, RELEASE_VARIABLE
 from fairstats.report.search import write_search_index
 from fairstats.report.site_pages import PDF_PAGE, stage

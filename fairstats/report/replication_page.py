@@ -10,7 +10,7 @@ from fairstats._lib.formatting import MINUS, decimal, escape_html, escape_markdo
 from fairstats.comparisons.change_verdicts import WIN_WIN
 from fairstats.release.contents import Release
 from fairstats.replication.printed_tables import BENCHMARK, PUBLISHED
-from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
+from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.conclusions import conclusions
 from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.tables import cell_label, written_table
@@ -168,7 +168,7 @@ def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     Parameters
     ----------
     rows : pandas.DataFrame
-        The cells of one published table, from `fairstats.replication.recomputed.replicate`.
+        The cells of one published table, from `fairstats.replication.replicate.replicate`.
     release : Release
         Names the benchmark's attributes.
     name : str

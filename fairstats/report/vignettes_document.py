@@ -24,9 +24,9 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.downloads import write_table
-from fairstats.report.document import draw_document
 from fairstats.report.page_output import show_markdown
 from fairstats.report.site_pages import copy_pages
+from fairstats.report.standalone_document import draw_document
 from fairstats.report.vignettes_tables import FINDINGS
 from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage.leakage_vectors import Embed
@@ -98,7 +98,7 @@ def report_vignettes(
     ------
     InputError
         If the items or answers have a problem. Then no file is written.
-    fairstats.report.builtin.PageError
+    fairstats.report.builtin_renderer.PageError
         If the report cannot be drawn. Then no file is written.
     """
     out = Path(out)

@@ -7,7 +7,7 @@ import pandas as pd
 import scipy
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.asking.parsing import parse_answer
+from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.screening.findings import Finding, Flag
 from fairstats.screening.sheets import NO_ROW, Layout, Sheet, Sheets
 

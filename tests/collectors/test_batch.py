@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from fairstats_collectors import batch
-from fairstats_collectors.chat import collect
+from fairstats_collectors.collect import collect
 from fairstats_collectors.interruptions import Unfinished
 
 from fairstats._lib.problems import InputError

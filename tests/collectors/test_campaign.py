@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fairstats_collectors.chat import collect
+from fairstats_collectors.collect import collect
 from fairstats_collectors.foreign_journals import read_journal
 from fairstats_collectors.interruptions import Unfinished
 from fairstats_collectors.journal import Journal
@@ -104,7 +104,7 @@ def test_interrupt_message_shows_how_to_continue(
 ) -> None:
     with bench.loopback(delay=0.1) as slow:
         code = f"""
-from fairstats_collectors.chat import collect
+from fairstats_collectors.collect import collect
 from fairstats.benchmarks.loading import load_benchmark
 from pathlib import Path
 collect(load_benchmark({str(benchmark.path)!r}), model="m", out=Path({str(tmp_path / "out")!r}),

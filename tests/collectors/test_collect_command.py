@@ -43,7 +43,7 @@ def replaced(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> dict[str, Any]:
             raise outcome
         return Path(outcome)
 
-    chat = importlib.import_module("fairstats_collectors.chat")
+    chat = importlib.import_module("fairstats_collectors.collect")
     monkeypatch.setattr(chat, "collect", collect)
     return seen
 

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from fairstats_collectors import ask_tasks, retrieve
-from fairstats_collectors.chat import collect
 from fairstats_collectors.chat_requests import Service
+from fairstats_collectors.collect import collect
 from fairstats_collectors.excerpts import read_excerpts
 from fairstats_collectors.journal import Journal
 from fairstats_collectors.merging import merge
@@ -461,7 +461,7 @@ def test_retrieve_and_collect_commands(
 
 def test_heavy_libraries_are_loaded_only_when_used() -> None:
     code = """
-import sys, fairstats_collectors.retrieve, fairstats_collectors.minilm, fairstats_collectors.chat
+import sys, fairstats_collectors.retrieve, fairstats_collectors.minilm, fairstats_collectors.collect
 heavy = {"bm25s", "tokenizers", "safetensors", "scipy", "openai", "xllamacpp"}
 print(heavy & set(sys.modules))
 """

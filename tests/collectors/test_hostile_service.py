@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 from fairstats_collectors import http_clients
-from fairstats_collectors.chat import collect
+from fairstats_collectors.collect import collect
 from fairstats_collectors.embeddings import service_embedder
 
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import Benchmark
-from tests.collectors.test_chat import reply, write_benchmark
+from tests.collectors.test_collect import reply, write_benchmark
 from tests.serving import ModelServer, only_loopback, served
 
 Respond = Callable[[BaseHTTPRequestHandler], None]

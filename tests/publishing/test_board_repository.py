@@ -58,11 +58,11 @@ from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
 from fairstats.cli import app
 from fairstats.release.tables import TABLES
-from fairstats.report import builtin
+from fairstats.report import builtin_renderer
 from tests.cells import execute_here
 from tests.known_tables import known_tables
 shared = Path({str(shared)!r})
-builtin._execute = execute_here
+builtin_renderer._execute = execute_here
 TABLES.update(known_tables(shared / "tables"))
 app()
 """

@@ -14,8 +14,8 @@ import typst
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
 from fairstats.release.contents import Release
-from fairstats.report import builtin, page_output, render
-from fairstats.report.builtin import _Page, _write_html
+from fairstats.report import builtin_renderer, page_output, render
+from fairstats.report.builtin_renderer import _Page, _write_html
 from fairstats.report.page_context import (
     FORMAT_VARIABLE,
     QUARTO_VARIABLE,
@@ -333,4 +333,4 @@ def test_auto_does_not_take_a_quarto_that_is_too_old(old_quarto, release, tmp_pa
     monkeypatch.setattr(render, "render_builtin", draw)
     site = tmp_path / "s"
     assert render.render(Release(release.path), site=site, pdf=tmp_path / "p") == "built-in"
-    assert builtin.render_builtin is not draw
+    assert builtin_renderer.render_builtin is not draw

@@ -17,8 +17,8 @@ import pytest
 from fairstats.answers.files import write_answers
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Release
-from fairstats.report import builtin, render
-from fairstats.report.builtin import PageError, render_builtin
+from fairstats.report import builtin_renderer, render
+from fairstats.report.builtin_renderer import PageError, render_builtin
 from fairstats.report.page_context import RELEASE_VARIABLE
 from fairstats.report.render import RenderError, quarto_version
 from fairstats.report.site_pages import MODEL_FOLDER, stage
@@ -168,10 +168,10 @@ def test_pages_do_not_depend_on_cores_or_test_renderer(
 ):
     here = publish(small_answers, release="r", out=tmp_path / "0", renderer="builtin")
     request.getfixturevalue("in_kernels")
-    monkeypatch.setattr(builtin, "_PAGES_A_KERNEL", 3)
-    monkeypatch.setattr(builtin.os, "cpu_count", lambda: 3)
+    monkeypatch.setattr(builtin_renderer, "_PAGES_A_KERNEL", 3)
+    monkeypatch.setattr(builtin_renderer.os, "cpu_count", lambda: 3)
     once = publish(small_answers, release="r", out=tmp_path / "1", renderer="builtin")
-    monkeypatch.setattr(builtin.os, "cpu_count", lambda: None)
+    monkeypatch.setattr(builtin_renderer.os, "cpu_count", lambda: None)
     again = publish(small_answers, release="r", out=tmp_path / "2", renderer="builtin")
 
     def content(path: Path) -> dict[str, str]:

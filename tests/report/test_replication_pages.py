@@ -17,7 +17,7 @@ from fairstats._lib.formatting import MINUS, decimal
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.replication.printed_tables import printed_cells
-from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME, replicate
+from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME, replicate
 from fairstats.report.benchmark_pages import has_benchmarks, selection_text, show_benchmarks
 from fairstats.report.conclusions import conclusions
 from fairstats.report.replication_page import (

@@ -18,7 +18,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.estimates.sensitivity import INTERVAL, TEST
 from fairstats.release.contents import Release
-from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
+from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_tables import changes_table, diagnostics_table, pairs_table, size_table
 from fairstats.report.board_figures import BoardFigures

@@ -111,10 +111,10 @@ def ask(
     Raises
     ------
     Unfinished, KeyboardInterrupt
-        As in `fairstats_collectors.chat.collect`.
+        As in `fairstats_collectors.collect.collect`.
     InputError
-        As in `fairstats_collectors.chat.collect`. Also if the items do not fit the rubric, or the
-        assignment was changed.
+        As in `fairstats_collectors.collect.collect`. Also if the items do not fit the rubric, or
+        the assignment was changed.
     """
     check_numbers(samples=samples, limit=limit, max_tokens=max_tokens)
     asked_model = connect(model, max_tokens=max_tokens or MAX_TOKENS, **options)

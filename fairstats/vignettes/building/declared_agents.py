@@ -92,7 +92,7 @@ class Declared:
     stage : str
         One of `STAGES`.
     model : str
-        As in `fairstats_collectors.chat.collect`, or ``"none"``.
+        As in `fairstats_collectors.collect.collect`, or ``"none"``.
     options : Mapping
         ``max_tokens`` and `fairstats.asking.models.AskingOptions`.
     shaping : Mapping

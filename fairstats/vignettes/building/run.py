@@ -105,7 +105,7 @@ def run(
         If the declaration or the questions cannot be used, the folder contains another build, no
         item is left after a stage, or a service cannot be queried.
     Unfinished, KeyboardInterrupt
-        As in `fairstats_collectors.chat.collect`; completed replies are kept.
+        As in `fairstats_collectors.collect.collect`; completed replies are kept.
     """
     check_numbers(limit=limit)
     stage = STAGES[-1] if stage is None else stage

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.asking.item_prompts import Prompt
-from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.building.agents import Agent, Got

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fairstats_collectors.amqa_items import convert_amqa
-from fairstats_collectors.chat import collect
+from fairstats_collectors.collect import collect
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource

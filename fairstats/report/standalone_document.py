@@ -10,7 +10,7 @@ from typing import Literal
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import escape_markdown
 from fairstats.release.contents import Release
-from fairstats.report.builtin import render_document
+from fairstats.report.builtin_renderer import render_document
 from fairstats.report.tables import with_breaks
 
 _TYPST = """\
@@ -60,7 +60,7 @@ def draw_document(
 
     Raises
     ------
-    fairstats.report.builtin.PageError
+    fairstats.report.builtin_renderer.PageError
         If it cannot be drawn. Then no file is written.
     """
     typeset = to == "pdf"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fairstats_collectors.chat import collect
+from fairstats_collectors.collect import collect
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairstats.asking.parsing import ParsedAnswer, parse_answer
+from fairstats.asking.answer_from_reply import ParsedAnswer, parse_answer
 
 TABLE = tomllib.loads((Path(__file__).parent / "replies.toml").read_text(encoding="utf-8"))
 OPTIONS: dict[str, str] = TABLE["options"]

