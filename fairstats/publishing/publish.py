@@ -51,7 +51,7 @@ from fairstats.publishing.documents import (
 from fairstats.publishing.site_folder import LATEST, assemble, locked
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
-from fairstats.ratings.table import no_ratings
+from fairstats.ratings.schema import no_ratings
 from fairstats.release.computed_tables import tables_of
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.downloads import write_table

@@ -21,7 +21,8 @@ from fairstats.publishing.remade_files import copy_problems
 from fairstats.publishing.site_folder import LATEST, site_problems
 from fairstats.publishing.statement_list import has_statements
 from fairstats.publishing.table_differences import hidden_columns, table_problems
-from fairstats.ratings.table import check_ratings, no_ratings
+from fairstats.ratings.schema import no_ratings
+from fairstats.ratings.table import check_ratings
 from fairstats.release.computed_tables import tables_of
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.folder import check_manifests, file_problems

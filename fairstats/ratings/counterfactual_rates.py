@@ -21,7 +21,7 @@ from fairstats.ratings.pooling import (
     without_empty_models,
 )
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.table import JUDGEMENT_COLUMNS
+from fairstats.ratings.schema import JUDGEMENT_COLUMNS
 
 #: Context for a pair's rate of bias; the first is not a fault of the answers.
 CONTEXTS = ("ideal_answers_differ", "contents_differ")

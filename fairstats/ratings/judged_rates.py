@@ -11,7 +11,8 @@ from fairstats.inference._checks import check_alpha
 from fairstats.inference.ppi import ppi_mean
 from fairstats.ratings.pooling import linked_items, with_event, with_pooled
 from fairstats.ratings.rating_units import WITHIN, of_one_answer
-from fairstats.ratings.table import Rubrics, checked_ratings
+from fairstats.ratings.rubrics import Rubrics
+from fairstats.ratings.table import checked_ratings
 
 #: Columns of the table from `judged_rates`, in order.
 JUDGED_COLUMNS = (

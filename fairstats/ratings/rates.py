@@ -19,8 +19,8 @@ from fairstats.ratings.rating_units import (
     unit_table,
     units,
 )
-from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.table import Rubrics, checked_ratings
+from fairstats.ratings.rubrics import Rubric, Rubrics
+from fairstats.ratings.table import checked_ratings
 
 #: Columns of the table from `bias_rates`, in order.
 RATE_COLUMNS = (

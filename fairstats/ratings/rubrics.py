@@ -151,6 +151,10 @@ class Rubric:
         return tuple(q.dimension for q in self.questions)
 
 
+#: Rubrics that are not built in.
+Rubrics = Iterable[Rubric] | Mapping[str, Rubric]
+
+
 def builtin_rubrics() -> dict[str, Path]:
     """Return the files of the built-in rubrics by name."""
     return {path.stem: path for path in sorted(resource("data", "rubrics").glob("*.toml"))}

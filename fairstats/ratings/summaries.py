@@ -29,9 +29,8 @@ from fairstats.ratings.preferences import (
 )
 from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, rates_of, values_of
 from fairstats.ratings.rating_units import UNIT_COLUMNS
-from fairstats.ratings.rubrics import Rubric, load_rubrics
+from fairstats.ratings.rubrics import Rubric, Rubrics, load_rubrics
 from fairstats.ratings.separately_judged import PAIRED_BIAS_COLUMNS, paired_bias_rates
-from fairstats.ratings.table import Rubrics
 from fairstats.ratings.workload import WORKLOAD_COLUMNS, workload_of
 
 

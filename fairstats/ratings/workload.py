@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from fairstats.ratings.rating_units import unit_table
-from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.table import JUDGEMENT_COLUMNS, TASK_COLUMNS, Rubrics, checked_ratings
+from fairstats.ratings.rubrics import Rubric, Rubrics
+from fairstats.ratings.schema import JUDGEMENT_COLUMNS, TASK_COLUMNS
+from fairstats.ratings.table import checked_ratings
 
 #: Columns of the table from `workload`, in order.
 WORKLOAD_COLUMNS = (

@@ -19,7 +19,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import PLAIN
 from fairstats.ratings.rubrics import Rubric, load_rubric
-from fairstats.ratings.table import no_ratings
+from fairstats.ratings.schema import no_ratings
 from fairstats.retrieval.variant_lists import no_retrievals
 from fairstats.submissions.records import no_submissions
 from fairstats.vignettes.measures import no_measures

@@ -28,7 +28,8 @@ from fairstats.ratings.collection.rubric_logic import as_given, check_mirrored
 from fairstats.ratings.collection.subjects import NAME_LENGTH, Subject, read_subjects
 from fairstats.ratings.files import read_ratings, write_ratings
 from fairstats.ratings.rubrics import Rubric, load_rubric
-from fairstats.ratings.table import MODEL_GROUP, check_ratings
+from fairstats.ratings.schema import MODEL_GROUP
+from fairstats.ratings.table import check_ratings
 
 #: Enough for a JSON object with all of a rubric's questions.
 MAX_TOKENS = 400

@@ -15,7 +15,7 @@ from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX
 from fairstats.ratings.files import rating_files, shared_judgements, write_ratings
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.table import JUDGEMENT_COLUMNS, RATING_COLUMNS, TASK_COLUMNS
+from fairstats.ratings.schema import JUDGEMENT_COLUMNS, RATING_COLUMNS, TASK_COLUMNS
 
 #: Columns of a file of comments.
 COMMENT_COLUMNS = (*JUDGEMENT_COLUMNS, "comment")

@@ -13,7 +13,8 @@ from fairstats.answers.files import load_table
 from fairstats.ratings.collection.imported import COMMENT_COLUMNS, Imported
 from fairstats.ratings.files import in_two_files
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.table import JUDGEMENT_COLUMNS, check_ratings
+from fairstats.ratings.schema import JUDGEMENT_COLUMNS
+from fairstats.ratings.table import check_ratings
 
 _SUFFIXES = (".csv", ".jsonl", ".parquet")
 

@@ -14,7 +14,7 @@ from fairstats.cli import app
 from fairstats.ratings.collection.importing import import_ratings
 from fairstats.ratings.collection.tables import import_tables
 from fairstats.ratings.files import read_ratings, write_ratings
-from fairstats.ratings.table import RATING_COLUMNS
+from fairstats.ratings.schema import RATING_COLUMNS
 from tests.rating_files import (
     export_of,
     fill_sheet,
