@@ -20,8 +20,9 @@ from fairstats.answers.engine_frames import (
     refuse_repeated,
 )
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.counts.crossed_answers import GroupAnswers, crossed
 from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
-from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, GroupAnswers, crossed
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.counts.sample_weights import common_copies, pair_weights
 
 #: The sums of an item's answers to a pair from which estimates are computed.

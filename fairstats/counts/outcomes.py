@@ -23,6 +23,12 @@ from fairstats.answers.engine_frames import (
 )
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.counts.crossed_answers import (
+    Columns,
+    answers_of_groups,
+    crossed_kinds,
+    letter_columns,
+)
 from fairstats.counts.item_answers import Kinds, item_answers
 from fairstats.counts.sample_weights import common_copies, pair_weights, per_answer
 
@@ -43,7 +49,6 @@ PATTERNS = (
     "nxx",
 )
 MISSING = "x"
-Columns = dict[str, npt.NDArray[Any]]
 #: The sign of a group that is not one of the row's two groups.
 OTHER = "."
 # Whether the two letters agree; unknown if an answer is missing.
@@ -272,14 +277,6 @@ def _kinds(part: Kinds, names: Sequence[str]) -> Columns:
     return {name: column[asked] for name, column in columns.items()}
 
 
-def letter_columns(attribute: Attribute, benchmark: Benchmark) -> list[list[str]]:
-    """Return the columns of `Folds.kinds` that count letters, one list per group."""
-    return [
-        [f"letter_{i}_{letter}" for letter in benchmark.options]
-        for i in range(len(attribute.groups))
-    ]
-
-
 def _common_copies(
     samples: npt.NDArray[np.int64], unit: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
@@ -288,59 +285,6 @@ def _common_copies(
         return np.ones(len(samples), dtype=np.int64)
     copies = [common_copies(samples[unit == place]) for place in range(unit.max() + 1)]
     return np.array(copies, dtype=np.int64)[unit]
-
-
-@dataclass(frozen=True)
-class GroupAnswers:
-    """The answers of one group to each kind of item: right, wrong, missing, and by letter."""
-
-    right: Any
-    wrong: Any
-    missing: Any
-    letters: Any
-
-
-def answers_of_groups(
-    kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute
-) -> list[GroupAnswers]:
-    """Return the answers of each group of an attribute, from a table of `Folds.kinds`."""
-    key = pd.Index(list(benchmark.options)).get_indexer(kinds["answer_key"])
-    samples = kinds["samples"].to_numpy()
-    found = []
-    for names in letter_columns(attribute, benchmark):
-        letters = np.column_stack([kinds[name].to_numpy(dtype=np.int64) for name in names])
-        right = letters[np.arange(len(kinds)), key] if len(kinds) else np.zeros(0, np.int64)
-        answered = letters.sum(axis=1)
-        found.append(GroupAnswers(right, answered - right, samples - answered, letters))
-    return found
-
-
-def crossed(a: GroupAnswers, b: GroupAnswers, same: Any) -> dict[str, Any]:
-    """Count the outcome patterns of every answer of a against every answer of b.
-
-    `same` is the number of these pairs with the same letter. The parts may be arrays or narwhals
-    expressions; the result is one of them per pattern, in the order of `PATTERNS`.
-    """
-    n11 = a.right * b.right
-    return {
-        "n11": n11,
-        "n10": a.right * b.wrong,
-        "n01": a.wrong * b.right,
-        "n00_same": same - n11,
-        "n00_different": a.wrong * b.wrong - (same - n11),
-        "n1x": a.right * b.missing,
-        "n0x": a.wrong * b.missing,
-        "nx1": a.missing * b.right,
-        "nx0": a.missing * b.wrong,
-        "nxx": a.missing * b.missing,
-    }
-
-
-def crossed_kinds(kinds: pd.DataFrame, a: GroupAnswers, b: GroupAnswers) -> Columns:
-    """Count the outcome patterns of a pair of groups for each kind of item, weighted."""
-    same = (a.letters * b.letters).sum(axis=1)
-    weights = pair_weights(kinds["copies"], kinds["samples"])
-    return {name: cell * weights for name, cell in crossed(a, b, same).items()}
 
 
 def _outcomes(tables: Sequence[tuple[pd.DataFrame, Benchmark, Attribute]]) -> pd.DataFrame:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.counts.crossed_answers import answers_of_groups
 from fairstats.counts.missing_policies import CountingPolicy
-from fairstats.counts.outcomes import PAIR_COLUMNS, Folds, answers_of_groups
+from fairstats.counts.outcomes import PAIR_COLUMNS, Folds
 from fairstats.estimates.table import columns_of
 from fairstats.metrics.metric import Columns, Samples
 from fairstats.metrics.registry import SAMPLE_METRICS
