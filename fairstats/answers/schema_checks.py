@@ -88,10 +88,12 @@ def check_answers(
 def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
     """Check part of a table: the problems of all rows of a large one would fill the memory."""
 
+    # Picked once, not for each wrong row, of which there may be thousands.
+    answers, statuses = frame["answer"].array, frame["status"].array
+
     def of_row(row: int) -> tuple[str, str]:
-        answer = frame["answer"].iat[row]
-        shown = "no answer" if pd.isna(answer) else f"answer {answer}"
-        return "status", f"{frame['status'].iat[row]}, with {shown}"
+        shown = "no answer" if pd.isna(answers[row]) else f"answer {answers[row]}"
+        return "status", f"{statuses[row]}, with {shown}"
 
     readable, problems = to_text(frame, path)
     numbered, more = to_numbers(readable, path)
