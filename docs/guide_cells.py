@@ -127,7 +127,6 @@ async def _execute(notebook: Any, folder: Path) -> None:
             whole,
             km=manager,
             timeout=_SECONDS_A_CELL,
-            shutdown_kernel="immediate",
             resources={"metadata": {"path": str(folder)}},
         )
         await client.async_execute(cleanup_kc=True)

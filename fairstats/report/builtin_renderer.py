@@ -228,10 +228,7 @@ async def _execute_share(pages: Sequence[_Page], settings: dict[str, str]) -> No
             notebook.cells.append(nbformat.v4.new_code_cell(cell))
             owners.append(page)
     async with page_kernel(settings) as manager:
-        # Asked to end, a kernel often ignores the request, and is killed some seconds later.
-        client = NotebookClient(
-            notebook, km=manager, timeout=_SECONDS_A_CELL, shutdown_kernel="immediate"
-        )
+        client = NotebookClient(notebook, km=manager, timeout=_SECONDS_A_CELL)
         try:
             await client.async_execute(cleanup_kc=True)
         except CellExecutionError as error:
@@ -269,6 +266,8 @@ async def page_kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
         manager = AsyncKernelManager(
             **sockets,
             kernel_name="fairstats",
+            # Asked to end, a kernel often ignores the request, and would be killed 3 seconds later.
+            shutdown_wait_time=0,
             # In this folder too, which is swept if the program is killed.
             connection_file=str(folder / "connection.json"),
             kernel_spec_manager=KernelSpecManager(
