@@ -87,8 +87,7 @@ def check_answers(
 
 def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
     """Check part of a table: the problems of all rows of a large one would fill the memory."""
-
-    # Picked once, not for each wrong row, of which there may be thousands.
+    # Picked once, because a part may have thousands of wrong rows.
     answers, statuses = frame["answer"].array, frame["status"].array
 
     def of_row(row: int) -> tuple[str, str]:

@@ -40,8 +40,8 @@ def limit_levels(
     share_below: npt.ArrayLike, acceleration: npt.ArrayLike, method: BootstrapMethod, alpha: float
 ) -> tuple[FloatArray, npt.NDArray[np.str_]]:
     """Return the levels of the two limits, on the last axis, and the method that gives them."""
-    check_choice("method", method, get_args(BootstrapMethod))
-    plain = np.array([check_alpha(alpha) / 2, 1 - alpha / 2])
+    method, alpha = check_choice("method", method, get_args(BootstrapMethod)), check_alpha(alpha)
+    plain = np.array([alpha / 2, 1 - alpha / 2])
     share = np.asarray(share_below, dtype=np.float64)[..., None]
     if method != "bca":
         return np.broadcast_to(plain, (*share.shape[:-1], 2)), np.full(share.shape[:-1], method)

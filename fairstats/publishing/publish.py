@@ -50,7 +50,7 @@ from fairstats.publishing.documents import (
 )
 from fairstats.publishing.site_folder import LATEST, assemble, locked
 from fairstats.ratings.files import read_ratings
-from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
+from fairstats.ratings.rubrics import Rubrics, copy_rubrics, load_rubrics
 from fairstats.ratings.schema import no_ratings
 from fairstats.release.computed_tables import tables_of
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
@@ -110,7 +110,7 @@ def publish(
     overrule: Iterable[str] = (),
     renderer: Renderer = "auto",
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
 ) -> Published:
     """Publish answers as a release of a site, in ``out/v/release/``, with all of its inputs.
 
@@ -237,7 +237,7 @@ def _refuse_replaced(given: Mapping[str, Benchmark]) -> None:
             value=name,
         )
         for name, benchmark in given.items()
-        if name in built_in and benchmark.declaration != load_benchmark(built_in[name]).declaration
+        if name in built_in and benchmark.declaration != load_benchmark(name).declaration
     ]
     if problems:
         raise InputError(problems)

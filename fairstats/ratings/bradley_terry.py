@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -23,7 +22,7 @@ from fairstats.inference.logit import (
 )
 from fairstats.ratings.pooling import with_pooled
 from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
-from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.rubrics import Rubrics
 
 _UNIT = [name for name in COMPARISON_COLUMNS if name not in ("model", "model_2")]
 #: Columns of `BradleyTerry.strengths`, in order.
@@ -88,7 +87,7 @@ def bradley_terry(
     dimension: str = "bias",
     pseudo_wins: float = 0.0,
     alpha: float = 0.05,
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
 ) -> BradleyTerry:
     """Estimate models' strengths from paired comparisons (Bradley, Terry and Davidson).
 

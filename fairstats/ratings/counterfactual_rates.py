@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -20,7 +20,7 @@ from fairstats.ratings.pooling import (
     with_pooled,
     without_empty_models,
 )
-from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.rubrics import Rubric, Rubrics
 from fairstats.ratings.schema import JUDGEMENT_COLUMNS
 
 #: Context for a pair's rate of bias; the first is not a fault of the answers.
@@ -51,7 +51,7 @@ def counterfactual_rates(
     ratings: pd.DataFrame,
     *,
     alpha: float = 0.05,
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
 ) -> pd.DataFrame:
     """Compute how often raters report bias in a counterfactual pair, by features of the pair.
 

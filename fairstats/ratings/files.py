@@ -6,7 +6,7 @@ import codecs
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +14,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import already_read
 from fairstats.answers.files import RATINGS_SUFFIX, files_ending, load_table, write_parquet
-from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.rubrics import Rubrics
 from fairstats.ratings.schema import JUDGEMENT_COLUMNS
 from fairstats.ratings.table import check_ratings
 
@@ -71,7 +71,7 @@ def shared_judgements(tables: Sequence[pd.DataFrame]) -> dict[tuple[int, int], i
 def read_ratings(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
 ) -> pd.DataFrame:
     """Read ratings from a file, several files or a folder.
 
@@ -140,7 +140,7 @@ def write_ratings(
     ratings: pd.DataFrame,
     path: str | os.PathLike[str],
     *,
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
 ) -> Path:
     """Write checked ratings as one parquet file, by renaming a temporary file.
 

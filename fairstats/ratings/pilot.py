@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 
 from fairstats.inference.variance_components import variance_components
 from fairstats.ratings.pooling import in_order, with_event, with_pooled
-from fairstats.ratings.rubrics import Rubric, load_rubrics
+from fairstats.ratings.rubrics import Rubrics, load_rubrics
 
 _UNIT = ("benchmark", "dataset", "rubric", "rater_kind", "rater_group", "dimension")
 #: Columns of the table from `design_from`, in order.
@@ -30,9 +29,7 @@ DESIGN_COLUMNS = (
 )
 
 
-def design_from(
-    ratings: pd.DataFrame, *, rubrics: Iterable[Rubric] | Mapping[str, Rubric] = ()
-) -> pd.DataFrame:
+def design_from(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
     """Estimate the inputs of `plan_ratings` from a pilot's ratings.
 
     Parameters

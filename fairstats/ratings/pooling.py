@@ -11,7 +11,7 @@ import scipy
 
 from fairstats.benchmarks.terms import POOLED
 from fairstats.inference.crossed_means import crossed_interval
-from fairstats.ratings.rubrics import Compares, Rubric, load_rubrics
+from fairstats.ratings.rubrics import Compares, Rubric, Rubrics, load_rubrics
 
 #: Columns within which the ratings of all datasets are combined.
 _WHOSE = ("benchmark", "rubric", "model", "model_2", "rater_kind")
@@ -20,7 +20,7 @@ _WHOSE = ("benchmark", "rubric", "model", "model_2", "rater_kind")
 def ratings_comparing(
     ratings: pd.DataFrame,
     compares: Compares,
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
     """Return the ratings by rubrics with this kind of comparison, and the rubrics by name.
 

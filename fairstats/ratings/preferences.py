@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -14,7 +12,7 @@ from fairstats.inference.bootstrap import StatisticName, bootstrap_counts
 from fairstats.inference.crossed_means import crossed_test
 from fairstats.inference.sign_flip import sign_flip_test
 from fairstats.ratings.pooling import crossed_limits, in_order, ratings_comparing, with_pooled
-from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.rubrics import Rubrics
 
 #: Columns that identify a comparison of two models on one dimension.
 COMPARISON_COLUMNS = (
@@ -59,7 +57,7 @@ def preference_rates(
     ratings: pd.DataFrame,
     *,
     alpha: float = 0.05,
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
 ) -> pd.DataFrame:
     """Compute how often raters prefer one model's answer to another model's.
 
@@ -167,9 +165,7 @@ def preference_rates(
     return table[list(PREFERENCE_COLUMNS)]
 
 
-def preferences(
-    ratings: pd.DataFrame, rubrics: Iterable[Rubric] | Mapping[str, Rubric] = ()
-) -> pd.DataFrame:
+def preferences(ratings: pd.DataFrame, rubrics: Rubrics = ()) -> pd.DataFrame:
     """Return the ratings by rubrics that compare models, with each rating's preference.
 
     Parameters

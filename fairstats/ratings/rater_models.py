@@ -14,7 +14,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bias_reduced import bias_reduced_errors
 from fairstats.inference.logit import fit_choices, separating_direction
-from fairstats.ratings.rubrics import Rubric, load_rubrics
+from fairstats.ratings.rubrics import Rubrics, load_rubrics
 
 #: Columns of the table from `rater_regression`, in order.
 RATER_REGRESSION_COLUMNS = (
@@ -63,7 +63,7 @@ def rater_regression(
     rubric: str = "independent",
     rater_kind: str = "person",
     alpha: float = 0.05,
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
 ) -> pd.DataFrame:
     """Fit a logistic regression of reported bias on characteristics of raters.
 

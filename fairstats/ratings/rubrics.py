@@ -151,7 +151,7 @@ class Rubric:
         return tuple(q.dimension for q in self.questions)
 
 
-#: Rubrics that are not built in.
+#: Rubrics, in any order or by name.
 Rubrics = Iterable[Rubric] | Mapping[str, Rubric]
 
 
@@ -200,9 +200,7 @@ def _load_once(built_in: Path) -> Rubric:
     return _rubric(read_toml(built_in), built_in)
 
 
-def load_rubrics(
-    names: Iterable[str], given: Iterable[Rubric] | Mapping[str, Rubric] = ()
-) -> dict[str, Rubric]:
+def load_rubrics(names: Iterable[str], given: Rubrics = ()) -> dict[str, Rubric]:
     """Return the rubrics with these names, from `given` if possible, else built-in ones.
 
     Raises

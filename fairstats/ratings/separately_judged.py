@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -23,7 +23,7 @@ from fairstats.ratings.pooling import (
     with_pooled,
     without_empty_models,
 )
-from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.rubrics import Rubrics
 
 Aggregation = Literal["pooled", "same_rater", "majority", "any"]
 AGGREGATIONS: tuple[Aggregation, ...] = ("pooled", "same_rater", "majority", "any")
@@ -48,9 +48,7 @@ PAIRED_BIAS_COLUMNS = (
 _UNIT = list(UNIT_COLUMNS)
 
 
-def counterfactual_pairs(
-    ratings: pd.DataFrame, *, rubrics: Iterable[Rubric] | Mapping[str, Rubric] = ()
-) -> pd.DataFrame:
+def counterfactual_pairs(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
     """Return the pairs of items named in counterfactual tasks.
 
     Parameters
@@ -76,7 +74,7 @@ def paired_bias_rates(
     *,
     aggregations: Iterable[Aggregation] = AGGREGATIONS,
     alpha: float = 0.05,
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
 ) -> pd.DataFrame:
     """Compute in how many counterfactual pairs one or both answers are biased.
 

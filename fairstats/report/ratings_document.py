@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -16,7 +16,7 @@ from fairstats._lib.temporary_folders import temporary_folder
 from fairstats._lib.version import __version__
 from fairstats.answers.files import write_parquet
 from fairstats.ratings.files import rating_files, read_ratings
-from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
+from fairstats.ratings.rubrics import Rubrics, copy_rubrics, load_rubrics
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.page_output import show_markdown
@@ -31,7 +31,7 @@ def report_ratings(
     out: str | os.PathLike[str] | None = None,
     title: str = "Ratings",
     alpha: float = 0.05,
-    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    rubrics: Rubrics = (),
 ) -> Path:
     """Write a report of ratings: the Ratings page of a site, with methods and hashes.
 
