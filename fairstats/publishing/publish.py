@@ -237,7 +237,7 @@ def _refuse_replaced(given: Mapping[str, Benchmark]) -> None:
             value=name,
         )
         for name, benchmark in given.items()
-        if name in built_in and benchmark.declaration != load_benchmark(name).declaration
+        if name in built_in and benchmark.declaration != load_benchmark(built_in[name]).declaration
     ]
     if problems:
         raise InputError(problems)

@@ -84,7 +84,7 @@ def _declared_otherwise(release: Release) -> Iterator[str]:
     """Name benchmarks with a declaration that differs from the known one, e.g. in the margin."""
     built_in = builtin_benchmarks()
     for name, benchmark in release.benchmarks.items():
-        if name in built_in and declared(benchmark) != declared(load_benchmark(name)):
+        if name in built_in and declared(benchmark) != declared(load_benchmark(built_in[name])):
             yield f"not checked: this version of fairstats declares benchmark {name} differently"
 
 
