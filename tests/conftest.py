@@ -128,33 +128,32 @@ def answers_of() -> Callable[..., pd.DataFrame]:
         attribute: str = "race",
         **unit: Any,
     ) -> pd.DataFrame:
-        rows = []
+        cells = []
         for number, text in enumerate(items):
             signs, _, baseline = text.partition("/")
-            variants = [(attribute, group, sign) for group, sign in zip(groups, signs, strict=True)]
-            variants += [
-                ("baseline", group, sign)
+            cells += [
+                (f"item-{number}", attribute, group, sign)
+                for group, sign in zip(groups, signs, strict=True)
+            ]
+            cells += [
+                (f"item-{number}", "baseline", group, sign)
                 for group, sign in zip(("neutralized", "original"), baseline, strict=False)
             ]
-            rows += [
-                {
-                    "benchmark": "demo",
-                    "benchmark_version": "1",
-                    "model": "model",
-                    "strategy": "plain",
-                    "item_id": f"item-{number}",
-                    "attribute": axis,
-                    "group": group,
-                    "sample": 0,
-                    "answer": None if sign == "-" else sign,
-                    "answer_key": "A",
-                    "status": "unparsed" if sign == "-" else "ok",
-                }
-                | unit
-                for axis, group, sign in variants
-                if sign != "."
-            ]
-        return pd.DataFrame(rows).astype({"answer": "str"})
+        asked = [cell for cell in cells if cell[-1] != "."]
+        columns: dict[str, Any] = {
+            "benchmark": "demo",
+            "benchmark_version": "1",
+            "model": "model",
+            "strategy": "plain",
+            "item_id": [item for item, *_ in asked],
+            "attribute": [axis for _, axis, *_ in asked],
+            "group": [group for *_, group, _ in asked],
+            "sample": 0,
+            "answer": [None if sign == "-" else sign for *_, sign in asked],
+            "answer_key": "A",
+            "status": ["unparsed" if sign == "-" else "ok" for *_, sign in asked],
+        }
+        return pd.DataFrame(columns | unit).astype({"answer": "str"})
 
     return build
 

@@ -41,8 +41,18 @@ def table_csv(table: pd.DataFrame) -> str:
 
 
 def table_json(table: pd.DataFrame) -> str:
-    """Return an array with one object per row, see `records`."""
-    return json_text(records(table))
+    """Return an array with one object per row and line, see `records`.
+
+    Examples
+    --------
+    >>> print(table_json(pd.DataFrame({"model": ["a", "b"], "n": [1, 2]})), end="")
+    [
+    {"model": "a", "n": 1},
+    {"model": "b", "n": 2}
+    ]
+    """
+    lines = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in records(table)]
+    return "\n".join(("[", ",\n".join(lines), "]", "")) if lines else "[]\n"
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ They are small, need no answer from the publisher, and have the same bytes on ev
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,7 +29,11 @@ class SiteFile:
 
 
 def _eee(release: Release) -> bytes:
-    files = {name: json_text(content).encode() for name, content in figure_files(release)}
+    # Programs read these: without indentation they are shorter, and sooner written.
+    files = {
+        name: json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+        for name, content in figure_files(release)
+    }
     # Libraries differ in how they compress.
     return write_zip(files, zipfile.ZIP_STORED)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
+from pingouin import multicomp
 from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
-from statsmodels.stats.multitest import multipletests
 
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.benchmarks.loading import load_benchmark
@@ -216,7 +216,7 @@ def test_published_rows_equal_estimates_with_mixed_policies(several, known, answ
     chosen = left[(left["choice"] == "asymptotic") & (left["attribute"] != "baseline")]
     for _, family in chosen.groupby("benchmark"):
         assert len(family) == 4
-        adjusted = multipletests(family["p_value"], method="holm")[1]
+        adjusted = multicomp(family["p_value"], method="holm")[1]
         np.testing.assert_allclose(family["p_adjusted"], adjusted)
 
 
@@ -227,7 +227,7 @@ def test_release_family_is_adjusted_over_all_benchmarks(several, known, answers_
     table = sensitivity_of(answers, None, 0.05, both)
     family = table[(table["choice"] == "asymptotic") & (table["attribute"] != "baseline")]
     assert len(family) == 8
-    adjusted = multipletests(family["p_value"], method="holm")[1]
+    adjusted = multicomp(family["p_value"], method="holm")[1]
     np.testing.assert_allclose(family["p_adjusted"], adjusted)
 
 
@@ -325,7 +325,7 @@ def test_tests_are_those_of_scipy_and_statsmodels(table, several):
         np.testing.assert_allclose(found["p_value"].reindex(expected.index), expected)
         family = expected[expected.index.get_level_values(4) != "baseline"]
         assert len(family) == 4
-        adjusted = multipletests(family, method="holm")[1]
+        adjusted = multicomp(family, method="holm")[1]
         np.testing.assert_allclose(found["p_adjusted"].reindex(family.index), adjusted)
         baseline = found[found.index.get_level_values(4) == "baseline"]
         assert baseline[["p_adjusted", "verdict"]].isna().all(axis=None)
@@ -503,9 +503,7 @@ def test_pooled_pairs_have_a_separate_family(table):
     pooled = table[(table["attribute"] == "pooled") & (table["aspect"] == "test")]
     assert pooled.groupby("model")["choice"].agg(list).tolist() == [["midp", "exact"]] * 2
     for _, rows in pooled.groupby("choice"):
-        np.testing.assert_allclose(
-            rows["p_adjusted"], multipletests(rows["p_value"], method="holm")[1]
-        )
+        np.testing.assert_allclose(rows["p_adjusted"], multicomp(rows["p_value"], method="holm")[1])
 
 
 # The released answers
@@ -535,5 +533,5 @@ def test_released_answers_tests_are_those_of_peers(released, known):
         demographic = found[found.index.get_level_values(4) != "baseline"]
         for _, family in demographic.groupby(["benchmark", "benchmark_version", "strategy"]):
             np.testing.assert_allclose(
-                family["p_adjusted"], multipletests(family["p_value"], method="holm")[1]
+                family["p_adjusted"], multicomp(family["p_value"], method="holm")[1]
             )
