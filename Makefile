@@ -22,22 +22,22 @@ PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --nump
 
 # While changing something: what needs no drawing, browser, model, JVM or released answers.
 check: ruff
-	$(call with_mypy,$(PYTEST) -m "not (browser or draws or embedded or kills or released or slow or spark)")
+	$(call with_mypy,$(PYTEST) -m "not (browser or draws or embedded or kills or registry or released or slow or spark)")
 
-# Everything that a fresh clone can run.
+# Everything that a fresh clone can run without more packages.
 test: ruff
-	$(call with_mypy,$(PYTEST) -m "not spark")
+	$(call with_mypy,$(PYTEST) -m "not (registry or spark)")
 
-# What needs Java and a large download besides.
+# What installs more packages: the wheel in new environments, and Spark, which needs Java.
 test-all: .venv/.spark
-	$(BIN)/python -m pytest -m spark
+	$(BIN)/python -m pytest -m "registry or spark"
 
 ruff: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# Both run to their end, and either can fail.
-with_mypy = $(BIN)/mypy & types=$$!; $(1); tests=$$?; wait $$types && exit $$tests
+# Both run to their end, and either can fail. mypy uses what the tests leave idle.
+with_mypy = nice $(BIN)/mypy & types=$$!; $(1); tests=$$?; wait $$types && exit $$tests
 
 docs: .venv/.dev
 	$(BIN)/python docs/build_metrics.py

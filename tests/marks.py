@@ -57,7 +57,6 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "collectors/test_embedded_chat_model.py",
         "publishing/test_demo.py",
         "vignettes/building/test_end_to_end.py::test_embedded_model",
-        "test_installation.py",
     ),
     # Processes are killed or interrupted while they work.
     "kills": (
@@ -67,6 +66,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "vignettes/building/test_command.py",
         "vignettes/building/test_resuming.py",
     ),
+    # Packages are installed from the registry.
+    "registry": ("test_installation.py",),
 }
 #: Fixtures by the requirement of their tests.
 FIXTURES = {

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import tomllib
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -160,16 +159,3 @@ def test_all_extras_can_be_installed_with_the_pins(version, resolving):
         "pyspark",
         "krippendorff",
     }
-
-
-def test_the_description_has_no_relative_link(wheel):
-    with zipfile.ZipFile(wheel) as opened:
-        (name,) = (one for one in opened.namelist() if one.endswith("dist-info/METADATA"))
-        metadata = opened.read(name).decode()
-        assert any(one.endswith("licenses/data/LICENCES.md") for one in opened.namelist())
-    description = metadata.partition("\n\n")[2]
-    targets = [part.partition(")")[0] for part in description.split("](")[1:]]
-    assert targets
-    assert [one for one in targets if not one.startswith(("https://", "#"))] == []
-    assert "Author: The fairstats maintainers" in metadata
-    assert "Project-URL: Changelog" in metadata

@@ -54,10 +54,29 @@ print(*sorted(others & set(sys.modules)))
     assert done.stdout.strip() == ""
 
 
-def test_wheel_has_data_and_pages(tmp_path):
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("wheel"))
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    (found,) = Path(folder).glob("*.whl")
+    return found
+
+
+def test_the_description_has_no_relative_link(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = (one for one in opened.namelist() if one.endswith("dist-info/METADATA"))
+        metadata = opened.read(name).decode()
+        assert any(one.endswith("licenses/data/LICENCES.md") for one in opened.namelist())
+    description = metadata.partition("\n\n")[2]
+    targets = [part.partition(")")[0] for part in description.split("](")[1:]]
+    assert targets
+    assert [one for one in targets if not one.startswith(("https://", "#"))] == []
+    assert "Author: The fairstats maintainers" in metadata
+    assert "Project-URL: Changelog" in metadata
+
+
+def test_wheel_has_data_and_pages(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as opened:
         opened.extractall(tmp_path / "installed")
     # From the wheel's files, outside the checkout: the benchmark and the page templates.

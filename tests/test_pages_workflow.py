@@ -123,7 +123,7 @@ def test_pull_requests_run_the_readmes_command_and_may_only_read():
     # YAML reads the key `on` as true.
     assert "pull_request" in tests[True]
     (job,) = tests["jobs"].values()
-    assert job["steps"][-1] == {"run": "make test"}
+    assert job["steps"][-2:] == [{"run": "make test"}, {"run": "make test-all"}]
 
 
 def test_installed_packages_exist():
