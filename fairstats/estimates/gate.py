@@ -17,8 +17,9 @@ from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED, MissingPolicy
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
-from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates
+from fairstats.estimates.analyze import estimates_of
 from fairstats.estimates.eligibility import why_unranked
+from fairstats.estimates.folded_answers import Folded, fold_for_estimates
 from fairstats.estimates.gate_intervals import FIGURES, gate_figures
 from fairstats.inference.verdict import EQUIVALENT
 

@@ -11,7 +11,8 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
-from fairstats.estimates.analyze import estimates_of, fold_for_estimates, rows_with
+from fairstats.estimates.analyze import estimates_of, rows_with
+from fairstats.estimates.folded_answers import fold_for_estimates
 from fairstats.estimates.sensitivity import figures_of, judged_pairs, smallest_margin
 from fairstats.inference._checks import check_choice
 

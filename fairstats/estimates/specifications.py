@@ -16,8 +16,9 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.adjusted_pvalues import families
-from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates, rows_with
+from fairstats.estimates.analyze import estimates_of, rows_with
 from fairstats.estimates.extreme_completions import adjusted_completions, unadjusted_completions
+from fairstats.estimates.folded_answers import Folded, fold_for_estimates
 from fairstats.estimates.sensitivity import (
     FLIPPING,
     INTERVALS,
