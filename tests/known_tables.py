@@ -52,7 +52,7 @@ def _digest(of: ReleaseInputs) -> str:
         digest = hashlib.sha256(repr((of.missing, of.alpha)).encode())
         for frame in (of.answers, of.retrievals, of.ratings, of.measures):
             digest.update(repr([*frame.dtypes.items()]).encode())
-            digest.update(frame.to_csv().encode())
+            digest.update(pd.util.hash_pandas_object(frame).to_numpy().tobytes())
         for declared in (*of.benchmarks.values(), *of.rubrics.values()):
             # The paths of its files do not matter.
             facts = {k: v for k, v in vars(declared).items() if not isinstance(v, Path)}
