@@ -38,7 +38,7 @@ from scipy import stats
 from fairstats.comparisons.change_verdicts import WIN_WIN, judge_changes
 from fairstats.comparisons.item_swaps import accuracy, ad, cfr
 from fairstats.comparisons.paired_differences import model_difference, model_p_value
-from fairstats.counts.by_item import SUMS
+from fairstats.counts.item_outcomes import SUMS
 from fairstats.counts.missing_policies import of_each_pattern
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.inference.cluster_bootstrap import mean_interval

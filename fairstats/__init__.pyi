@@ -12,15 +12,15 @@ from .comparisons.compare import compare as compare
 from .comparisons.levels import compare_levels as compare_levels
 from .comparisons.ranking import rank_differences as rank_differences
 from .comparisons.ranking import rank_models as rank_models
-from .counts.by_item import item_patterns as item_patterns
 from .counts.item_kinds import count_items as count_items
+from .counts.item_outcomes import item_patterns as item_patterns
 from .counts.outcomes import count_outcomes as count_outcomes
 from .estimates.analyze import analyze as analyze
 from .estimates.gap_heterogeneity import gap_heterogeneity as gap_heterogeneity
 from .estimates.item_functioning import item_functioning as item_functioning
 from .estimates.logistic_regression import gee_logistic as gee_logistic
+from .estimates.paper_table import publication_table as publication_table
 from .estimates.policy_table import compare_policies as compare_policies
-from .estimates.publication import publication_table as publication_table
 from .estimates.sampling_noise import sampling_noise as sampling_noise
 from .estimates.smallest_margins import smallest_margins as smallest_margins
 from .estimates.specification_shares import specification_shares as specification_shares
@@ -34,7 +34,6 @@ from .inference.agreement.coefficients import randolph_kappa as randolph_kappa
 from .inference.agreement.intraclass import intraclass_correlation as intraclass_correlation
 from .inference.bootstrap import bootstrap as bootstrap
 from .inference.bootstrap import bootstrap_counts as bootstrap_counts
-from .inference.bounded_mean import bounded_mean_interval as bounded_mean_interval
 from .inference.cluster_bootstrap import cluster_bootstrap as cluster_bootstrap
 from .inference.cluster_bootstrap import mean_interval as mean_interval
 from .inference.cochran import cochran_q as cochran_q
@@ -52,6 +51,7 @@ from .inference.letter_symmetry import bowker as bowker
 from .inference.letter_symmetry import stuart_maxwell as stuart_maxwell
 from .inference.mantel_haenszel import mantel_haenszel as mantel_haenszel
 from .inference.mcnemar import mcnemar as mcnemar
+from .inference.mean_bootstrap import bounded_mean_interval as bounded_mean_interval
 from .inference.multiplicity import adjust_pvalues as adjust_pvalues
 from .inference.multiplicity import max_t as max_t
 from .inference.paired_counts import paired_counts as paired_counts

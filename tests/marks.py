@@ -62,7 +62,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "kills": (
         "collectors/test_campaign.py",
         "publishing/test_interrupted_publishing.py",
-        "ratings/collection/test_ask.py::test_killed_run",
+        "ratings/collection/test_ask_judge.py::test_killed_run",
         "vignettes/building/test_command.py",
         "vignettes/building/test_resuming.py",
     ),

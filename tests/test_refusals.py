@@ -23,9 +23,9 @@ from fairstats.inference.agreement import coefficient_intervals, jackknife
 from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
 from fairstats.inference.agreement.rating_counts import counts_of_kinds, rating_counts
 from fairstats.inference.bootstrap_limits import interval_of_law, limit_levels
+from fairstats.inference.co_occurring_marks import matched_patterns
 from fairstats.inference.crossed_means import crossed_test
 from fairstats.inference.fieller import fieller
-from fairstats.inference.matched_patterns import matched_patterns
 from fairstats.inference.mean_difference import mean_difference
 from fairstats.inference.risk_ratio import partly_paired_ratio
 from fairstats.inference.square_and_add import square_and_add
@@ -40,8 +40,8 @@ from fairstats.metrics.accuracy_ratio import accuracy_ratio
 from fairstats.metrics.cfr import cfr
 from fairstats.metrics.cohens_h import cohens_h
 from fairstats.metrics.demographic_parity import demographic_parity
-from fairstats.metrics.disparity import pair_differences
 from fairstats.metrics.equal_opportunity import equal_opportunity
+from fairstats.metrics.group_range import pair_differences
 from fairstats.metrics.mcnemar import mcnemar_bounds
 from fairstats.metrics.same_prompt import same_prompt
 from fairstats.ratings.planned_width import t_quantile

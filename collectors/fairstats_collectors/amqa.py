@@ -9,8 +9,8 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.json_csv_records import Paths, importable_files
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import Paths, importable_files
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_json import read_json_lines
 from fairstats.answers.schema_checks import check_answers

@@ -15,8 +15,8 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.json_csv_records import Paths, importable_files
 from fairstats._lib.problems import InputError, Note, Problem
-from fairstats._lib.record_files import Paths, importable_files
 from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import read_text
 from fairstats.answers.schema_checks import check_answers

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from fairstats._lib.json_csv_records import Record
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import Record
 from fairstats._lib.spreadsheets import NoValue
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS

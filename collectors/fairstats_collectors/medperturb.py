@@ -10,8 +10,8 @@ from typing import Unpack
 
 import pandas as pd
 
+from fairstats._lib.json_csv_records import Paths, Record, csv_records, importable_files
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import Paths, Record, csv_records, importable_files
 from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark

@@ -17,8 +17,8 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.json_csv_records import Paths, importable_files, json_value
 from fairstats._lib.problems import InputError, Note, Problem
-from fairstats._lib.record_files import Paths, importable_files, json_value
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema_checks import check_answers
 from fairstats.answers.strategies import Strategy

@@ -9,7 +9,7 @@ from typing import Unpack
 
 import pandas as pd
 
-from fairstats._lib.record_files import (
+from fairstats._lib.json_csv_records import (
     SEPARATORS,
     Paths,
     Record,

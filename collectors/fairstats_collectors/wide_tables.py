@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from fairstats._lib.json_csv_records import Record
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import Record
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_mapping import ABSENT, Mapped, field_names, found
 

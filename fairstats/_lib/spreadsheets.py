@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairstats._lib.json_csv_records import Record
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import Record
 
 #: A workbook is a compressed folder; this is the limit for its unpacked size.
 MAX_UNPACKED = 2**27

@@ -8,14 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import (
+from fairstats._lib.json_csv_records import (
     SEPARATORS,
     Record,
     csv_records,
     importable_files,
     json_lines,
 )
+from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.spreadsheets import xlsx_records
 from fairstats.answers.files import read_answers
 from fairstats.answers.schema import KEY_COLUMNS

@@ -209,10 +209,10 @@ def ask(
 
     Each reply is stored as it arrives. Run the command again to request only what is missing.
     """
-    from fairstats.ratings.collection import ask as asking
+    from fairstats.ratings.collection import ask_judge
 
     with stoppable():
-        path = asking.ask(
+        path = ask_judge.ask(
             items,
             rubric,
             model=model,

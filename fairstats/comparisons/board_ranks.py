@@ -14,7 +14,7 @@ import pandas as pd
 from fairstats.comparisons.item_swaps import Figure, accuracy, ad, cfr
 from fairstats.comparisons.paired_differences import model_p_value
 from fairstats.comparisons.ranked_items import RankItems
-from fairstats.counts.by_item import SUMS
+from fairstats.counts.item_outcomes import SUMS
 from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
 from fairstats.counts.outcomes import MISSING, PATTERNS
 from fairstats.estimates.extreme_completions import completed_sums

@@ -33,7 +33,7 @@ from fairstats.comparisons.compared_sets import (
     why_no_verdict,
 )
 from fairstats.comparisons.paired_differences import model_difference
-from fairstats.counts.by_item import SUMS, crossed_patterns, item_patterns, sums_of_crossed
+from fairstats.counts.item_outcomes import SUMS, crossed_patterns, item_patterns, sums_of_crossed
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.eligibility import why_not_above_chance

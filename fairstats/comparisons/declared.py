@@ -14,7 +14,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import PLAIN, MissingPolicy
 from fairstats.comparisons.change_verdicts import judge_changes
 from fairstats.comparisons.compare import COMPARISON_COLUMNS, changes
-from fairstats.counts.by_item import answer_sets
+from fairstats.counts.item_outcomes import answer_sets
 
 VERSION, STRATEGY = "version", "strategy"
 RELEASE_COMPARISON_COLUMNS = ("kind", *COMPARISON_COLUMNS)

@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 
 from fairstats._lib.result_objects import FloatArray
+from fairstats.comparisons.ad_sign_bounds import MOST_CHOICES, SignedChange, largest_p_value
 from fairstats.comparisons.item_swaps import (
     IntArray,
     Resampling,
@@ -22,7 +23,6 @@ from fairstats.comparisons.item_swaps import (
     swap_values,
     swapped_sums,
 )
-from fairstats.comparisons.many_signs import MOST_CHOICES, SignedChange, largest_p_value
 from fairstats.inference.cluster_bootstrap import mean_interval
 from fairstats.inference.sign_flip import sign_flip_test
 

@@ -20,8 +20,8 @@ from fairstats.inference.sign_flip import LARGEST_EXACT_SUM, sign_flip_test
 from fairstats.inference.tango import tango
 
 IntArray = npt.NDArray[np.int64]
-#: A function of sums of shape (..., pairs, 6), in the order of `fairstats.counts.by_item.SUMS`, to
-#: values of shape (...).
+#: A function of sums of shape (..., pairs, 6), in the order of
+#: `fairstats.counts.item_outcomes.SUMS`, to values of shape (...).
 Figure = Callable[[npt.NDArray[np.int64]], FloatArray]
 
 

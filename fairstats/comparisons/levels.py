@@ -14,9 +14,9 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.comparisons.level_results import LEVEL_COLUMNS, LEVEL_PAIR_COLUMNS, LevelComparison
 from fairstats.comparisons.scored_items import ScoredItems, scored_items
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
-from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mcnemar import mcnemar
+from fairstats.inference.mean_bootstrap import bounded_mean_interval
 from fairstats.inference.mean_difference import mean_difference
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.inference.paired_intervals import difference_interval

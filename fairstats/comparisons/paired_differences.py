@@ -16,7 +16,7 @@ from fairstats.comparisons.item_swaps import (
     item_interval,
     swap_test,
 )
-from fairstats.counts.by_item import SUMS
+from fairstats.counts.item_outcomes import SUMS
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +93,8 @@ def model_difference(
     the swaps / 0.99. The interval spends a fifth of alpha on the differences' limits. It is the
     union over the signs compatible with these limits, each part cut at the limits. If more than
     1,024 choices of signs are possible, p-value and interval are bounded over them by a normal
-    approximation (`fairstats.comparisons.many_signs`). The bounds are wide if many signs are open.
+    approximation (`fairstats.comparisons.ad_sign_bounds`). The bounds are wide if many signs are
+    open.
 
     Interval and test agree. If an interval excludes 0 but the test does not reject, the interval is
     extended to 0. If items are so few that the test cannot reject, there is no interval. A p-value

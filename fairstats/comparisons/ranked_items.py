@@ -13,8 +13,8 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.row_groups import group_sums, row_keys, text_array
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.counts.by_item import crossed_patterns
 from fairstats.counts.item_kinds import pooled_pairs
+from fairstats.counts.item_outcomes import crossed_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.eligibility import why_other_variants, why_unranked
 

@@ -13,7 +13,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.comparisons.board_ranks import FIGURES, Ranking, rank_board
 from fairstats.comparisons.ranked_items import rank_items
-from fairstats.counts.by_item import asked_patterns
+from fairstats.counts.item_outcomes import asked_patterns
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.multiplicity import AdjustMethod

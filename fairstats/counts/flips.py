@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE
-from fairstats.counts.by_item import item_patterns
+from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 
 #: Columns of the table from `flips_of`, in order.

@@ -20,8 +20,8 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answ
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED, POOLED_GROUPS
 from fairstats.counts.crossed_answers import GroupAnswers, answers_of_groups, crossed, crossed_kinds
-from fairstats.counts.item_answers import Kinds, item_answers
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, Folds, fold_answers
+from fairstats.counts.packed_answers import Kinds, item_answers
 from fairstats.counts.sample_weights import common_copies, pair_weights
 
 

@@ -1,7 +1,7 @@
 """Count the outcome patterns of answers, inside the engine that holds them.
 
 Every statistic is a function of the small tables made here. The counting is done through narwhals
-by pandas, Polars, DuckDB or PySpark (see `fairstats.counts.item_answers`).
+by pandas, Polars, DuckDB or PySpark (see `fairstats.counts.packed_answers`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fairstats.counts.crossed_answers import (
     crossed_kinds,
     letter_columns,
 )
-from fairstats.counts.item_answers import Kinds, item_answers
+from fairstats.counts.packed_answers import Kinds, item_answers
 from fairstats.counts.sample_weights import common_copies, pair_weights, per_answer
 
 PAIR_COLUMNS = (*UNIT_COLUMNS, "attribute", "group_a", "group_b")

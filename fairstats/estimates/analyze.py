@@ -22,8 +22,8 @@ from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, Folds
 from fairstats.estimates.adjusted_pvalues import add_adjusted, families
 from fairstats.estimates.attribute_estimates import PairEffects, attribute_bounds, attribute_tables
+from fairstats.estimates.counts_for_estimates import Folded, fold_for_estimates
 from fairstats.estimates.design_effects import design_effects
-from fairstats.estimates.folded_answers import Folded, fold_for_estimates
 from fairstats.estimates.pair_estimates import (
     DECISIVE,
     bounds_tables,

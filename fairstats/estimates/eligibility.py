@@ -118,7 +118,8 @@ def why_other_variants(
     Parameters
     ----------
     patterns : pandas.DataFrame
-        The patterns from `fairstats.counts.by_item.item_patterns`, for the models of one board.
+        The patterns from `fairstats.counts.item_outcomes.item_patterns`, for the models of one
+        board.
     benchmark : Benchmark
         If the benchmark has no ``same_variants_odds_ratio``, no model is excluded.
     alpha : float

@@ -203,9 +203,9 @@ def completed_sums(cells: IntArray, figure: str, *, favourable: bool) -> IntArra
     Returns
     -------
     ndarray of int, shape (items, pairs, 6)
-        The sums of `fairstats.counts.by_item.SUMS`. For AD, every missing answer moves the signed
-        difference in the same direction, towards 0 if favourable. If the difference would pass 0,
-        the smallest AD is 0, at an intermediate completion.
+        The sums of `fairstats.counts.item_outcomes.SUMS`. For AD, every missing answer moves the
+        signed difference in the same direction, towards 0 if favourable. If the difference would
+        pass 0, the smallest AD is 0, at an intermediate completion.
     """
     c = {name: cells[..., place] for place, name in enumerate(PATTERNS)}
     n = cells.sum(axis=-1)

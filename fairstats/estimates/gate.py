@@ -18,8 +18,8 @@ from fairstats.benchmarks.terms import BASELINE, POOLED, MissingPolicy
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import estimates_of
+from fairstats.estimates.counts_for_estimates import Folded, fold_for_estimates
 from fairstats.estimates.eligibility import why_unranked
-from fairstats.estimates.folded_answers import Folded, fold_for_estimates
 from fairstats.estimates.gate_intervals import FIGURES, gate_figures
 from fairstats.inference.verdict import EQUIVALENT
 

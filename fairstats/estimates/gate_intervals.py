@@ -10,8 +10,8 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.asked import IntArray
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.estimates.counts_for_estimates import Folded
 from fairstats.estimates.design_effects import design_effects
-from fairstats.estimates.folded_answers import Folded
 from fairstats.estimates.missing_answer_bounds import pair_bounds
 from fairstats.estimates.verdicts import completions_of
 from fairstats.metrics.accuracy import absolute_interval, accuracy_difference

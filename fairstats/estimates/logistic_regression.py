@@ -16,7 +16,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MissingPolicy
-from fairstats.counts.by_item import item_patterns
+from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha, check_choice
@@ -213,8 +213,8 @@ def answer_rows(
 ) -> pd.DataFrame:
     """Return one row per answer of a pair: item_id, correct, group (1 for group a), covariates.
 
-    `pairs` is for one unit and pair, from `fairstats.counts.by_item.item_patterns`. `covariates` is
-    from `checked_covariates`; its columns are added with the prefix `COVARIATE`.
+    `pairs` is for one unit and pair, from `fairstats.counts.item_outcomes.item_patterns`. The
+    `covariates` are from `checked_covariates`; their columns get the prefix `COVARIATE`.
     """
     sides = []
     for number, side, other in ((1.0, "a", "b"), (0.0, "b", "a")):

@@ -11,7 +11,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import estimates_of
-from fairstats.estimates.folded_answers import fold_for_estimates
+from fairstats.estimates.counts_for_estimates import fold_for_estimates
 
 _KEYS = [*PAIR_COLUMNS, "metric"]
 _SHOWN = ("estimate", "ci_low", "ci_high", "n")

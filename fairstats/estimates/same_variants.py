@@ -15,9 +15,9 @@ from fairstats._lib.result_objects import Tabular
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, MissingPolicy
-from fairstats.counts.by_item import answer_sets, item_patterns, item_sums
+from fairstats.counts.item_outcomes import answer_sets, item_patterns, item_sums
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.matched_patterns import matched_patterns
+from fairstats.inference.co_occurring_marks import matched_patterns
 from fairstats.inference.mean_difference import mean_difference
 
 SAME, DIFFERENT, CANNOT_TELL = "same variants", "different variants", "cannot tell"
@@ -35,7 +35,7 @@ class SameVariants(Tabular):
         `SAME`, `DIFFERENT` or `CANNOT_TELL`; `NO_VERDICT` if the benchmark does not declare
         ``same_variants_odds_ratio``.
     odds_ratio, ci_low, ci_high, ci_level, ci_method, p_value, test
-        From `fairstats.inference.matched_patterns`: the factor by which the same attribute of an
+        From `fairstats.inference.co_occurring_marks`: the factor by which the same attribute of an
         item multiplies the odds of the same flip in the other set; 1 for unrelated variants.
     shared, expected : int, float
         Flips that both sets have, and the number expected for unrelated variants.
@@ -127,11 +127,11 @@ def same_variants(
     Notes
     -----
     The test permutes the sets' patterns of flips over items with the same flips in each set,
-    regardless of the attribute: see `fairstats.inference.matched_patterns`. Items may differ in how
-    prone they are to flips. Let r be the benchmark's ``same_variants_odds_ratio``. The verdict is
-    "same variants" if the lower limit of the odds ratio is above 1 and the upper limit is not below
-    r. It is "different variants" if the upper limit is below r and the lower limit is not above 1.
-    In all other cases it is "cannot tell".
+    regardless of the attribute: see `fairstats.inference.co_occurring_marks`. Items may differ in
+    how prone they are to flips. Let r be the benchmark's ``same_variants_odds_ratio``. The verdict
+    is "same variants" if the lower limit of the odds ratio is above 1 and the upper limit is not
+    below r. It is "different variants" if the upper limit is below r and the lower limit is not
+    above 1. In all other cases it is "cannot tell".
 
     How far models share flips depends on the benchmark's variants. So r is derived from answers to
     that benchmark (docs/benchmark-files.md), and without r there is no verdict. The test takes two
@@ -203,7 +203,7 @@ def flips_of_items(
     Parameters
     ----------
     patterns : pandas.DataFrame
-        From `fairstats.counts.by_item.item_patterns`, for one answer set.
+        From `fairstats.counts.item_outcomes.item_patterns`, for one answer set.
     benchmark : Benchmark
         Its benchmark.
     missing

@@ -20,9 +20,9 @@ from fairstats.counts.missing_policies import CountingPolicy, PolicyCounts, appl
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.adjusted_pvalues import families
 from fairstats.estimates.analyze import estimates_of
+from fairstats.estimates.counts_for_estimates import Folded, fold_for_estimates
 from fairstats.estimates.design_effects import design_effects
 from fairstats.estimates.extreme_completions import adjusted_within, completions
-from fairstats.estimates.folded_answers import Folded, fold_for_estimates
 from fairstats.estimates.table import PRIMARY_TEST, is_mcnemar
 from fairstats.estimates.verdicts import completions_of, judge, places_of_benchmarks
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar

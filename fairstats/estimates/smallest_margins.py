@@ -12,7 +12,7 @@ from fairstats.benchmarks.terms import BASELINE
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import estimates_of, rows_with
-from fairstats.estimates.folded_answers import fold_for_estimates
+from fairstats.estimates.counts_for_estimates import fold_for_estimates
 from fairstats.estimates.sensitivity import figures_of, judged_pairs, smallest_margin
 from fairstats.inference._checks import check_choice
 

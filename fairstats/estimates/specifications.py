@@ -17,8 +17,8 @@ from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.adjusted_pvalues import families
 from fairstats.estimates.analyze import estimates_of, rows_with
+from fairstats.estimates.counts_for_estimates import Folded, fold_for_estimates
 from fairstats.estimates.extreme_completions import adjusted_completions, unadjusted_completions
-from fairstats.estimates.folded_answers import Folded, fold_for_estimates
 from fairstats.estimates.sensitivity import (
     FLIPPING,
     INTERVALS,

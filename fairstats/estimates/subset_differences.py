@@ -6,7 +6,7 @@ import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.terms import MissingPolicy
-from fairstats.counts.by_item import crossed_patterns
+from fairstats.counts.item_outcomes import crossed_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.pair_estimates import DECISIVE, bounds_tables, counted_tables, pairs_of
 from fairstats.estimates.table import is_primary_test
@@ -20,7 +20,7 @@ def differences_of(patterns: pd.DataFrame, missing: MissingPolicy, alpha: float)
     Parameters
     ----------
     patterns : pandas.DataFrame
-        From `fairstats.counts.by_item.item_patterns`: the items to include.
+        From `fairstats.counts.item_outcomes.item_patterns`: the items to include.
     missing : {"available", "complete", "incorrect", "bounds"}
         The policy.
     alpha : float

@@ -10,8 +10,8 @@ import pandas as pd
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED, POOLED_GROUPS, MissingPolicy
-from fairstats.counts.by_item import item_patterns, item_sums
 from fairstats.counts.item_kinds import pooled_pairs
+from fairstats.counts.item_outcomes import item_patterns, item_sums
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.counts.sample_weights import common_copies
 from fairstats.estimates.adjusted_pvalues import families

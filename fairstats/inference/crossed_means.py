@@ -12,8 +12,8 @@ import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray, TestResult
 from fairstats.inference._checks import check_alpha, check_between, check_share
-from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.crossed_variance import Crossing, crossed_variance
+from fairstats.inference.mean_bootstrap import bounded_mean_interval
 
 # Smaller differences are rounding error.
 _ROUNDING = 1e-12

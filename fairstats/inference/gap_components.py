@@ -10,7 +10,7 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_numbers
-from fairstats.inference.bounded_mean import bounded_mean_interval
+from fairstats.inference.mean_bootstrap import bounded_mean_interval
 from fairstats.inference.variance_components import variance_components
 
 # Smaller variances are rounding error.

@@ -10,9 +10,9 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_numbers
-from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.crossed_means import wilson_limits
 from fairstats.inference.intervals import wilson
+from fairstats.inference.mean_bootstrap import bounded_mean_interval
 from fairstats.inference.mean_difference import mean_difference
 
 # Smaller differences are rounding error.

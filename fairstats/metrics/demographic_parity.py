@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairstats.metrics.disparity import differences_of, disparity, disparity_row, range_of
-from fairstats.metrics.disparity_bounds import disparity_bounds
+from fairstats.metrics.group_range import differences_of, disparity, disparity_row, range_of
+from fairstats.metrics.group_range_bounds import disparity_bounds
 from fairstats.metrics.metric import Groups, GroupsMetric, Row
 
 demographic_parity = disparity(

@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats._lib.result_objects import FloatArray
 from fairstats.counts.outcomes import OTHER
 from fairstats.metrics.accuracy_ratio import accuracy_ratio, ratio_bounds
-from fairstats.metrics.disparity import DifferencesOf, Disparity, PairDifferences, method_of
+from fairstats.metrics.group_range import DifferencesOf, Disparity, PairDifferences, method_of
 from fairstats.metrics.metric import Groups, GroupsMetric, Range, Row
 
 _ratios_of = DifferencesOf(effects="ratio_effects", measure=accuracy_ratio)

@@ -17,8 +17,8 @@ from fairstats.inference._checks import (
     check_counts,
     check_multiplicity,
 )
-from fairstats.inference.bounded_mean import STEPS, bounded_mean_interval
 from fairstats.inference.cluster_bootstrap import mean_interval
+from fairstats.inference.mean_bootstrap import STEPS, bounded_mean_interval
 from fairstats.metrics.metric import SampleMetric, Samples
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairstats._lib.result_objects import naming_effect
-from fairstats.metrics.disparity import differences_of
+from fairstats.metrics.group_range import differences_of
 from fairstats.metrics.metric import Groups, GroupsMetric, Row
 
 

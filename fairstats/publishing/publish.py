@@ -39,7 +39,7 @@ from fairstats.benchmarks.loading import (
 )
 from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.inference._checks import check_alpha
-from fairstats.publishing import screened
+from fairstats.publishing import screening_block
 from fairstats.publishing.documents import (
     PDF,
     draw_pages,
@@ -206,8 +206,8 @@ def publish(
         frame, lists, judgements, of_vignettes, records, missing, alpha, known, asked_by
     )
     tables = tables_of(of)
-    overruled = screened.overruled_models(overrule, records)
-    screened.refuse_blocked(of, tables["screening"], overruled)
+    overruled = screening_block.overruled_models(overrule, records)
+    screening_block.refuse_blocked(of, tables["screening"], overruled)
 
     with named_errors(Path(out)), locked(Path(out)):
         return _publish_into(Path(out), release, of, tables, hashes, overruled, renderer)

@@ -30,7 +30,7 @@ from fairstats.release.downloads import write_table
 from fairstats.release.folder import file_problems
 from fairstats.release.manifest import TAKE_AGAIN, declared, read_manifest
 from fairstats.release.tables import TABLES, ReleaseInputs
-from fairstats.report.page_content import page_differences
+from fairstats.report.page_differences import page_differences
 from fairstats.report.search import SEARCH_INDEX
 from fairstats.report.site_pages import MODEL_FOLDER, PAGES, STYLE_SHEET
 

@@ -16,7 +16,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_answers
-from fairstats.publishing import screened
+from fairstats.publishing import screening_block
 from fairstats.publishing.remade_files import copy_problems
 from fairstats.publishing.site_folder import LATEST, site_problems
 from fairstats.publishing.statement_list import has_statements
@@ -297,7 +297,7 @@ def _verified(path: Path, *, pages: bool) -> Verification:
             rows, figures = _recomputed(release, of)
             problems += figures
             if not figures:
-                problems += screened.overruling_problems(
+                problems += screening_block.overruling_problems(
                     of, release.screening, release.overruled, str(path / MANIFEST)
                 )
             if intact and not figures:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fairstats.inference._checks import check_choice, check_whole
 from fairstats.inference.mcnemar import McNemarMethod
-from fairstats.replication.figure_power import PassRate, pass_rate
+from fairstats.replication.false_pass_rate import PassRate, pass_rate
 from fairstats.replication.printed_figures import Rounding
 from fairstats.replication.table_columns import MAX_PAIRS, PrintedRow, read_rows
 from fairstats.replication.table_readings import (

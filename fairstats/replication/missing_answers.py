@@ -14,16 +14,6 @@ from functools import cache, partial
 import numpy as np
 
 from fairstats.inference.mcnemar import McNemarMethod
-from fairstats.replication.missing_bounds import (
-    Accuracies,
-    Differences,
-    Discordant,
-    accuracies,
-    differences,
-    discordant,
-    partners,
-    signs,
-)
 from fairstats.replication.possible_tables import (
     SLACK,
     PairSpace,
@@ -33,6 +23,16 @@ from fairstats.replication.possible_tables import (
     runs_of,
 )
 from fairstats.replication.printed_figures import Flags, Integers, Range
+from fairstats.replication.unexplained_by_missing import (
+    Accuracies,
+    Differences,
+    Discordant,
+    accuracies,
+    differences,
+    discordant,
+    partners,
+    signs,
+)
 
 #: Answers of group a, answers of group b, and pairs with both.
 Answered = tuple[int, int, int]

@@ -33,12 +33,12 @@ from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.metrics.accuracy import proportion
 from fairstats.metrics.cfr import cfr
 from fairstats.metrics.cohens_h import cohens_h
-from fairstats.replication.printed_tables import BENCHMARK, CELL_COLUMNS, printed_cells
-from fairstats.replication.printed_verdicts import (
+from fairstats.replication.possible_rows import (
     ROW_COLUMNS,
     VERDICT_COLUMNS,
     printed_verdicts,
 )
+from fairstats.replication.printed_tables import BENCHMARK, CELL_COLUMNS, printed_cells
 
 #: Columns of the table from `replicate`, in order.
 REPLICATION_COLUMNS = (

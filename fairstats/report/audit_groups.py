@@ -12,7 +12,7 @@ import pandas as pd
 from fairstats._lib.formatting import decimal, level, percent_range
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.report.audit_answer_sets import AnswerSet
-from fairstats.report.boxes import columns
+from fairstats.report.layout_boxes import columns
 from fairstats.report.page_output import show_markdown, show_table
 from fairstats.report.tables import breakable, written_table
 

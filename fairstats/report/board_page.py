@@ -25,9 +25,9 @@ from fairstats.report.board_charts import (
 )
 from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.board_tables import attribute_table, overview_table
-from fairstats.report.boxes import on_one_page
 from fairstats.report.css_switch import switch, switch_rules
 from fairstats.report.findings import Findings, findings, pair_note, set_label
+from fairstats.report.layout_boxes import on_one_page
 from fairstats.report.page_context import output_format
 from fairstats.report.page_output import (
     closed,

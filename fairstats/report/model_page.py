@@ -12,11 +12,16 @@ from fairstats.report.audit_ratings import rating_headline, rating_scope
 from fairstats.report.css_switch import switch, switch_rules
 from fairstats.report.flip_texts import flip_texts
 from fairstats.report.flips_section import flip_table
-from fairstats.report.model_answers import Answer, by_group, could_be_chance, matters, who_loses
 from fairstats.report.model_charts import accuracy_chart, discordant_chart, gap_chart, others_of
 from fairstats.report.model_head import show_head
 from fairstats.report.model_history import history_of, history_plot
-from fairstats.report.model_prompts import PromptChanges, prompt_changes
+from fairstats.report.model_page_sentences import (
+    Answer,
+    by_group,
+    could_be_chance,
+    matters,
+    who_loses,
+)
 from fairstats.report.model_sets import AnswerSet, prompts_of, sets_of
 from fairstats.report.model_tables import (
     changing_items,
@@ -29,7 +34,6 @@ from fairstats.report.model_tables import (
     other_choices,
     smallest_margins,
 )
-from fairstats.report.model_versions import improved, version_change
 from fairstats.report.page_output import (
     closed,
     download_links,
@@ -40,9 +44,11 @@ from fairstats.report.page_output import (
     show_plot,
     show_table,
 )
+from fairstats.report.prompt_change_sentences import PromptChanges, prompt_changes
 from fairstats.report.row_chart import MOST_CHARTED, Chart, chart_html
 from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.sensitivity_tables import policy_table, with_missing
+from fairstats.report.version_change_sentences import improved, version_change
 
 _UNNAMED = (
     " Groups that are not named gave the same answer as the groups that they are compared with, or "

@@ -21,11 +21,11 @@ from fairstats.counts.flips import flipping_items
 from fairstats.estimates.sensitivity import INTERVAL, MARGIN, MISSING, SMALLEST, TEST
 from fairstats.release.contents import Release
 from fairstats.report.board_tables import pair_cells
-from fairstats.report.model_answers import CANNOT, Answer, by_pair
+from fairstats.report.model_page_sentences import CANNOT, Answer, by_pair
 from fairstats.report.model_sets import AnswerSet
-from fairstats.report.model_versions import of_pair
 from fairstats.report.sensitivity_tables import CHOICE_LABELS, with_missing
 from fairstats.report.tables import written_table
+from fairstats.report.version_change_sentences import of_pair
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -28,7 +28,7 @@ from fairstats.report.page_output import show_markdown
 from fairstats.report.site_pages import copy_pages
 from fairstats.report.standalone_document import draw_document
 from fairstats.report.vignettes_tables import FINDINGS
-from fairstats.vignettes.audit import Audit, audit_vignettes
+from fairstats.vignettes.benchmark_audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage.leakage_vectors import Embed
 from fairstats.vignettes.measures import write_measures
 
@@ -84,7 +84,7 @@ def report_vignettes(
     benchmark_version : str, optional
         The set of variants of the items (default: the benchmark's only one).
     substitution, substitution_benchmark
-        As for `fairstats.vignettes.audit.audit_vignettes`.
+        As for `fairstats.vignettes.benchmark_audit.audit_vignettes`.
     embed : callable, optional
         Turns texts into vectors, for similarity of meaning.
     alpha : float

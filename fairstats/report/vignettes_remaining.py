@@ -28,7 +28,7 @@ from fairstats.report.vignettes_tables import (
     pick,
     show_findings,
 )
-from fairstats.vignettes.items.asked_questions import BOTH_ASK, NOT_BOTH
+from fairstats.vignettes.items.differences_by_question import BOTH_ASK, NOT_BOTH
 
 _PAIR = ["attribute", "group_a", "group_b"]
 # More panels than this do not fit next to each other; they show the largest differences.

@@ -15,7 +15,7 @@ from fairstats._lib.result_objects import naming_effect
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS
 from fairstats.answers.strategies import Strategy
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.counts.by_item import item_patterns
+from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.intervals import wilson

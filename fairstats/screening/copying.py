@@ -18,7 +18,7 @@ from fairstats.screening.findings import (
     p_above_zero,
     percent,
 )
-from fairstats.screening.panel import Panel, Popularity
+from fairstats.screening.other_models import Panel, Popularity
 from fairstats.screening.sheets import Bools, Layout, Sheet
 
 COPIED = "copied_answers"

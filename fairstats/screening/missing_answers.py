@@ -16,7 +16,7 @@ from fairstats.screening.findings import (
     percent,
     too_few_models,
 )
-from fairstats.screening.panel import Panel
+from fairstats.screening.other_models import Panel
 from fairstats.screening.separation import separation
 from fairstats.screening.sheets import Bools, Layout, Sheet
 

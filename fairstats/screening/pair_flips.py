@@ -17,7 +17,7 @@ from fairstats.screening.findings import (
     percent,
     too_few_models,
 )
-from fairstats.screening.panel import Panel
+from fairstats.screening.other_models import Panel
 from fairstats.screening.sheets import Layout, Sheet
 
 PAIR_FLIPS = "pair_flips"

@@ -26,8 +26,8 @@ from fairstats.screening.missing_answers import (
     with_replies,
 )
 from fairstats.screening.mosaic import check_mosaic
+from fairstats.screening.other_models import Panel
 from fairstats.screening.pair_flips import check_flip_level, check_pair_flips
-from fairstats.screening.panel import Panel
 from fairstats.screening.records import (
     MARK_COLUMN,
     check_marks,

@@ -10,9 +10,9 @@ import pandas as pd
 
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
-from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mcnemar import mcnemar
+from fairstats.inference.mean_bootstrap import bounded_mean_interval
 from fairstats.inference.mean_difference import MeanDifference, mean_difference
 from fairstats.inference.tango import tango_limits
 

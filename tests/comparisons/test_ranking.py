@@ -19,7 +19,7 @@ from fairstats.comparisons.ranking import (
     rank_differences,
     rank_models,
 )
-from fairstats.counts.by_item import item_patterns, item_sums
+from fairstats.counts.item_outcomes import item_patterns, item_sums
 from fairstats.inference.mcnemar import mcnemar
 
 METRICS = ["ad", "cfr", "accuracy"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import percent
-from fairstats.counts.by_item import SUMS, sums_of_crossed
+from fairstats.counts.item_outcomes import SUMS, sums_of_crossed
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.report.win_win_section import (
     ALL_THREE,

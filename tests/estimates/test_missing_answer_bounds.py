@@ -14,7 +14,7 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.counts.outcomes import fold_answers, pair_counts
 from fairstats.estimates.missing_answer_bounds import pair_bounds
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.metrics.disparity_bounds import disparity_bounds
+from fairstats.metrics.group_range_bounds import disparity_bounds
 from fairstats.metrics.impact_ratio import impact_ratio_bounds
 from fairstats.metrics.mcnemar import mcnemar_bounds
 

@@ -13,7 +13,7 @@ from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import compare
 from fairstats.comparisons.ranking import rank_models
-from fairstats.counts.by_item import item_patterns
+from fairstats.counts.item_outcomes import item_patterns
 from fairstats.estimates.same_variants import (
     CANNOT_TELL,
     DIFFERENT,

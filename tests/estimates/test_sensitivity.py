@@ -17,7 +17,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze, estimates_of
-from fairstats.estimates.folded_answers import fold_for_estimates
+from fairstats.estimates.counts_for_estimates import fold_for_estimates
 from fairstats.estimates.sensitivity import (
     ASPECTS,
     INTERVALS,

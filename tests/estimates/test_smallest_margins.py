@@ -7,7 +7,7 @@ import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
-from fairstats.estimates.publication import publication_table
+from fairstats.estimates.paper_table import publication_table
 from fairstats.estimates.sensitivity import MARGIN, SMALLEST, sensitivity_of
 from fairstats.estimates.smallest_margins import MARGIN_COLUMNS, smallest_margins
 

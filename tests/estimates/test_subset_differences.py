@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.counts.by_item import item_patterns
+from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.subset_differences import differences_of

@@ -11,10 +11,10 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.crossed_means import crossed_interval, crossed_test
 from fairstats.inference.crossed_variance import Crossing, crossed_variance
 from fairstats.inference.intervals import wilson
+from fairstats.inference.mean_bootstrap import bounded_mean_interval
 from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[2]

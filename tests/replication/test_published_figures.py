@@ -14,7 +14,7 @@ from fairstats import InputError, check_table
 from fairstats._lib.resources import resource
 from fairstats.cli import app
 from fairstats.replication import table_columns
-from fairstats.replication.figure_power import pass_rate
+from fairstats.replication.false_pass_rate import pass_rate
 
 TABLE_3 = resource("data", "published", "fairmedqa_table3.csv")
 WITH_MISSING = {"Gemini-2.0-Flash", "Qwen-2.5", "DeepSeek-V3"}

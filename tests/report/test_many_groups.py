@@ -18,9 +18,9 @@ from fairstats.report.board_figures import BoardFigures
 from fairstats.report.board_tables import overview_table, p_cell
 from fairstats.report.change_rows import Comparison
 from fairstats.report.flips_section import flip_table
-from fairstats.report.model_answers import by_group, could_be_chance
 from fairstats.report.model_charts import accuracy_chart, discordant_chart
 from fairstats.report.model_charts import gap_chart as model_gap_chart
+from fairstats.report.model_page_sentences import by_group, could_be_chance
 from fairstats.report.model_sets import AnswerSet
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.row_chart import MOST_CHARTED

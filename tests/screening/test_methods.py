@@ -11,7 +11,7 @@ from scipy import stats
 from fairstats.screening.alignment import _moments, _rotations, check_alignment
 from fairstats.screening.copying import _letter_probabilities, overlap, shift_accuracy
 from fairstats.screening.findings import Finding, p_above_zero
-from fairstats.screening.panel import Panel
+from fairstats.screening.other_models import Panel
 from fairstats.screening.separation import separation
 from fairstats.screening.sheets import Layout, Sheet, Sheets
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from fairstats._lib.json_csv_records import csv_records, importable_files, json_value
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import csv_records, importable_files, json_value
 from fairstats._lib.safe_names import file_sha256, text_sha256
 from fairstats._lib.table_text import table_csv
 from fairstats.ratings.collection.subjects import MAX_BYTES, Subject

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fairstats._lib.json_csv_records import importable_files, json_value
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import importable_files, json_value
 from fairstats.ratings.collection.assignment_folder import HandedOut
 from fairstats.ratings.collection.form import EXPORT_VERSION
 from fairstats.ratings.collection.judgements import (

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairstats._lib.json_csv_records import SEPARATORS, csv_records, importable_files
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import SEPARATORS, csv_records, importable_files
 from fairstats.ratings.collection.subjects import MAX_BYTES, NAME_LENGTH, is_name
 from fairstats.ratings.rubrics import Rubric
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats._lib.json_csv_records import importable_files
 from fairstats._lib.problems import InputError, Problem, first_of
-from fairstats._lib.record_files import importable_files
 from fairstats.ratings.collection.assignment_folder import FACTS, HASHES, HandedOut
 from fairstats.ratings.collection.exported_forms import read_export
 from fairstats.ratings.collection.imported import COMMENT_COLUMNS, Imported

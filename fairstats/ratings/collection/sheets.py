@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats._lib.json_csv_records import encoding_of, importable_files, separator_of
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import encoding_of, importable_files, separator_of
 from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_tables import not_csv, repeated_columns
 from fairstats.ratings.collection.assignment_folder import HandedOut

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import (
+from fairstats._lib.json_csv_records import (
     SEPARATORS,
     Record,
     csv_records,
     importable_files,
     json_lines,
 )
+from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest
 from fairstats.ratings.rubrics import Compares, Rubric
 

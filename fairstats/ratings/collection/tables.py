@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats._lib.json_csv_records import importable_files
 from fairstats._lib.problems import InputError
-from fairstats._lib.record_files import importable_files
 from fairstats.answers.files import load_table
 from fairstats.ratings.collection.imported import COMMENT_COLUMNS, Imported
 from fairstats.ratings.files import in_two_files

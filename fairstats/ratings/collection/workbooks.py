@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairstats._lib.json_csv_records import csv_records
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import csv_records
 from fairstats._lib.spreadsheets import workbook
 
 #: A workbook is a compressed folder; this is the limit for its unpacked size.

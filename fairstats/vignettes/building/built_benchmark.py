@@ -8,14 +8,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import (
+from fairstats._lib.json_csv_records import (
     Record,
     csv_records,
     importable_files,
     json_lines,
     json_value,
 )
+from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import refuse_links
 from fairstats.benchmarks.benchmark_files import check_name
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED

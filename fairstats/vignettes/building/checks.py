@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fairstats.vignettes.building.messages import Wanted
-from fairstats.vignettes.building.rules import left_over
 from fairstats.vignettes.building.sentences import before_the_question, final_sentence
+from fairstats.vignettes.building.stage_rules import left_over
 
 # An option is pointed to if at least this share of its words is added.
 _SHARE = 0.5

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairstats.asking.item_prompts import Prompt
 from fairstats.benchmarks.vignette_items import Item
-from fairstats.vignettes.building import rules
+from fairstats.vignettes.building import stage_rules
 from fairstats.vignettes.building.agents import Agent, Got
 from fairstats.vignettes.building.declaration import Build
 from fairstats.vignettes.building.messages import filter_message
@@ -42,7 +42,7 @@ def filter_items(items: Sequence[Item], build: Build, agent: Agent) -> pd.DataFr
     If no model is queried, an open item is kept, and the reason states the doubt. If one is queried
     and its reply cannot be used, nobody has approved the item, and it is excluded.
     """
-    decisions = [rules.filter_by_rules(item, build.attributes) for item in items]
+    decisions = [stage_rules.filter_by_rules(item, build.attributes) for item in items]
     asked = {"none": (), "doubtful": ("ask",), "all": ("ask", "keep")}[build.filter_ask]
     prompts = [
         prompt_of(item, build)

@@ -10,7 +10,7 @@ from typing import Any
 from fairstats.asking.item_prompts import Prompt
 from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
-from fairstats.vignettes.building import checks, rules
+from fairstats.vignettes.building import checks, stage_rules
 from fairstats.vignettes.building.agents import Agent, Got
 from fairstats.vignettes.building.messages import neutralize_message
 from fairstats.vignettes.building.replies import read_text
@@ -76,7 +76,7 @@ def neutralize_items(items: Sequence[Item], agent: Agent) -> list[NeutralText]:
         One per item. If a text still reveals a group, the item is left out, with the words
         concerned.
     """
-    by_rules = {item.item_id: rules.neutralize(item.variants[ORIGINAL]) for item in items}
+    by_rules = {item.item_id: stage_rules.neutralize(item.variants[ORIGINAL]) for item in items}
     prompts = [
         prompt_of(item, by_rules[item.item_id].text)
         for item in items
@@ -99,7 +99,9 @@ def _key(item: Item) -> tuple[str, str, str]:
     return item.item_id, "neutralize", ""
 
 
-def _settled(item: Item, ruled: rules.Ruled, said: Got[str] | None, model: str) -> NeutralText:
+def _settled(
+    item: Item, ruled: stage_rules.Ruled, said: Got[str] | None, model: str
+) -> NeutralText:
     """Return the rules' text, or the model's if it is needed and sound."""
     left = ruled.left_over
     reason = f"still reveals a group: {', '.join(left)}" if left else ""
@@ -111,9 +113,9 @@ def _settled(item: Item, ruled: rules.Ruled, said: Got[str] | None, model: str) 
         why = f"no text of the model ({said.status}: {said.detail})"
     else:
         faults = checks.neutral_problems(ruled.text, said.value)
-        faults += [f"still reveals a group: {word}" for word in rules.left_over(said.value)]
+        faults += [f"still reveals a group: {word}" for word in stage_rules.left_over(said.value)]
         if not faults:
-            changes = rules.changes_between(item.variants[ORIGINAL], said.value)
+            changes = stage_rules.changes_between(item.variants[ORIGINAL], said.value)
             return NeutralText(_with(item, said.value), changes, model, "", "")
         why = f"the model's text was not taken: {'; '.join(faults)}"
     return replace(

@@ -10,7 +10,7 @@ from fairstats.asking.item_prompts import Prompt
 from fairstats.asking.tasks import list_tasks
 from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
-from fairstats.vignettes.building import rules
+from fairstats.vignettes.building import stage_rules
 from fairstats.vignettes.building.attempts import Attempt
 from fairstats.vignettes.building.choosing import prompt_of as filter_prompt
 from fairstats.vignettes.building.declaration import Build
@@ -53,7 +53,7 @@ def print_plan(items: Sequence[Item], build: Build) -> None:
 
 
 def _prompts(items: Sequence[Item], build: Build) -> dict[str, list[Prompt]]:
-    decisions = [rules.filter_by_rules(item, build.attributes) for item in items]
+    decisions = [stage_rules.filter_by_rules(item, build.attributes) for item in items]
     asked = {"none": (), "doubtful": ("ask",), "all": ("ask", "keep")}[build.filter_ask]
     filtering = [
         filter_prompt(item, build)
@@ -61,7 +61,7 @@ def _prompts(items: Sequence[Item], build: Build) -> dict[str, list[Prompt]]:
         if decision.action in asked
     ]
     kept = [i for i, d in zip(items, decisions, strict=True) if d.action != "exclude"]
-    ruled = [(item, rules.neutralize(item.variants[ORIGINAL])) for item in kept]
+    ruled = [(item, stage_rules.neutralize(item.variants[ORIGINAL])) for item in kept]
     neutralizing = [neutralize_prompt(item, found.text) for item, found in ruled if found.is_open]
     neutral = [_with(item, found.text) for item, found in ruled]
     wanted = wanted_variants(neutral, build)

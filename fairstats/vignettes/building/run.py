@@ -31,11 +31,11 @@ from fairstats.vignettes.building.folder import (
     BuildFolder,
     folder_of,
 )
+from fairstats.vignettes.building.intended_flips import triggered_by_round
 from fairstats.vignettes.building.neutral_texts import neutralize_items
 from fairstats.vignettes.building.planning import print_plan
 from fairstats.vignettes.building.rounds import Written, write_variants
 from fairstats.vignettes.building.source import read_source
-from fairstats.vignettes.building.triggered import triggered_by_round
 from fairstats.vignettes.rules.groups import ORIGINAL
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.vignettes.leakage.leaked_options import leakage_of_variants
+from fairstats.vignettes.leakage.leakage_by_variant import leakage_of_variants
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
 # Smaller differences are rounding error.

@@ -12,8 +12,8 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, MissingPolicy
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
-from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
+from fairstats.inference.mean_bootstrap import bounded_mean_interval
 from fairstats.inference.mean_difference import mean_difference
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.items.item_statistics import (

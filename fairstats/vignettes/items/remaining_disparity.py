@@ -12,7 +12,7 @@ import scipy
 from fairstats.answers.engine_frames import NO_LETTER, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MissingPolicy
-from fairstats.counts.by_item import item_patterns
+from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.logistic_regression import VARIANT_COLUMNS, answer_rows
 from fairstats.estimates.standardized_differences import (
@@ -26,7 +26,7 @@ from fairstats.inference.fieller import fieller
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.items.balanced_items import most_balanced
 from fairstats.vignettes.items.within_items import within_items
-from fairstats.vignettes.leakage.leaked_options import leakage_of_variants
+from fairstats.vignettes.leakage.leakage_by_variant import leakage_of_variants
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
 ASPECT = "remaining disparity"
@@ -87,8 +87,8 @@ def remaining_disparity(
         The answers table.
     measures : pandas.DataFrame
         `fairstats.vignettes.measures.MEASURE_COLUMNS`. The measures in
-        `fairstats.vignettes.leakage.leaked_options.ADJUSTED_FOR` are used, with one row per variant
-        and option.
+        `fairstats.vignettes.leakage.leakage_by_variant.ADJUSTED_FOR` are used, with one row per
+        variant and option.
     versions : collection of str, optional
         The benchmark versions to which the measured text belongs, see `followed_leakage`. Answers
         to other versions are not adjusted. By default all are adjusted.

@@ -13,12 +13,12 @@ import pandas as pd
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
-from fairstats.counts.by_item import item_patterns
+from fairstats.counts.item_outcomes import item_patterns
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mean_difference import mean_difference
 from fairstats.vignettes.findings import findings_frame
-from fairstats.vignettes.leakage.leaked_options import leakage_of_options
+from fairstats.vignettes.leakage.leakage_by_variant import leakage_of_options
 from fairstats.vignettes.measures import DISTRACTOR
 
 ASPECT = "leakage"
@@ -52,8 +52,8 @@ def followed_leakage(
         The answers table. A missing answer is left out, under any policy.
     measures : pandas.DataFrame
         `fairstats.vignettes.measures.MEASURE_COLUMNS`. The measures in
-        `fairstats.vignettes.leakage.leaked_options.ADJUSTED_FOR` are used, with one row per variant
-        and option.
+        `fairstats.vignettes.leakage.leakage_by_variant.ADJUSTED_FOR` are used, with one row per
+        variant and option.
     benchmarks : iterable of Benchmark
         Additional benchmarks, or replacements for built-in ones.
     alpha : float

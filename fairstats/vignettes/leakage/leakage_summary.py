@@ -12,8 +12,8 @@ import pandas as pd
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import proportion_interval
+from fairstats.inference.mean_bootstrap import bounded_mean_interval
 from fairstats.inference.mean_difference import mean_difference
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.leakage.equal_length import at_equal_length, mean_row

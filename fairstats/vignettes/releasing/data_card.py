@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fairstats._lib.formatting import MINUS, decimal, escape_markdown, percent, percent_range
+from fairstats._lib.json_csv_records import csv_records
 from fairstats._lib.problems import printable
-from fairstats._lib.record_files import csv_records
 from fairstats.vignettes.building.built_benchmark import Built
 from fairstats.vignettes.building.folder import TRIGGERED
 from fairstats.vignettes.releasing.release_declaration import is_substitution, took_part

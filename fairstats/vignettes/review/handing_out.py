@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats._lib.json_csv_records import json_value
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import json_value
 from fairstats.ratings.collection.assignment import Assigned, assign
 from fairstats.ratings.collection.assignment_folder import FACTS
 from fairstats.ratings.rubrics import load_rubric

@@ -13,12 +13,12 @@ from fairstats._lib.toml_files import Table, parse, read_toml
 from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.rules.demographic_words import PERSON, left_over
+from fairstats.vignettes.rules.excluding_words import sex_specific_words
 from fairstats.vignettes.rules.groups import ORIGINAL
 from fairstats.vignettes.rules.images import needed_image
 from fairstats.vignettes.rules.mentions import NotFound, find_mention
 from fairstats.vignettes.rules.neutralizing import neutralize
 from fairstats.vignettes.rules.pronouns import PRONOUN, is_pronoun
-from fairstats.vignettes.rules.screening import sex_specific_words
 
 
 @dataclass(frozen=True)

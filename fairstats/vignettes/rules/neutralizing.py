@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from fairstats.vignettes.rules.demographic_words import left_over
 from fairstats.vignettes.rules.edits import Change, Edits, applied, set_articles_right
+from fairstats.vignettes.rules.excluding_words import sex_specific_words
 from fairstats.vignettes.rules.neutral_nouns import (
     make_nouns_neutral,
     take_adjectives_out,
     take_titles_out,
 )
 from fairstats.vignettes.rules.neutral_pronouns import make_pronouns_neutral
-from fairstats.vignettes.rules.screening import sex_specific_words
 
 __all__ = ["Change", "Neutralized", "left_over", "neutralize"]
 

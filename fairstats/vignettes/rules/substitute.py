@@ -31,9 +31,9 @@ from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item, load_items
+from fairstats.vignettes.rules.excluding_words import left_over_group, sex_specific_word
 from fairstats.vignettes.rules.groups import ORIGINAL, Groups, load_groups
 from fairstats.vignettes.rules.mentions import Mention, NotFound, find_mention
-from fairstats.vignettes.rules.screening import left_over_group, sex_specific_word
 
 _ARTICLE = re.compile(r"(?i)\b(an?) $")
 # "a European", "a uniformed", "a Ukrainian", but "an unidentified".

@@ -10,7 +10,7 @@ from fairstats.vignettes.text.clinical_findings import Finding, findings, same_f
 from fairstats.vignettes.text.drugs import drugs
 from fairstats.vignettes.text.quantities import Quantity, is_among, quantities, spelled_alike
 from fairstats.vignettes.text.sentences import final_sentence, sentences
-from fairstats.vignettes.text.word_lists import word_set
+from fairstats.vignettes.text.split_words import word_set
 
 #: Possible errors of a variant, the most serious first.
 QUESTION_MISSING = "question missing"

@@ -11,7 +11,7 @@ from fairstats._lib.resources import resource
 from fairstats.vignettes.text.drugs import drugs
 from fairstats.vignettes.text.quantities import spelled_alike
 from fairstats.vignettes.text.sentences import sentences
-from fairstats.vignettes.text.word_lists import word_set
+from fairstats.vignettes.text.split_words import word_set
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?[\d]*|[,;:.]")
 # Words that negate the words after them, or before them.

@@ -8,7 +8,7 @@ from functools import cache
 
 from fairstats._lib.resources import resource
 from fairstats.vignettes.text.quantities import spelled_alike
-from fairstats.vignettes.text.word_lists import word_list
+from fairstats.vignettes.text.split_words import word_list
 
 # Endings of generic names. Only endings that no other vignette word has: "-tide" is also in
 # peptide, and "-cept" in concept. Other words with these endings are in `_NO_DRUGS`.

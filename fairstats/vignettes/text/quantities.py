@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from fairstats.vignettes.text.word_lists import word_list
+from fairstats.vignettes.text.split_words import word_list
 
 #: Units of time, by the unit in which they are counted.
 _TIMES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from fairstats.vignettes.text.word_lists import word_set
+from fairstats.vignettes.text.split_words import word_set
 
 # A sentence ends at a stop, with any closing quotation marks or brackets, if white space follows.
 # In scripts without spaces between sentences, it ends at the stop itself.

@@ -19,8 +19,8 @@ from fairstats.inference.agreement.coefficients import (
     randolph_kappa,
 )
 from fairstats.inference.agreement.rating_counts import rating_counts
-from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
+from fairstats.inference.mean_bootstrap import bounded_mean_interval
 
 R = Path(__file__).parents[2] / "r"
 VALUES = pd.read_csv(R / "agreement.csv")

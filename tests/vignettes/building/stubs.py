@@ -9,22 +9,22 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fairstats.vignettes.building import checks, rules, sentences
+from fairstats.vignettes.building import checks, sentences, stage_rules
 
 
-def filter_by_rules(item: Any, attributes: Any) -> rules.Decision:
+def filter_by_rules(item: Any, attributes: Any) -> stage_rules.Decision:
     text = item.variants["original"]
     if "pregnant" in text:
-        return rules.Decision("exclude", "sex-specific: pregnant")
+        return stage_rules.Decision("exclude", "sex-specific: pregnant")
     if "doubtful" in text:
-        return rules.Decision("ask", "names a doubtful word")
-    return rules.Decision("keep", "")
+        return stage_rules.Decision("ask", "names a doubtful word")
+    return stage_rules.Decision("keep", "")
 
 
-def neutralize(text: str) -> rules.Ruled:
+def neutralize(text: str) -> stage_rules.Ruled:
     new = re.sub(r"\bman\b", "patient", text)
     undecided = ("her",) if "undecided" in text else ()
-    return rules.Ruled(new, rules.changes_between(text, new), undecided, left_over(new))
+    return stage_rules.Ruled(new, stage_rules.changes_between(text, new), undecided, left_over(new))
 
 
 def left_over(text: str) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def variant_problems(wanted: Any, text: str) -> list[str]:
 
 
 STUBS = {
-    rules: (filter_by_rules, neutralize, left_over),
+    stage_rules: (filter_by_rules, neutralize, left_over),
     checks: (neutral_problems, background_problems, variant_problems),
     sentences: (final_sentence,),
 }

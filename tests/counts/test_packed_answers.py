@@ -12,7 +12,7 @@ import pytest
 from fairstats._lib.problems import InputError
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.counts.item_answers import item_answers
+from fairstats.counts.packed_answers import item_answers
 
 ENGINES = ["pandas", "pyarrow", "duckdb", "polars lazy", "pyspark"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
-from fairstats.estimates.publication import PUBLICATION_COLUMNS, publication_table
+from fairstats.estimates.paper_table import PUBLICATION_COLUMNS, publication_table
 
 SAME = ["AA/A"] * 1000 + ["AB/A"] * 10 + ["BA/A"] * 8
 GAP = ["AA/A"] * 60 + ["AB/A"] * 25 + ["BA/A"] * 5 + ["A-/A"] * 2

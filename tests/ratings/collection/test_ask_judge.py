@@ -22,7 +22,7 @@ from fairstats_collectors.ask_tasks import connect
 from fairstats_collectors.interruptions import Unfinished
 
 from fairstats._lib.problems import InputError
-from fairstats.ratings.collection import ask as asking
+from fairstats.ratings.collection import ask_judge
 from fairstats.ratings.collection.assignment import Assigned
 from fairstats.ratings.collection.importing import import_ratings
 from fairstats.ratings.files import read_ratings
@@ -86,7 +86,7 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-ask = partial(asking.ask, connect=connect)
+ask = partial(ask_judge.ask, connect=connect)
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_one_request_asks_all_questions_and_names_no_model(service: Service, run
     run([item(1, model="Secret-Model-9")], temperature=0.5, samples=2, concurrency=1)
     assert [request["seed"] for request in service.requests] == [0, 1]
     request, prompt = service.requests[0], service.prompts()[0]
-    assert (request["temperature"], request["max_tokens"]) == (0.5, asking.MAX_TOKENS)
+    assert (request["temperature"], request["max_tokens"]) == (0.5, ask_judge.MAX_TOKENS)
     for question in load_rubric("independent").questions:
         assert f"- {question.dimension}" in prompt
         assert question.question in prompt
@@ -413,7 +413,7 @@ def test_killed_run_continues_from_stored_replies(
     path.write_text("".join(json.dumps(row) + "\n" for row in items))
     code = f"""
 from pathlib import Path
-from fairstats.ratings.collection.ask import ask
+from fairstats.ratings.collection.ask_judge import ask
 from fairstats_collectors.ask_tasks import connect
 ask({str(path)!r}, "pairwise", model="tiny", connect=connect, base_url={service.url!r},
     out=Path({str(tmp_path / "out")!r}), concurrency=4, progress=False)

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.counts.by_item import SUMS, crossed_patterns, item_patterns, item_sums
 from fairstats.counts.item_kinds import count_items
+from fairstats.counts.item_outcomes import SUMS, crossed_patterns, item_patterns, item_sums
 from fairstats.counts.missing_policies import apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, count_outcomes
 

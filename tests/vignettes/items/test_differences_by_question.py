@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from fairstats.vignettes.items.asked_questions import (
+from fairstats.vignettes.items.differences_by_question import (
     BOTH_ASK,
     MEASURE,
     NOT_BOTH,

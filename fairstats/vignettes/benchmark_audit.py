@@ -32,8 +32,8 @@ from fairstats.vignettes.duplicates import (
     duplicate_measures,
 )
 from fairstats.vignettes.findings import findings_frame
-from fairstats.vignettes.items.asked_questions import differences_by_question
 from fairstats.vignettes.items.balanced_items import balanced_items
+from fairstats.vignettes.items.differences_by_question import differences_by_question
 from fairstats.vignettes.items.disparity_capacity import ADVERSARIAL, benchmarking_capacity
 from fairstats.vignettes.items.item_findings import item_findings
 from fairstats.vignettes.items.item_statistics import item_flags, item_statistics

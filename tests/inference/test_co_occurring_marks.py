@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.inference import matched_patterns as module
-from fairstats.inference.matched_patterns import matched_patterns
+from fairstats.inference import co_occurring_marks as module
+from fairstats.inference.co_occurring_marks import matched_patterns
 
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "matched_patterns.csv")
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from fairstats.inference.tango import tango
 from fairstats.metrics.accuracy import absolute_interval
 from fairstats.metrics.demographic_parity import demographic_parity
-from fairstats.metrics.disparity import pair_differences
 from fairstats.metrics.equal_opportunity import equal_opportunity
+from fairstats.metrics.group_range import pair_differences
 
 POLICIES = ("available", "complete", "incorrect")
 PATTERN = st.tuples(st.text("10x", min_size=3, max_size=3), st.sampled_from("10x"))

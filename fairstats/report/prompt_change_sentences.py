@@ -21,11 +21,11 @@ from fairstats.inference.verdict import EQUIVALENT, SHOWN
 from fairstats.release.contents import Release
 from fairstats.report.board_figures import Panel
 from fairstats.report.chart_marks import axis_over, interval, tick
-from fairstats.report.model_answers import CANNOT, Answer
+from fairstats.report.model_page_sentences import CANNOT, Answer
 from fairstats.report.model_sets import AnswerSet
-from fairstats.report.model_versions import change_text, comparisons, of_pair
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.row_chart import Cell, Chart, Row
+from fairstats.report.version_change_sentences import change_text, comparisons, of_pair
 
 # More changes than these are counted, not named.
 _MOST_NAMED = 3

@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MissingPolicy
-from fairstats.counts.by_item import item_patterns
+from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.subset_differences import differences_of
 from fairstats.vignettes.findings import findings_frame

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fairstats.vignettes.building.attempts import ROUND_COLUMNS, rounds_frame
-from fairstats.vignettes.building.triggered import TRIGGERED_COLUMNS, triggered_by_round
+from fairstats.vignettes.building.intended_flips import TRIGGERED_COLUMNS, triggered_by_round
 
 
 def frame(*attempts: tuple[str, str, int, str, str | None, str | None]) -> pd.DataFrame:

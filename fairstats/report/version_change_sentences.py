@@ -13,7 +13,7 @@ from fairstats.comparisons.declared import VERSION
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.board_figures import Panel
 from fairstats.report.chart_marks import axis_over, dot, line
-from fairstats.report.model_answers import CANNOT, Answer, by_pair
+from fairstats.report.model_page_sentences import CANNOT, Answer, by_pair
 from fairstats.report.model_sets import AnswerSet
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
 from fairstats.report.row_chart import Cell, Chart, Row
