@@ -20,17 +20,20 @@ demo: .venv/.runtime
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile \
   --no-loadscope-reorder
 
-# While changing something: what needs no drawing, browser, model, JVM or released answers.
+# The marks of tests that need more than a clone.
+MORE := browser or registry or released or spark
+
+# While changing something: what needs no drawing or model either, and is quick.
 check: ruff
-	$(call with_mypy,$(PYTEST) -m "not (browser or draws or embedded or kills or registry or released or slow or spark)")
+	$(call with_mypy,$(PYTEST) -m "not (draws or embedded or kills or slow or $(MORE))")
 
-# Everything that a fresh clone can run without more packages.
+# Everything that a fresh clone can run by itself, so the same on every machine.
 test: ruff
-	$(call with_mypy,$(PYTEST) -m "not (registry or spark)")
+	$(call with_mypy,$(PYTEST) -m "not ($(MORE))")
 
-# What installs more packages: the wheel in new environments, and Spark, which needs Java.
+# The rest; pytest names what is not there.
 test-all: .venv/.spark
-	$(BIN)/python -m pytest -m "registry or spark"
+	$(PYTEST) -m "$(MORE)"
 
 ruff: .venv/.dev
 	$(BIN)/ruff check .
