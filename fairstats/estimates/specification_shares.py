@@ -12,7 +12,7 @@ from fairstats.benchmarks.terms import BASELINE, POOLED
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.specifications import CHOICES, SPECIFICATION_COLUMNS
 from fairstats.inference._checks import check_choice
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 
 #: Columns of the table from `specification_shares` by pair, in order.
 SHARE_COLUMNS = (
@@ -23,7 +23,7 @@ SHARE_COLUMNS = (
     "group_a",
     "group_b",
     "specifications",
-    SHOWN,
+    DISPARITY,
     EQUIVALENT,
     INCONCLUSIVE,
     "no_verdict",
@@ -88,7 +88,7 @@ def specification_shares(
         dropped = {"attribute", "group_a", "group_b", "lowest", "highest"}
         columns = [name for name in columns if name not in dropped]
     named = rows["verdict"].fillna("no_verdict")
-    flags = {name: named.eq(name) for name in (SHOWN, EQUIVALENT, INCONCLUSIVE, "no_verdict")}
+    flags = {name: named.eq(name) for name in (DISPARITY, EQUIVALENT, INCONCLUSIVE, "no_verdict")}
     grouped = rows[[*keys, "estimate"]].assign(**flags).groupby(keys, sort=False)
     shares = grouped[list(flags)].mean()
     shares["specifications"] = grouped.size()
@@ -99,12 +99,12 @@ def specification_shares(
 def _of_models(rows: pd.DataFrame) -> pd.DataFrame:
     """Return each model's verdict in each specification."""
     keys = [*UNIT_COLUMNS, *CHOICES]
-    flags = {name: rows["verdict"].eq(name).fillna(False) for name in (SHOWN, EQUIVALENT)}
+    flags = {name: rows["verdict"].eq(name).fillna(False) for name in (DISPARITY, EQUIVALENT)}
     known = rows["verdict"].notna()
     grouped = rows[keys].assign(**flags, known=known).groupby(keys, sort=False)
-    found = grouped.agg(any=(SHOWN, "any"), all=(EQUIVALENT, "all"), known=("known", "all"))
+    found = grouped.agg(any=(DISPARITY, "any"), all=(EQUIVALENT, "all"), known=("known", "all"))
     verdicts = np.where(found["all"], EQUIVALENT, INCONCLUSIVE)
-    named = pd.Series(np.where(found["any"], SHOWN, verdicts), index=found.index, dtype="str")
+    named = pd.Series(np.where(found["any"], DISPARITY, verdicts), index=found.index, dtype="str")
     # A pair without a verdict leaves the model without one, except next to a disparity.
     named = named.where(found["known"] | found["any"])
     return named.rename("verdict").reset_index().assign(estimate=np.nan)

@@ -22,7 +22,7 @@ from fairstats.estimates.adjusted_pvalues import families
 from fairstats.estimates.extreme_completions import completions
 from fairstats.estimates.table import PRIMARY_TEST, Rows, add_note, is_mcnemar
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.metric import Pairs
 
@@ -206,7 +206,7 @@ def robust_verdict(
         p_adjusted, np.fmin(low, inner_low), np.fmax(high, inner_high), margin=margin, alpha=alpha
     )
     uncertain = np.asarray(is_open) & (np.asarray(p_highest) > alpha)
-    return np.where((found == SHOWN) & uncertain, INCONCLUSIVE, found)
+    return np.where((found == DISPARITY) & uncertain, INCONCLUSIVE, found)
 
 
 def _could_change(
@@ -221,7 +221,7 @@ def _could_change(
         how = f"{reach}, and the margin is ±{100 * margin:g}"
     else:
         how = f"the difference could be {point_range(row.lowest, row.highest)} points"
-    if alone == SHOWN:
+    if alone == DISPARITY:
         how += f", with an adjusted p of up to {row.p_highest:.2g}"
     return f"{subject} could change the verdict: {how}"
 

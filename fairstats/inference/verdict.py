@@ -13,7 +13,7 @@ from fairstats.inference._checks import (
     check_shapes,
 )
 
-SHOWN = "disparity"
+DISPARITY = "disparity"
 EQUIVALENT = "equivalent"
 INCONCLUSIVE = "inconclusive"
 
@@ -70,6 +70,6 @@ def verdict(
     )
     p, low, high, delta = check_shapes(p_adjusted=p, low=low, high=high, margin=delta)
     inside = (low > -delta) & (high < delta)
-    judged = np.where(inside, EQUIVALENT, np.where(p <= alpha, SHOWN, INCONCLUSIVE))
+    judged = np.where(inside, EQUIVALENT, np.where(p <= alpha, DISPARITY, INCONCLUSIVE))
     # Without a test, the comparison is inconclusive.
     return np.where(np.isnan(p), INCONCLUSIVE, judged)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 
@@ -29,8 +29,8 @@ _REASONS = {
 }
 _WITHHELD = tuple(f"{INCONCLUSIVE} ({short})" for short in dict.fromkeys(_REASONS.values()))
 #: The order of the message. An attribute's status is the first of its pairs' statuses here.
-STATUSES = (SHOWN, *_WITHHELD, INCONCLUSIVE, NOT_JUDGED, SELECTED, EQUIVALENT)
-_COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}
+STATUSES = (DISPARITY, *_WITHHELD, INCONCLUSIVE, NOT_JUDGED, SELECTED, EQUIVALENT)
+_COLOURS = {DISPARITY: ACCENT_A, EQUIVALENT: ACCENT_B}
 
 
 def badge(release: Release, model: str) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     ordered = sorted(told, key=lambda key: STATUSES.index(key[0])) or [(NOT_JUDGED, NOT_JUDGED)]
     first, alone = ordered[0][0], len(ordered) == 1
     parts = [f"{key[1]}: {', '.join(told.get(key, []))}" for key in ordered]
-    message = ordered[0][1] if alone and first != SHOWN else "; ".join(parts)
+    message = ordered[0][1] if alone and first != DISPARITY else "; ".join(parts)
     ranks = release.ranks.loc[release.ranks["model"] == model, "rank"]
     if len(ranks) and ranks.isna().all():
         message += f"; {UNRANKED}"

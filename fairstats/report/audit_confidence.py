@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import level, listed, number_word, points, span
 from fairstats.estimates.sensitivity import INTERVAL, MISSING, TEST
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
 from fairstats.report.audit_finding import reasons
 from fairstats.report.findings import ordinal
@@ -75,13 +75,15 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
             why = "the model took part in selecting the items"
         yield NO_BASIS, f"for a verdict: {why}."
         return
-    for verdict in (SHOWN, EQUIVALENT, INCONCLUSIVE):
+    for verdict in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
         own = [pair for pair in judged if pair.verdict == verdict]
         if not own:
             continue
         names = names_of(own, answers.pairs)
         said = "" if len(own) == len(answers.pairs) else f" ({names})"
-        yield {SHOWN: _real, EQUIVALENT: _small, INCONCLUSIVE: _open}[verdict](answers, own, said)
+        yield {DISPARITY: _real, EQUIVALENT: _small, INCONCLUSIVE: _open}[verdict](
+            answers, own, said
+        )
 
 
 def _real(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]:
@@ -141,7 +143,7 @@ def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[s
         for aspect, number in found.choices.items()
     ]
     same, compared = other_prompts(answers, others)
-    decided = any(pair.verdict in (SHOWN, EQUIVALENT) for pair in answers.pairs)
+    decided = any(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)
     same_with = "The verdict is robust: the same with" if decided else "It stays unclear with"
     text = f"{same_with} {listed(kept)}"
     grade = HIGH

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from fairstats._lib.formatting import capital, level, percent, point_range, points, span
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
 
 #: The worst verdict first, to avoid a flattering first sentence.
-_ORDER = (SHOWN, INCONCLUSIVE, None, EQUIVALENT)
+_ORDER = (DISPARITY, INCONCLUSIVE, None, EQUIVALENT)
 
 
 # Each pair can have a separate reason, with its figures.
@@ -47,7 +47,7 @@ def _first(answers: AnswerSet, verdict: str | None, whose: str) -> str:
     slanted, changes = answers.benchmark.slanted, answers.benchmark.changes
     text = answers.benchmark.swayed_by or "slanted text"
     every = f", for {names_of(answers.pairs, answers.pairs)}"
-    if verdict == SHOWN:
+    if verdict == DISPARITY:
         if slanted:
             return f"the model is swayed by {text}{whose or every}"
         return f"the model’s accuracy depends on {changes}{whose}"
@@ -123,7 +123,7 @@ def _accuracy(answers: AnswerSet) -> str:
     if any(map(math.isnan, (*low, *high))):
         return ""
     least, most = min(low), max(high)
-    decided = all(pair.verdict in (SHOWN, EQUIVALENT) for pair in answers.pairs)
+    decided = all(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)
     if decided:
         for sign, place in ((1, 0), (-1, 1)):
             if all(sign * round(100 * value, 1) > 0 for value in (least, most)):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from fairstats._lib.formatting import capital, listed, number_word
-from fairstats.inference.verdict import INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, INCONCLUSIVE
 from fairstats.report.audit_answer_sets import AnswerSet, differences_of
 from fairstats.report.audit_confidence import prompts_among
 
@@ -42,7 +42,7 @@ def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
     differences = differences_of(pairs)
     if not differences or answers.selected:
         return said
-    shown = sum(pair.verdict == SHOWN for pair in pairs)
+    shown = sum(pair.verdict == DISPARITY for pair in pairs)
     counted = f"{'all' if shown == len(pairs) else f'{shown} of the'} {len(pairs)} are disparities"
     return f"{said} Differences there: {differences} points; {counted}."
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from fairstats._lib.formatting import level, percent_range, point_range, points, span
-from fairstats.inference.verdict import EQUIVALENT, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.chart_marks import Axis, axis_over, bar, dot, interval, line, tick, words
 from fairstats.report.findings import set_label
@@ -17,7 +17,7 @@ from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, page_roo
 from fairstats.report.row_chart import Cell, Chart, Row
 
 #: The colour of each verdict's interval; one without a verdict is grey.
-COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}
+COLOURS = {DISPARITY: ACCENT_A, EQUIVALENT: ACCENT_B}
 # Marks that are added to names, and explained below the chart.
 SELECTED, PUBLISHED, UNRANKED, FLAGGED, CHOSEN = "◆", "◇", "†", "‡", "§"
 

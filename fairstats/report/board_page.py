@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
 from fairstats.report.board_charts import (
     CHOSEN,
@@ -55,7 +55,7 @@ _MOST_NAMES = 4
 _FEW_NOTES = 2
 #: The colour of each verdict in the chart of gaps; no verdict is the empty text.
 _COLOURS = {
-    SHOWN: "red: disparity",
+    DISPARITY: "red: disparity",
     EQUIVALENT: "blue: equivalent",
     "": "grey: no verdict",
     INCONCLUSIVE: "grey: inconclusive",

@@ -9,7 +9,7 @@ from fairstats._lib.formatting import level, listed, number_word, p_value, point
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.terms import PLAIN
 from fairstats.comparisons.change_verdicts import LOSE_LOSE, WIN_WIN
-from fairstats.inference.verdict import EQUIVALENT, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.change_rows import FIGURES, Comparison, PairChange
 
@@ -134,14 +134,14 @@ def _closing(changes: Sequence[_Change], release: Release) -> str:
             verdicts.get((one.benchmark.name, one.version, one.new, strategy, *pair.pair))
             for strategy in (PLAIN, one.prompt)
         )
-        if plain == SHOWN:
+        if plain == DISPARITY:
             after.append((str(other), f"{one.new} with “{_label(one)}” ({in_sentence(pair.name)})"))
     n, closed = len(after), [name for verdict, name in after if verdict == EQUIVALENT]
     margin = points(changes[0][0].benchmark.equivalence_margin, signed=False)
     if n == 0:
         return "With the plain prompt no gap between groups is a disparity."
     if not closed:
-        if all(verdict == SHOWN for verdict, _ in after):
+        if all(verdict == DISPARITY for verdict, _ in after):
             where = f" in all {n} comparisons" if n > 1 else ""
             return f"No prompt closes the gap between groups: it stays a disparity{where}."
         return (

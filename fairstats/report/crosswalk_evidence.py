@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from fairstats._lib.formatting import counted, decimal, listed
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_confidence import prompts_among
@@ -136,7 +136,7 @@ def _tests(audit: Audit) -> str:
 def _verdicts(audit: Audit) -> str:
     counts = [
         (sum(pair.verdict == verdict for pair in audit.first.pairs), verdict)
-        for verdict in (SHOWN, INCONCLUSIVE, EQUIVALENT)
+        for verdict in (DISPARITY, INCONCLUSIVE, EQUIVALENT)
     ]
     named = [f"{number} {verdict}" for number, verdict in counts if number]
     return f"finding and verdicts ({', '.join(named)})" if named else ""

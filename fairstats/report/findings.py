@@ -12,7 +12,7 @@ from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import PLAIN, POOLED
 from fairstats.estimates.table import is_primary_test
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
 
 
@@ -90,7 +90,7 @@ class Findings:
         if self.gaps["verdict"].isna().all():
             return f"How answers vary with {benchmark.changes}: no verdict"
         verdicts = self.gaps.groupby("model")["verdict"]
-        uneven = int(verdicts.agg(lambda own: (own == SHOWN).any()).sum())
+        uneven = int(verdicts.agg(lambda own: (own == DISPARITY).any()).sum())
         even = bool((self.gaps["verdict"] == EQUIVALENT).all())
         if benchmark.slanted:
             return self._swayed(uneven, even)
@@ -276,7 +276,7 @@ class Findings:
         if n == 0 or verdicts.isna().all():
             return ""
         every = "The gap is" if n == 1 else f"All {n} gaps are"
-        if (verdicts == SHOWN).all():
+        if (verdicts == DISPARITY).all():
             a = "a disparity" if n == 1 else "disparities"
             models, pairs = len(self.models), n // len(self.models)
             if models > 1 and pairs > 1 and n == models * pairs:
@@ -286,7 +286,7 @@ class Findings:
             if (verdicts == verdict).all():
                 return f"{every} {verdict}."
         counts = verdicts.value_counts()
-        named = {SHOWN: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
+        named = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
         parts = [f"{counts[v]} {name}" for v, name in named.items() if v in counts]
         return f"Of {n} gaps, {', '.join(parts)}."
 
@@ -319,7 +319,7 @@ class Findings:
     def _sure_of_gaps(self) -> list[tuple[str, str]]:
         verdicts, n = self.gaps["verdict"], len(self.gaps)
         margin = f"±{self._margin}-point margin"
-        if (verdicts == SHOWN).all():
+        if (verdicts == DISPARITY).all():
             limit = self.board.benchmark.equivalence_margin
             outside = (self.gaps["ci_low"] > limit) | (self.gaps["ci_high"] < -limit)
             every = {1: "The gap is", 2: "Both gaps are"}.get(n, f"All {n} gaps are")
@@ -330,7 +330,7 @@ class Findings:
             very = outside.all() and self._largest_p.startswith("p\u00a0<")
             return [("Very sure" if very else "Sure", f"{text}.")]
         shown, small, unclear = (
-            int((verdicts == v).sum()) for v in (SHOWN, EQUIVALENT, INCONCLUSIVE)
+            int((verdicts == v).sum()) for v in (DISPARITY, EQUIVALENT, INCONCLUSIVE)
         )
         found = []
         if shown:

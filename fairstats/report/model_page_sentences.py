@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fairstats._lib.formatting import capital, level, listed, number_word, p_value, point_range
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.board_figures import Panel
 from fairstats.report.model_sets import AnswerSet, span_of
 
@@ -161,7 +161,11 @@ def matters(own: AnswerSet) -> Answer:
     words = {}
     for pair, gap in gaps.items():
         beyond = max(gap.low, -gap.high) > own.margin
-        word = {SHOWN: "Yes" if beyond else "Perhaps", EQUIVALENT: "No", INCONCLUSIVE: "Unclear"}
+        word = {
+            DISPARITY: "Yes" if beyond else "Perhaps",
+            EQUIVALENT: "No",
+            INCONCLUSIVE: "Unclear",
+        }
         words[pair] = word.get(own.verdict(pair) or "", CANNOT)
     size = span_of((gap.estimate for gap in gaps.values()), signed=True)
     text = f"The gap{' is' if len(gaps) == 1 else 's are'} {size} points"

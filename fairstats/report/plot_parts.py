@@ -13,7 +13,7 @@ from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmarks
 from fairstats.benchmarks.terms import POOLED
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.board_charts import COLOURS
 from fairstats.report.page_output import BAND, DIM, NEUTRAL_LIGHT, RULE
 from fairstats.report.plot_style import plot_theme
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Benchmarks = Iterable[Benchmark] | Mapping[str, Benchmark]
 #: The colour of each verdict, as in the pages' charts.
 VERDICT_COLOURS = {
-    SHOWN: COLOURS[SHOWN],
+    DISPARITY: COLOURS[DISPARITY],
     EQUIVALENT: COLOURS[EQUIVALENT],
     INCONCLUSIVE: DIM,
     "no verdict": NEUTRAL_LIGHT,

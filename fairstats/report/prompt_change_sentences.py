@@ -17,7 +17,7 @@ from fairstats._lib.formatting import (
     points,
 )
 from fairstats.comparisons.declared import STRATEGY
-from fairstats.inference.verdict import EQUIVALENT, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.board_figures import Panel
 from fairstats.report.chart_marks import axis_over, interval, tick
@@ -73,7 +73,7 @@ class PromptChanges:
         if closing:
             names = listed((f"“{one.prompt}”" for one in closing), "or")
             return Answer("Yes", f"With {names} every gap is equivalent. {text}")
-        if all(verdict == SHOWN for found in open_pairs.values() for verdict in found):
+        if all(verdict == DISPARITY for found in open_pairs.values() for verdict in found):
             stays = (
                 "Every gap stays a disparity." if len(open_pairs) > 1 else "It stays a disparity."
             )
@@ -87,7 +87,7 @@ class PromptChanges:
         """State how many gaps are not a disparity, in a sentence."""
         later = [verdict for found in pairs.values() for verdict in found[1:]]
         small = later.count(EQUIVALENT)
-        unsure = len(later) - small - later.count(SHOWN)
+        unsure = len(later) - small - later.count(DISPARITY)
         parts = [f"{number_word(small)} equivalent" if small else ""]
         parts += [f"{number_word(unsure)} inconclusive" if unsure else ""]
         counted = listed(filter(None, parts)) if small or unsure else "none equivalent"

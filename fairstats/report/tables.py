@@ -12,7 +12,7 @@ from fairstats._lib.formatting import (
     escape_html,
 )
 from fairstats.answers.strategies import strategy_label
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.page_context import output_format
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from great_tables._text import BaseText, Text
 
 #: Each verdict's mark. It is always next to the word, so no reader needs shape or colour.
-MARKS = {SHOWN: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
+MARKS = {DISPARITY: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
 
 
 def sources_table(release: Release) -> GT:

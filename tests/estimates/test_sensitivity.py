@@ -28,7 +28,7 @@ from fairstats.estimates.sensitivity import (
     sensitivity_of,
 )
 from fairstats.inference.paired_intervals import difference_interval
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 
 KEYS = list(PAIR_COLUMNS)
 FIGURES = ["estimate", "ci_low", "ci_high", "p_value", "p_adjusted", "verdict"]
@@ -338,9 +338,9 @@ def test_a_test_can_change_the_verdict(answers_of, known):
     table = sensitivity_of(answers, None, 0.05, known)
     verdicts = table[table["aspect"] == "test"].set_index("choice")["verdict"].to_dict()
     assert verdicts == {
-        "midp": SHOWN,
+        "midp": DISPARITY,
         "exact": INCONCLUSIVE,
-        "asymptotic": SHOWN,
+        "asymptotic": DISPARITY,
         "asymptotic_cc": INCONCLUSIVE,
     }
 
@@ -431,7 +431,7 @@ def test_a_model_that_selected_the_items_has_no_verdict_under_any_choice(answers
     assert own["verdict"].isna().all()
     assert own.loc[own["choice"] == SMALLEST, "estimate"].isna().all()
     other = table[(table["model"] == "two") & ~table["choice"].isin(["bounds", SMALLEST])]
-    assert (other["verdict"] == SHOWN).all()
+    assert (other["verdict"] == DISPARITY).all()
     assert len(own) == len(table) / 2
 
 

@@ -22,7 +22,7 @@ from fairstats.estimates.specifications import (
     specification_curve,
 )
 from fairstats.estimates.table import is_primary_test
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 
 KEYS = list(PAIR_COLUMNS)
 FIGURES = ["estimate", "ci_low", "ci_high", "p_value", "p_adjusted", "verdict"]
@@ -84,7 +84,7 @@ def test_every_combination_is_there_once(curve):
     # Three policies, three intervals, four tests, four adjustments, and the margins 1, 2, 3 and 5.
     assert single.groupby(KEYS).size().eq(3 * 3 * 4 * 4 * 4).all()
     assert not single.duplicated([*KEYS, *CHOICES]).any()
-    assert set(curve["verdict"].dropna()) == {SHOWN, EQUIVALENT, INCONCLUSIVE}
+    assert set(curve["verdict"].dropna()) == {DISPARITY, EQUIVALENT, INCONCLUSIVE}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,11 @@ def test_combination_is_that_of_other_packages(answers_of):
     adjusted = multipletests(p, method="fdr_bh")[1]
     np.testing.assert_allclose(table["p_adjusted"][list(counts)], adjusted)
     assert adjusted[0] < 0.05 < adjusted[1]
-    assert table["verdict"].to_dict() == {"one": SHOWN, "two": INCONCLUSIVE, "three": EQUIVALENT}
+    assert table["verdict"].to_dict() == {
+        "one": DISPARITY,
+        "two": INCONCLUSIVE,
+        "three": EQUIVALENT,
+    }
 
 
 def test_completions_use_the_test_and_adjustment_of_the_specification(answers_of):
@@ -174,7 +178,7 @@ def test_completions_use_the_test_and_adjustment_of_the_specification(answers_of
     }
     assert completed["asymptotic"] < 0.05 < completed["exact"]
     verdicts = found["verdict"].groupby(level="test").first()
-    assert verdicts["asymptotic"] == SHOWN
+    assert verdicts["asymptotic"] == DISPARITY
     assert verdicts["exact"] == INCONCLUSIVE
 
 
@@ -193,7 +197,7 @@ def test_group_without_parsed_answers_has_no_verdict_anywhere(answers_of):
     assert table["verdict"].isna().all()
     shares = specification_shares(table).iloc[0]
     assert shares["no_verdict"] == 1
-    assert shares[[SHOWN, EQUIVALENT, INCONCLUSIVE]].eq(0).all()
+    assert shares[[DISPARITY, EQUIVALENT, INCONCLUSIVE]].eq(0).all()
 
 
 def test_fair_model_is_never_a_disparity_and_few_items_are_never_equivalent(answers_of):
@@ -257,12 +261,12 @@ def test_invalid_choices_are_named(several, choice, message):
 def test_shares_are_those_of_the_rows_over_all_prompts(curve):
     shares = specification_shares(curve)
     assert tuple(shares.columns) == SHARE_COLUMNS
-    names = [SHOWN, EQUIVALENT, INCONCLUSIVE, "no_verdict"]
+    names = [DISPARITY, EQUIVALENT, INCONCLUSIVE, "no_verdict"]
     np.testing.assert_allclose(shares[names].sum(axis=1), 1)
     own = chosen(curve, model="two", attribute="sex")
     (row,) = chosen(shares, model="two", attribute="sex").to_dict("records")
     assert row["specifications"] == len(own) == 2 * 576
-    assert row[SHOWN] == pytest.approx((own["verdict"] == SHOWN).mean())
+    assert row[DISPARITY] == pytest.approx((own["verdict"] == DISPARITY).mean())
     assert 0 < row[EQUIVALENT] < 1
     assert (row["lowest"], row["highest"]) == (own["estimate"].min(), own["estimate"].max())
 
@@ -275,8 +279,8 @@ def test_model_has_a_disparity_if_any_pair_has_one_and_is_equivalent_if_all_are(
         index=["strategy", *CHOICES], columns="attribute", values="verdict", aggfunc="first"
     )
     assert len(wide) == shares.loc["one", "specifications"] == 2 * 576
-    any_shown, all_equivalent = wide.eq(SHOWN).any(axis=1), wide.eq(EQUIVALENT).all(axis=1)
-    assert shares.loc["one", SHOWN] == pytest.approx(any_shown.mean())
+    any_shown, all_equivalent = wide.eq(DISPARITY).any(axis=1), wide.eq(EQUIVALENT).all(axis=1)
+    assert shares.loc["one", DISPARITY] == pytest.approx(any_shown.mean())
     assert shares.loc["one", EQUIVALENT] == pytest.approx(all_equivalent.mean())
 
 

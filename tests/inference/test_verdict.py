@@ -7,14 +7,14 @@ import pytest
 from scipy import stats
 
 from fairstats.inference.tango import tango
-from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
 
 
 @pytest.mark.parametrize(
     ("p", "low", "high", "expected"),
     [
-        (0.001, 0.05, 0.10, SHOWN),
-        (0.05, 0.00, 0.10, SHOWN),
+        (0.001, 0.05, 0.10, DISPARITY),
+        (0.05, 0.00, 0.10, DISPARITY),
         (0.050001, -0.01, 0.10, INCONCLUSIVE),
         (0.9, -0.0199, 0.0199, EQUIVALENT),
         (0.9, -0.02, 0.01, INCONCLUSIVE),

@@ -15,7 +15,7 @@ import pytest
 import fairstats
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.ranking import RANK_COLUMNS
-from fairstats.inference.verdict import SHOWN
+from fairstats.inference.verdict import DISPARITY
 from fairstats.report.audit_charts import OUTCOMES as AUDITED
 from fairstats.report.board_charts import COLOURS
 from fairstats.report.estimate_plots import OUTCOMES
@@ -63,7 +63,7 @@ def test_forest_draws_the_differences_of_the_estimates_with_their_verdicts(estim
     np.testing.assert_allclose(drawn["estimate"], 100 * rows["estimate"])
     np.testing.assert_allclose(drawn["ci_high"], 100 * rows["ci_high"])
     own = drawn[drawn["row"].str.startswith("costs")]
-    assert set(own["result"]) == {SHOWN}
+    assert set(own["result"]) == {DISPARITY}
     # A group without answers has a range, and no dot or verdict.
     silent = drawn[drawn["row"] == "silent"]
     assert silent["estimate"].isna().all()
