@@ -15,7 +15,7 @@ from fairstats.report.coverage_section import (
 )
 from fairstats.report.page_context import output_format
 from fairstats.report.page_output import show_markdown, show_table
-from fairstats.report.prose import (
+from fairstats.report.release_sentences import (
     benchmark_card,
     citation,
     kicker,

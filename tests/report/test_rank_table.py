@@ -20,8 +20,8 @@ from fairstats.report.board_page import why_unranked
 from fairstats.report.board_tables import overview_table
 from fairstats.report.board_terms import terms
 from fairstats.report.findings import findings
-from fairstats.report.prose import benchmark_card
 from fairstats.report.rank_table import difference_matrix, matrix_caption
+from fairstats.report.release_sentences import benchmark_card
 
 from .undrawn import undrawn
 

@@ -14,7 +14,7 @@ from fairstats._lib.safe_names import slug
 from fairstats.ratings.collection.assignment_folder import load_handed_out
 from fairstats.ratings.collection.imported import Imported, write_imported
 from fairstats.ratings.collection.returned_judgements import import_handed_in
-from fairstats.ratings.collection.tables import import_tables
+from fairstats.ratings.collection.tidy_tables import import_tables
 from fairstats.ratings.files import is_handed_in
 from fairstats.ratings.rubrics import load_rubric
 

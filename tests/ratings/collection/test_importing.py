@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from fairstats._lib.problems import InputError, in_lines
 from fairstats.cli import app
 from fairstats.ratings.collection.importing import import_ratings
-from fairstats.ratings.collection.tables import import_tables
+from fairstats.ratings.collection.tidy_tables import import_tables
 from fairstats.ratings.files import read_ratings, write_ratings
 from fairstats.ratings.schema import RATING_COLUMNS
 from tests.rating_files import (
