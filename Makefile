@@ -27,7 +27,7 @@ MORE := browser or registry or released or spark
 check: ruff
 	$(call with_mypy,$(PYTEST) -m "not (draws or embedded or kills or slow or $(MORE))")
 
-# Everything that a fresh clone can run by itself, so the same on every machine.
+# Everything that a fresh clone can run by itself.
 test: ruff
 	$(call with_mypy,$(PYTEST) -m "not ($(MORE))")
 

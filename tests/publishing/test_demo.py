@@ -14,7 +14,6 @@ from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.publishing.demo import demo_answers, demo_retrievals, publish_next, taken_answers
 from fairstats.release.contents import Release
-from tests.conftest import SHARED
 from tests.report.conftest import answers_of_models
 
 
@@ -85,10 +84,13 @@ def test_answers_in_the_schema_are_taken_as_they_are(tmp_path, said):
         )
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the released answers are not here: ../shared/data")
-def test_released_files_are_imported_and_others_named(tmp_path, said):
+def test_released_files_are_imported_and_others_named(tmp_path, said, shared_data):
     taken = taken_answers(
-        SHARED, tmp_path / "kept", fetcher=fetch_fairmedqa, importer=import_amqa, say=said.append
+        shared_data("amqa").parent,
+        tmp_path / "kept",
+        fetcher=fetch_fairmedqa,
+        importer=import_amqa,
+        say=said.append,
     )
     assert len(taken) == 15
     assert len(read_answers(taken)) == 15 * 801 * 8
