@@ -51,8 +51,8 @@ def table_json(table: pd.DataFrame) -> str:
     {"model": "b", "n": 2}
     ]
     """
-    lines = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in records(table)]
-    return "\n".join(("[", ",\n".join(lines), "]", "")) if lines else "[]\n"
+    lines = ",\n".join(map(json_line, records(table)))
+    return f"[\n{lines}\n]\n" if lines else "[]\n"
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -96,6 +96,11 @@ def json_text(content: Any) -> str:
         For a number that JSON does not support: NaN or an infinity.
     """
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def json_line(content: Any) -> str:
+    """Return the same as `json_text`, on one line without its end."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
 
 def write_text(text: str, path: Path) -> Path:

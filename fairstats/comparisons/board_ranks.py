@@ -93,7 +93,7 @@ def rank_board(
     compared["certain"] = compared["p_adjusted"].mask(np.array(open_, dtype=bool), 1.0)
     # A model's missing answers count only against itself. A rival must not be able to widen a
     # model's range by leaving out answers.
-    matrix = _matrix(compared, "p_adjusted", len(models))
+    matrix = _matrix(compared, len(models))
     possible = rank_sets(sign * least, matrix, alpha=alpha)
     n = int(items.common.sum())
     ranks = pd.DataFrame(
@@ -218,8 +218,8 @@ def _missing_note(patterns: IntArray) -> str:
     return "missing answers count against the model"
 
 
-def _matrix(compared: pd.DataFrame, name: str, models: int) -> npt.NDArray[np.float64]:
+def _matrix(compared: pd.DataFrame, models: int) -> npt.NDArray[np.float64]:
     matrix = np.ones((models, models))
-    for i, j, p in zip(compared["i"], compared["j"], compared[name], strict=True):
+    for i, j, p in zip(compared["i"], compared["j"], compared["p_adjusted"], strict=True):
         matrix[i, j] = matrix[j, i] = p
     return matrix

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
 from fairstats._lib.safe_names import text_sha256
+from fairstats._lib.table_text import json_line
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item, load_items
 from fairstats.exports.answer_sets import AnswerSet
@@ -77,7 +77,7 @@ def sample_lines(one: AnswerSet, answers: pd.DataFrame, evaluation_id: str) -> I
             **_result_of(row, results),
             **_fields(row, one.benchmark, items.get(str(row["item_id"]))),
         }
-        yield json.dumps(sample, ensure_ascii=False, allow_nan=False) + "\n"
+        yield json_line(sample) + "\n"
 
 
 def _items(benchmark: Benchmark) -> dict[str, Item]:

@@ -6,13 +6,12 @@ They are small, need no answer from the publisher, and have the same bytes on ev
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairstats._lib.table_text import json_text
+from fairstats._lib.table_text import json_line, json_text
 from fairstats.exports.formats.croissant import CROISSANT, croissant
 from fairstats.exports.formats.eee import figure_files
 from fairstats.exports.formats.zenodo import zenodo
@@ -30,10 +29,7 @@ class SiteFile:
 
 def _eee(release: Release) -> bytes:
     # Programs read these: without indentation they are shorter, and sooner written.
-    files = {
-        name: json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
-        for name, content in figure_files(release)
-    }
+    files = {name: json_line(content).encode() for name, content in figure_files(release)}
     # Libraries differ in how they compress.
     return write_zip(files, zipfile.ZIP_STORED)
 

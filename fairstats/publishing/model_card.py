@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -14,6 +13,7 @@ from xml.etree.ElementTree import Element
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import capital, level
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.table_text import json_line
 from fairstats.publishing.xml_text import element, xml_document
 from fairstats.release.folder import open_release
 from fairstats.report.audit_answer_sets import AnswerSet
@@ -258,7 +258,7 @@ def _json(value: Mapping[str, Any]) -> str:
         name: None if isinstance(figure, float) and not math.isfinite(figure) else figure
         for name, figure in known.items()
     }
-    return json.dumps(finite, ensure_ascii=False, allow_nan=False)
+    return json_line(finite)
 
 
 def _markdown(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import file_sha256, text_sha256
-from fairstats._lib.table_text import json_text, records, table_csv
+from fairstats._lib.table_text import json_line, json_text, records, table_csv
 from fairstats._lib.version import __version__
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, write_benchmark
 from fairstats.benchmarks.terms import NEUTRALIZED
@@ -228,8 +227,7 @@ def _tables(
 
 
 def _rating_lines(ratings: pd.DataFrame) -> str:
-    rows = records(ratings)
-    return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    return "".join(f"{json_line(row)}\n" for row in records(ratings))
 
 
 def _sources(built: Built) -> dict[str, str]:
