@@ -6,6 +6,8 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
@@ -40,8 +42,9 @@ settings.load_profile("tests")
 #: The function that runs the cells of pages outside the tests, in kernels.
 EXECUTE = builtin_renderer._execute
 
+ROOT = Path(__file__).resolve().parents[1]
 #: Released by others and not part of the repository; see its README.
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+SHARED = ROOT.parent / "shared" / "data"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -277,6 +280,17 @@ def shared_data() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel of this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (found,) = folder.glob("*.whl")
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -115,7 +115,7 @@ def weight(item: pytest.Item) -> int:
     return -sum(2**place for place, name in enumerate(_BY_LENGTH) if name in names)
 
 
-_BY_LENGTH = ("released", "slow", "kills", "browser", "draws", "embedded")
+_BY_LENGTH = ("released", "slow", "kills", "browser", "draws", "embedded", "spark", "registry")
 
 
 def write_slow(report: Path) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 _Server = TypeVar("_Server", bound=ThreadingHTTPServer)
+#: The status and the body of an answer.
+Answer = tuple[int, dict[str, Any]]
+#: An answer that is not worth a second request.
+FAULT: Answer = (400, {"error": {"message": "too long", "type": "x", "param": None, "code": None}})
 _SETTINGS = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
 
 
@@ -23,6 +28,26 @@ class ModelServer(ThreadingHTTPServer):
     daemon_threads = True
     # With the default of 5, a further connection may be lost; its client tries again in a second.
     request_queue_size = 64
+
+
+def chat_reply(content: str | None, *, tokens: tuple[int, int] = (90, 10), **more: Any) -> Answer:
+    """Return a chat completion, with the numbers of tokens sent and received."""
+    message = {"role": "assistant", "content": content} | more
+    choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+    sent, back = tokens
+    usage = {"prompt_tokens": sent, "completion_tokens": back, "total_tokens": sent + back}
+    return 200, {"model": "tiny-2026-01-01", "choices": choices, "usage": usage}
+
+
+def send_answer(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    """Send an answer as JSON."""
+    status, found = answer
+    body = json.dumps(found).encode()
+    handler.send_response(status)
+    for name, value in (("content-type", "application/json"), ("content-length", len(body))):
+        handler.send_header(name, str(value))
+    handler.end_headers()
+    handler.wfile.write(body)
 
 
 @contextmanager

@@ -78,14 +78,6 @@ def resolving():
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
-    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
-    (found,) = folder.glob("*.whl")
-    return found
-
-
-@pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
     """Return the programs of a new environment with the wheel and its requirements."""
     _needs_registry()

@@ -54,15 +54,6 @@ print(*sorted(others & set(sys.modules)))
     assert done.stdout.strip() == ""
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    folder = str(tmp_path_factory.mktemp("wheel"))
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (found,) = Path(folder).glob("*.whl")
-    return found
-
-
 def test_the_description_has_no_relative_link(wheel):
     with zipfile.ZipFile(wheel) as opened:
         (name,) = (one for one in opened.namelist() if one.endswith("dist-info/METADATA"))

@@ -29,27 +29,27 @@ from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.schema import RATING_COLUMNS
 from tests.rating_files import fill_sheet
-from tests.serving import ModelServer, only_loopback, served
+from tests.serving import (
+    FAULT,
+    Answer,
+    ModelServer,
+    chat_reply,
+    only_loopback,
+    send_answer,
+    served,
+)
 
 ROOT = Path(__file__).parents[3]
 KEY = "sk-planted-0123456789abcdef"
 
-Answer = tuple[int, dict[str, Any]]
 Row = dict[str, Any]
 
 
-def reply(content: str | None, **more: Any) -> Answer:
-    message = {"role": "assistant", "content": content} | more
-    choices = [{"index": 0, "finish_reason": "stop", "message": message}]
-    usage = {"prompt_tokens": 700, "completion_tokens": 20, "total_tokens": 720}
-    return 200, {"model": "tiny-2026-01-01", "choices": choices, "usage": usage}
+reply = partial(chat_reply, tokens=(700, 20))
 
 
 def says(**values: Any) -> Answer:
     return reply(json.dumps(values))
-
-
-FAULT: Answer = (400, {"error": {"message": "too long", "type": "x", "param": None, "code": None}})
 
 
 class Service(ModelServer):
@@ -74,13 +74,7 @@ class Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         with self.server.lock:
             self.server.requests.append(request)
-        status, found = self.server.script(request["messages"][0]["content"])
-        body = json.dumps(found).encode()
-        self.send_response(status)
-        for name, value in (("content-type", "application/json"), ("content-length", len(body))):
-            self.send_header(name, str(value))
-        self.end_headers()
-        self.wfile.write(body)
+        send_answer(self, self.server.script(request["messages"][0]["content"]))
 
     def log_message(self, format: str, *args: object) -> None:
         pass

@@ -13,30 +13,20 @@ from typing import Any
 from fairstats_collectors.ask_tasks import connect
 
 from fairstats.vignettes.building import run as building
-from tests.serving import ModelServer
+from tests.serving import Answer, ModelServer, chat_reply, send_answer
 
 #: Builds with the collectors' models.
 run = partial(building.run, connect=connect)
 
-Answer = tuple[int, dict[str, Any]]
-
-FAULT: Answer = (400, {"error": {"message": "too long", "type": "x", "param": None, "code": None}})
 BROKEN: Answer = (500, {"error": {"message": "on purpose", "type": "x"}})
 
 
-def reply(content: str | None, **more: Any) -> Answer:
-    message = {"role": "assistant", "content": content} | more
-    choices = [{"index": 0, "finish_reason": "stop", "message": message}]
-    usage = {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}
-    return 200, {"model": "tiny-2026-01-01", "choices": choices, "usage": usage}
-
-
 def says(**values: Any) -> Answer:
-    return reply(json.dumps(values))
+    return chat_reply(json.dumps(values))
 
 
 def refuses() -> Answer:
-    return reply(None, refusal="I will not write this.")
+    return chat_reply(None, refusal="I will not write this.")
 
 
 #: The beginning of each stage's message, without the final request for the format.
@@ -89,7 +79,7 @@ def obedient(request: Request) -> Answer:
     if request.stage == "fuse":
         begin, _, question = request.marked("Vignette").rpartition(". ")
         return says(vignette=f"{begin}. {request.marked('Background')} {question}")
-    return reply("A")
+    return chat_reply("A")
 
 
 class Service(ModelServer):
@@ -114,13 +104,7 @@ class Handler(BaseHTTPRequestHandler):
         request = Request(json.loads(self.rfile.read(int(self.headers["content-length"]))))
         with self.server.lock:
             self.server.requests.append(request)
-        status, found = self.server.script(request) or obedient(request)
-        body = json.dumps(found).encode()
-        self.send_response(status)
-        for name, value in (("content-type", "application/json"), ("content-length", len(body))):
-            self.send_header(name, str(value))
-        self.end_headers()
-        self.wfile.write(body)
+        send_answer(self, self.server.script(request) or obedient(request))
 
     def log_message(self, format: str, *args: object) -> None:
         pass

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.serving import Answer
 from tests.vignettes.building.conftest import Start, Write
 from tests.vignettes.building.reading import content
 from tests.vignettes.building.scripted import (
-    Answer,
     Request,
     Service,
     item,

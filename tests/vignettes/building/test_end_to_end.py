@@ -16,14 +16,13 @@ from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.vignettes.building.attempts import OUTCOMES
 from fairstats.vignettes.building.checks import neutral_problems
 from fairstats.vignettes.text.sentences import final_sentence
+from tests.serving import Answer, chat_reply
 from tests.vignettes.building.reading import lines, rows
 from tests.vignettes.building.scripted import (
-    Answer,
     Request,
     Service,
     declared,
     item,
-    reply,
     run,
     says,
 )
@@ -80,7 +79,7 @@ def careful(request: Request) -> Answer | None:
         question = final_sentence(neutral)
         begin = neutral.removesuffix(question).rstrip()
         return says(vignette=f"{begin} {request.marked('Background')} {question}")
-    return reply("A") if request.stage == "validate" else None
+    return chat_reply("A") if request.stage == "validate" else None
 
 
 def test_valid_texts_pass_the_real_rules(service: Service, write: Write, tmp_path: Path) -> None:

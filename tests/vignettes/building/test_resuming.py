@@ -14,14 +14,13 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats.vignettes.building import folder
+from tests.serving import Answer, chat_reply
 from tests.vignettes.building.conftest import Start, Write
 from tests.vignettes.building.reading import content, outcomes
 from tests.vignettes.building.scripted import (
-    Answer,
     Request,
     Service,
     item,
-    reply,
     run,
     says,
 )
@@ -39,10 +38,10 @@ def with_faults(request: Request) -> Answer | None:
     """Return every kind of request: of the first round, after an invalid reply, of a revision."""
     if request.stage == "generate" and request.item == "two" and request.group == "black":
         if not request.revises:
-            return reply("Hm.") if not request.again else says(background="Nobody.")
+            return chat_reply("Hm.") if not request.again else says(background="Nobody.")
         return None
     if request.stage == "filter" and not request.again:
-        return reply("Keep.")
+        return chat_reply("Keep.")
     if request.stage == "fuse" and request.item == "one" and not request.revises:
         return says(vignette="They lost it.")
     return None

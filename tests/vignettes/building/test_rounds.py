@@ -10,17 +10,15 @@ import pytest
 from fairstats_collectors.interruptions import Unfinished
 
 from fairstats._lib.problems import InputError
+from tests.serving import FAULT, Answer, chat_reply
 from tests.vignettes.building.conftest import Write
 from tests.vignettes.building.reading import by_round, lines, outcomes, rows
 from tests.vignettes.building.scripted import (
     DIRECTED,
-    FAULT,
-    Answer,
     Request,
     Service,
     item,
     refuses,
-    reply,
     run,
     says,
 )
@@ -117,7 +115,9 @@ def test_a_variant_never_passes(service: Service, build: Build, rounds: int) -> 
 
 
 @pytest.mark.parametrize("stage", ["generate", "fuse", "validate"])
-@pytest.mark.parametrize("answer", [refuses(), reply("I'm sorry, but I cannot help with that.")])
+@pytest.mark.parametrize(
+    "answer", [refuses(), chat_reply("I'm sorry, but I cannot help with that.")]
+)
 def test_a_refusal_ends_a_variant(
     service: Service, build: Build, stage: str, answer: Answer
 ) -> None:
@@ -150,7 +150,7 @@ def test_invalid_reply_is_requested_once_more(
     service: Service, build: Build, stage: str, broken: str
 ) -> None:
     service.script = lambda r: (
-        reply(broken) if r.stage == stage and (r.group == "black" or not r.again) else None
+        chat_reply(broken) if r.stage == stage and (r.group == "black" or not r.again) else None
     )
     out = build()
     assert outcomes(out) == {("one", "white"): "as intended", ("one", "black"): "unread"}
@@ -170,7 +170,9 @@ def test_invalid_reply_is_requested_once_more(
 def test_an_answer_that_cannot_be_read_is_not_asked_for_again(
     service: Service, build: Build
 ) -> None:
-    service.script = lambda r: reply("Hm.") if (r.stage, r.group) == ("validate", "black") else None
+    service.script = lambda r: (
+        chat_reply("Hm.") if (r.stage, r.group) == ("validate", "black") else None
+    )
     out = build()
     assert by_round(out, "one", "black") == [("validate", "unread", "")]
     assert len(service.at("validate")) == 3
@@ -181,7 +183,7 @@ def test_neutral_variant_needs_an_answer_to_the_neutral_text(
     service: Service, build: Build
 ) -> None:
     service.script = lambda r: (
-        reply("Hm.") if (r.stage, r.group) == ("validate", "neutralized") else None
+        chat_reply("Hm.") if (r.stage, r.group) == ("validate", "neutralized") else None
     )
     assert set(outcomes(build()).values()) == {"unread"}
 
@@ -190,7 +192,7 @@ def test_directed_variant_needs_no_answer_to_the_neutral_text(
     service: Service, build: Build
 ) -> None:
     service.script = lambda r: (
-        reply("Hm.") if (r.stage, r.group) == ("validate", "neutralized") else None
+        chat_reply("Hm.") if (r.stage, r.group) == ("validate", "neutralized") else None
     )
     found = outcomes(build(**DIRECTED))
     assert found == {("one", "white"): "as intended", ("one", "black"): "not as intended"}
@@ -242,7 +244,7 @@ def test_a_later_round_may_fail_as_a_whole(service: Service, build: Build) -> No
 
 def test_a_second_request_for_a_broken_reply_may_fail(service: Service, build: Build) -> None:
     service.script = lambda r: (
-        (FAULT if r.again else reply("Hm.")) if r.stage == "generate" else None
+        (FAULT if r.again else chat_reply("Hm.")) if r.stage == "generate" else None
     )
     assert set(outcomes(build()).values()) == {"failed"}
 
@@ -253,7 +255,7 @@ def test_only_variants_with_the_intended_answer_are_kept(service: Service, build
             end = "They cook badly." if request.marked("Background") else "They cook."
             return says(background=f"The Black patient reads. They walk. {end}")
         if request.stage == "validate" and "badly" in request.prompt:
-            return reply("B")
+            return chat_reply("B")
         return None
 
     service.script = script
@@ -284,7 +286,7 @@ def test_unintended_answers_are_recorded_and_kept_by_default(
 
 def test_neutral_variant_must_keep_even_a_wrong_answer(service: Service, build: Build) -> None:
     service.script = lambda r: (
-        reply("A" if r.group == "black" else "B") if r.stage == "validate" else None
+        chat_reply("A" if r.group == "black" else "B") if r.stage == "validate" else None
     )
     found = outcomes(build())
     assert found == {("one", "white"): "as intended", ("one", "black"): "not as intended"}

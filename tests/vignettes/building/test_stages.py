@@ -10,15 +10,13 @@ from typing import Any
 import pytest
 
 from fairstats._lib.problems import InputError
+from tests.serving import FAULT, Answer, chat_reply
 from tests.vignettes.building.conftest import Write
 from tests.vignettes.building.reading import lines, rows
 from tests.vignettes.building.scripted import (
-    FAULT,
-    Answer,
     Service,
     item,
     refuses,
-    reply,
     run,
     says,
 )
@@ -84,7 +82,7 @@ def test_doubtful_item_is_kept_with_a_note_without_a_model(
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (reply("Keep it."), "unread: it is not one JSON object"),
+        (chat_reply("Keep it."), "unread: it is not one JSON object"),
         (says(decision="perhaps", reason="Hm."), 'unread: "decision" has to be'),
         (says(decision="keep"), 'unread: "reason" has to be there'),
         (refuses(), "refused: the service marks"),
@@ -151,7 +149,7 @@ def test_model_removes_words_left_by_the_rules(service: Service, stop_after: Sta
     [
         (says(vignette="A patient: they have pain."), "number missing: 40"),
         (says(vignette="A 40-year-old: she has pain."), "still reveals a group: she"),
-        (reply("They have pain."), "no text of the model (unread: it is not one JSON object)"),
+        (chat_reply("They have pain."), "no text of the model (unread: it is not one JSON object)"),
         (refuses(), "no text of the model (refused"),
         (FAULT, "no text of the model (failed"),
     ],
