@@ -46,8 +46,8 @@ def screen(
     Exits with 1 if a check has the flag "block".
     """
     from fairstats.answers.files import read_answers
+    from fairstats.screening.screen import count_flags, write_screening
     from fairstats.screening.screen import screen as run
-    from fairstats.screening.summary import count_flags, write_screening
 
     known = {one.name: one for one in load_files(benchmark_file)}
     answers = read_answers(paths)
@@ -62,14 +62,14 @@ def screen(
             typer.echo(path, err=True)
     print_table(table, as_json=as_json, as_csv=as_csv, show=_print_flagged)
     typer.echo(count_flags(table), err=True)
-    if found.blocked:
+    if len(found.blocked):
         raise typer.Exit(1)
 
 
 def _print_flagged(table: Any) -> None:
     """Print the rows that are not "ok"."""
     from fairstats.report import terminal
-    from fairstats.screening.summary import flagged
+    from fairstats.screening.screen import flagged
 
     rows = flagged(table)
     sets = table[["benchmark", "benchmark_version"]].drop_duplicates()

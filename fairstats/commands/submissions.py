@@ -190,7 +190,7 @@ def _print_check(found: SubmissionCheck) -> None:
     from fairstats._lib.problems import printable
     from fairstats.publishing.submission_check import MEANINGS
     from fairstats.report import terminal
-    from fairstats.screening.summary import count_flags, flagged
+    from fairstats.screening.screen import count_flags, flagged
 
     typer.echo(printable(f"{found.path}: {found.result}: {MEANINGS[found.result]}"))
     print_problems(found.problems, err=False)

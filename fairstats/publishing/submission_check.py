@@ -28,7 +28,7 @@ from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.publishing.submission_preview import Preview, preview, without_sets
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
-from fairstats.screening.summary import markdown as screening_markdown
+from fairstats.screening.screen import markdown as screening_markdown
 from fairstats.submissions.folder import Submission, mismatches, read_submission
 
 Result = Literal["ok", "look", "block", "invalid"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairstats.screening.answer_sheets import Panel, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -12,11 +13,9 @@ from fairstats.screening.findings import (
     not_checked,
     p_above_zero,
     percent,
+    separation,
     too_few_models,
 )
-from fairstats.screening.other_models import Panel
-from fairstats.screening.separation import separation
-from fairstats.screening.sheets import Sheet
 
 DIFFICULTY = "item_difficulty"
 HARD_ITEMS = "hard_items"
@@ -39,7 +38,7 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     usual = panel.others(sheet)
     if usual.models < FEWEST_MODELS:
         return too_few_models(DIFFICULTY, usual.models)
-    correct = panel.sheets.layout.correct(sheet)
+    correct = panel.layout.correct(sheet)
     scores = np.where(sheet.answered, usual.accuracy, np.nan)
     known = np.isfinite(scores)
     wrong_items = (known & ~correct).any(axis=1).sum()
@@ -71,7 +70,7 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
     n = hard.sum(axis=1)
     if np.count_nonzero(n) < FEWEST_ITEMS:
         return not_checked(HARD_ITEMS, f"all other models miss fewer than {FEWEST_ITEMS} items")
-    right = (hard & panel.sheets.layout.correct(sheet)).sum(axis=1)
+    right = (hard & panel.layout.correct(sheet)).sum(axis=1)
     value = float(right.sum() / n.sum())
     limit = HARD if usual.models >= ENOUGH_WRONG else HARD_FEW_MODELS
     p = p_above_zero((right - limit * n)[n > 0])

@@ -1,12 +1,14 @@
-"""Answers that are missing where they would hurt: by group, and by whether an item flips."""
+"""Answers that are missing where they would hurt, rows that are missing, and earlier answers."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from fairstats.inference.mcnemar import mcnemar
+from fairstats.screening.answer_sheets import NO_ROW, Bools, Layout, Panel, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -14,32 +16,20 @@ from fairstats.screening.findings import (
     Flag,
     not_checked,
     percent,
+    separation,
     too_few_models,
 )
-from fairstats.screening.other_models import Panel
-from fairstats.screening.separation import separation
-from fairstats.screening.sheets import Bools, Layout, Sheet
+from fairstats.screening.letters_and_keys import DIFFERENT_REPLIES_BLOCK, read_again
 
 MISSING_BY_GROUP = "missing_by_group"
 MISSING_BY_ITEM = "missing_by_item"
+ROWS = "missing_rows"
+RESUBMITTED = "resubmitted"
 #: How well flips of other models predict missing answers (0.5 for not at all).
 PREDICTED, PREDICTED_BLOCK = 0.65, 0.7
 
 
-def with_replies(finding: Finding) -> Finding:
-    """Return a finding on missing answers that stored replies confirm: it does not block.
-
-    Models do fail to name a letter more often in some versions of a question, e.g. in sentences.
-    Such answers cannot flatter a model: no verdict may depend on them, and ranks count them as
-    wrong. So the replies are a reason to look at them, not to refuse them.
-    """
-    if finding.check not in (MISSING_BY_GROUP, MISSING_BY_ITEM) or finding.worst != "block":
-        return finding
-    note = f"{finding.note} The stored replies give no letter."
-    return replace(finding, worst="look", note=note)
-
-
-def check_missing_by_group(sheet: Sheet, layout: Layout) -> Finding:
+def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
     """Test if more answers are missing for one group of a pair than for the other.
 
     McNemar's exact test of the items that only one group's answer is missing for; the smallest
@@ -47,7 +37,7 @@ def check_missing_by_group(sheet: Sheet, layout: Layout) -> Finding:
     group. So a set is blocked only if the difference exceeds the share of missing answers with
     which the benchmark ranks a model, and no replies confirm it (see `with_replies`).
     """
-    missing, found = ~sheet.answered, []
+    layout, missing, found = panel.layout, ~sheet.answered, []
     for name, a, b in layout.pairs:
         only_a = int((missing[:, a] & ~missing[:, b]).sum())
         only_b = int((missing[:, b] & ~missing[:, a]).sum())
@@ -68,7 +58,7 @@ def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
     than on another item. Hard items flip more often and may be refused more often, so the limit is
     above 1/2.
     """
-    layout = panel.sheets.layout
+    layout = panel.layout
     varied = sorted({v for _, a, b in layout.pairs for v in (a, b) if sheet.asked[v]})
     missing = ~sheet.answered[:, varied]
     some: Bools = np.any(missing, axis=1)
@@ -92,3 +82,60 @@ def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
         f"with probability {value:.2f} (0.5 if unrelated)."
     )
     return Finding(MISSING_BY_ITEM, value, PREDICTED, p, worst, note)
+
+
+def check_rows(sheet: Sheet, panel: Panel) -> Finding:
+    """Count the variants without a row, except variants that no item has a row for."""
+    missing = sheet.letters[:, sheet.asked] == NO_ROW
+    n = int(missing.sum())
+    note = f"{n:,} of {missing.size:,} variants have no row."
+    return Finding(ROWS, n / missing.size, 0.0, np.nan, "look" if n else "ok", note)
+
+
+def check_resubmission(sheet: Sheet, panel: Panel) -> Finding | None:
+    """Compare a sheet with the reference sheet of the same model, strategy and sample, if any."""
+    for other in panel.reference:
+        same_key = (*other.name, other.sample) == (*sheet.name, sheet.sample)
+        if same_key and other is not sheet:
+            differ = int((other.letters != sheet.letters).sum())
+            share = differ / sheet.letters.size
+            note = f"{differ:,} answers differ from those given before under the same name."
+            return Finding(RESUBMITTED, share, 0.0, np.nan, "look" if differ else "ok", note)
+    return None
+
+
+def confirm_missing(
+    findings: list[Finding | None], rows: pd.DataFrame, layout: Layout
+) -> list[Finding | None]:
+    """Return the findings of a set, where those on missing answers do not block if replies confirm.
+
+    Models do fail to name a letter more often in some versions of a question, e.g. in sentences.
+    Such answers cannot flatter a model: no verdict may depend on them, and ranks count them as
+    wrong. So the replies are a reason to look at them, not to refuse them.
+    """
+
+    def softer(one: Finding | None) -> Finding | None:
+        missing = one is not None and one.check in (MISSING_BY_GROUP, MISSING_BY_ITEM)
+        if one is None or not missing or one.worst != "block":
+            return one
+        return replace(one, worst="look", note=f"{one.note} The stored replies give no letter.")
+
+    soft = [softer(one) for one in findings]
+    # Reading the replies takes long, so only if it can make a difference.
+    return soft if soft != findings and _replies_lack_letters(rows, layout) else findings
+
+
+def _replies_lack_letters(rows: pd.DataFrame, layout: Layout) -> bool:
+    """Return whether stored replies confirm the missing answers: no letter can be read in them.
+
+    Most missing answers must have such a reply. A parser that knew the options' texts, which a
+    benchmark may not ship, may have read a few of them differently.
+    """
+    missing = rows[rows["answer"].isna()]
+    if missing.empty or "answer_raw" not in missing:
+        return False
+    confirmed = sum(
+        isinstance(raw, str) and raw.strip() != "" and read_again(item, raw, layout) is None
+        for item, raw in zip(missing["item_id"], missing["answer_raw"], strict=True)
+    )
+    return bool(confirmed >= (1 - DIFFERENT_REPLIES_BLOCK) * len(missing))

@@ -1,50 +1,54 @@
-"""Screen answer sets: all checks, with p-values adjusted over checks and sets."""
+"""Screen answer sets: all checks, adjusted p-values, and the results as table and files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.formatting import escape_comment
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.table_text import table_csv, table_json, write_text
 from fairstats.answers.engine_frames import open_pairs
 from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.alignment import check_alignment
-from fairstats.screening.copying import check_copied_items, check_copying
+from fairstats.screening.answer_sheets import Panel, Sheet, read_panels
+from fairstats.screening.copied_answers import check_copied_items, check_copying, check_mosaic
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
-from fairstats.screening.findings import NOT_CHECKED, Finding, Flag
-from fairstats.screening.group_labels import check_labels
-from fairstats.screening.letter_shares import check_chance, check_letters
+from fairstats.screening.findings import NOT_CHECKED, Finding
+from fairstats.screening.flips_and_labels import (
+    check_flip_level,
+    check_labels,
+    check_pair_flips,
+)
+from fairstats.screening.letters_and_keys import (
+    MARK_COLUMN,
+    check_alignment,
+    check_chance,
+    check_letters,
+    check_marks,
+    check_replies,
+    read_marks,
+)
 from fairstats.screening.missing_answers import (
     check_missing_by_group,
     check_missing_by_item,
-    with_replies,
-)
-from fairstats.screening.mosaic import check_mosaic
-from fairstats.screening.other_models import Panel
-from fairstats.screening.pair_flips import check_flip_level, check_pair_flips
-from fairstats.screening.records import (
-    MARK_COLUMN,
-    check_marks,
-    check_replies,
     check_resubmission,
     check_rows,
-    read_marks,
-    replies_without_letter,
+    confirm_missing,
 )
-from fairstats.screening.sheets import Sheet, Sheets, read_sheets
 
+_SET = ["benchmark", "benchmark_version", "model", "strategy"]
 #: Columns of the table of a screening, in order.
 SCREENING_COLUMNS = (
-    "benchmark",
-    "benchmark_version",
-    "model",
-    "strategy",
+    *_SET,
     "check",
     "value",
     "reference",
@@ -62,89 +66,46 @@ _SHEET_CHECKS: tuple[Callable[[Sheet, Panel], Finding | None], ...] = (
     check_copying,
     check_copied_items,
     check_mosaic,
-    lambda sheet, panel: check_alignment(sheet, panel.sheets.layout),
+    check_alignment,
     check_pair_flips,
     check_flip_level,
     check_labels,
-    lambda sheet, panel: check_missing_by_group(sheet, panel.sheets.layout),
+    check_missing_by_group,
     check_missing_by_item,
-    lambda sheet, panel: check_letters(sheet, panel.sheets.layout),
-    lambda sheet, panel: check_chance(sheet, panel.sheets.layout),
+    check_letters,
+    check_chance,
     check_difficulty,
     check_hard_items,
-    lambda sheet, panel: check_rows(sheet, panel.sheets),
-    lambda sheet, panel: check_resubmission(sheet, panel.sheets),
+    check_rows,
+    check_resubmission,
 )
 
 
 @dataclass(frozen=True)
-class ScreenedSet:
-    """One check of one answer set.
+class Screening:
+    """The results of all checks of all answer sets.
 
     Attributes
     ----------
-    benchmark, benchmark_version, model, strategy : str
-        The answer set.
-    finding : Finding
-        The result of the check.
-    p_adjusted : float
-        Its p-value, adjusted over all checks and answer sets; NaN if there is none.
+    table : pandas.DataFrame
+        One row per check and answer set, with `SCREENING_COLUMNS`.
     """
 
-    benchmark: str
-    benchmark_version: str
-    model: str
-    strategy: str
-    finding: Finding
-    p_adjusted: float
+    table: pd.DataFrame
 
     @property
-    def flag(self) -> Flag:
-        """Return the flag."""
-        return self.finding.flag(self.p_adjusted)
+    def blocked(self) -> pd.DataFrame:
+        """Return the rows with the flag ``block``."""
+        return self.table[self.table["flag"] == "block"]
 
     @property
-    def note(self) -> str:
-        """Return the finding in a sentence, and what may explain it if it is flagged."""
-        explanation = self.finding.explanation if self.flag != "ok" else ""
-        return f"{self.finding.note} {explanation}".rstrip()
-
-
-@dataclass(frozen=True)
-class Screening:
-    """The results of all checks of all answer sets, in the order of the table."""
-
-    results: tuple[ScreenedSet, ...]
-
-    @property
-    def blocked(self) -> tuple[ScreenedSet, ...]:
-        """Return the results with the flag ``block``."""
-        return tuple(one for one in self.results if one.flag == "block")
-
-    @property
-    def not_checked(self) -> tuple[ScreenedSet, ...]:
-        """Return the checks that were not possible."""
-        return tuple(one for one in self.results if one.finding.note.startswith(NOT_CHECKED))
+    def not_checked(self) -> pd.DataFrame:
+        """Return the rows of checks that were not possible."""
+        return self.table[self.table["note"].str.startswith(NOT_CHECKED)]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per check and answer set, with `SCREENING_COLUMNS`."""
-        rows = [
-            (
-                one.benchmark,
-                one.benchmark_version,
-                one.model,
-                one.strategy,
-                one.finding.check,
-                one.finding.value,
-                one.finding.reference,
-                one.finding.p_value,
-                one.p_adjusted,
-                one.flag,
-                one.note,
-            )
-            for one in self.results
-        ]
-        return pd.DataFrame(rows, columns=list(SCREENING_COLUMNS)).astype(_DTYPES)
+        """Return a copy of the table."""
+        return self.table.copy()
 
 
 def screen(
@@ -232,14 +193,30 @@ def screen_checked(
 ) -> Screening:
     """Screen answers as `screen` does, if they were checked and their benchmarks are loaded."""
     found = [
-        result
-        for sheets in read_sheets(answers, against, benchmarks)
-        for result in _screen_version(sheets, answers)
+        (names, finding)
+        for panel in read_panels(answers, against, benchmarks)
+        for names, finding in _screen_version(panel, answers)
     ]
-    adjusted = adjust_pvalues([one.finding.p_value for one in found])
-    return Screening(
-        tuple(replace(one, p_adjusted=float(p)) for one, p in zip(found, adjusted, strict=True))
-    )
+    adjusted = adjust_pvalues([finding.p_value for _, finding in found])
+    rows = [
+        names | _row(finding, float(p)) for (names, finding), p in zip(found, adjusted, strict=True)
+    ]
+    return Screening(pd.DataFrame(rows, columns=list(SCREENING_COLUMNS)).astype(_DTYPES))
+
+
+def _row(finding: Finding, p_adjusted: float) -> dict[str, Any]:
+    """Return the columns of a finding; a flagged one states what may explain it."""
+    flag = finding.flag(p_adjusted)
+    explanation = finding.explanation if flag != "ok" else ""
+    return {
+        "check": finding.check,
+        "value": finding.value,
+        "reference": finding.reference,
+        "p_value": finding.p_value,
+        "p_adjusted": p_adjusted,
+        "flag": flag,
+        "note": f"{finding.note} {explanation}".rstrip(),
+    }
 
 
 def _checked(
@@ -253,35 +230,23 @@ def _checked(
     return frame, open_pairs(frame, known).benchmarks
 
 
-def _screen_version(sheets: Sheets, answers: pd.DataFrame) -> Iterator[ScreenedSet]:
-    """Check the answer sets of one benchmark version."""
-    panel, layout = Panel(sheets), sheets.layout
-    own = answers[
-        (answers["benchmark"] == layout.benchmark.name)
-        & (answers["benchmark_version"] == layout.version)
-    ]
-    rows = dict(iter(own.groupby(["model", "strategy"], sort=True)))
-    for (model, strategy), of_set in rows.items():
-        samples = [sheet for sheet in sheets.screened if sheet.name == (model, strategy)]
+def _screen_version(
+    panel: Panel, answers: pd.DataFrame
+) -> Iterator[tuple[dict[str, str], Finding]]:
+    """Yield the key columns and the findings of each answer set of one benchmark version."""
+    layout = panel.layout
+    benchmark = {"benchmark": layout.benchmark.name, "benchmark_version": layout.version}
+    own = answers[(answers[list(benchmark)] == list(benchmark.values())).all(axis=1)]
+    for (model, strategy), rows in own.groupby(["model", "strategy"], sort=True):
+        samples = [sheet for sheet in panel.screened if sheet.name == (model, strategy)]
         findings = [
             _of_samples([(sheet, check(sheet, panel)) for sheet in samples])
             for check in _SHEET_CHECKS
         ]
-        findings += [check_replies(of_set, layout), check_marks(of_set)]
-        softer = [None if one is None else with_replies(one) for one in findings]
-        # Reading the replies takes long, so only if it can make a difference.
-        if softer != findings and replies_without_letter(of_set, layout):
-            findings = softer
-        for finding in findings:
+        findings += [check_replies(rows, layout), check_marks(rows)]
+        for finding in confirm_missing(findings, rows, layout):
             if finding is not None:
-                yield ScreenedSet(
-                    layout.benchmark.name,
-                    layout.version,
-                    str(model),
-                    str(strategy),
-                    finding,
-                    np.nan,
-                )
+                yield benchmark | {"model": str(model), "strategy": str(strategy)}, finding
 
 
 def _of_samples(found: list[tuple[Sheet, Finding | None]]) -> Finding | None:
@@ -298,3 +263,77 @@ def _of_samples(found: list[tuple[Sheet, Finding | None]]) -> Finding | None:
     sheet, one = min(tested, key=lambda pair: pair[1].p_value)
     p = min(1.0, one.p_value * len(tested))
     return replace(one, p_value=p, note=f"{one.note} (sample {sheet.sample} of {len(findings)})")
+
+
+def count_flags(table: pd.DataFrame) -> str:
+    """Return how many answer sets have each flag as their most serious one.
+
+    Examples
+    --------
+    >>> sets = pd.DataFrame({"benchmark": "b", "benchmark_version": "1", "model": list("mmn"),
+    ...                      "strategy": "plain", "flag": ["ok", "look", "ok"]})
+    >>> count_flags(sets)
+    '2 answer sets: 0 block, 1 look, 1 ok'
+    """
+    flags = [set(rows["flag"]) for _, rows in table.groupby(_SET)]
+    block = sum("block" in one for one in flags)
+    look = sum("look" in one and "block" not in one for one in flags)
+    sets = f"{len(flags)} answer set{'s' * (len(flags) != 1)}"
+    return f"{sets}: {block} block, {look} look, {len(flags) - block - look} ok"
+
+
+def flagged(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that are not "ok", those that block first."""
+    rows = table[table["flag"] != "ok"]
+    return rows.sort_values("flag", kind="stable", ignore_index=True)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """Return the flagged rows as Markdown, e.g. for a comment on a submission."""
+    lines = [f"**{count_flags(table)}**", ""]
+    rows = flagged(table)
+    if len(rows):
+        lines += ["| flag | answer set | check | value | limit | adjusted p | note |"]
+        lines += ["|---|---|---|--:|--:|--:|---|"]
+    for row in rows.to_dict("records"):
+        name = " / ".join(str(row[column]) for column in _SET)
+        figures = [_figure(row[column]) for column in ("value", "reference", "p_adjusted")]
+        cells = [
+            row["flag"],
+            escape_comment(name),
+            row["check"],
+            *figures,
+            escape_comment(str(row["note"])),
+        ]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    lines += ["", f"{len(table)} checks. A flag is a reason to ask, not a proof."]
+    return "\n".join(lines) + "\n"
+
+
+def _figure(value: object) -> str:
+    return "" if pd.isna(value) else f"{value:.2g}"
+
+
+def write_screening(screening: Screening, folder: Path) -> list[Path]:
+    """Write ``screening.csv``, ``screening.json`` and ``screening.md``, each completely or not.
+
+    Parameters
+    ----------
+    screening : Screening
+        The results.
+    folder : path
+        The folder; created if it does not exist. Earlier files of these names are replaced.
+
+    Returns
+    -------
+    list of pathlib.Path
+    """
+    table = screening.to_frame()
+    texts = {"csv": table_csv(table), "json": table_json(table), "md": markdown(table)}
+    paths = []
+    for suffix, text in texts.items():
+        path = folder / f"screening.{suffix}"
+        with whole_file(path) as temporary:
+            write_text(text, temporary)
+        paths.append(path)
+    return paths

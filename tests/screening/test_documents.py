@@ -10,15 +10,16 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats.screening import (
-    copying,
+    copied_answers,
     difficulty,
     findings,
-    group_labels,
-    letter_shares,
     missing_answers,
-    mosaic,
-    pair_flips,
-    records,
+)
+from fairstats.screening import (
+    flips_and_labels as flips,
+)
+from fairstats.screening import (
+    letters_and_keys as letters,
 )
 from fairstats.screening.screen import SCREENING_COLUMNS, screen
 
@@ -50,33 +51,36 @@ def test_page_lists_every_check_in_the_order_of_the_table(honest, synthetic):
 def test_page_gives_the_limits_of_the_code():
     shown = {
         "copied_answers": (
-            [copying.DIFFERENT_MODELS, copying.SAME_MODEL],
-            [copying.DIFFERENT_MODELS_BLOCK, copying.SAME_MODEL_BLOCK],
+            [copied_answers.DIFFERENT_MODELS, copied_answers.SAME_MODEL],
+            [copied_answers.DIFFERENT_MODELS_BLOCK, copied_answers.SAME_MODEL_BLOCK],
         ),
         "copied_items": (
-            [copying.ITEMS, copying.ITEMS_SAME_MODEL],
-            [copying.ITEMS_BLOCK, copying.ITEMS_SAME_MODEL_BLOCK],
+            [copied_answers.ITEMS, copied_answers.ITEMS_SAME_MODEL],
+            [copied_answers.ITEMS_BLOCK, copied_answers.ITEMS_SAME_MODEL_BLOCK],
         ),
         "pair_flips": (
-            [pair_flips.ALL_PAIRS, pair_flips.ONE_PAIR],
-            [pair_flips.ALL_PAIRS_BLOCK, pair_flips.ONE_PAIR_BLOCK],
+            [flips.ALL_PAIRS, flips.ONE_PAIR],
+            [flips.ALL_PAIRS_BLOCK, flips.ONE_PAIR_BLOCK],
         ),
         "missing_by_item": ([missing_answers.PREDICTED], [missing_answers.PREDICTED_BLOCK]),
-        "letter_shares": ([letter_shares.DIFFERENCE], [letter_shares.DIFFERENCE_BLOCK]),
-        "accuracy_above_chance": ([letter_shares.ABOVE_CHANCE], []),
+        "letter_shares": ([letters.DIFFERENCE], [letters.DIFFERENCE_BLOCK]),
+        "accuracy_above_chance": ([letters.ABOVE_CHANCE], []),
         "item_difficulty": ([difficulty.PREDICTED], [difficulty.PREDICTED_BLOCK]),
         "hard_items": ([difficulty.HARD, difficulty.HARD_FEW_MODELS], [difficulty.HARD_BLOCK]),
-        "stored_replies": ([records.DIFFERENT_REPLIES], [records.DIFFERENT_REPLIES_BLOCK]),
+        "stored_replies": (
+            [letters.DIFFERENT_REPLIES],
+            [letters.DIFFERENT_REPLIES_BLOCK],
+        ),
     }
     for check, limits in shown.items():
         cells = row_of(check)[3:5]
         found = [[float(n) for n in re.findall(r"\d\.\d+", cell)] for cell in cells]
         assert found == [list(part) for part in limits], check
-    few = f"{copying.FEW_MODELS:.2f} and {copying.FEW_MODELS_BLOCK:.2f}"
+    few = f"{copied_answers.FEW_MODELS:.2f} and {copied_answers.FEW_MODELS_BLOCK:.2f}"
     assert few in PAGE
-    assert row_of("mosaic")[3].startswith(f"{mosaic.LIMIT:.0%}")
-    assert row_of("mosaic")[4].startswith(f"{mosaic.BLOCK:.0%}")
-    assert (group_labels.LIMIT, group_labels.BLOCK) == (0.75, 0.5)
+    assert row_of("mosaic")[3].startswith(f"{copied_answers.MOSAIC_LIMIT:.0%}")
+    assert row_of("mosaic")[4].startswith(f"{copied_answers.MOSAIC_BLOCK:.0%}")
+    assert (flips.LABELS, flips.LABELS_BLOCK) == (0.75, 0.5)
     assert f"below {findings.LOOK_LEVEL}." in PAGE
     assert f"below {findings.BLOCK_LEVEL} and" in PAGE
 

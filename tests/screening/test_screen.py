@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 from fairstats import InputError, write_answers
 from fairstats.cli import app
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.screen import SCREENING_COLUMNS, screen
-from fairstats.screening.summary import markdown
+from fairstats.screening.screen import SCREENING_COLUMNS, markdown, screen
 from tests.screening.frauds import honest_panel, one_letter, random_letters
 
 
@@ -52,7 +51,7 @@ def test_set_without_others_is_not_cleared(honest, synthetic):
     assert unchecked["note"].str.startswith("Not checked: ").all()
     assert len(found.not_checked) == len(unchecked)
     assert rows.loc["item_alignment", "flag"] == "ok"
-    assert not found.blocked
+    assert found.blocked.empty
 
 
 def test_strategies_of_one_model_are_one_model(honest, synthetic):

@@ -1,28 +1,31 @@
-"""Answers copied from another answer set: more unexpected letters in common than models share."""
+"""Answers copied from other answer sets: more unexpected letters in common than models share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 
 import numpy as np
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
+from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
-    RELATED_MODELS,
+    FEWEST_MODELS,
     Finding,
     Flag,
     not_checked,
     p_above_zero,
     percent,
+    too_few_models,
 )
-from fairstats.screening.other_models import Panel, Popularity
-from fairstats.screening.sheets import Bools, Layout, Sheet
 
 COPIED = "copied_answers"
 COPIED_ITEMS = "copied_items"
+MOSAIC = "mosaic"
 #: An answer is unexpected if its expected probability is below this.
 UNEXPECTED = 0.35
 #: Limits of the repeated share, for the p-value and for "block". Two released sets of different
@@ -38,6 +41,15 @@ FEW_MODELS, FEW_MODELS_BLOCK = 0.6, 0.7
 #: number of others) and 0.53 (one model).
 ITEMS, ITEMS_BLOCK = 0.2, 0.28
 ITEMS_SAME_MODEL, ITEMS_SAME_MODEL_BLOCK = 0.55, 0.9
+#: Limits of a mosaic as parts of the way from the median of other models to 1. The median is 0.20
+#: for six released models and 0.39 for twelve; the farthest set is at 0.23 of the way.
+MOSAIC_LIMIT, MOSAIC_BLOCK = 0.35, 0.6
+#: What else explains answers that are those of another model.
+RELATED_MODELS = (
+    "A fine-tuned, quantised or re-hosted copy of the same model, or one model under two names, "
+    "can explain this. Submitters can declare that; the board's keeper can then overrule a block "
+    "by the model's name."
+)
 #: What explains two answer sets of one model that are almost the same.
 SAME_MODEL_TWICE = (
     "The two prompts may have the same effect, or one file may be there twice. Submitters can "
@@ -53,12 +65,10 @@ class Overlap:
 
     Attributes
     ----------
-    repeated : float
-        (observed − expected) / (n − expected) repeated answers among the unexpected ones.
     same_wrong : float
         The share of variants on which both are wrong that have the same wrong letter.
     excess : ndarray, shape (items,)
-        Observed − expected repetitions, by item.
+        Observed − expected repetitions of unexpected answers, by item.
     room : ndarray, shape (items,)
         n − expected repetitions, by item.
     items_repeated, items_unusual : ndarray, shape (items,)
@@ -66,7 +76,6 @@ class Overlap:
         include an unexpected one.
     """
 
-    repeated: float
     same_wrong: float
     excess: FloatArray
     room: FloatArray
@@ -77,15 +86,21 @@ class Overlap:
 def check_copying(sheet: Sheet, panel: Panel) -> Finding:
     """Compare the answers of a sheet with every other one, and return the most unusual comparison.
 
+    The value is (observed − expected) / (n − expected) repeated answers among the unexpected ones.
     Sheets of the same model and strategy are not compared: they are samples of one answer set.
     """
-    found = []
-    for other, both in _overlaps(sheet, panel):
-        if np.count_nonzero(both.room) >= FEWEST_ITEMS:
-            limit, block = limits(sheet, other, panel.without(sheet.family, other.family).models)
-            p = p_above_zero(both.excess - limit * both.room)
-            found.append(_Comparison(p, both.repeated, limit, block, other, both))
-    return _most_unusual(COPIED, "unexpected answers", found, panel, sheet)
+
+    def limits(other: Sheet) -> tuple[float, float]:
+        if sheet.family == other.family:
+            return SAME_MODEL, SAME_MODEL_BLOCK
+        if panel.without(sheet.family, other.family).models < ENOUGH_MODELS:
+            return FEW_MODELS, FEW_MODELS_BLOCK
+        return DIFFERENT_MODELS, DIFFERENT_MODELS_BLOCK
+
+    def counts(both: Overlap) -> tuple[FloatArray, FloatArray]:
+        return both.excess, both.room
+
+    return _most_unusual(COPIED, "unexpected answers", sheet, panel, counts, limits)
 
 
 def check_copied_items(sheet: Sheet, panel: Panel) -> Finding | None:
@@ -94,66 +109,110 @@ def check_copied_items(sheet: Sheet, panel: Panel) -> Finding | None:
     If only some items were copied, their answers all agree, and those of other items rarely do.
     Returns None for a benchmark with too few variants of an item.
     """
-    if len(panel.sheets.layout.benchmark.variants) < FEWEST_VARIANTS:
+    if len(panel.layout.benchmark.variants) < FEWEST_VARIANTS:
         return None
-    found = []
-    for other, both in _overlaps(sheet, panel):
-        if np.count_nonzero(both.items_unusual) >= FEWEST_ITEMS:
-            same = sheet.family == other.family
-            limit = ITEMS_SAME_MODEL if same else ITEMS
-            block = ITEMS_SAME_MODEL_BLOCK if same else ITEMS_BLOCK
-            by_item = (both.items_repeated - limit * both.items_unusual)[both.items_unusual > 0]
-            value = float(both.items_repeated.sum() / both.items_unusual.sum())
-            found.append(_Comparison(p_above_zero(by_item), value, limit, block, other, both))
-    return _most_unusual(COPIED_ITEMS, "items with unexpected answers", found, panel, sheet)
 
+    def limits(other: Sheet) -> tuple[float, float]:
+        if sheet.family == other.family:
+            return ITEMS_SAME_MODEL, ITEMS_SAME_MODEL_BLOCK
+        return ITEMS, ITEMS_BLOCK
 
-@dataclass(frozen=True)
-class _Comparison:
-    """The comparison of a sheet with another one."""
+    def counts(both: Overlap) -> tuple[FloatArray, FloatArray]:
+        some = both.items_unusual > 0
+        return both.items_repeated[some], both.items_unusual[some]
 
-    p_value: float
-    value: float
-    limit: float
-    block: float
-    other: Sheet
-    overlap: Overlap
-
-
-def _overlaps(sheet: Sheet, panel: Panel) -> Iterator[tuple[Sheet, Overlap]]:
-    for other in panel.sheets.everything:
-        if other.name != sheet.name:
-            usual = panel.without(sheet.family, other.family)
-            make = partial(overlap, sheet, other, usual)
-            # Both directions are in it, and two checks use it.
-            yield other, panel.once(frozenset((id(sheet), id(other))), make)
+    what = "items with unexpected answers"
+    return _most_unusual(COPIED_ITEMS, what, sheet, panel, counts, limits)
 
 
 def _most_unusual(
-    check: str, what: str, found: list[_Comparison], panel: Panel, sheet: Sheet
+    check: str,
+    what: str,
+    sheet: Sheet,
+    panel: Panel,
+    counts: Callable[[Overlap], tuple[FloatArray, FloatArray]],
+    limits: Callable[[Sheet], tuple[float, float]],
 ) -> Finding:
-    if not any(other.name != sheet.name for other in panel.sheets.everything):
+    """Return the comparison with the smallest p-value, which is multiplied by their number.
+
+    Parameters
+    ----------
+    check, what : str
+        The name of the check, and what it counts.
+    sheet, panel
+        As for the checks.
+    counts : callable
+        Repetitions, and how many are possible, by item.
+    limits : callable
+        The shares of repetitions from which two sheets are flagged "look" and "block".
+    """
+    found = []
+    for other in panel.everything:
+        if other.name == sheet.name:
+            continue
+        make = partial(overlap, sheet, other, panel.without(sheet.family, other.family))
+        # Both directions are in it, and two checks use it.
+        both = panel.once(frozenset((id(sheet), id(other))), make)
+        repeated, possible = counts(both)
+        if np.count_nonzero(possible) >= FEWEST_ITEMS:
+            limit, block = limits(other)
+            p = p_above_zero(repeated - limit * possible)
+            value = float(repeated.sum() / possible.sum())
+            found.append((p, value, limit, block, other, both.same_wrong))
+    if all(other.name == sheet.name for other in panel.everything):
         return not_checked(check, "there are no other answer sets to compare with")
     if not found:
         return not_checked(check, f"there are fewer than {FEWEST_ITEMS} {what}")
-    one = min(found, key=lambda one: (one.p_value, -one.value))
-    worst: Flag = "block" if one.value >= one.block else "look"
-    wrong = one.overlap.same_wrong
-    note = f"Shares {percent(max(one.value, 0))} of {what} with {one.other.model}"
-    note += f" ({one.other.strategy})"
+    p, value, limit, block, other, wrong = min(found, key=lambda one: (one[0], -one[1]))
+    worst: Flag = "block" if value >= block else "look"
+    note = f"Shares {percent(max(value, 0))} of {what} with {other.model} ({other.strategy})"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
-    explanation = SAME_MODEL_TWICE if sheet.family == one.other.family else RELATED_MODELS
-    p = min(1.0, one.p_value * len(found))
-    return Finding(check, one.value, one.limit, p, worst, note, explanation)
+    explanation = SAME_MODEL_TWICE if sheet.family == other.family else RELATED_MODELS
+    return Finding(check, value, limit, min(1.0, p * len(found)), worst, note, explanation)
 
 
-def limits(sheet: Sheet, other: Sheet, models: int) -> tuple[float, float]:
-    """Return the repeated share from which two sheets are flagged "look" and "block"."""
-    if sheet.family == other.family:
-        return SAME_MODEL, SAME_MODEL_BLOCK
-    if models < ENOUGH_MODELS:
-        return FEW_MODELS, FEW_MODELS_BLOCK
-    return DIFFERENT_MODELS, DIFFERENT_MODELS_BLOCK
+def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
+    """Count the unusual items with the same answers to all variants as any set of another model.
+
+    An unusual item has answers that vary and include one which other models rarely give. By chance,
+    more of them agree with some set the more sets there are. So the share is compared with that of
+    other models. Returns None for a benchmark with too few variants of an item.
+    """
+    if len(panel.layout.benchmark.variants) < FEWEST_VARIANTS:
+        return None
+    models = panel.others(sheet).models
+    if models < FEWEST_MODELS:
+        return too_few_models(MOSAIC, models)
+    unusual, same = _same_as_any(sheet, panel.everything, panel)
+    if np.count_nonzero(unusual) < FEWEST_ITEMS:
+        return not_checked(MOSAIC, f"fewer than {FEWEST_ITEMS} items have unexpected answers")
+
+    def share(one: Sheet) -> float | None:
+        unusual, same = _same_as_any(one, panel.reference, panel)
+        return float(same[unusual].mean()) if unusual.any() else None
+
+    shares = panel.of_other_models(sheet, MOSAIC, share)
+    usual = median(shares) if shares else 0.0
+    limit, block = (usual + part * (1 - usual) for part in (MOSAIC_LIMIT, MOSAIC_BLOCK))
+    value = float(same[unusual].mean())
+    p = p_above_zero(same[unusual] - limit)
+    worst: Flag = "block" if value >= block else "look"
+    note = (
+        f"{percent(value)} of items with unexpected answers are the same as in some other model's "
+        f"set; the median of other models is {percent(usual)}."
+    )
+    return Finding(MOSAIC, value, limit, p, worst, note, RELATED_MODELS)
+
+
+def _same_as_any(sheet: Sheet, others: Sequence[Sheet], panel: Panel) -> tuple[Bools, Bools]:
+    """Return which items are unusual, and which have the answers of any other model's sheet."""
+    same = np.zeros(len(sheet.letters), dtype=np.bool_)
+    for other in others:
+        if other.family != sheet.family:
+            same |= (other.letters == sheet.letters).all(axis=1)
+    expected = _letter_probabilities(sheet, sheet, panel.others(sheet))
+    unexpected = sheet.answered & (expected < UNEXPECTED)
+    return np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered)), same
 
 
 def overlap(one: Sheet, two: Sheet, usual: Popularity) -> Overlap:
@@ -188,8 +247,7 @@ def overlap(one: Sheet, two: Sheet, usual: Popularity) -> Overlap:
         repeated_items += unusual & whole
     wrong = both & ~layout.correct(one) & ~layout.correct(two)
     same_wrong = float(same[wrong].mean()) if wrong.any() else np.nan
-    repeated = float(excess.sum() / room.sum()) if room.any() else np.nan
-    return Overlap(repeated, same_wrong, excess, room, repeated_items, unusual_items)
+    return Overlap(same_wrong, excess, room, repeated_items, unusual_items)
 
 
 def _varies(sheet: Sheet, there: Bools) -> Bools:
@@ -200,20 +258,13 @@ def _varies(sheet: Sheet, there: Bools) -> Bools:
     return np.asarray(there.any(axis=1) & (highest != lowest))
 
 
-def unusual_items(sheet: Sheet, usual: Popularity) -> Bools:
-    """Return the items with answers that vary and include an unexpected one."""
-    expected = _letter_probabilities(sheet, sheet, usual)
-    unexpected = sheet.answered & (expected < UNEXPECTED)
-    return np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered))
-
-
 def _letter_probabilities(sheet: Sheet, source: Sheet, usual: Popularity) -> FloatArray:
     """Return the probability that a model as accurate as `sheet` gives the letters of `source`.
 
     The log odds of a correct answer are those of the other models plus a constant, as in the Rasch
     model; the constant gives the sheet's own accuracy. Wrong letters keep their popularity.
     """
-    layout: Layout = usual.layout
+    layout = usual.layout
     rows, columns = np.indices(sheet.letters.shape)
     shares = usual.smoothed
     right = shares[rows, columns, layout.key[:, None]].astype(np.float64)
@@ -235,13 +286,11 @@ def shift_accuracy(right: FloatArray, correct: Bools, answered: Bools) -> FloatA
     """
     if not answered.any():
         return right
-    odds = np.clip(right, 0.005, 0.995)
-    logits = np.log(odds / (1 - odds))
+    logits = scipy.special.logit(np.clip(right, 0.005, 0.995))
     target = np.clip(correct[answered].mean(), 0.005, 0.995)
     values, weights = np.unique(logits[answered].round(2), return_counts=True)
-    low, high = -20.0, 20.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        mean = float(weights @ (1 / (1 + np.exp(-values - middle)))) / weights.sum()
-        low, high = (middle, high) if mean < target else (low, middle)
-    return np.asarray(1 / (1 + np.exp(-logits - (low + high) / 2)))
+
+    def difference(shift: float) -> float:
+        return float(weights @ scipy.special.expit(values + shift) / weights.sum() - target)
+
+    return np.asarray(scipy.special.expit(logits + scipy.optimize.brentq(difference, -20, 20)))

@@ -1,12 +1,14 @@
-"""Pairs of groups that agree more often than their texts allow: answers copied within pairs."""
+"""Altered pairs of groups: answers copied within pairs, hardly any flips, exchanged labels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from statistics import median
 
 import numpy as np
 
 from fairstats._lib.result_objects import FloatArray
+from fairstats.screening.answer_sheets import Layout, Panel, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -17,11 +19,10 @@ from fairstats.screening.findings import (
     percent,
     too_few_models,
 )
-from fairstats.screening.other_models import Panel
-from fairstats.screening.sheets import Layout, Sheet
 
 PAIR_FLIPS = "pair_flips"
 FLIP_LEVEL = "flip_level"
+GROUP_LABELS = "group_labels"
 #: Limits of flips within pairs relative to exchanged partners, as a share of the same ratio in
 #: other models. In 43 released sets the ratio itself is 0.96 to 1.08 for all pairs together, and
 #: 0.87 to 1.20 for single pairs. The second limits also apply if only one attribute is varied.
@@ -31,6 +32,12 @@ ONE_PAIR, ONE_PAIR_BLOCK = 0.8, 0.65
 ALONE = 0.5
 #: Share of the other models' median flips below which a set is looked at.
 FEW_FLIPS = 1 / 8
+#: Other models must agree on directions at least this often. If not, the check says little.
+SHARED_DIRECTION = 0.6
+#: Parts of (agreement of other models − 1/2) that are the limits of "look" and "block". If a
+#: share s of labels is exchanged, agreement − 1/2 falls to 1 − 2s of its value.
+LABELS, LABELS_BLOCK = 0.75, 0.5
+EVERY_PAIR = "all pairs"
 
 
 def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
@@ -46,32 +53,31 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
     than texts of two attributes. See `Layout.crossed` for a single attribute. Returns None for a
     benchmark without variants outside its pairs.
     """
-    layout = panel.sheets.layout
+    layout = panel.layout
     if not layout.crossed:
         return None
     within, crossed = _by_pair(sheet, layout)
     if np.count_nonzero(crossed.any(axis=1)) < FEWEST_ITEMS:
         return not_checked(PAIR_FLIPS, f"fewer than {FEWEST_ITEMS} items have different answers")
-    ratios = panel.of_other_models(sheet, PAIR_FLIPS, lambda one: _ratio(one, layout))
+
+    def ratio_of(one: Sheet) -> float | None:
+        within, crossed = _by_pair(one, layout)
+        return float(within.sum() / crossed.sum()) if crossed.sum() else None
+
+    ratios = panel.of_other_models(sheet, PAIR_FLIPS, ratio_of)
     usual = median(ratios) if len(ratios) >= FEWEST_MODELS else None
-    names = [name for name, _, _ in layout.pairs]
     exchanged = any(one != two for one, two, _, _ in layout.crossed)
     found: list[tuple[float, float, float, str, Flag]] = []
-    for place in (None, *range(len(names))):
-        w = within.sum(axis=1) if place is None else within[:, place]
-        c = crossed.sum(axis=1) if place is None else crossed[:, place]
+    for what, chosen in _pairs(layout):
+        w, c = within[:, chosen].sum(axis=1), crossed[:, chosen].sum(axis=1)
         if np.count_nonzero(c) < FEWEST_ITEMS:
             continue
         ratio = float(w.sum() / c.sum())
-        if usual is None:
-            limit, block = ALONE, -1.0
-        else:
-            share = (ONE_PAIR, ONE_PAIR_BLOCK)
-            if place is None and exchanged:
-                share = (ALL_PAIRS, ALL_PAIRS_BLOCK)
-            limit, block = (usual * one for one in share)
+        limit, block = ONE_PAIR, ONE_PAIR_BLOCK
+        if what == EVERY_PAIR and exchanged:
+            limit, block = ALL_PAIRS, ALL_PAIRS_BLOCK
+        limit, block = (ALONE, -1.0) if usual is None else (usual * limit, usual * block)
         worst: Flag = "block" if ratio <= block else "look"
-        what = "all pairs" if place is None else names[place]
         found.append((p_above_zero(limit * c - w), ratio, limit, what, worst))
     p, ratio, limit, what, worst = min(found)
     middle = "" if usual is None else f"; the median of other models is {usual:.2f}"
@@ -84,8 +90,13 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
 
     It can never be more than a reason to look: a model may truly ignore the group.
     """
-    layout = panel.sheets.layout
-    levels = panel.of_other_models(sheet, FLIP_LEVEL, lambda one: _level(one, layout))
+    layout = panel.layout
+
+    def level(one: Sheet) -> float | None:
+        flips = _flips(one, layout)
+        return float(np.nanmean(flips)) if np.isfinite(flips).any() else None
+
+    levels = panel.of_other_models(sheet, FLIP_LEVEL, level)
     if len(levels) < FEWEST_MODELS:
         return too_few_models(FLIP_LEVEL, len(levels))
     own = _flips(sheet, layout)
@@ -101,6 +112,59 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     # Without a flip, at most a share p^(1/n) of items could still flip.
     p = (1 - limit) ** len(by_item) if value == 0 else p_above_zero(limit - by_item)
     return Finding(FLIP_LEVEL, value, limit, p, "look", note)
+
+
+def check_labels(sheet: Sheet, panel: Panel) -> Finding | None:
+    """Compare the direction of changed answers within pairs with other models.
+
+    Notes
+    -----
+    If a set answers x to one group of a pair and y to the other, other models show whether this
+    direction is usual: whether x is more popular for the first group, relative to y, than for the
+    second. The value is the share of changed answers in the usual direction. It is far above 1/2
+    if models follow the same text, and 1 minus that if all labels are exchanged. All pairs together
+    and each pair are tested; the p-value is multiplied by their number. Changes count by how clear
+    their usual direction is. Returns None if other models do not share directions.
+    """
+    layout = panel.layout
+    models = panel.others(sheet).models
+    if models < FEWEST_MODELS:
+        return too_few_models(GROUP_LABELS, models)
+
+    def agreement(one: Sheet) -> float | None:
+        agree, informative = _directions(one, panel)
+        enough = informative.sum() >= FEWEST_ITEMS
+        return float(agree.sum() / informative.sum()) if enough else None
+
+    agreements = panel.of_other_models(sheet, GROUP_LABELS, agreement)
+    usual = median(agreements) if agreements else 0.0
+    if usual < SHARED_DIRECTION:
+        return None
+    agree, informative = _directions(sheet, panel)
+    limit, block = (0.5 + part * (usual - 0.5) for part in (LABELS, LABELS_BLOCK))
+    found: list[tuple[float, float, str, Flag]] = []
+    for what, chosen in _pairs(layout):
+        a, n = agree[:, chosen].sum(axis=1), informative[:, chosen].sum(axis=1)
+        if np.count_nonzero(n) < FEWEST_ITEMS:
+            continue
+        value = float(a.sum() / n.sum())
+        worst: Flag = "block" if value <= block else "look"
+        found.append((p_above_zero(limit * n - a), value, what, worst))
+    if not found:
+        return not_checked(GROUP_LABELS, f"fewer than {FEWEST_ITEMS} items have changed answers")
+    p, value, what, worst = min(found)
+    note = (
+        f"{percent(value)} of changed answers of {what} go in the usual direction; the median of "
+        f"other models is {percent(usual)}."
+    )
+    return Finding(GROUP_LABELS, value, limit, min(1.0, p * len(found)), worst, note)
+
+
+def _pairs(layout: Layout) -> Iterator[tuple[str, slice]]:
+    """Yield all pairs together, and each pair: its name, and its place among the columns."""
+    yield EVERY_PAIR, slice(None)
+    for place, (name, _, _) in enumerate(layout.pairs):
+        yield name, slice(place, place + 1)
 
 
 def _flips(sheet: Sheet, layout: Layout) -> FloatArray:
@@ -129,13 +193,19 @@ def _by_pair(sheet: Sheet, layout: Layout) -> tuple[FloatArray, FloatArray]:
     return within, np.where(both, crossed / np.maximum(n, 1), 0.0)
 
 
-def _ratio(sheet: Sheet, layout: Layout) -> float | None:
-    """Return the ratio of all pairs; None if no exchange gives a flip."""
-    within, crossed = _by_pair(sheet, layout)
-    return float(within.sum() / crossed.sum()) if crossed.sum() else None
-
-
-def _level(sheet: Sheet, layout: Layout) -> float | None:
-    """Return the mean share of pairs that differ; None without a complete pair."""
-    flips = _flips(sheet, layout)
-    return float(np.nanmean(flips)) if np.isfinite(flips).any() else None
+def _directions(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]:
+    """Return, by item and pair, if a change is in the usual direction, and if there is one."""
+    usual = panel.others(sheet).shares
+    rows = np.arange(len(usual))
+    letters = np.maximum(sheet.letters, 0)
+    agree = np.zeros((len(rows), len(panel.layout.pairs)))
+    informative = np.zeros_like(agree)
+    for place, (_, a, b) in enumerate(panel.layout.pairs):
+        x, y = letters[:, a], letters[:, b]
+        direction = usual[rows, a, x] + usual[rows, b, y] - usual[rows, a, y] - usual[rows, b, x]
+        changed = sheet.answered[:, a] & sheet.answered[:, b] & (x != y)
+        # Small differences are rounding errors.
+        known = changed & (np.nan_to_num(np.abs(direction)) > 1e-4)
+        informative[:, place] = np.where(known, np.abs(direction), 0)
+        agree[:, place] = np.where(known & (direction > 0), direction, 0)
+    return agree, informative

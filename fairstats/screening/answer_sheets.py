@@ -1,16 +1,18 @@
-"""Answer sheets: the letters of one model, strategy and sample as an array of small integers."""
+"""Answer sheets: letters as arrays of small integers, and how often other models give each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import combinations
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.safe_names import fold_name
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import load_items
@@ -19,9 +21,10 @@ from fairstats.benchmarks.vignette_items import load_items
 NO_ANSWER = -1
 NO_ROW = -2
 
+T = TypeVar("T")
 Codes = npt.NDArray[np.int8]
 Bools = npt.NDArray[np.bool_]
-_SET = ["model", "strategy"]
+Shares = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +139,65 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Sheets:
-    """The sheets of one benchmark version.
+class Popularity:
+    """The answers of some models to each variant, each model with the same weight.
+
+    Attributes
+    ----------
+    layout : Layout
+        The items and variants.
+    models : int
+        The number of models.
+    counts : ndarray, shape (items, variants, options)
+        The number of models that give each letter. The sets of one model share its weight.
+    """
+
+    layout: Layout
+    models: int
+    counts: Shares
+
+    @cached_property
+    def shares(self) -> Shares:
+        """Return the share of each letter, NaN if no model answered the variant."""
+        answered = self.counts.sum(axis=2, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = self.counts / np.where(answered > 0, answered, np.nan)
+        return np.asarray(shares, dtype=np.float32)
+
+    @cached_property
+    def accuracy(self) -> Shares:
+        """Return the share of models that are correct on each variant."""
+        return self.shares[np.arange(len(self.layout.key)), :, self.layout.key]
+
+    @cached_property
+    def smoothed(self) -> Shares:
+        """Return the share of each letter, smoothed so that none is 0.
+
+        One answer is added that is spread over letters as in all variants of the item, and another
+        that is spread evenly.
+        """
+        item = self.counts.sum(axis=1, keepdims=True)
+        total = item.sum(axis=2, keepdims=True)
+        item = np.where(total > 0, item / np.maximum(total, 1e-9), 1 / self.layout.options)
+        weights = self.counts + item + 1 / self.layout.options
+        return np.asarray(weights / weights.sum(axis=2, keepdims=True), dtype=np.float32)
+
+    @cached_property
+    def flips(self) -> FloatArray:
+        """Return the share of declared pairs that differ, by item, over models and pairs.
+
+        Letters of the two variants are taken from the same distribution of models, which is exact
+        only on average over models; the order of items is what matters.
+        """
+        same = [
+            (self.shares[:, a] * self.shares[:, b]).sum(axis=1) for _, a, b in self.layout.pairs
+        ]
+        return np.asarray(1 - np.nan_to_num(same, nan=1.0).mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The sheets of one benchmark version, and the reference sheets summed by model.
 
     Attributes
     ----------
@@ -152,17 +212,77 @@ class Sheets:
     layout: Layout
     screened: tuple[Sheet, ...]
     reference: tuple[Sheet, ...]
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def everything(self) -> tuple[Sheet, ...]:
         """Return each sheet once."""
         return tuple(dict.fromkeys((*self.screened, *self.reference)))
 
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of `make`, computed once per key."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: T = self._made[key]
+        return found
 
-def read_sheets(
+    def of_other_models(
+        self, sheet: Sheet, name: str, statistic: Callable[[Sheet], float | None]
+    ) -> list[float]:
+        """Return a statistic of each other model: the mean over its sheets, except None.
+
+        `name` identifies the statistic, which is computed once per sheet.
+        """
+        values: dict[str, list[float]] = {}
+        for other in self.reference:
+            if other.family != sheet.family:
+                value = self.once((name, id(other)), partial(statistic, other))
+                if value is not None:
+                    values.setdefault(other.family, []).append(value)
+        return [float(np.mean(own)) for own in values.values()]
+
+    @cached_property
+    def by_model(self) -> dict[str, Shares]:
+        """Return the letters of each model: the mean over its sheets."""
+        found: dict[str, list[Sheet]] = {}
+        for sheet in self.reference:
+            found.setdefault(sheet.family, []).append(sheet)
+        letters = np.arange(self.layout.options)
+        return {
+            family: np.mean(
+                [s.letters[:, :, None] == letters for s in own], axis=0, dtype=np.float32
+            )
+            for family, own in found.items()
+        }
+
+    @cached_property
+    def total(self) -> Shares:
+        """Return the sum over all models."""
+        items, variants = len(self.layout.items), len(self.layout.benchmark.variants)
+        shape = (items, variants, self.layout.options)
+        return sum(self.by_model.values(), start=np.zeros(shape, dtype=np.float32))
+
+    def without(self, *families: str) -> Popularity:
+        """Return the answers of all models but these."""
+        out = frozenset(families) & set(self.by_model)
+
+        def subtract() -> Popularity:
+            counts = self.total - sum(self.by_model[family] for family in out)
+            # Subtraction leaves rounding errors.
+            counts = np.where(counts > 1e-4, counts, 0).astype(np.float32)
+            return Popularity(self.layout, len(self.by_model) - len(out), counts)
+
+        return self.once(out, subtract)
+
+    def others(self, sheet: Sheet) -> Popularity:
+        """Return the answers of all models but the sheet's, with whatever strategy."""
+        return self.without(sheet.family)
+
+
+def read_panels(
     answers: pd.DataFrame, against: pd.DataFrame | None, benchmarks: Mapping[str, Benchmark]
-) -> Iterator[Sheets]:
-    """Return the sheets of each benchmark version among `answers`, in order.
+) -> Iterator[Panel]:
+    """Yield the panel of each benchmark version among `answers`, in order.
 
     Parameters
     ----------
@@ -180,19 +300,16 @@ def read_sheets(
             own = against[
                 (against["benchmark"] == name) & (against["benchmark_version"] == version)
             ]
-        keys = dict(benchmark.answer_keys)
-        for frame in (rows, own):
-            if frame is not None:
-                given = frame[["item_id", "answer_key"]].drop_duplicates()
-                keys = dict(given.itertuples(index=False, name=None)) | keys
-        known = list(benchmark.answer_keys)
-        items = (*known, *sorted(set(keys) - set(known)))
+        given = pd.concat([own, rows])[["item_id", "answer_key"]].drop_duplicates()
+        known = benchmark.answer_keys
+        keys = dict(given.itertuples(index=False, name=None)) | dict(known)
+        items = (*known, *sorted(keys.keys() - known.keys()))
         options = {letter: place for place, letter in enumerate(benchmark.options)}
         key = np.array([options[keys[item]] for item in items], dtype=np.int8)
         layout = Layout(benchmark, str(version), items, key)
         screened = tuple(_sheets(rows, layout))
         reference = screened if own is None else tuple(_sheets(own, layout))
-        yield Sheets(layout, screened, reference)
+        yield Panel(layout, screened, reference)
 
 
 def _sheets(rows: pd.DataFrame, layout: Layout) -> Iterator[Sheet]:
@@ -202,7 +319,7 @@ def _sheets(rows: pd.DataFrame, layout: Layout) -> Iterator[Sheet]:
     item = rows["item_id"].map(places).to_numpy()
     variant = variants.get_indexer(pd.MultiIndex.from_frame(rows[["attribute", "group"]]))
     letter = rows["answer"].map(options).fillna(NO_ANSWER).to_numpy(dtype=np.int8)
-    for key, own in rows.groupby([*_SET, "sample"], sort=True).indices.items():
+    for key, own in rows.groupby(["model", "strategy", "sample"], sort=True).indices.items():
         model, strategy, sample = key
         letters = np.full((len(places), len(variants)), NO_ROW, dtype=np.int8)
         letters[item[own], variant[own]] = letter[own]

@@ -1,0 +1,231 @@
+"""Letters and keys that do not fit: moved rows, one letter, stored replies that differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.result_objects import FloatArray
+from fairstats.asking.answer_from_reply import parse_answer
+from fairstats.screening.answer_sheets import Layout, Panel, Sheet
+from fairstats.screening.findings import (
+    FEWEST_ITEMS,
+    Finding,
+    Flag,
+    not_checked,
+    p_above_zero,
+    percent,
+)
+
+ALIGNMENT = "item_alignment"
+LETTERS = "letter_shares"
+CHANCE = "accuracy_above_chance"
+REPLIES = "stored_replies"
+MARKS = "stored_marks"
+#: Agreement with a moved key, above that of unrelated answers, from which a set is blocked.
+EXCESS_BLOCK = 0.1
+#: Share of the largest possible difference between the letters of answers and of keys. Three of 43
+#: released sets exceed the first (0.25 to 0.27): their parser can read the article "a" as answer A.
+DIFFERENCE, DIFFERENCE_BLOCK = 0.15, 0.9
+#: Agreement with the key, corrected for chance, that a model should exceed.
+ABOVE_CHANCE = 0.1
+#: Shares of stored replies that our parser reads differently. Another parser may differ on a few.
+DIFFERENT_REPLIES, DIFFERENT_REPLIES_BLOCK = 0.02, 0.1
+#: An optional column that is not part of the schema: whether a row counts as correct.
+MARK_COLUMN = "correct"
+_MARKS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+
+
+def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
+    """Compare the answers with the key moved by every number of items, and with renamed letters.
+
+    Notes
+    -----
+    Agreement is computed for all rotations of the items at once, from the circular correlation of
+    answers and keys. Under the null hypothesis, items and keys are matched at random. The mean and
+    variance of agreement are then exact (Hoeffding 1951), and its distribution is close to normal.
+    If the key of one item is often that of another, such as in sorted or periodic keys, accurate
+    answers agree with moved keys too. The expected agreement is then higher, see `_explained`.
+    The p-value of the highest agreement is multiplied by the number of rotations and renamings.
+    """
+    layout, options = panel.layout, panel.layout.options
+    given = (sheet.letters[:, :, None] == np.arange(options)).sum(axis=1).astype(np.float64)
+    key = (layout.key[:, None] == np.arange(options)).astype(np.float64)
+    n, total = len(key), given.sum()
+    if n < 3 or not total:
+        return not_checked(ALIGNMENT, "there are too few items or answers")
+    by_shift = np.rint(_rotations(given, key)[1:])
+    by_name = [float((given * np.roll(key, k, axis=1)).sum()) for k in range(1, options)]
+    moved = np.concatenate([by_shift, by_name])
+    expected, variance = _moments(given, key)
+    renamed = [_moments(given, np.roll(key, k, axis=1)) for k in range(1, options)]
+    explained = np.maximum(expected, _explained(given, key, total))
+    means = np.concatenate([explained, [mean for mean, _ in renamed]])
+    variances = np.concatenate([np.full(n - 1, variance), [v for _, v in renamed]])
+    excess = (moved - means) / total
+    z = (moved - means) / np.sqrt(np.maximum(variances, 1e-12))
+    best = int(np.argmax(z))
+    p = min(1.0, float(scipy.stats.norm.sf(z[best])) * len(moved))
+    now = percent(float((given * key).sum() / total))
+    if best < n - 1:
+        lag = best + 1 if best + 1 <= n // 2 else best + 1 - n
+        what = f"the key of the item {abs(lag)} {'later' if lag > 0 else 'earlier'}"
+    else:
+        what = f"the key with letters moved by {best - n + 2}"
+    value = float(moved[best] / total)
+    note = f"Agrees {percent(value)} with {what}, and {now} with the key itself."
+    worst: Flag = "block" if excess[best] >= EXCESS_BLOCK else "look"
+    return Finding(ALIGNMENT, value, float(means[best] / total), p, worst, note)
+
+
+def check_letters(sheet: Sheet, panel: Panel) -> Finding:
+    """Compare the letters of the answers with those of the keys.
+
+    The value is the total variation distance of the two distributions, divided by that of a set
+    which always gives its most frequent letter: 0 for the same shares, 1 for one letter only.
+    """
+    layout, answered = panel.layout, sheet.answered
+    items = answered.any(axis=1)
+    if np.count_nonzero(items) < FEWEST_ITEMS:
+        return not_checked(LETTERS, f"fewer than {FEWEST_ITEMS} items have answers")
+    letters = np.arange(layout.options)
+    given = np.bincount(sheet.letters[answered], minlength=layout.options) / answered.sum()
+    asked = (layout.key[:, None] == letters) * answered.sum(axis=1)[:, None]
+    keys = asked.sum(axis=0) / answered.sum()
+    largest = 1 - keys[given.argmax()]
+    value = float(np.abs(given - keys).sum() / 2 / largest) if largest else 0.0
+    over = given > keys
+    n = answered.sum(axis=1)
+    excess = np.isin(sheet.letters, letters[over]).sum(axis=1) - over[layout.key] * n
+    p = p_above_zero((excess - DIFFERENCE * largest * n)[items])
+    top = int(given.argmax())
+    name = layout.benchmark.options[top]
+    note = f"{name} is {percent(given[top])} of the answers and {percent(keys[top])} of the keys."
+    worst: Flag = "block" if value >= DIFFERENCE_BLOCK else "look"
+    return Finding(LETTERS, value, DIFFERENCE, p, worst, note)
+
+
+def check_chance(sheet: Sheet, panel: Panel) -> Finding:
+    """Test if the letters agree with the key hardly more often than unrelated letters would.
+
+    The value is Cohen's kappa of answers and key: 0 if a set's letters have nothing to do with the
+    key, and 1 if all are correct. Weak models are near 0 too, so this is only a reason to look.
+    """
+    layout, answered = panel.layout, sheet.answered
+    n = answered.sum(axis=1)
+    if np.count_nonzero(n) < FEWEST_ITEMS:
+        return not_checked(CHANCE, f"fewer than {FEWEST_ITEMS} items have answers")
+    given = np.bincount(sheet.letters[answered], minlength=layout.options) / n.sum()
+    expected = given[layout.key] * n
+    right = (layout.correct(sheet) & answered).sum(axis=1)
+    room = float((n - expected).sum())
+    value = float((right - expected).sum()) / room if room else 1.0
+    p = p_above_zero((ABOVE_CHANCE * (n - expected) - (right - expected))[n > 0])
+    note = (
+        f"{percent(right.sum() / n.sum())} of answers are correct; unrelated letters with the same "
+        f"shares reach {percent(expected.sum() / n.sum())}."
+    )
+    return Finding(CHANCE, value, ABOVE_CHANCE, p, "look", note)
+
+
+def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
+    """Read the stored replies again, and count letters that differ from the stored ones.
+
+    If the benchmark has no option texts, a reply from which no letter can be read is left out: it
+    may give the text of an option. Returns None without stored replies.
+    """
+    if "answer_raw" not in rows:
+        return None
+    stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
+    if stored.empty:
+        return None
+    differ = known = 0
+    for item, raw, letter in zip(
+        stored["item_id"], stored["answer_raw"], stored["answer"], strict=True
+    ):
+        read = read_again(item, raw, layout)
+        if read is None and item not in layout.option_texts:
+            continue
+        known += 1
+        differ += read != (None if pd.isna(letter) else letter)
+    if not known:
+        return None
+    share = differ / known
+    p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
+    worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look"
+    note = f"{differ:,} of {known:,} stored replies give another letter than the stored one."
+    return Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note)
+
+
+def read_again(item: str, reply: str, layout: Layout) -> str | None:
+    """Return the letter that our parser reads in a reply to an item."""
+    letters_only = dict.fromkeys(layout.benchmark.options, "")
+    return parse_answer(reply, layout.option_texts.get(item) or letters_only).letter
+
+
+def check_marks(rows: pd.DataFrame) -> Finding | None:
+    """Compare stored marks of correct answers with the letters. Returns None without marks."""
+    if MARK_COLUMN not in rows or rows[MARK_COLUMN].isna().all():
+        return None
+    marked = rows[rows[MARK_COLUMN].notna()]
+    right = (marked["answer"] == marked["answer_key"]).astype("float64")
+    differ = int((right != marked[MARK_COLUMN]).sum())
+    share = differ / len(marked)
+    note = f"{differ:,} of {len(marked):,} stored marks disagree with the letters."
+    worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look" if differ else "ok"
+    return Finding(MARKS, share, 0.0, np.nan, worst, note)
+
+
+def read_marks(answers: pd.DataFrame) -> pd.Series | None:
+    """Return stored marks as 1, 0 or NaN.
+
+    Raises
+    ------
+    InputError
+        For a value that is not a mark.
+    """
+    if MARK_COLUMN not in answers:
+        return None
+    given = answers[MARK_COLUMN].reset_index(drop=True)
+    marks = given.map(lambda mark: _MARKS.get(str(mark).strip().lower(), np.nan))
+    wrong = given.index[marks.isna() & given.notna()]
+    if len(wrong):
+        row = int(wrong[0])
+        problem = Problem(
+            "<frame>",
+            "must be true or false",
+            "correct it, or drop the column",
+            row=row + 1,
+            column=MARK_COLUMN,
+            value=str(given[row])[:80],
+        )
+        raise InputError([problem])
+    return marks.astype("float64")
+
+
+def _rotations(given: FloatArray, key: FloatArray) -> FloatArray:
+    """Return Σ_i given[i] · key[i + k] for every k, with items in a circle."""
+    product = np.conj(np.fft.rfft(given, axis=0)) * np.fft.rfft(key, axis=0)
+    return np.asarray(np.fft.irfft(product.sum(axis=1), n=len(key)))
+
+
+def _explained(given: FloatArray, key: FloatArray, total: float) -> FloatArray:
+    """Return the agreement with each moved key that follows from the accuracy alone.
+
+    With accuracy a, and a share r of items that have the key of the item k later, this is
+    a r + (1 − a)(1 − r) / (m − 1), if wrong answers are spread evenly over m − 1 options.
+    """
+    n, options = key.shape
+    accuracy = (given * key).sum() / total
+    same = np.rint(_rotations(key, key)[1:]) / n
+    return np.asarray(total * (accuracy * same + (1 - accuracy) * (1 - same) / (options - 1)))
+
+
+def _moments(given: FloatArray, key: FloatArray) -> tuple[float, float]:
+    """Return mean and variance of Σ_i given[i] · key[π(i)] over all permutations π."""
+    n = len(key)
+    mean = float(given.sum(axis=0) @ key.sum(axis=0) / n)
+    a, b = given - given.mean(axis=0), key - key.mean(axis=0)
+    return mean, float(((a.T @ a) * (b.T @ b)).sum() / (n - 1))
