@@ -21,8 +21,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from fairstats.benchmarks.vignette_items import Item
-from fairstats.benchmarks.vignette_texts import read_amqa_items
+from fairstats.benchmarks.vignette_items import Item, read_amqa_items
 from fairstats.vignettes.rules.demographic_words import left_over
 from fairstats.vignettes.rules.neutralizing import neutralize
 from fairstats.vignettes.rules.verb_agreement import plural_verb

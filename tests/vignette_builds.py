@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.ratings.collection.assignment import Assigned
 from tests.rating_files import export_of, write_rows
 

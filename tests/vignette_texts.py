@@ -6,8 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.vignette_items import Item
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.vignette_items import Item, Vignettes
 
 NEUTRAL = "A patient has ringing in the ears after a drug. Which action explains it?"
 OPTIONS = MappingProxyType(

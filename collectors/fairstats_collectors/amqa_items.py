@@ -15,7 +15,7 @@ from fairstats.benchmarks.benchmark_files import (
     write_benchmark,
 )
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.vignette_texts import read_amqa_items
+from fairstats.benchmarks.vignette_items import read_amqa_items
 
 
 def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | None = None) -> Path:

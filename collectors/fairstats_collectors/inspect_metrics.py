@@ -38,9 +38,8 @@ from inspect_ai.solver import TaskState
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.terms import BASELINE
 from fairstats.counts.missing_policies import PolicyCounts, apply_policy
 from fairstats.counts.outcomes import count_outcomes
 from fairstats.metrics.accuracy import accuracy_difference as difference_of

@@ -11,9 +11,8 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import has_hidden_characters, posing_letters, same_looking
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
 from fairstats.answers.schema_checks import column_problems, duplicate_problems, repeated_answers
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import by_name, load_benchmarks
-from fairstats.benchmarks.terms import BASELINE
 
 _NAMES = ("benchmark_version", "model", "strategy")
 #: Limits for listing a large table: rows per kind of problem, answer sets, groups of names.

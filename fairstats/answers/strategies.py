@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairstats._lib.safe_names import fold_name
-from fairstats.benchmarks.terms import PLAIN
+from fairstats.benchmarks.declaration import PLAIN
 
 MAJORITY_VOTE = "majority_vote"
 _RETRIEVED = re.compile(

@@ -1,19 +1,23 @@
-"""Write a benchmark for `fairstats.load_benchmark`: its declaration and its items."""
+"""Write and copy the files of a benchmark: its declaration, its keys and its items."""
 
 from __future__ import annotations
 
+import csv
 import json
-import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import Attribute
+from fairstats._lib.safe_names import slug
+from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 
@@ -135,18 +139,34 @@ def write_benchmark(
         if path.exists() and path.read_bytes() != text.encode():
             remedy = "choose another folder or name, or remove the file"
             raise InputError([Problem(str(path), "already exists with different content", remedy)])
-    folder.mkdir(parents=True, exist_ok=True)
-    staged = {folder / f".{name}.{os.getpid()}.tmp": folder / name for name in contents}
-    try:
-        for path, text in zip(staged, contents.values(), strict=True):
-            _write(path, text)
-        for path, final in staged.items():
-            path.replace(final)
-    finally:
-        for path in staged:
-            path.unlink(missing_ok=True)
+    with ExitStack() as written:
+        # The files replace earlier ones in the order opposite to this: the declaration last.
+        for name in reversed(list(contents)):
+            _write(written.enter_context(whole_file(folder / name)), contents[name])
     return folder / declaration
 
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
+    """Copy the benchmark files with their keys, so that the release can be recomputed from them."""
+    folder.mkdir()
+    for name, benchmark in benchmarks.items():
+        text = benchmark.path.read_text(encoding="utf-8")
+        keys = f"{slug(name)}.keys.csv"
+        with (folder / keys).open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(["item_id", "answer_key"])
+            rows.writerows(benchmark.answer_keys.items())
+        text = re.sub(r"^(items_file|keys_file)\s*=.*\n", "", text, flags=re.MULTILINE)
+        text = f'keys_file = "{keys}"\n{text}'
+        if benchmark.publish_items and benchmark.items_file is not None:
+            items = f"{slug(name)}.items.jsonl"
+            shutil.copyfile(benchmark.items_file, folder / items)
+            text = f'items_file = "{items}"\n{text}'
+        copy = folder / f"{slug(name)}.toml"
+        copy.write_text(text, encoding="utf-8")
+        if load_benchmark(copy).answer_keys != benchmark.answer_keys:
+            raise RuntimeError(f"{copy.name} does not match the benchmark it was copied from")

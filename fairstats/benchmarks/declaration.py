@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal, get_args
 
+from fairstats._lib.problems import Problem
 from fairstats._lib.safe_names import FoldedNames
-from fairstats.benchmarks.terms import (
-    BASELINE,
-    POOLED,
-    POOLED_GROUPS,
-    Family,
-    MissingPolicy,
-)
+
+MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
+MISSING_POLICIES: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
+#: Missing policy for comparisons of two models; the default uses pairs answered by both.
+COMMON = "common"
+ComparisonPolicy = Literal["common", "available", "complete", "incorrect", "bounds"]
+COMPARISON_POLICIES: tuple[ComparisonPolicy, ...] = get_args(ComparisonPolicy)
+Family = Literal["model", "board", "release"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+
+#: The attribute that compares the original vignette with the neutralized one.
+BASELINE = "baseline"
+NEUTRALIZED = "neutralized"
+#: The strategy with which the others are compared.
+PLAIN = "plain"
+#: The attribute and group name for all demographic pairs of an item combined.
+POOLED = "pooled"
+POOLED_GROUPS = ("first", "second")
 
 
 @dataclass(frozen=True)
@@ -207,3 +220,72 @@ class Benchmark:
     def variants(self) -> tuple[tuple[str, str], ...]:
         """Return every (attribute, group) for which an item has a variant."""
         return tuple((a.name, group) for a in self.attributes.values() for group in a.groups)
+
+
+def contradictions(benchmark: Benchmark) -> Iterator[Problem]:
+    """Return a problem for each declaration that contradicts another or the answer keys."""
+
+    def wrong(message: str, remedy: str, key: str, value: str | None = None) -> Problem:
+        return Problem(str(benchmark.path), message, remedy, column=key, value=value)
+
+    attributes = benchmark.attributes
+    yield from contradictory_attributes(attributes, benchmark.path)
+    if POOLED in attributes:
+        message, remedy = "is reserved for all attributes together", "use another name"
+        yield wrong(message, remedy, f"attributes.{POOLED}")
+    if not benchmark.varied:
+        message, remedy = "contain only the baseline", "add the attribute that is varied"
+        yield wrong(message, remedy, "attributes")
+    if BASELINE in attributes and NEUTRALIZED not in attributes[BASELINE].groups:
+        remedy = "declare it, or remove the baseline"
+        yield wrong("has no group `neutralized`", remedy, f"attributes.{BASELINE}")
+    if BASELINE not in attributes and benchmark.lowest_accuracy is not None:
+        remedy = f"declare attributes.{BASELINE}, or remove this"
+        yield wrong("needs the neutralized variant", remedy, "ranking.lowest_accuracy")
+    outside = sorted(set(benchmark.answer_keys.values()) - set(benchmark.options))
+    if outside:
+        message = f"keys that are not options: {', '.join(outside)}"
+        yield Problem(str(benchmark.keys_file), message, "correct the keys or the options")
+
+
+def contradictory_attributes(attributes: Mapping[str, Attribute], path: Path) -> Iterator[Problem]:
+    """Return a problem for each attribute with invalid pairs, or with levels of no group."""
+    for attribute in attributes.values():
+        of = f"attributes.{attribute.name}"
+        as_sets = [frozenset(pair) for pair in attribute.pairs]
+        if not as_sets and len(attributes) == len(attribute.groups) == 1:
+            # Questions without variants, to compare models and strategies.
+            continue
+        if not as_sets or len(set(as_sets)) < len(as_sets) or min(map(len, as_sets)) < 2:
+            remedy = "declare at least one pair of two groups, and each pair only once. "
+            remedy += "Only a single attribute with a single group needs no pair"
+            message, column = "has no pair, or an invalid pair", f"{of}.pairs"
+            yield Problem(str(path), message, remedy, column=column)
+        for message, remedy in _wrong_crossing(attribute, attributes):
+            yield Problem(str(path), message, remedy, column=of)
+
+
+def _wrong_crossing(
+    attribute: Attribute, attributes: Mapping[str, Attribute]
+) -> Iterator[tuple[str, str]]:
+    """Return errors in the declaration of a crossed attribute, with remedies."""
+    crosses = attribute.crosses
+    if not crosses:
+        if attribute.levels:
+            yield "has levels but no `crosses`", "list the attributes in `crosses`"
+        return
+    unknown = [name for name in crosses if name not in attributes or name == attribute.name]
+    if len(crosses) != 2 or unknown:
+        yield "must cross two other attributes of this file", "correct `crosses`"
+        return
+    cells = [attribute.levels.get(group) for group in attribute.groups]
+    if set(attribute.levels) != set(attribute.groups) or len(set(cells)) < len(cells):
+        yield (
+            "levels must include each group exactly once",
+            'give each group its levels, e.g. levels = { white_male = ["white", "male"] }',
+        )
+    for levels in attribute.levels.values():
+        pairs = zip(crosses, levels, strict=False)
+        if len(levels) != 2 or any(level not in attributes[name].groups for name, level in pairs):
+            remedy = f"give one group of {crosses[0]} and one of {crosses[1]}"
+            yield f"unknown levels {', '.join(levels)}", remedy

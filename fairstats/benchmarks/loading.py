@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -18,15 +19,14 @@ from fairstats._lib.toml_files import Fault, Flag, Number, Proportion, Table, mu
 from fairstats._lib.untrusted_files import file_inside
 from fairstats._lib.untrusted_json import read_json_lines
 from fairstats._lib.untrusted_tables import load_csv
-from fairstats.benchmarks.contradictions import contradictions
-from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.benchmarks.terms import BASELINE, Family, MissingPolicy
-
-
-def _is_above_one(value: object) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and 1 < value < math.inf  # type: ignore[operator]
-
+from fairstats.benchmarks.declaration import (
+    BASELINE,
+    Attribute,
+    Benchmark,
+    Family,
+    MissingPolicy,
+    contradictions,
+)
 
 Options = Annotated[tuple[str, ...], must(bool, "is empty", "declare at least one option")]
 Margin = Annotated[
@@ -36,7 +36,7 @@ Margin = Annotated[
 AboveOne = Annotated[
     float,
     must(
-        _is_above_one,
+        lambda value: type(value) in (int, float) and 1 < value < math.inf,
         "must be a number above 1",
         "correct it, or remove it",
         validator=BeforeValidator,
@@ -222,36 +222,22 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     except InputError as error:
         unreadable = error.problems
     attributes = {name: entry.named(name) for name, entry in table.attributes.items()}
-    benchmark = Benchmark(
-        name=table.name,
-        title=table.title,
-        description=table.description,
-        versions=MappingProxyType(table.versions),
-        attributes=MappingProxyType(attributes),
-        options=table.options,
-        answer_keys=MappingProxyType(keys),
-        missing=table.missing,
-        equivalence_margin=table.equivalence_margin,
-        same_variants_odds_ratio=table.same_variants_odds_ratio,
-        selected_on=MappingProxyType(table.selected_on),
-        family=table.family,
-        largest_missing=table.ranking.largest_missing,
-        lowest_accuracy=table.ranking.lowest_accuracy,
-        common_items=table.ranking.common_items,
-        sources=table.sources,
-        licence=table.licence,
-        citation=table.citation,
-        notes=table.notes,
-        slanted=table.slanted,
-        swayed_by=table.swayed_by,
-        changes=table.changes or _changes(attributes),
-        pair_terms=table.pair_terms,
-        read_first=table.read_first or next(iter(table.notes), ""),
-        items_file=named.get("items_file"),
-        publish_items=table.publish_items,
-        keys_file=keys_file,
-        path=path,
-    )
+    same = {
+        one.name: getattr(table, one.name)
+        for one in fields(Benchmark)
+        if one.name in _Declaration.model_fields
+    }
+    made = {
+        "versions": MappingProxyType(table.versions),
+        "attributes": MappingProxyType(attributes),
+        "answer_keys": MappingProxyType(keys),
+        "changes": table.changes or _changes(attributes),
+        "read_first": table.read_first or next(iter(table.notes), ""),
+        "items_file": named.get("items_file"),
+        "keys_file": keys_file,
+        "path": path,
+    }
+    benchmark = Benchmark(**same | table.ranking.model_dump() | made)
     if problems := [*unreadable, *contradictions(benchmark)]:
         raise InputError(problems)
     return benchmark
@@ -264,31 +250,31 @@ def _changes(attributes: Mapping[str, Attribute]) -> str:
 
 
 def _answer_keys(path: Path) -> dict[str, str]:
+    def wrong(message: str, remedy: str, **place: Any) -> InputError:
+        return InputError([Problem(str(path), message, remedy, **place)])
+
     # A device or a pipe might never end.
     if not path.is_file():
-        raise InputError([Problem(str(path), "no such file", "correct keys_file or items_file")])
+        raise wrong("no such file", "correct keys_file or items_file")
+    columns = ("item_id", "answer_key")
     rows: list[dict[str, Any]]
     if path.suffix == ".jsonl":
         rows = read_json_lines(path)
     else:
         table = load_csv(path).astype(object)
-        for column in ("item_id", "answer_key"):
+        for column in columns:
             if column not in table:
-                raise InputError([Problem(str(path), "is missing", "add it", column=column)])
+                raise wrong("is missing", "add it", column=column)
         rows = table.where(table.notna(), None).to_dict("records")
     keys: dict[str, str] = {}
     for number, row in enumerate(rows, start=1):
-        for column in ("item_id", "answer_key"):
-            if not isinstance(row.get(column), str | int) or isinstance(row[column], bool):
+        for column in columns:
+            if type(row.get(column)) not in (str, int):
                 remedy = "write the item's name and the letter of its answer key"
-                raise InputError(
-                    [Problem(str(path), "must be text", remedy, row=number, column=column)]
-                )
+                raise wrong("must be text", remedy, row=number, column=column)
         item = str(row["item_id"])
         if item in keys:
-            message = "the item appears twice"
-            raise InputError(
-                [Problem(str(path), message, "drop one", row=number, column="item_id", value=item)]
-            )
+            place = {"row": number, "column": "item_id", "value": item}
+            raise wrong("the item appears twice", "drop one", **place)
         keys[item] = str(row["answer_key"])
     return keys

@@ -1,15 +1,35 @@
-"""The items of a benchmark: clinical vignettes in all their variants."""
+"""The items of a benchmark: clinical vignettes in all their variants, and their released files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_json import read_json_lines
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats._lib.untrusted_tables import load_parquet
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.benchmarks.loading import load_benchmark
+
+#: Columns of the released AMQA items: one per option, and one per group's vignette.
+AMQA_OPTIONS = MappingProxyType({letter: f"option_{letter}" for letter in "ABCD"})
+AMQA_VARIANTS = MappingProxyType(
+    {
+        "original": "original_question",
+        "neutralized": "desensitized_question",
+        "white": "adv_question_white",
+        "black": "adv_question_black",
+        "male": "adv_question_male",
+        "female": "adv_question_female",
+        "high_income": "adv_question_high_income",
+        "low_income": "adv_question_low_income",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +52,35 @@ class Item:
     options: Mapping[str, str]
     answer_key: str
     variants: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Vignettes:
+    """The items of a benchmark with their text.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        Declares their attributes, groups and pairs.
+    items : tuple of Item
+        Every item has a neutralized variant, and one for each group of each declared attribute.
+    path : Path
+        The file with the text.
+    sha256 : str
+        Of that file.
+    """
+
+    benchmark: Benchmark
+    items: tuple[Item, ...]
+    path: Path
+    sha256: str
+
+    def variants(self) -> Iterator[tuple[Item, str, str, str]]:
+        """Return every variant of every demographic attribute: item, attribute, group, text."""
+        for item in self.items:
+            for attribute in self.benchmark.varied:
+                for group in attribute.groups:
+                    yield item, attribute.name, group, item.variants[group]
 
 
 def load_items(benchmark: Benchmark) -> list[Item]:
@@ -73,74 +122,176 @@ def load_items(benchmark: Benchmark) -> list[Item]:
     if not benchmark.items_file.is_file():
         raise InputError([Problem(path, "no such file", "correct items_file")])
     rows = read_json_lines(benchmark.items_file)
-    problems = [] if rows else [Problem(path, "the file contains no items", "add items to it")]
+    if not rows:
+        raise InputError([Problem(path, "the file contains no items", "add items to it")])
+    return _checked(rows, benchmark.options, [group for _, group in benchmark.variants], path)
+
+
+def read_vignettes(
+    source: str | os.PathLike[str], *, benchmark: str | os.PathLike[str] | Benchmark | None = None
+) -> Vignettes:
+    """Read the items of a benchmark with the text of all their variants.
+
+    Parameters
+    ----------
+    source : path or str
+        A benchmark's ``.toml``, or the name of a built-in one with vignettes; JSON Lines as read by
+        `fairstats.benchmarks.vignette_items.load_items`; or the parquet file of items released by
+        the AMQA authors.
+    benchmark : str, path or Benchmark, optional
+        The benchmark that declares the attributes and groups of an items file. By default, the
+        ``.toml`` of the same name for JSON Lines, and ``fairmedqa`` for the released parquet file.
+
+    Returns
+    -------
+    Vignettes
+
+    Raises
+    ------
+    InputError
+        If a file is missing or has another format, no benchmark declares its groups, or an item
+        lacks something that the benchmark declares. Its ``problems`` name file, row, column and
+        value.
+
+    Examples
+    --------
+    >>> vignettes = read_vignettes("demo")
+    >>> len(vignettes.items), [a.name for a in vignettes.benchmark.varied]
+    (24, ['race', 'sex', 'ses'])
+    """
+    path = Path(source)
+    if path.suffix == ".parquet":
+        declared = _declared(benchmark or "fairmedqa")
+        lacking = [group for _, group in declared.variants if group not in AMQA_VARIANTS]
+        if lacking:
+            message = f"{declared.name} has a group that is not in the released items"
+            remedy = "give the benchmark that these items belong to"
+            raise InputError([Problem(str(path), message, remedy, value=lacking[0])])
+        items, file = read_amqa_items(path), path
+    elif path.suffix in {".jsonl", ".ndjson"}:
+        beside = path.with_suffix(".toml")
+        if not path.is_file():
+            raise InputError([Problem(str(path), "no such file", "check the path")])
+        if benchmark is None and not beside.is_file():
+            message = "no benchmark declares the groups of these items"
+            remedy = "give one with --benchmark-file"
+            raise InputError([Problem(str(path), message, remedy, column=str(beside))])
+        declared = replace(_declared(benchmark or beside), items_file=path)
+        items, file = load_items(declared), path
+    else:
+        declared = load_benchmark(source)
+        items = load_items(declared)
+        assert declared.items_file is not None  # load_items refuses anything else.
+        file = declared.items_file
+    if BASELINE not in declared.attributes:
+        message = "has no neutralized variants to compare the others with"
+        problem = Problem(str(path), message, "add them", column="attributes.baseline")
+        raise InputError([problem])
+    return Vignettes(declared, tuple(items), file, file_sha256(file))
+
+
+def _declared(benchmark: str | os.PathLike[str] | Benchmark) -> Benchmark:
+    return benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
+
+
+def read_amqa_items(path: Path) -> list[Item]:
+    """Read ``items.parquet`` as released by the AMQA authors.
+
+    Parameters
+    ----------
+    path : Path
+        With ``question_id``, ``option_A`` to ``option_D``, ``answer_idx``, and one column for each
+        of the eight variants.
+
+    Returns
+    -------
+    list of Item
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, a column is missing, a value is not text, an item's name is
+        duplicated, or a key is not one of the letters.
+    """
+    if not path.is_file():
+        raise InputError([Problem(str(path), "no such file", "check the path")])
+    needed = ["question_id", "answer_idx", *AMQA_OPTIONS.values(), *AMQA_VARIANTS.values()]
+    table = load_parquet(path, needed)
+    if lacking := [column for column in needed if column not in table]:
+        remedy = "use items.parquet as the AMQA authors released it"
+        raise InputError([Problem(str(path), "is missing", remedy, column=", ".join(lacking))])
+    rows = [
+        {
+            "item_id": row["question_id"],
+            "options": {letter: row[column] for letter, column in AMQA_OPTIONS.items()},
+            "answer_key": row["answer_idx"],
+            "variants": {group: row[column] for group, column in AMQA_VARIANTS.items()},
+        }
+        for row in table[needed].astype(object).to_dict("records")
+    ]
+    columns = {"item_id": "question_id", "answer_key": "answer_idx"}
+    columns |= {f"options.{letter}": column for letter, column in AMQA_OPTIONS.items()}
+    columns |= {f"variants.{group}": column for group, column in AMQA_VARIANTS.items()}
+    return _checked(rows, tuple(AMQA_OPTIONS), list(AMQA_VARIANTS), str(path), columns=columns)
+
+
+def _checked(
+    rows: Sequence[Mapping[str, Any]],
+    letters: Sequence[str],
+    groups: Sequence[str],
+    path: str,
+    *,
+    columns: Mapping[str, str] = MappingProxyType({}),
+) -> list[Item]:
+    """Return the items, or refuse all faulty ones; `columns` renames fields in problems."""
+    problems: list[Problem] = []
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
-        faults = list(_faults(row, benchmark, seen))
-        problems += [
-            Problem(
-                path,
-                message,
-                remedy,
-                row=number,
-                column=column,
-                value=None if value is None else str(value),
-            )
-            for column, value, message, remedy in faults
-        ]
+        for field, value, message, remedy in _faults(row, letters, groups, seen):
+            column, shown = columns.get(field, field), None if value is None else str(value)
+            problems.append(Problem(path, message, remedy, row=number, column=column, value=shown))
         seen.add(str(row.get("item_id")))
     if problems:
         raise InputError(problems)
-    groups = [group for _, group in benchmark.variants]
     return [
         Item(
             item_id=row["item_id"],
-            options=_pick(row["options"], benchmark.options),
+            options=MappingProxyType({letter: row["options"][letter] for letter in letters}),
             answer_key=row["answer_key"],
-            variants=_pick(row["variants"], groups),
+            variants=MappingProxyType({group: row["variants"][group] for group in groups}),
         )
         for row in rows
     ]
 
 
-def _pick(texts: Mapping[str, str], names: Iterable[str]) -> Mapping[str, str]:
-    return MappingProxyType({name: texts[name] for name in names})
-
-
 def _faults(
-    row: Mapping[str, Any], benchmark: Benchmark, seen: set[str]
+    row: Mapping[str, Any], letters: Sequence[str], groups: Sequence[str], seen: set[str]
 ) -> Iterator[tuple[str, Any, str, str]]:
-    """Return the errors in one item: (field, value, message, remedy)."""
+    """Yield the errors in one item: (field, value, message, remedy)."""
     item_id, options = row.get("item_id"), row.get("options")
     key, variants = row.get("answer_key"), row.get("variants")
-    letters = ", ".join(benchmark.options)
+    named = ", ".join(letters)
     if not _is_text(item_id):
         yield "item_id", item_id, "must be text", "name the item"
     elif item_id in seen:
         yield "item_id", item_id, "another item has the same name", "give each item a unique name"
-
-    if not isinstance(options, Mapping) or set(options) != set(benchmark.options):
+    if not isinstance(options, Mapping) or set(options) != set(letters):
         found = list(options) if isinstance(options, Mapping) else options
-        yield (
-            "options",
-            found,
-            "the letters differ from the benchmark's",
-            f"give one text for each of {letters}",
-        )
+        message = "the letters differ from the benchmark's"
+        yield "options", found, message, f"give one text for each of {named}"
     else:
         for letter, text in options.items():
             if not _is_text(text):
                 yield f"options.{letter}", text, "must be text", "write the text of the option"
-    if key not in benchmark.options:
-        yield "answer_key", key, "is not one of the option letters", f"use one of {letters}"
-
+    if key not in letters:
+        yield "answer_key", key, "is not one of the option letters", f"use one of {named}"
     if not isinstance(variants, Mapping):
         yield "variants", variants, "must contain one vignette for each group", "add them"
         return
-    for attribute, group in benchmark.variants:
+    for group in groups:
         if not _is_text(variants.get(group)):
-            message = f"no vignette for this group of {attribute}"
-            yield f"variants.{group}", variants.get(group), message, "write it"
+            yield f"variants.{group}", variants.get(group), "no vignette for this group", "write it"
 
 
 def _is_text(value: object) -> bool:

@@ -17,7 +17,7 @@ import typer
 
 from fairstats._lib.extras import how_to_install
 from fairstats._lib.problems import InputError, Note, Problem, RenderError, in_lines, printable
-from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.benchmarks.declaration import MissingPolicy
 
 if TYPE_CHECKING:
     import pandas as pd

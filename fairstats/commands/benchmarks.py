@@ -41,8 +41,8 @@ def init(
     """
     from fairstats._lib.safe_names import slug
     from fairstats.answers.partial_tables import read_partial_answers
+    from fairstats.benchmarks.authoring import propose_benchmark
     from fairstats.benchmarks.benchmark_files import write_benchmark
-    from fairstats.benchmarks.proposal import propose_benchmark
 
     answers = read_partial_answers(paths, benchmark=benchmark, attribute=attribute)
     if out is None:
@@ -68,8 +68,8 @@ def check(
     file: Annotated[Path, typer.Argument(help="The benchmark's .toml file.")],
 ) -> None:
     """Check a benchmark file: list every problem, or summarise what it declares."""
+    from fairstats.benchmarks.authoring import located, summary
     from fairstats.benchmarks.loading import load_benchmark
-    from fairstats.benchmarks.summary import located, summary
 
     try:
         benchmark = load_benchmark(file)

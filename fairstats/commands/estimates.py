@@ -9,7 +9,7 @@ import typer
 
 from fairstats._lib.problems import InputError, Problem, in_lines
 from fairstats.answers.engine_names import MEMORY_LIMIT, Engine
-from fairstats.benchmarks.terms import ComparisonPolicy
+from fairstats.benchmarks.declaration import ComparisonPolicy
 from fairstats.commands._importing import (
     From,
     Map,

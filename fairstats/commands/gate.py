@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.commands._importing import (
     From,
     Map,

@@ -10,8 +10,13 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import COMMON, COMPARISON_POLICIES, ComparisonPolicy, MissingPolicy
+from fairstats.benchmarks.declaration import (
+    COMMON,
+    COMPARISON_POLICIES,
+    Benchmark,
+    ComparisonPolicy,
+    MissingPolicy,
+)
 from fairstats.comparisons.change_bounds import (
     FIGURES,
     PAIR,

@@ -9,8 +9,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, distinct
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.estimates.same_variants import DIFFERENT, flips_of_set, is_declared, same_flips
 
 

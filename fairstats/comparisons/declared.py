@@ -10,8 +10,7 @@ import pandas as pd
 
 from fairstats._lib.resources import resource
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import PLAIN, MissingPolicy
+from fairstats.benchmarks.declaration import PLAIN, Benchmark, MissingPolicy
 from fairstats.comparisons.change_verdicts import judge_changes
 from fairstats.comparisons.compare import COMPARISON_COLUMNS, changes
 from fairstats.counts.item_outcomes import answer_sets

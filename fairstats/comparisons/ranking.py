@@ -9,8 +9,7 @@ from typing import Any, Literal, TypedDict, Unpack
 import pandas as pd
 
 from fairstats.answers.engine_frames import open_pairs
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.comparisons.board_ranks import FIGURES, Ranking, rank_board
 from fairstats.comparisons.ranked_items import rank_items
 from fairstats.counts.item_outcomes import asked_patterns

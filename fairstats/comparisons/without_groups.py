@@ -10,9 +10,8 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Benchmark, ComparisonPolicy
 from fairstats.benchmarks.loading import load_benchmarks
-from fairstats.benchmarks.terms import ComparisonPolicy
 from fairstats.comparisons.compared_sets import only_unit
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PATTERNS

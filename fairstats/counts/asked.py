@@ -11,8 +11,7 @@ import pandas as pd
 
 from fairstats._lib.row_groups import row_keys
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED, Benchmark
 from fairstats.counts.item_kinds import pooled_pairs
 
 IntArray = npt.NDArray[np.int64]

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 

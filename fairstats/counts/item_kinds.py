@@ -17,8 +17,7 @@ import pandas as pd
 
 from fairstats._lib.row_groups import group_sums, row_keys, stacked
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
-from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.benchmarks.terms import BASELINE, POOLED, POOLED_GROUPS
+from fairstats.benchmarks.declaration import BASELINE, POOLED, POOLED_GROUPS, Attribute, Benchmark
 from fairstats.counts.crossed_answers import GroupAnswers, answers_of_groups, crossed, crossed_kinds
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, Folds, fold_answers
 from fairstats.counts.packed_answers import Kinds, item_answers

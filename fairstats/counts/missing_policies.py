@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.row_groups import text_array
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.counts.outcomes import MISSING, PATTERNS
 from fairstats.inference._checks import check_choice, check_counts, check_parts
 

@@ -21,8 +21,7 @@ from fairstats.answers.engine_frames import (
     OpenAnswers,
     open_pairs,
 )
-from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Attribute, Benchmark
 from fairstats.counts.crossed_answers import (
     Columns,
     answers_of_groups,

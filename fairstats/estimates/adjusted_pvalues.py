@@ -11,8 +11,7 @@ import pandas as pd
 
 from fairstats._lib.row_groups import row_keys, text_array
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, POOLED
+from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.table import PRIMARY_TEST, Rows, is_mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues

@@ -15,8 +15,7 @@ from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     open_answers,
 )
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MISSING_POLICIES, POOLED, MissingPolicy
+from fairstats.benchmarks.declaration import MISSING_POLICIES, POOLED, Benchmark, MissingPolicy
 from fairstats.counts.item_kinds import pair_items, pooled_pairs
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, Folds

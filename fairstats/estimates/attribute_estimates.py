@@ -9,8 +9,7 @@ import pandas as pd
 
 from fairstats._lib.row_groups import group_rows, row_keys, text_array
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.estimates.table import BOUNDS_NOTE, columns_of
 from fairstats.metrics.metric import Columns, Groups, Row

@@ -15,8 +15,7 @@ from fairstats.answers.engine_frames import (
     OpenAnswers,
     open_answers,
 )
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED, Benchmark
 from fairstats.counts.asked import Asked
 from fairstats.counts.item_kinds import fold_pooled, pair_items
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, Folds, fold_answers, pair_counts

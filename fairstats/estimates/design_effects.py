@@ -7,7 +7,7 @@ import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.row_groups import group_rows, row_keys, text_array
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.counts.missing_policies import (
     CountingPolicy,
     copies_of,

@@ -11,8 +11,7 @@ from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.row_groups import row_keys
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.counts.missing_policies import apply_policy, missing_per_group
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.same_variants import DIFFERENT, flips_of_items, same_flips

@@ -13,8 +13,7 @@ from fairstats._lib.formatting import level
 from fairstats._lib.problems import InputError, Problem, printable
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.benchmarks.terms import BASELINE, POOLED, MissingPolicy
+from fairstats.benchmarks.declaration import BASELINE, POOLED, Attribute, Benchmark, MissingPolicy
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import estimates_of

@@ -11,8 +11,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, MissingPolicy
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.counts.item_outcomes import crossed_patterns, item_patterns
 from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS

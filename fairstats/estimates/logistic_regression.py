@@ -14,8 +14,7 @@ import scipy
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS

@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MISSING_POLICIES
+from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import estimates_of
 from fairstats.estimates.counts_for_estimates import fold_for_estimates

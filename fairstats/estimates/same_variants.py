@@ -13,8 +13,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import Tabular
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, MissingPolicy
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.counts.item_outcomes import answer_sets, item_patterns, item_sums
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.co_occurring_marks import matched_patterns

@@ -10,8 +10,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.counts.crossed_answers import GroupAnswers, answers_of_groups
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS, fold_answers

@@ -13,8 +13,7 @@ import pandas as pd
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.row_groups import row_keys, stacked, text_array
 from fairstats.answers.engine_frames import OpenAnswers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy
+from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark, MissingPolicy
 from fairstats.counts.asked import Asked
 from fairstats.counts.missing_policies import CountingPolicy, PolicyCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.terms import BASELINE, POOLED
+from fairstats.benchmarks.declaration import BASELINE, POOLED
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.specifications import CHOICES, SPECIFICATION_COLUMNS
 from fairstats.inference._checks import check_choice

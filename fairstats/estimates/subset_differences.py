@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.counts.item_outcomes import crossed_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.pair_estimates import DECISIVE, bounds_tables, counted_tables, pairs_of

@@ -13,8 +13,7 @@ from fairstats._lib.formatting import level, point_range
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.row_groups import row_keys, text_array
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, POOLED
+from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.counts.asked import Asked
 from fairstats.counts.missing_policies import missing_per_group
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS

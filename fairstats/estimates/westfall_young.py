@@ -8,8 +8,13 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, POOLED, POOLED_GROUPS, MissingPolicy
+from fairstats.benchmarks.declaration import (
+    BASELINE,
+    POOLED,
+    POOLED_GROUPS,
+    Benchmark,
+    MissingPolicy,
+)
 from fairstats.counts.item_kinds import pooled_pairs
 from fairstats.counts.item_outcomes import item_patterns, item_sums
 from fairstats.counts.outcomes import PAIR_COLUMNS

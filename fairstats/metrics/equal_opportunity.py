@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE
 from fairstats.metrics.group_range import DifferencesOf, disparity, disparity_row, range_of
 from fairstats.metrics.group_range_bounds import disparity_bounds
 from fairstats.metrics.metric import Groups, GroupsMetric, Row

@@ -10,7 +10,7 @@ from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.resources import resource
 from fairstats._lib.version import __version__
-from fairstats.benchmarks.copies import copy_benchmarks
+from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.publishing.submissions import ACCEPTED, BENCHMARKS, SUBMITTED
 

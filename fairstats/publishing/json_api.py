@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.table_text import json_text, records, write_text
-from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark
 from fairstats.estimates.table import PRIMARY_TEST
 from fairstats.publishing.badges import badge
 from fairstats.publishing.schemas import LEADERBOARD_SCHEMA, MODEL_SCHEMA, schema_documents

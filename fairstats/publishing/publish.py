@@ -29,15 +29,14 @@ from fairstats.answers.files import (
 )
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.strategies import votes_among
-from fairstats.benchmarks.copies import copy_benchmarks
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.benchmark_files import copy_benchmarks
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.benchmarks.loading import (
     builtin_benchmarks,
     by_name,
     load_benchmark,
     load_benchmarks,
 )
-from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.inference._checks import check_alpha
 from fairstats.publishing import screening_block
 from fairstats.publishing.documents import (

@@ -12,7 +12,7 @@ import pandas as pd
 from fairstats._lib.problems import Problem
 from fairstats._lib.temporary_folders import temporary_folder
 from fairstats._lib.version import __version__
-from fairstats.benchmarks.copies import copy_benchmarks
+from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
 from fairstats.publishing.documents import (
     CHANGES,

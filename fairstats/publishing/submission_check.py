@@ -22,9 +22,8 @@ from fairstats._lib.problems import InputError, Problem, in_lines
 from fairstats._lib.table_text import json_text, records
 from fairstats.answers.benchmark_checks import read_valid
 from fairstats.answers.strategies import votes_among
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark, MissingPolicy
 from fairstats.benchmarks.loading import by_name, load_benchmarks
-from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.publishing.submission_preview import Preview, preview, without_sets
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked

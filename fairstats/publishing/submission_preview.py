@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, MissingPolicy
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.comparisons.ranking import no_ranking
 from fairstats.publishing.diff import verdict_changes
 from fairstats.release.tables import TABLES, ReleaseInputs

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.ratings.pooling import (

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.inference.crossed_means import crossed_interval
 from fairstats.ratings.rubrics import Compares, Rubric, Rubrics, load_rubrics
 

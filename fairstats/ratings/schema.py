@@ -11,7 +11,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema, optional
 from fairstats._lib.untrusted_tables import repeated_columns
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 
 #: Columns that identify a task: the object of the judgement and the rubric.
 TASK_COLUMNS = ("benchmark", "dataset", "rubric", "task_id")

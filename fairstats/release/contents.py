@@ -15,9 +15,8 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.row_groups import row_keys
 from fairstats._lib.safe_names import unique_slugs
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.terms import PLAIN
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.schema import no_ratings
 from fairstats.retrieval.variant_lists import no_retrievals

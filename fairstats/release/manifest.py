@@ -20,8 +20,7 @@ from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_json import parse_json
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MISSING_POLICIES
+from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import MANIFEST, Release
 

@@ -9,8 +9,7 @@ from functools import cached_property
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.comparisons.board_ranks import Ranking
 from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS, comparisons_of
 from fairstats.comparisons.ranking import (

@@ -22,8 +22,7 @@ import pandas as pd
 
 from fairstats._lib.resources import resource
 from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import PLAIN
+from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.comparisons.change_verdicts import judge_changes
 from fairstats.comparisons.compare import changes
 from fairstats.comparisons.declared import VERSION, family_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fairstats._lib.formatting import level, number_word
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.pooling import all_datasets
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import Release

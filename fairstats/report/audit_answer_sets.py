@@ -12,8 +12,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import listed, points, span
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.benchmarks.terms import BASELINE, POOLED
+from fairstats.benchmarks.declaration import BASELINE, POOLED, Attribute, Benchmark
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
 from fairstats.report.row_chart import largest

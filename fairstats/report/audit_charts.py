@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 
 from fairstats._lib.formatting import capital, escape_markdown, percent_range, point_range, points
-from fairstats.benchmarks.declaration import Attribute
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE, Attribute
 from fairstats.report.audit_answer_sets import AnswerSet, Pair
 from fairstats.report.chart_marks import Axis, axis_over, bar, dot, interval, tick
 from fairstats.report.page_output import (

@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE
 from fairstats.estimates.sensitivity import INTERVAL, MISSING, TEST
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets

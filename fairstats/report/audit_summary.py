@@ -13,7 +13,7 @@ from fairstats._lib.formatting import (
     span,
 )
 from fairstats._lib.safe_names import file_sha256
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_charts import show_differences

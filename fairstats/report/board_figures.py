@@ -8,8 +8,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Attribute
-from fairstats.benchmarks.terms import BASELINE, PLAIN, POOLED, POOLED_GROUPS
+from fairstats.benchmarks.declaration import BASELINE, PLAIN, POOLED, POOLED_GROUPS, Attribute
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
 from fairstats.report.findings import pair_note

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fairstats._lib.formatting import level, listed, number_word, p_value, point_range, points
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.terms import PLAIN
+from fairstats.benchmarks.declaration import PLAIN
 from fairstats.comparisons.change_verdicts import LOSE_LOSE, WIN_WIN
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fairstats._lib.formatting import capital, escape_markdown, level
-from fairstats.benchmarks.terms import COMMON
+from fairstats.benchmarks.declaration import COMMON
 from fairstats.comparisons.declared import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.change_charts import prompt_chart, version_chart

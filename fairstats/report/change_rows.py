@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import p_value, point_range, points
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import PLAIN
+from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.comparisons.change_verdicts import BETTER
 from fairstats.release.contents import Release
 from fairstats.report.findings import set_label

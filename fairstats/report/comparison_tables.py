@@ -15,7 +15,7 @@ from fairstats._lib.formatting import (
     point_range,
     points,
 )
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.plot_style import plot_theme

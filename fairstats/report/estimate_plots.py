@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE
 from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.inference._checks import check_choice, check_margin, check_number

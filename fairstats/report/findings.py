@@ -9,8 +9,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import capital, level, listed, number_word, p_value, points, span
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.benchmarks.terms import PLAIN, POOLED
+from fairstats.benchmarks.declaration import PLAIN, POOLED, Attribute, Benchmark
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release

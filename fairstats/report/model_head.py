@@ -15,7 +15,7 @@ from fairstats._lib.formatting import (
     point_range,
     points,
 )
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE
 from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
 from fairstats.report.findings import findings, ordinal, pair_note
 from fairstats.report.model_sets import UNKNOWN, AnswerSet, Figure, span_of

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, POOLED
+from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.page_output import ACCENT_A

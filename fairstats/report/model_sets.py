@@ -12,8 +12,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import points, span
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, PLAIN
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, PLAIN, Benchmark
 from fairstats.release.contents import Board, Release
 from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.row_chart import MOST_CHARTED, largest

@@ -10,9 +10,8 @@ import pandas as pd
 
 from fairstats._lib.formatting import MINUS
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import POOLED, Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmarks
-from fairstats.benchmarks.terms import POOLED
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.board_charts import COLOURS
 from fairstats.report.page_output import BAND, DIM, NEUTRAL_LIGHT, RULE

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pandas as pd
 
 from fairstats._lib.formatting import escape_markdown, level
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.pooling import all_datasets
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import Release

@@ -13,7 +13,7 @@ from fairstats._lib.formatting import (
     percent_range,
 )
 from fairstats._lib.safe_names import slug
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import Release
 from fairstats.report.agreement_section import show_agreement, show_disagreement

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, NEUTRAL_LIGHT
 from fairstats.report.plot_style import plot_theme

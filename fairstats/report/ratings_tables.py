@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib.formatting import MINUS, escape_html, percent, percent_range
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.tables import breakable, written_table
 

@@ -7,7 +7,7 @@ import pandas as pd
 from fairstats._lib.formatting import escape_markdown, number_word, percent
 from fairstats._lib.safe_names import slug
 from fairstats.answers.strategies import read_strategy
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.release.contents import Release
 from fairstats.report.page_output import closed, show_markdown, show_plot, show_table
 from fairstats.report.retrieval_plots import overlap_plot

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED, Benchmark
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, RULE
 from fairstats.report.plot_style import plot_theme
 

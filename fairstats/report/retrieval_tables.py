@@ -17,8 +17,7 @@ from fairstats._lib.formatting import (
 )
 from fairstats._lib.resources import resource
 from fairstats.answers.strategies import read_strategy, strategy_label
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import PLAIN, POOLED
+from fairstats.benchmarks.declaration import PLAIN, POOLED, Benchmark
 from fairstats.release.contents import Release
 from fairstats.report.tables import breakable, written_table
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fairstats._lib.formatting import level, percent, points
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.release.contents import Release
 
 _PAIR = ["attribute", "group_a", "group_b"]

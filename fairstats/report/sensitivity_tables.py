@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats._lib.formatting import escape_html, p_figure, point_range, points
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.terms import BASELINE, MISSING_POLICIES
+from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.sensitivity import INTERVAL, INTERVALS, MISSING, TESTS
 from fairstats.release.contents import Release

@@ -19,9 +19,9 @@ from fairstats._lib.safe_names import file_sha256, slug
 from fairstats._lib.temporary_folders import temporary_folder
 from fairstats._lib.version import __version__
 from fairstats.answers.files import MEASURES_SUFFIX, answer_files, write_parquet
-from fairstats.benchmarks.copies import copy_benchmarks
+from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.downloads import write_table
 from fairstats.report.page_output import show_markdown
@@ -72,7 +72,7 @@ def report_vignettes(
     Parameters
     ----------
     items : path or str
-        As for `fairstats.benchmarks.vignette_texts.read_vignettes`.
+        As for `fairstats.benchmarks.vignette_items.read_vignettes`.
     out : path
         A folder, which gets the report (``audit.html``, ``audit.pdf``), findings and flags as
         parquet, CSV and JSON, the measures (``*.measures.parquet``, for `fairstats.publish`) and

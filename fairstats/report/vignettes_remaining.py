@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.safe_names import slug
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import PLAIN
+from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.release.contents import Release
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown, show_plot

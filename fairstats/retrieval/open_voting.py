@@ -13,7 +13,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.schema import REQUIRED_COLUMNS
 from fairstats.answers.strategies import MAJORITY_VOTE, votes_among
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE
 from fairstats.inference._checks import check_choice, check_number, check_numbers
 from fairstats.retrieval.voting import nothing_to_vote_on, voted_names
 

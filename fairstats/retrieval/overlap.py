@@ -12,8 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, POOLED
+from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.inference._checks import check_alpha, check_whole
 from fairstats.inference.mean_bootstrap import STEPS, bounded_mean_interval
 from fairstats.retrieval.variant_lists import Lists, open_retrievals

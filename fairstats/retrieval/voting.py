@@ -14,8 +14,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.answers.schema import KEY_COLUMNS, REQUIRED_COLUMNS
 from fairstats.answers.strategies import MAJORITY_VOTE, read_strategy, votes_among
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mean_bootstrap import bounded_mean_interval

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks.terms import NEUTRALIZED
-from fairstats.benchmarks.vignette_items import Item
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Item, Vignettes
 from fairstats.inference.intervals import wilson
 from fairstats.vignettes.findings import findings_frame, flags_frame
 from fairstats.vignettes.measures import measures_frame

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.mean_bootstrap import bounded_mean_interval

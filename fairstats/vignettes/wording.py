@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.benchmarks.vignette_items import Vignettes
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.group_findings import pair_means
 from fairstats.vignettes.measures import measures_frame

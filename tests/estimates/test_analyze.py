@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pingouin import multicomp
 
 from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import MISSING_POLICIES
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.estimates.verdicts import SLANTED

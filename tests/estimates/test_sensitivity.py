@@ -13,8 +13,8 @@ from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
+from fairstats.benchmarks.declaration import MISSING_POLICIES
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze, estimates_of
 from fairstats.estimates.counts_for_estimates import fold_for_estimates

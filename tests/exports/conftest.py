@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from fairstats.answers.schema_checks import check_answers
-from fairstats.benchmarks.copies import copy_benchmarks
+from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.documents import write_inputs
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release

@@ -11,7 +11,7 @@ import pytest
 from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_answers
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release

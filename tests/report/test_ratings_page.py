@@ -10,7 +10,7 @@ from pypdf import PdfReader
 
 from fairstats._lib.formatting import escape_markdown, percent, percent_range, point_range, points
 from fairstats._lib.safe_names import file_sha256
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES

@@ -9,7 +9,7 @@ import pytest
 
 from fairstats._lib.formatting import percent_range, points
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.report.retrieval_page import show_retrieval
 from fairstats.report.retrieval_tables import answer_sets, printed_scores, printed_strategies
 from tests.retrieval_tables import drawn_answers, drawn_lists, retrievals_of

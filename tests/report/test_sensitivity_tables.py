@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import p_figure, point_range, points
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.flips import flipping_items, flips_of
 from fairstats.estimates.sensitivity import INTERVALS, TESTS, sensitivity_of
 from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE

@@ -13,9 +13,8 @@ import pandas as pd
 import pytest
 from great_tables import GT
 
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.terms import BASELINE
 from fairstats.estimates.sensitivity import INTERVAL, TEST
 from fairstats.release.contents import Release
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.cli import app
 from fairstats.vignettes.measures import measures_frame
 

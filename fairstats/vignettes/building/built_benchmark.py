@@ -18,7 +18,7 @@ from fairstats._lib.json_csv_records import (
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import refuse_links
 from fairstats.benchmarks.benchmark_files import check_name
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, POOLED
 from fairstats.ratings.collection.subjects import MAX_TEXT, is_name
 from fairstats.vignettes.building.attempts import OUTCOMES
 from fairstats.vignettes.building.declaration import Keep

@@ -12,10 +12,14 @@ from pydantic import Field
 
 from fairstats._lib.problems import Problem
 from fairstats._lib.toml_files import must
-from fairstats.benchmarks.contradictions import contradictory_attributes
-from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.declaration import (
+    BASELINE,
+    NEUTRALIZED,
+    POOLED,
+    Attribute,
+    contradictory_attributes,
+)
 from fairstats.benchmarks.loading import AttributeTable
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
 from fairstats.vignettes.rules.groups import ORIGINAL, is_name
 
 #: Intended effect of a group's background: towards a right answer, away from it, or none.

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fairstats.asking.item_prompts import Prompt
-from fairstats.benchmarks.terms import NEUTRALIZED
+from fairstats.benchmarks.declaration import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.building import checks, stage_rules
 from fairstats.vignettes.building.agents import Agent, Got

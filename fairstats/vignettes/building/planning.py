@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from fairstats.asking.item_prompts import Prompt
 from fairstats.asking.tasks import list_tasks
-from fairstats.benchmarks.terms import NEUTRALIZED
+from fairstats.benchmarks.declaration import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.building import stage_rules
 from fairstats.vignettes.building.attempts import Attempt

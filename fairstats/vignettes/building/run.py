@@ -13,7 +13,7 @@ import pandas as pd
 from fairstats._lib.arguments import check_numbers, wrong
 from fairstats._lib.problems import InputError, Problem
 from fairstats.asking.models import Connect
-from fairstats.benchmarks.terms import NEUTRALIZED
+from fairstats.benchmarks.declaration import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.building.agents import Agent
 from fairstats.vignettes.building.attempts import OUTCOMES, rounds_frame

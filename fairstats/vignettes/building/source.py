@@ -12,9 +12,8 @@ from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_json import read_json_lines
-from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.declaration import BASELINE, Attribute
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.terms import BASELINE
 from fairstats.benchmarks.vignette_items import Item, load_items
 from fairstats.vignettes.rules.groups import ORIGINAL
 

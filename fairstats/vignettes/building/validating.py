@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.asking.item_prompts import Prompt
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.building.agents import Agent, Got
 from fairstats.vignettes.building.attempts import Attempt, Outcome

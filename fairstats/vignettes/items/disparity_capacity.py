@@ -13,8 +13,7 @@ import scipy
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, MissingPolicy
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.counts.item_outcomes import crossed_patterns, item_patterns
 from fairstats.counts.missing_policies import (
     CountingPolicy,

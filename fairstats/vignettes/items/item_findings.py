@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, MissingPolicy
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
 from fairstats.inference.intervals import wilson

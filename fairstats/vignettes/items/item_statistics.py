@@ -11,8 +11,7 @@ import scipy
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, MissingPolicy
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.inference._checks import check_alpha
 from fairstats.vignettes.findings import flags_frame
 

@@ -10,8 +10,7 @@ import pandas as pd
 import scipy
 
 from fairstats.answers.engine_frames import NO_LETTER, open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.logistic_regression import VARIANT_COLUMNS, answer_rows

@@ -11,8 +11,7 @@ import scipy
 
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, MissingPolicy
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.counts.item_outcomes import crossed_patterns, item_patterns, item_sums
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS

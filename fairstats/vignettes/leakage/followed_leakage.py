@@ -11,8 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.counts.item_outcomes import item_patterns
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.intervals import wilson

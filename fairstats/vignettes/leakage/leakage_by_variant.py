@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
 #: The measures of leakage used for adjustment. Others with similar names are chance values, or for

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks.terms import NEUTRALIZED
-from fairstats.benchmarks.vignette_items import Item
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Item, Vignettes
 from fairstats.vignettes.findings import flags_frame
 from fairstats.vignettes.text.added_text import added_text
 from fairstats.vignettes.text.words import content_stems, stem, word_spans
@@ -51,7 +50,7 @@ def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame, *, most: int = 1
     Examples
     --------
     >>> from fairstats.vignettes.leakage.leakage_measures import leakage_measures
-    >>> from fairstats.benchmarks.vignette_texts import read_vignettes
+    >>> from fairstats.benchmarks.vignette_items import read_vignettes
     >>> demo = read_vignettes("demo")
     >>> len(leakage_flags(demo, leakage_measures(demo), most=0))
     0

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Vignettes
 from fairstats.vignettes.leakage.leakage_vectors import Embed, FloatArray, Space, spaces_of
 from fairstats.vignettes.measures import DISTRACTOR, KEY, MEASURE_COLUMNS, no_measures
 from fairstats.vignettes.text.added_text import added_words
@@ -105,7 +105,7 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
 
     Examples
     --------
-    >>> from fairstats.benchmarks.vignette_texts import read_vignettes
+    >>> from fairstats.benchmarks.vignette_items import read_vignettes
     >>> measures = leakage_measures(read_vignettes("demo"))
     >>> sorted(set(measures["measure"]))[2:5]
     ['leakage_distinct', 'leakage_distinct_by_chance', 'leakage_overlap']

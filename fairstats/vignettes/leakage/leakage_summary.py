@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.mean_bootstrap import bounded_mean_interval
@@ -132,7 +131,7 @@ def leakage_findings(
     Examples
     --------
     >>> from fairstats.vignettes.leakage.leakage_measures import leakage_measures
-    >>> from fairstats.benchmarks.vignette_texts import read_vignettes
+    >>> from fairstats.benchmarks.vignette_items import read_vignettes
     >>> demo = read_vignettes("demo")
     >>> found = leakage_findings(leakage_measures(demo), demo.benchmark)
     >>> found.loc[found["quantity"] == "advantage difference", "attribute"].unique().tolist()

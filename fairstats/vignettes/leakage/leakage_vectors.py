@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fairstats.benchmarks.terms import NEUTRALIZED
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Vignettes
 from fairstats.vignettes.text.added_text import added_text, added_words
 from fairstats.vignettes.text.words import content_stems
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
 from fairstats.vignettes.building.built_benchmark import Built
 from fairstats.vignettes.review.decisions import ACCEPTED, EDITED
 from fairstats.vignettes.review.rounds import Review

@@ -15,7 +15,7 @@ from fairstats._lib.safe_names import file_sha256, text_sha256
 from fairstats._lib.table_text import json_line, json_text, records, table_csv
 from fairstats._lib.version import __version__
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, write_benchmark
-from fairstats.benchmarks.terms import NEUTRALIZED
+from fairstats.benchmarks.declaration import NEUTRALIZED
 from fairstats.ratings.collection.subjects import is_name
 from fairstats.vignettes.building.built_benchmark import Built, read_built
 from fairstats.vignettes.building.folder import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks.terms import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.agreement import AGREEMENT_COLUMNS, rating_agreement
 from fairstats.ratings.workload import workload
 from fairstats.vignettes.review.rounds import Review

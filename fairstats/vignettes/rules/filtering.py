@@ -10,7 +10,7 @@ from typing import Literal
 
 from fairstats._lib.resources import resource
 from fairstats._lib.toml_files import Table, parse, read_toml
-from fairstats.benchmarks.terms import NEUTRALIZED
+from fairstats.benchmarks.declaration import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.rules.demographic_words import PERSON, left_over
 from fairstats.vignettes.rules.excluding_words import sex_specific_words

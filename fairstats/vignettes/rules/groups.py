@@ -13,8 +13,7 @@ from pydantic import Field
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.toml_files import Flag, Number, Table, must, parse, read_toml
-from fairstats.benchmarks.declaration import Attribute
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, POOLED, Attribute
 
 #: The variants that items already have.
 ORIGINAL = "original"

@@ -27,9 +27,8 @@ from fairstats.benchmarks.benchmark_files import (
     toml_text,
     write_benchmark,
 )
-from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Attribute
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item, load_items
 from fairstats.vignettes.rules.excluding_words import left_over_group, sex_specific_word
 from fairstats.vignettes.rules.groups import ORIGINAL, Groups, load_groups

@@ -12,7 +12,7 @@ import pytest
 from fairstats_collectors.embedded_chat_model import EMBEDDED
 
 from fairstats.benchmarks.benchmark_files import toml_text
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.building.attempts import OUTCOMES
 from fairstats.vignettes.building.checks import neutral_problems
 from fairstats.vignettes.text.sentences import final_sentence

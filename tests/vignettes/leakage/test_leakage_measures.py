@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.leakage.leakage_flags import leakage_flags
 from fairstats.vignettes.leakage.leakage_measures import leakage_measures
 from fairstats.vignettes.measures import MEASURE_COLUMNS

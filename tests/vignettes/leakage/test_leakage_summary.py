@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.leakage.equal_length import at_equal_length
 from fairstats.vignettes.leakage.leakage_measures import leakage_measures

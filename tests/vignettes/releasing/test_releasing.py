@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.vignette_items import load_items
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import load_items, read_vignettes
 from fairstats.cli import app
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric

@@ -2,8 +2,7 @@
 
 import pytest
 
-from fairstats.benchmarks.vignette_items import Item
-from fairstats.benchmarks.vignette_texts import read_amqa_items, read_vignettes
+from fairstats.benchmarks.vignette_items import Item, read_amqa_items, read_vignettes
 from fairstats.vignettes.rules.filtering import Decision, filter_by_rules
 
 OPTIONS = {"A": "Aspirin", "B": "Heparin", "C": "Rest", "D": "Surgery"}

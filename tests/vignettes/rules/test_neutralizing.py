@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.vignette_texts import read_amqa_items, read_vignettes
+from fairstats.benchmarks.vignette_items import read_amqa_items, read_vignettes
 from fairstats.vignettes.rules.demographic_words import demographic_words, left_over
 from fairstats.vignettes.rules.neutralizing import neutralize
 from fairstats.vignettes.rules.verb_agreement import plural_verb

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.text.added_text import added_text, added_words
 
 NEUTRAL = (

@@ -206,8 +206,8 @@ def test_typography_of_the_question_does_not_count_but_letters_do():
 def test_a_number_changed_in_the_released_texts_is_found(shared_data):
     import re
 
-    from fairstats.benchmarks.terms import NEUTRALIZED
-    from fairstats.benchmarks.vignette_texts import read_vignettes
+    from fairstats.benchmarks.declaration import NEUTRALIZED
+    from fairstats.benchmarks.vignette_items import read_vignettes
 
     changed = found = 0
     for item in read_vignettes(shared_data("amqa") / "items.parquet").items:

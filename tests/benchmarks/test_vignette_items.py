@@ -7,7 +7,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 
 
 def test_a_benchmark_that_ships_its_vignettes_is_read_by_name():

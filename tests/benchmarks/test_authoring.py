@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 import fairstats
 from fairstats.answers.benchmark_checks import validate_answers
+from fairstats.benchmarks.authoring import MOST_GROUPS, propose_benchmark
 from fairstats.benchmarks.benchmark_files import write_benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.proposal import MOST_GROUPS, propose_benchmark
 from fairstats.cli import app
 
 TWELVE = tuple(f"group_{number}" for number in range(12))

@@ -1,0 +1,263 @@
+"""Benchmark files: the built-in ones, and all possible faults."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import named_in
+from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark, load_benchmarks
+
+
+def said_of(call) -> str:
+    with pytest.raises(InputError) as caught:
+        call()
+    return str(caught.value)
+
+
+#: The attributes and the number of variants of benchmarks other than those of patient groups.
+VARIED = {"medperturb": (["gender"], 4), "biasmedqa": (["bias"], 8)}
+#: The numbers of questions of benchmarks without groups.
+QUESTIONS = {"mmlu": 1089, "medqa": 1273, "medmcqa": 4183, "pubmedqa": 500, "bioasq": 618}
+VARIED |= {f"mirage-{name}": (["question"], 1) for name in QUESTIONS}
+
+
+@pytest.mark.parametrize("name", sorted(builtin_benchmarks()))
+def test_built_in_benchmark_follows_its_declarations(name):
+    benchmark = load_benchmark(name)
+    assert benchmark.name == name
+    assert set(benchmark.answer_keys.values()) <= set(benchmark.options)
+    varied, variants = VARIED.get(name, (["race", "sex", "ses"], 8))
+    assert [attribute.name for attribute in benchmark.varied] == varied
+    assert len(benchmark.variants) == variants
+    if name.startswith("mirage-"):
+        assert len(benchmark.answer_keys) == QUESTIONS[name.removeprefix("mirage-")]
+        assert not benchmark.has_pairs
+        return
+    for attribute in benchmark.attributes.values():
+        assert {group for pair in attribute.pairs for group in pair} == set(attribute.groups)
+
+
+def test_fairmedqa_is_published_as_its_authors_did_and_names_its_selecting_model():
+    benchmark = load_benchmark("fairmedqa")
+    assert len(benchmark.answer_keys) == 801
+    assert benchmark.missing == "available"
+    assert list(benchmark.selected_on) == ["GPT-4o-mini"]
+    assert list(benchmark.versions) == ["deepseek-agent", "gpt-agent"]
+    assert benchmark.items_file is None
+
+
+@pytest.mark.parametrize("field", ["versions", "attributes", "answer_keys", "selected_on"])
+def test_what_a_built_in_benchmark_declares_cannot_be_changed(field):
+    # It is read once and used by all.
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        getattr(load_benchmark("fairmedqa"), field)["added"] = "x"
+    assert "added" not in getattr(load_benchmark("fairmedqa"), field)
+
+
+def test_demo_ships_its_items(demo):
+    assert len(demo.answer_keys) == 24
+    assert demo.items_file is not None
+    assert demo.items_file.is_file()
+
+
+def test_any_number_of_groups_can_be_declared(three_groups):
+    race = three_groups.attributes["race"]
+    assert list(race.groups) == ["white", "black", "asian"]
+    assert race.pairs == (("white", "black"), ("white", "asian"), ("black", "asian"))
+    assert race.pair_label(race.pairs[1]) == "White − Asian"
+    assert three_groups.answer_keys == {"i1": "A", "i2": "B", "i3": "A"}
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    said = said_of(lambda: load_benchmark("nowhere"))
+    assert "nowhere: no such benchmark; use one of biasmedqa, demo, fairmedqa" in said
+
+
+def test_given_benchmark_replaces_the_built_in_one(three_groups, demo):
+    known = load_benchmarks(["three", "demo"], [three_groups])
+    assert known["three"] is three_groups
+    assert known["demo"] == demo
+    assert load_benchmarks(["demo"], {"demo": three_groups})["demo"] is three_groups
+
+
+VERSIONS = '[versions]\n1 = "the only one"'
+RANKING = f"{VERSIONS}\n[ranking]\n"
+MARGIN = "equivalence_margin = "
+RACE = '[attributes.race]\nlabel = "Race"\ngroups = {{ {groups} }}\npairs = [{pairs}]'
+WHITE, BLACK = 'white = "White"', 'black = "Black"'
+BLIND = """[attributes.baseline]
+label = "Baseline"
+groups = { original = "Original", blind = "Blind" }
+pairs = [["original", "blind"]]"""
+NO_PAIR = "attributes.race.pairs: has no pair, or an invalid pair"
+REQUIRED = ("name", "title", "options", "missing", "sources", "licence", "citation", "versions")
+
+
+def pairs(groups: str, pairs: str) -> dict[str, str]:
+    return {"race": RACE.format(groups=groups, pairs=pairs)}
+
+
+#: Replaced parts of a valid file, and the problem that the reader gets.
+REFUSED = [
+    *(({part: ""}, f"{part}: is missing; add it") for part in REQUIRED),
+    # Unknown keys, with the closest known one.
+    (
+        {"versions": f'{VERSIONS}\n[selectd_on]\nm = "role"'},
+        "selectd_on: unknown key; did you",
+    ),
+    (
+        {"missing": 'mising = 1\nmissing = "available"'},
+        "mising: unknown key; did you mean missing?",
+    ),
+    (
+        {"versions": f"{RANKING}largest = 1"},
+        "ranking.largest: unknown key; did you mean largest_missing?",
+    ),
+    (
+        {
+            "race": RACE.format(groups=f"{WHITE}, {BLACK}", pairs='["white", "black"]')
+            + "\npair = 1"
+        },
+        "attributes.race.pair: unknown key; did you mean pairs?",
+    ),
+    # Values of another type, or outside their range.
+    ({"missing": 'missing = "guess"'}, "missing = 'guess': is unknown; use one of available"),
+    ({"missing": "missing = 3"}, "missing: has the wrong type; write a text"),
+    ({"equivalence_margin": f"{MARGIN}0"}, "must be between 0 and 1"),
+    ({"equivalence_margin": f"{MARGIN}nan"}, "must be between 0 and 1"),
+    ({"equivalence_margin": f'{MARGIN}"wide"'}, "has the wrong type"),
+    ({"title": 'title = "T"\nfamily = "page"'}, "family = 'page': is unknown"),
+    (
+        {"versions": f"{RANKING}largest_missing = 5"},
+        "ranking.largest_missing = '5': must be",
+    ),
+    ({"versions": f"{RANKING}lowest_accuracy = -0.1"}, "ranking.lowest_accuracy = '-0.1': must be"),
+    ({"versions": f"{RANKING}common_items = 95"}, "ranking.common_items = '95': must be"),
+    *(
+        (
+            {"title": f'title = "T"\npublish_items = {value}'},
+            "publish_items: has the wrong type",
+        )
+        for value in ('"yes"', "1")
+    ),
+    *(
+        (
+            {"title": f'title = "T"\nsame_variants_odds_ratio = {value}'},
+            "must be a number above 1; correct it, or remove it",
+        )
+        for value in ("1", "0.5", "-2", "true", '"2.5"', "inf", "nan")
+    ),
+    ({"race": "[attributes]\nrace = 1"}, "has the wrong type"),
+    (pairs(WHITE, '["white"]'), "has the wrong type"),
+    ({"name": "name = "}, "is not valid TOML"),
+    # Contradictions.
+    ({"race": ""}, "attributes: contain only the baseline"),
+    ({"baseline": BLIND}, "attributes.baseline: has no group `neutralized`"),
+    (
+        {"baseline": "", "versions": f"{RANKING}lowest_accuracy = 0.5"},
+        "ranking.lowest_accuracy: needs the neutralized variant",
+    ),
+    (
+        pairs(WHITE, '["white", "black"]'),
+        "race.pairs = 'black': unknown group; add it to the groups of the attribute",
+    ),
+    (pairs(f"{WHITE}, {BLACK}", '["white", "white"]'), NO_PAIR),
+    (pairs(f"{WHITE}, {BLACK}", '["white", "black"], ["white", "black"]'), NO_PAIR),
+    (pairs(f"{WHITE}, {BLACK}", '["white", "black"], ["black", "white"]'), NO_PAIR),
+    (pairs(f"{WHITE}, {BLACK}", ""), NO_PAIR),
+    (pairs(WHITE, ""), NO_PAIR),
+    # The file of keys.
+    ({"keys_file": 'keys_file = "nowhere.csv"'}, "nowhere.csv: no such file"),
+    ({"keys": "item,answer_key\ni1,A\n"}, "keys.csv: item_id: is missing; add it"),
+    ({"keys": "item_id,answer_key\ni1,\n"}, "keys.csv: row 1: answer_key: must be text"),
+    ({"keys": "item_id,answer_key\ni1,A\ni1,B\n"}, "row 2: item_id = 'i1': the item appears twice"),
+    ({"keys": "item_id,answer_key\ni1,Z\n"}, "keys.csv: keys that are not options: Z; correct"),
+]
+
+
+@pytest.mark.parametrize(("replaced", "message"), REFUSED)
+def test_faulty_file_is_refused_with_one_problem(replaced, message, benchmark_file):
+    path = benchmark_file(**replaced)
+    with pytest.raises(InputError) as caught:
+        load_benchmark(path)
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(str(path.parent))
+    assert message in str(problem)
+
+
+def test_file_of_keys_in_another_encoding_is_named(benchmark_file):
+    path = benchmark_file()
+    (path.parent / "keys.csv").write_bytes("item_id,answer_key\ni1,\xff\n".encode("latin-1"))
+    assert "is not UTF-8" in said_of(lambda: load_benchmark(path))
+
+
+def test_missing_file_is_named(tmp_path):
+    assert "no such file" in said_of(lambda: load_benchmark(tmp_path / "nowhere.toml"))
+
+
+def test_a_folder_named_like_a_benchmark_file_is_an_input_error(tmp_path):
+    (tmp_path / "folder.toml").mkdir()
+    said_of(lambda: load_benchmark(tmp_path / "folder.toml"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GPT-4o-mini ",
+        "gpt-4o-mini",
+        "GPT_4o mini",
+        "GPT-4\N{CYRILLIC SMALL LETTER O}-mini",
+        "G\N{GREEK CAPITAL LETTER RHO}T-4o-mini",
+        "GPT\N{NON-BREAKING HYPHEN}4o\N{EN DASH}mini",
+        "GPT-4o\N{ZERO WIDTH SPACE}-mini",
+        "\N{FULLWIDTH LATIN CAPITAL LETTER G}PT-4o-mini",
+    ],
+)
+def test_selecting_model_is_found_under_names_that_look_the_same(name):
+    benchmark = load_benchmark("fairmedqa")
+    assert name in benchmark.selected_on
+    assert benchmark.selected_on[name] == benchmark.selected_on["GPT-4o-mini"]
+    assert named_in([name, "GPT-4o"], benchmark.selected_on).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("name", ["GPT-4o", "GPT-4.1-mini", "GPT-4o-mini-2", ""])
+def test_other_model_is_not_the_selecting_one(name):
+    assert name not in load_benchmark("fairmedqa").selected_on
+
+
+def test_no_name_is_selected_if_the_benchmark_declares_none(demo):
+    assert list(demo.selected_on) == []
+    assert "" not in demo.selected_on
+
+
+@pytest.mark.parametrize("part", ["a", '"\\""', "'a' "])
+def test_a_key_of_many_parts_is_refused_before_it_takes_gigabytes(part, tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text(f"name = 'a'\n{'.'.join([part] * 30_000)} = 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 2 contains more than 64 dots"):
+        load_benchmark(path)
+    path.write_text(f"name = '{'a' * 2**20}'\n", encoding="utf-8")
+    with pytest.raises(InputError, match="is larger than 1,048,576 bytes"):
+        load_benchmark(path)
+
+
+def test_only_fairmedqa_declares_a_same_variants_odds_ratio():
+    assert load_benchmark("fairmedqa").same_variants_odds_ratio == 2.5
+    for name in ("demo", "medperturb"):
+        assert load_benchmark(name).same_variants_odds_ratio is None
+
+
+def test_ranking_rules_have_defaults():
+    benchmark = load_benchmark("fairmedqa")
+    assert benchmark.family == "board"
+    assert benchmark.largest_missing == 0.05
+    assert benchmark.lowest_accuracy is None
+    assert benchmark.common_items == 0.95
+
+
+def test_chance_is_at_least_the_share_of_the_most_frequent_key():
+    benchmark = load_benchmark("fairmedqa")
+    keys = list(benchmark.answer_keys.values())
+    assert benchmark.chance == max(keys.count(letter) for letter in "ABCD") / len(keys)
+    assert benchmark.chance > 1 / 4
