@@ -29,9 +29,9 @@ import pandas as pd
 from scipy import special, stats
 
 from fairstats._lib.result_objects import Estimate
+from fairstats.inference.differences import DifferenceMethod, difference_interval
 from fairstats.inference.effect_sizes import cohens_h_interval
 from fairstats.inference.intervals import ProportionMethod, proportion_interval
-from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
 
 OUT = Path(__file__).resolve().parents[1] / "data" / "coverage.csv"
 

@@ -27,8 +27,12 @@ import pandas as pd
 from scipy import sparse, stats
 
 from fairstats.inference.bootstrap import bootstrap_counts
-from fairstats.inference.crossed_means import crossed_interval, wilson_limits
-from fairstats.inference.crossed_variance import Crossing, cluster_variance
+from fairstats.inference.crossed_means import (
+    Crossing,
+    cluster_variance,
+    crossed_interval,
+    wilson_limits,
+)
 from fairstats.inference.exact_sums import discrete_law
 from fairstats.inference.intervals import wilson
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.meta_analysis import combine_effects
 
-from fairstats.inference.gap_components import gap_components
+from fairstats.inference.variance_components import gap_components
 
 RESULTS = Path(__file__).parent / "results" / "gap_components.csv"
 REPEATS = 1000

@@ -41,8 +41,8 @@ from fairstats.comparisons.paired_differences import model_difference, model_p_v
 from fairstats.counts.item_outcomes import SUMS
 from fairstats.counts.missing_policies import of_each_pattern
 from fairstats.counts.outcomes import PATTERNS
-from fairstats.inference.cluster_bootstrap import mean_interval
 from fairstats.inference.intervals import wilson
+from fairstats.inference.item_bootstrap import mean_interval
 
 OUT = Path(__file__).resolve().parents[1] / "data" / "win_win_error.csv"
 TRIALS = 2000

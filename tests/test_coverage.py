@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import percent
+from fairstats.inference.differences import difference_interval
 from fairstats.inference.effect_sizes import cohens_h_interval
 from fairstats.inference.intervals import proportion_interval
-from fairstats.inference.paired_intervals import difference_interval
 from fairstats.report.coverage_section import (
     ACCURACY,
     DEFAULTS,

@@ -22,14 +22,13 @@ from fairstats.inference import exact_sums
 from fairstats.inference.agreement import coefficient_intervals, jackknife
 from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
 from fairstats.inference.agreement.rating_counts import counts_of_kinds, rating_counts
-from fairstats.inference.bootstrap_limits import interval_of_law, limit_levels
-from fairstats.inference.co_occurring_marks import matched_patterns
+from fairstats.inference.bootstrap import interval_of_law, limit_levels
 from fairstats.inference.crossed_means import crossed_test
+from fairstats.inference.differences import mean_difference
+from fairstats.inference.effect_sizes import partly_paired_ratio
 from fairstats.inference.fieller import fieller
-from fairstats.inference.mean_difference import mean_difference
-from fairstats.inference.risk_ratio import partly_paired_ratio
-from fairstats.inference.square_and_add import square_and_add
-from fairstats.inference.tango import tango_limits
+from fairstats.inference.intervals import square_and_add, tango_limits
+from fairstats.inference.letters import matched_patterns
 from fairstats.metrics.accuracy import (
     accuracy,
     accuracy_difference,
@@ -152,7 +151,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     ),
     fairstats.compare_levels: lambda: (
         (answers(("m", "n")), "model"),
-        {"adjust": "romano_wolf", "n_resamples": 99},
+        {"adjust": "holm"},
     ),
     fairstats.compare_policies: lambda: ((answers(),), {}),
     fairstats.counterfactual_rates: lambda: ((ratings(),), {}),
@@ -160,7 +159,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.dawid_skene: lambda: ((pd.DataFrame(LABELS),), {}),
     fairstats.difference_interval: lambda: ((), PAIRED),
     fairstats.e_bh: lambda: (([20, 3],), {}),
-    fairstats.expected_width_cfr: lambda: ((100, 0.9), {}),
     fairstats.fleiss_kappa: lambda: ((LABELS,), {}),
     fairstats.gap_components: lambda: (([[1, 0], [0, 1], [0, -1]],), {}),
     fairstats.gap_heterogeneity: lambda: ((answers(("m", "m-2")),), {}),
@@ -197,7 +195,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.plot_forest: lambda: ((estimates().copy(),), {}),
     fairstats.plan_ratings: lambda: ((), {"rate": 0.1, "width": 0.1}),
     fairstats.positive_agreement: lambda: ((LABELS,), {"positive": "yes"}),
-    fairstats.power_cfr: lambda: ((100, 0.9), {"threshold": 0.8}),
     fairstats.power_comparison: lambda: ((20, {1: 0.2, -1: 0.1, 2: 0.1}), {}),
     fairstats.power_equivalence: lambda: ((100, 0.1, 0.1), {"margin": 0.1}),
     fairstats.power_mcnemar: lambda: ((100, 0.2, 0.1), {}),
@@ -208,14 +205,12 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.rank_models: lambda: ((answers(("m", "m-2")),), {}),
     fairstats.rank_differences: lambda: ((answers(("m", "m-2")),), {}),
     fairstats.rank_sets: lambda: (([0.9, 0.8], [[1, 0.01], [0.01, 1]]), {}),
-    fairstats.romano_wolf: lambda: (([[1.0, 0.5], [0.0, -1.0]],), {"n_resamples": 99, "rng": 1}),
     fairstats.risk_ratio: lambda: ((), PAIRED),
     fairstats.rater_regression: lambda: ((ratings(), raters()), {"covariates": ["age"]}),
     fairstats.rating_agreement: lambda: ((ratings(),), {}),
     fairstats.retrieval_effects: lambda: ((answers(), retrievals()), {}),
     fairstats.retrieval_overlap: lambda: ((retrievals(),), {}),
     same_prompt: lambda: (([[2, 1], [3, 0]], [[1, 2], [3, 0]]), {}),
-    fairstats.samplesize_cfr: lambda: ((0.95,), {"threshold": 0.8}),
     fairstats.samplesize_comparison: lambda: (({1: 0.3, -1: 0.1},), {}),
     fairstats.samplesize_equivalence: lambda: ((0.1, 0.1), {"margin": 0.2}),
     fairstats.samplesize_mcnemar: lambda: ((0.2, 0.1), {}),
@@ -435,8 +430,6 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
     (fairstats.partly_paired_interval, PAIRED | OWN, (*PAIRED, *OWN)),
     (fairstats.mcnemar_evalue, {"n10": 3, "n01": 1}, ("n10", "n01")),
     (fairstats.paired_posterior, PAIRED, tuple(PAIRED)),
-    (fairstats.power_cfr, {"n": 9, "cfr": 0.9, "threshold": 0.8}, ("n",)),
-    (fairstats.expected_width_cfr, {"n": 9, "cfr": 0.9}, ("n",)),
     (fairstats.power_comparison, {"n": 9, "shares": {1: 0.2}}, ("n",)),
     (fairstats.power_equivalence, {"n": 9, "p10": 0.1, "p01": 0.2, "margin": 0.2}, ("n",)),
     (fairstats.power_mcnemar, {"n": 9, "p10": 0.1, "p01": 0.2}, ("n",)),
@@ -707,9 +700,6 @@ def test_values_outside_their_range_or_at_odds_are_refused(function, arguments, 
         (fairstats.samplesize_mcnemar, {"p10": 0.1, "p01": 0.2}, "p10"),
         (fairstats.minimum_detectable_difference, {"n": 9, "discordant": 0.5}, "discordant"),
         (fairstats.power_equivalence, {"n": 9, "p10": 0, "p01": 0, "margin": 0.1}, "p10"),
-        (fairstats.power_cfr, {"n": 9, "cfr": 0.9, "threshold": 0.8}, "cfr"),
-        (fairstats.power_cfr, {"n": 9, "cfr": 0.9, "threshold": 0.8}, "threshold"),
-        (fairstats.samplesize_cfr, {"cfr": 0.9, "threshold": 0.8}, "cfr"),
         (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1}, "rate"),
         (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1}, "item_icc"),
         (fairstats.plan_agreement, {"agreement": 0.8, "width": 0.1}, "agreement"),
@@ -744,7 +734,6 @@ def test_largest_counts_give_finite_results():
     posterior = fairstats.paired_posterior(most, most, most, most, margin=0.1)
     assert -1e-6 < posterior.ci_low < posterior.ci_high < 1e-6
     assert posterior.p_within_margin == pytest.approx(1)
-    assert fairstats.power_cfr(most, 0.9, threshold=0.8) == 1
     assert fairstats.power_equivalence(most, 0.1, 0.1, margin=0.1) == 1
     assert fairstats.power_comparison(most, {1: 0.1, -1: 0.05, 2: 0.1}) == 1
     assert np.isfinite(fairstats.bowker([[1, most], [most - 8, 1]]).statistic)

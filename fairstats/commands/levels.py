@@ -56,7 +56,7 @@ def levels(
         typer.Option(help="Lowest and highest possible score, e.g. 1 5."),
     ] = None,
     adjust: Annotated[
-        Literal["holm", "hommel", "bh", "by", "romano_wolf"],
+        Literal["holm", "hommel", "bh", "by"],
         typer.Option(help="Method for adjusting p-values for multiple tests."),
     ] = "holm",
     simultaneous: Annotated[

@@ -19,8 +19,7 @@ from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
 from fairstats.counts.outcomes import MISSING, PATTERNS
 from fairstats.estimates.extreme_completions import completed_sums
 from fairstats.estimates.missing_answer_bounds import pair_bounds
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
-from fairstats.inference.ranks import rank_sets
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, rank_sets
 
 #: Each ranking metric, and 1 if its largest value is the best, -1 if its smallest is.
 FIGURES: dict[str, tuple[Figure, int]] = {

@@ -23,8 +23,8 @@ from fairstats.comparisons.item_swaps import (
     swap_values,
     swapped_sums,
 )
-from fairstats.inference.cluster_bootstrap import mean_interval
-from fairstats.inference.sign_flip import sign_flip_test
+from fairstats.inference.clustered_answers import sign_flip_test
+from fairstats.inference.item_bootstrap import mean_interval
 
 #: The share of the level used by the tests of AD's signs.
 _OF_SIGNS = 0.01

@@ -9,15 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.inference.bootstrap_limits import interval_of_law
-from fairstats.inference.cluster_bootstrap import (
-    cluster_acceleration,
+from fairstats.inference.bootstrap import acceleration_of, interval_of_law
+from fairstats.inference.clustered_answers import LARGEST_EXACT_SUM, sign_flip_test
+from fairstats.inference.exact_sums import discrete_law
+from fairstats.inference.intervals import tango
+from fairstats.inference.item_bootstrap import (
     mean_interval,
     resample_clusters,
 )
-from fairstats.inference.exact_sums import discrete_law
-from fairstats.inference.sign_flip import LARGEST_EXACT_SUM, sign_flip_test
-from fairstats.inference.tango import tango
 
 IntArray = npt.NDArray[np.int64]
 #: A function of sums of shape (..., pairs, 6), in the order of
@@ -82,7 +81,7 @@ def item_interval(
     if np.ptp(resampled) == 0:
         half = float(tango(int(many.sum()), 0, 0, 0, alpha=alpha).ci_high)
         return estimate - half, estimate + half, "tango (the resamples do not vary)"
-    acceleration = cluster_acceleration(flat, many, statistic)
+    acceleration = acceleration_of(flat, many, statistic)
     law = discrete_law(resampled)
     low, high, method = interval_of_law(law, estimate, acceleration, "bca", alpha)
     return low, high, f"bootstrap {method}, {resampling.n} resamples"

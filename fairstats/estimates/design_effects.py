@@ -15,7 +15,7 @@ from fairstats.counts.missing_policies import (
     pooled_policy,
 )
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
-from fairstats.inference.sign_flip import design_effect
+from fairstats.inference.clustered_answers import design_effect
 from fairstats.metrics.metric import Patterns
 from fairstats.metrics.registry import PAIR_METRICS
 

@@ -14,9 +14,9 @@ from fairstats._lib.row_groups import row_keys, text_array
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.asked import Asked
 from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
+from fairstats.inference.intervals import tango_limits
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
-from fairstats.inference.tango import tango_limits
 
 IntArray = npt.NDArray[np.int64]
 _INCOMPLETE = [pattern for pattern in PATTERNS if MISSING in pattern]

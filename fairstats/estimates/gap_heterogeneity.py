@@ -12,7 +12,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.estimates.item_functioning import paired_differences
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.gap_components import GapComponents, gap_components
+from fairstats.inference.variance_components import GapComponents, gap_components
 
 _PAIR = ["benchmark", "benchmark_version", "attribute", "group_a", "group_b"]
 #: Columns of the table from `gap_heterogeneity`, in order.

@@ -16,8 +16,8 @@ from fairstats.counts.item_outcomes import crossed_patterns, item_patterns
 from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.inference._checks import check_choice
+from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.inference.sign_flip import sign_flip_test
 
 ItemTest = Literal["exact", "midp"]
 

@@ -19,7 +19,7 @@ from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha, check_choice
-from fairstats.inference.logit import separating_direction
+from fairstats.inference.logistic import separating_direction
 
 #: Columns that identify a variant: covariates with these columns describe variants, not items.
 VARIANT_COLUMNS = ("item_id", "attribute", "group")
@@ -101,7 +101,7 @@ def gee_logistic(
     follows from the others (a constant or duplicated covariate). The rows are then NaN, and the
     note gives the reason. With working independence, the estimates solve the same equations as an
     ordinary logistic regression. So Albert and Anderson's condition decides whether they are
-    finite, by linear programming (`fairstats.inference.logit.separating_direction`).
+    finite, by linear programming (`fairstats.inference.logistic.separating_direction`).
 
     A variant's covariate may be a mediator between the group and the answer, e.g. a property of its
     added text. The term ``group`` is then the remaining difference among variants with equal

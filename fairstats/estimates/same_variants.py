@@ -16,8 +16,8 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answ
 from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.counts.item_outcomes import answer_sets, item_patterns, item_sums
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.co_occurring_marks import matched_patterns
-from fairstats.inference.mean_difference import mean_difference
+from fairstats.inference.differences import mean_difference
+from fairstats.inference.letters import matched_patterns
 
 SAME, DIFFERENT, CANNOT_TELL = "same variants", "different variants", "cannot tell"
 #: The benchmark does not declare the odds ratio that separates the verdicts.
@@ -34,7 +34,7 @@ class SameVariants(Tabular):
         `SAME`, `DIFFERENT` or `CANNOT_TELL`; `NO_VERDICT` if the benchmark does not declare
         ``same_variants_odds_ratio``.
     odds_ratio, ci_low, ci_high, ci_level, ci_method, p_value, test
-        From `fairstats.inference.co_occurring_marks`: the factor by which the same attribute of an
+        From `fairstats.inference.letters`: the factor by which the same attribute of an
         item multiplies the odds of the same flip in the other set; 1 for unrelated variants.
     shared, expected : int, float
         Flips that both sets have, and the number expected for unrelated variants.
@@ -126,7 +126,7 @@ def same_variants(
     Notes
     -----
     The test permutes the sets' patterns of flips over items with the same flips in each set,
-    regardless of the attribute: see `fairstats.inference.co_occurring_marks`. Items may differ in
+    regardless of the attribute: see `fairstats.inference.letters`. Items may differ in
     how prone they are to flips. Let r be the benchmark's ``same_variants_odds_ratio``. The verdict
     is "same variants" if the lower limit of the odds ratio is above 1 and the upper limit is not
     below r. It is "different variants" if the upper limit is below r and the lower limit is not

@@ -15,7 +15,7 @@ from fairstats.counts.crossed_answers import GroupAnswers, answers_of_groups
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS, fold_answers
 from fairstats.inference._checks import check_choice
-from fairstats.inference.sampling_variance import (
+from fairstats.inference.clustered_answers import (
     SamplingVariance,
     agreement_noise,
     proportion_noise,

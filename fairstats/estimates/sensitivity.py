@@ -24,9 +24,9 @@ from fairstats.estimates.design_effects import design_effects
 from fairstats.estimates.extreme_completions import adjusted_within, completions
 from fairstats.estimates.table import PRIMARY_TEST, is_mcnemar
 from fairstats.estimates.verdicts import completions_of, judge, places_of_benchmarks
+from fairstats.inference.differences import DifferenceMethod, difference_interval
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
 from fairstats.inference.verdict import EQUIVALENT
 from fairstats.metrics.accuracy import accuracy_difference, proportion
 

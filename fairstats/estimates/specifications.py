@@ -32,9 +32,9 @@ from fairstats.estimates.sensitivity import (
 )
 from fairstats.estimates.verdicts import COMPLETED, robust_verdict
 from fairstats.inference._checks import check_alpha, check_choice, check_margin
+from fairstats.inference.differences import DifferenceMethod, difference_interval
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
 from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE
 from fairstats.metrics.accuracy import proportion
 

@@ -4,36 +4,104 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import (
+    IntArray,
     check_alpha,
     check_choice,
     check_counts,
     check_resampling,
 )
-from fairstats.inference.bootstrap_limits import (
-    BootstrapMethod,
-    CountsFunction,
-    Law,
-    acceleration_of,
-    interval_of_law,
-    limit_levels,
-)
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval, odds_ratio
 from fairstats.inference.exact_sums import discrete_law, law_of_sum, plane_law
-from fairstats.inference.intervals import wilson
+from fairstats.inference.intervals import tango, wilson
 from fairstats.inference.paired_counts import Pairs, paired_counts
-from fairstats.inference.tango import tango
+
+BootstrapMethod = Literal["bca", "percentile", "basic"]
+#: A function that maps counts of shape (..., k) to an array of shape (...).
+CountsFunction = Callable[[npt.NDArray[np.int64]], npt.ArrayLike]
 
 StatisticName = Literal[
     "difference", "accuracy_a", "accuracy_b", "proportion", "cohens_h", "ratio", "odds_ratio"
 ]
-IntArray = npt.NDArray[np.int64]
+_A, _B = (1, 1, 0, 0), (1, 0, 1, 0)
+_ONLY_A, _ONLY_B = (0, 1, 0, 0), (0, 0, 1, 0)
+
+
+class Law(Protocol):
+    """The distribution of a statistic over resamples, from which intervals are computed."""
+
+    def share_below(self, x: float) -> npt.ArrayLike: ...
+    def quantiles(self, levels: npt.ArrayLike) -> npt.NDArray[Any]: ...
+
+
+def interval_of_law(
+    law: Law, estimate: float, acceleration: float, method: BootstrapMethod, alpha: float
+) -> tuple[float, float, str]:
+    """Return the limits that a method takes from a distribution, and the method used."""
+    levels, used = limit_levels(law.share_below(estimate), acceleration, method, alpha)
+    low, high = law.quantiles(levels).tolist()
+    if method == "basic":
+        low, high = 2 * estimate - high, 2 * estimate - low
+    return low, high, str(used)
+
+
+def limit_levels(
+    share_below: npt.ArrayLike, acceleration: npt.ArrayLike, method: BootstrapMethod, alpha: float
+) -> tuple[FloatArray, npt.NDArray[np.str_]]:
+    """Return the levels of the two limits, on the last axis, and the method that gives them."""
+    method, alpha = check_choice("method", method, get_args(BootstrapMethod)), check_alpha(alpha)
+    plain = np.array([alpha / 2, 1 - alpha / 2])
+    share = np.asarray(share_below, dtype=np.float64)[..., None]
+    if method != "bca":
+        return np.broadcast_to(plain, (*share.shape[:-1], 2)), np.full(share.shape[:-1], method)
+    z0, acceleration = scipy.special.ndtri(share), np.asarray(acceleration)[..., None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        moved = z0 + scipy.special.ndtri(plain)
+        slope = 1 - acceleration * moved
+        levels = scipy.special.ndtr(z0 + moved / slope)
+        defined = (np.isfinite(moved) & (slope > 0)).all(axis=-1)
+    return (
+        np.where(defined[..., None], levels, plain),
+        np.where(defined, "bca", "percentile (bca undefined)"),
+    )
+
+
+def mean_acceleration(values: IntArray, many: IntArray) -> FloatArray:
+    """Return the acceleration of a mean: one sixth of the skewness of the mean.
+
+    Leaving out a value moves the mean by the value's deviation / (n − 1). The factor is the same
+    for all values.
+    """
+    n = np.maximum(many.sum(axis=-1, keepdims=True), 1)
+    deviation = values - (many @ values)[..., None] / n
+    spread = np.asarray((many * deviation**2).sum(axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((many * deviation**3).sum(axis=-1) / (6 * spread**1.5))
+
+
+def acceleration_of(cells: IntArray, many: IntArray, compute: CountsFunction) -> float:
+    """Return the acceleration from leaving out one cluster at a time, `many` with these counts.
+
+    With l the mean leave-one-out value minus each such value, it is Σ l³ / (6 (Σ l²)^1.5).
+    """
+    totals = many @ cells
+    there = (many > 0) & (cells.sum(axis=1) < totals.sum())
+    left_out: FloatArray = np.zeros(len(cells))
+    if there.any():
+        left_out[there] = np.asarray(compute(totals - cells[there]))
+    # An infinite leave-one-out value (a ratio over 0) leaves the acceleration undefined.
+    with np.errstate(invalid="ignore"):
+        mean = many @ left_out / max(int(many[there].sum()), 1)
+        deviation = np.where(there, mean - left_out, 0.0)
+        spread = float(many @ deviation**2)
+    return float(many @ deviation**3 / (6 * spread**1.5)) if spread > 0 else float("nan")
 
 
 @dataclass(frozen=True)
@@ -64,8 +132,6 @@ def _ratio(a: FloatArray, b: FloatArray, n: FloatArray) -> FloatArray:
     return np.where((a == 0) & (b == 0), 1.0, quotient)
 
 
-_A, _B = (1, 1, 0, 0), (1, 0, 1, 0)
-_ONLY_A, _ONLY_B = (0, 1, 0, 0), (0, 0, 1, 0)
 _STATISTICS = {
     "difference": _Statistic(_share, ((0, 1, -1, 0),), (-1.0, 1.0)),
     "accuracy_a": _Statistic(_share, (_A,), (0.0, 1.0)),
@@ -296,7 +362,8 @@ def _of_one_table(
     estimate = float(np.asarray(compute(row[None]))[0]) if row.sum() else float("nan")
     if law is None or not np.isfinite(estimate):
         return estimate, float("nan"), float("nan"), ""
-    acceleration = float(acceleration_of(row[None], compute)[0])
+    one_each = np.eye(len(row), dtype=np.int64)
+    acceleration = acceleration_of(one_each, row, compute)
     return estimate, *interval_of_law(law, estimate, acceleration, method, alpha)
 
 

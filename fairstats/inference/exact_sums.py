@@ -18,13 +18,12 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
+    IntArray,
     check_counts,
     check_integers,
     check_share,
     check_whole,
 )
-
-IntArray = npt.NDArray[np.int64]
 
 # Levels that differ by less are treated as equal: the inversion is accurate to about 1e-14.
 _OUTWARDS = np.array([-1e-12, 1e-12])

@@ -9,7 +9,13 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.inference._checks import check_alpha, check_counts, check_power, check_share
+from fairstats.inference._checks import (
+    IntArray,
+    check_alpha,
+    check_counts,
+    check_power,
+    check_share,
+)
 from fairstats.inference.power import (
     check_cells,
     normal_power,
@@ -17,8 +23,6 @@ from fairstats.inference.power import (
     samplesize_mcnemar,
     smallest_number,
 )
-
-IntArray = npt.NDArray[np.int64]
 
 # From this expected number of changed items on, use the normal distribution.
 _LARGEST_EXACT = 250

@@ -11,9 +11,9 @@ import scipy
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_numbers
 from fairstats.inference.crossed_means import wilson_limits
+from fairstats.inference.differences import mean_difference
 from fairstats.inference.intervals import wilson
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
-from fairstats.inference.mean_difference import mean_difference
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 
 # Smaller differences are rounding error.
 _ROUNDING = 1e-12

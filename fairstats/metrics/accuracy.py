@@ -13,9 +13,8 @@ from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.missing_policies import PolicyCounts, copies_of
 from fairstats.counts.sample_weights import per_answer
 from fairstats.inference._checks import check_counts, check_parts
-from fairstats.inference.intervals import wilson
-from fairstats.inference.paired_intervals import partly_paired_interval
-from fairstats.inference.tango import tango
+from fairstats.inference.differences import partly_paired_interval
+from fairstats.inference.intervals import tango, wilson
 from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
 
 
@@ -61,7 +60,7 @@ def accuracy(
     alpha : float
         1 − confidence level of the Wilson interval.
     design_effect : array_like of float
-        See `fairstats.inference.sign_flip`; 1 if each item is answered once.
+        See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
 
     Returns
     -------
@@ -97,7 +96,7 @@ def accuracy_difference(
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        See `fairstats.inference.sign_flip`; 1 if each item is answered once.
+        See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
 
     Returns
     -------

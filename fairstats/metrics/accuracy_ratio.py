@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.missing_policies import PolicyCounts
-from fairstats.inference.risk_ratio import partly_paired_ratio, risk_ratio
+from fairstats.inference.effect_sizes import partly_paired_ratio, risk_ratio
 from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
 from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
 
@@ -27,13 +27,13 @@ def accuracy_ratio(
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        See `fairstats.inference.sign_flip`; 1 if each item is answered once.
+        See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
 
     Returns
     -------
     Estimate
         In [0, ∞]; n is the number of pairs. The interval is that of
-        `fairstats.inference.risk_ratio.risk_ratio`, or `partly_paired_ratio` if a group has
+        `fairstats.inference.effect_sizes.risk_ratio`, or `partly_paired_ratio` if a group has
         unpaired answers. If neither group is ever right, or has no answers, the ratio is NaN with
         limits 0 and ∞.
 

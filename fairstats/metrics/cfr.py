@@ -28,7 +28,7 @@ def cfr(
     alpha : float
         1 − confidence level of the Wilson interval.
     design_effect : array_like of float
-        See `fairstats.inference.sign_flip`; 1 if each item is answered once.
+        See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairstats.inference.cochran import cochran_q
+from fairstats.inference.mcnemar import cochran_q
 from fairstats.metrics.metric import Groups, GroupsMetric, Row
 
 

@@ -28,7 +28,7 @@ def cohens_h(
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        See `fairstats.inference.sign_flip`; 1 if each item is answered once.
+        See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
 
     Returns
     -------

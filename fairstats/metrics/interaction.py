@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from fairstats.inference.cluster_bootstrap import mean_interval
-from fairstats.inference.sign_flip import sign_flip_test
+from fairstats.inference.clustered_answers import sign_flip_test
+from fairstats.inference.item_bootstrap import mean_interval
 from fairstats.metrics.metric import Groups, GroupsMetric, Row
 
 

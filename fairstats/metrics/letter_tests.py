@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fairstats._lib.result_objects import TestResult
 from fairstats._lib.row_groups import row_keys
 from fairstats.counts.outcomes import PAIR_COLUMNS
-from fairstats.inference.letter_symmetry import bowker, stuart_maxwell
+from fairstats.inference.letters import bowker, stuart_maxwell
 from fairstats.metrics.metric import Columns, PairMetric, Pairs
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 from fairstats._lib.row_groups import group_rows, row_keys, stacked, text_array
 from fairstats.counts.missing_policies import PolicyCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
-from fairstats.inference.sign_flip import sign_flip_test
 from fairstats.metrics.metric import Columns, PairMetric, Pairs, Range
 
 _TESTS: tuple[Literal["midp", "exact"], ...] = ("midp", "exact")

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairstats._lib.result_objects import naming_effect
 from fairstats.counts.outcomes import MISSING
-from fairstats.inference.sign_flip import design_effect
+from fairstats.inference.clustered_answers import design_effect
 from fairstats.metrics.accuracy import accuracy
 from fairstats.metrics.metric import Groups, GroupsMetric, Row
 

@@ -17,8 +17,7 @@ from fairstats.inference._checks import (
     check_counts,
     check_multiplicity,
 )
-from fairstats.inference.cluster_bootstrap import mean_interval
-from fairstats.inference.mean_bootstrap import STEPS, bounded_mean_interval
+from fairstats.inference.item_bootstrap import STEPS, bounded_mean_interval, mean_interval
 from fairstats.metrics.metric import SampleMetric, Samples
 
 
@@ -85,7 +84,7 @@ def same_prompt(
     letters for each group. It is 0 if the group does not matter, however noisy the answers are, and
     positive if it does. An estimate can be negative by chance. If all items have the same number of
     answers for each group, the sums are whole numbers. The interval is then the exact bootstrap
-    over items of `fairstats.inference.cluster_bootstrap.mean_interval`. If the numbers differ, or
+    over items of `fairstats.inference.item_bootstrap.mean_interval`. If the numbers differ, or
     the common denominator is above 10,080, it is `bounded_mean_interval`, which divides the scale
     into 10,080 steps.
 

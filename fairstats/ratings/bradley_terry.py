@@ -13,8 +13,8 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_number
-from fairstats.inference.crossed_variance import CrossedVariance, Crossing, crossed_variance
-from fairstats.inference.logit import (
+from fairstats.inference.crossed_means import CrossedVariance, Crossing, crossed_variance
+from fairstats.inference.logistic import (
     diverging_direction,
     fit_choices,
     influence_on_params,

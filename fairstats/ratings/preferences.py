@@ -9,8 +9,8 @@ import pandas as pd
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import StatisticName, bootstrap_counts
+from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.crossed_means import crossed_test
-from fairstats.inference.sign_flip import sign_flip_test
 from fairstats.ratings.pooling import crossed_limits, in_order, ratings_comparing, with_pooled
 from fairstats.ratings.rubrics import Rubrics
 

@@ -12,8 +12,7 @@ import scipy
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.bias_reduced import bias_reduced_errors
-from fairstats.inference.logit import fit_choices, separating_direction
+from fairstats.inference.logistic import bias_reduced_errors, fit_choices, separating_direction
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
 
 #: Columns of the table from `rater_regression`, in order.

@@ -13,7 +13,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.crossed_means import crossed_interval
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.ratings.counterfactual_rates import FIGURE_COLUMNS, UNIT_COLUMNS
 from fairstats.ratings.pooling import (
     in_order,

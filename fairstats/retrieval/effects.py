@@ -18,9 +18,9 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.item_outcomes import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha
+from fairstats.inference.clustered_answers import design_effect
+from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.intervals import wilson
-from fairstats.inference.paired_intervals import partly_paired_interval
-from fairstats.inference.sign_flip import design_effect
 from fairstats.retrieval.variant_lists import Lists, asked_with, open_retrievals, refuse_lacking
 
 #: Columns of the table from `retrieval_effects`, in order.

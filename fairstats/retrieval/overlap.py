@@ -14,7 +14,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.inference._checks import check_alpha, check_whole
-from fairstats.inference.mean_bootstrap import STEPS, bounded_mean_interval
+from fairstats.inference.item_bootstrap import STEPS, bounded_mean_interval
 from fairstats.retrieval.variant_lists import Lists, open_retrievals
 
 _LISTS = ("benchmark", "benchmark_version", "retriever", "top_k", "attribute")
@@ -83,7 +83,7 @@ def retrieval_overlap(
         ``baseline`` is separate. ``n`` is the number of items, and ``n_identical`` the number with
         identical sets, including ``n_empty`` without any retrieved snippets. ``n_left_out`` is the
         number of the benchmark's other items. The limits are those of the bootstrap over items,
-        without a seed (`fairstats.inference.mean_bootstrap`), with items resampled with all their
+        without a seed (`fairstats.inference.item_bootstrap`), with items resampled with all their
         variants.
 
     Raises

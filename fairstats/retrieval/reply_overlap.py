@@ -14,7 +14,7 @@ from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 
 #: Columns of the table from `text_overlap`, in order.
 TEXT_OVERLAP_COLUMNS = (
@@ -66,7 +66,7 @@ def text_overlap(
         number of items, ``n_pairs`` the number of pairs that count (one per sample), and
         ``n_identical`` the number with the same words. Left out are pairs with a missing reply
         (``n_missing``) and pairs in which neither reply has words (``n_without_words``). Limits are
-        those of the bootstrap over items, without a seed (`fairstats.inference.mean_bootstrap`).
+        those of the bootstrap over items, without a seed (`fairstats.inference.item_bootstrap`).
 
     Raises
     ------

@@ -17,7 +17,7 @@ from fairstats.answers.strategies import MAJORITY_VOTE, read_strategy, votes_amo
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.intervals import wilson
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 
 #: Columns of the table from `vote_counts`, in order.
 VOTE_COLUMNS = (
@@ -177,7 +177,7 @@ def vote_counts(
     Notes
     -----
     The limits of the accuracy are Wilson's. Those of the score and the gain are from the bootstrap
-    over items (`fairstats.inference.mean_bootstrap`, for the gain on the scale from −1 to 1). With
+    over items (`fairstats.inference.item_bootstrap`, for the gain on the scale from −1 to 1). With
     several samples of an item there are no limits, since votes on one item are not independent. If
     no vote has a result, the estimates are NaN.
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.inference.mean_difference import mean_difference
+from fairstats.inference.differences import mean_difference
 
 Flag = Literal["ok", "look", "block"]
 #: Adjusted p-values below which a value is flagged. Each tests the limit that honest sets keep, not

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
-from fairstats.inference.intervals import wilson
+from fairstats.inference.differences import MeanDifference, mean_difference
+from fairstats.inference.intervals import tango_limits, wilson
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
-from fairstats.inference.mean_difference import MeanDifference, mean_difference
-from fairstats.inference.tango import tango_limits
 
 MEAN = "mean"
 GROUP_MINUS_NEUTRAL = "group minus neutral"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from fairstats._lib.result_objects import Tabular
-from fairstats.inference.letter_symmetry import bowker
+from fairstats.inference.differences import difference_interval
+from fairstats.inference.intervals import tango
+from fairstats.inference.letters import bowker
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.inference.paired_intervals import difference_interval
-from fairstats.inference.tango import tango
 
 
 @dataclass(frozen=True, repr=False)

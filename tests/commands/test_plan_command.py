@@ -10,10 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fairstats.cli import app
-from fairstats.inference.power import power_mcnemar
-from fairstats.inference.power_cfr import expected_width_cfr, power_cfr
+from fairstats.inference.power import power_equivalence, power_mcnemar
 from fairstats.inference.power_comparison import change_shares, power_comparison
-from fairstats.inference.power_equivalence import power_equivalence
 
 GROUPS = ["--discordant", 0.12, "--difference", 0.04]
 EQUIVALENCE = ["--test", "equivalence", "--discordant", 0.2, "--difference", 0, "--margin", 0.1]
@@ -37,7 +35,6 @@ def test_powers_are_those_of_the_functions():
     for words, power in (
         (["--test", "mcnemar", *GROUPS], power_mcnemar(n, 0.08, 0.04)),
         (EQUIVALENCE, power_equivalence(n, 0.1, 0.1, margin=0.1)),
-        (["--test", "cfr", "--cfr", 0.93, "--threshold", 0.9], power_cfr(n, 0.93, threshold=0.9)),
         (["--test", "models", *GROUPS, *new], power_comparison(n, changes)),
     ):
         found = table(*words, *items)
@@ -45,28 +42,11 @@ def test_powers_are_those_of_the_functions():
         assert found["power"].to_numpy() == pytest.approx(power, abs=1e-9)
 
 
-def test_cfr_of_two_models_with_and_without_their_overlap():
-    words = ["--test", "models", "--cfr", 0.9, "--new-cfr", 0.94, "--items", 500]
-    alone = float(power_mcnemar(500, 0.94 * 0.1, 0.9 * 0.06))
-    assert table(*words)["power"].tolist() == pytest.approx([alone], abs=1e-9)
-    overlap = float(power_mcnemar(500, 0.06, 0.02))
-    found = table(*words, "--discordant", 0.08)["power"]
-    assert found.tolist() == pytest.approx([overlap], abs=1e-9)
-    assert overlap > alone
-
-
 def test_number_of_items_is_in_the_table_and_in_a_sentence():
-    done = run("--test", "cfr", "--cfr", 0.95, "--threshold", 0.9, "--json")
+    done = run(*EQUIVALENCE, "--json")
     rows = json.loads(done.stdout)
     reached = next(row["n_items"] for row in rows if row["power"] >= 0.8)
-    assert f"{reached} items have 80% power to show a CFR above 0.9." in done.stderr
-
-
-def test_cfr_without_a_threshold_gives_the_width_alone():
-    found = table("--test", "cfr", "--cfr", 0.93, "--items", 801)
-    assert list(found) == ["n_items", "expected_width"]
-    assert found["expected_width"][0] == pytest.approx(float(expected_width_cfr(801, 0.93)))
-    assert "629 items" in run("--test", "cfr", "--cfr", 0.93, "--width", 0.04).stderr
+    assert f"{reached} items have 80% power to show equivalence." in done.stderr
 
 
 def test_plot_is_an_svg_of_the_curve(tmp_path):
@@ -89,18 +69,14 @@ def test_plot_is_an_svg_of_the_curve(tmp_path):
         ),
         (["--test", "mcnemar", "--discordant", 12, "--difference", 4], "12 is not a share"),
         (["--test", "equivalence", *GROUPS, "--margin", 0.04], "not below margin=0.04"),
-        (["--test", "cfr", "--cfr", 0.9, "--threshold", 0.95], "is not above threshold=0.95"),
-        (["--test", "models", "--cfr", 0.9], "--new-cfr: is missing"),
         (["--test", "models", *GROUPS], "--new-discordant: is missing"),
         (
-            ["--test", "models", "--cfr", 0.9, "--new-cfr", 0.9],
-            "--new-cfr: gives a difference of 0",
+            ["--test", "models", *GROUPS, "--new-discordant", 0.1, "--new-difference", 0.04],
+            "--new-difference: gives a difference of 0",
         ),
-        (["--test", "models", "--cfr", 0.9, "--new-cfr", 94], "--new-cfr: 94 is not a share"),
         ([*EQUIVALENCE, "--power", 80], "--power: 80.0 is out of range"),
         ([*EQUIVALENCE, "--items", 0], "--items: must be at least 1"),
         ([*EQUIVALENCE, "--plot", "power.png"], "power.png: is not a .svg file"),
-        (["--test", "cfr", "--cfr", 0.9, "--plot", "p.svg"], "--plot: needs a test"),
     ],
 )
 def test_unclear_plans_are_refused(words, said):

@@ -59,9 +59,8 @@ def test_one_grade_for_all_is_not_certain():
     assert unbounded["p_value"] == 2 / 2**6
 
 
-@pytest.mark.parametrize("adjust", ["holm", "romano_wolf"])
-def test_one_item_shows_nothing(adjust):
-    found = compare_levels(table({"a": [1], "b": [0], "c": [0]}), "prompt", adjust=adjust)
+def test_one_item_shows_nothing():
+    found = compare_levels(table({"a": [1], "b": [0], "c": [0]}), "prompt")
     assert (found.pairs["p_adjusted"] == 1).all()
     # Mid-p of one discordant pair.
     assert found.pairs["p_value"].max() == 1
@@ -159,16 +158,6 @@ def test_baseline_and_simultaneous_intervals():
     assert found.pairs["p_value"].equals(alone.pairs["p_value"])
 
 
-def test_romano_wolf_rejects_more_than_holm():
-    holm = compare_levels(SCORES, "prompt", item="item", score="similarity").pairs
-    joint = compare_levels(
-        SCORES, "prompt", item="item", score="similarity", adjust="romano_wolf"
-    ).pairs
-    middle = holm["p_value"].between(0.001, 0.1)
-    assert (joint.loc[middle, "p_adjusted"] < holm.loc[middle, "p_adjusted"]).all()
-    assert (joint["p_adjusted"] >= joint["p_value"]).all()
-
-
 def test_polars_and_text_from_a_csv_file_are_read():
     expected = compare_levels(SCORES, "prompt", item="item").pairs
     for other in (pl.from_pandas(SCORES), SCORES.astype(str)):
@@ -218,7 +207,7 @@ def test_wrong_tables_are_refused(change, given, message):
     ("given", "message"),
     [
         ({"limits": (5, 1)}, "lowest and highest score"),
-        ({"adjust": "bonferroni"}, "holm, hommel, bh, by or romano_wolf"),
+        ({"adjust": "bonferroni"}, "holm, hommel, bh or by"),
         ({"baseline": "z"}, "baseline='z' is unknown"),
         ({"alpha": 5}, "alpha=5"),
     ],

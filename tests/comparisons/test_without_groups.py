@@ -7,8 +7,8 @@ import pytest
 
 from fairstats import InputError, load_benchmark
 from fairstats.comparisons.without_groups import compare_correctness, without_groups
+from fairstats.inference.intervals import tango
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.inference.tango import tango
 
 BIOASQ = load_benchmark("mirage-bioasq")
 

@@ -18,11 +18,10 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.estimates.verdicts import SLANTED
-from fairstats.inference.intervals import proportion_interval
+from fairstats.inference.differences import partly_paired_interval
+from fairstats.inference.intervals import proportion_interval, tango
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.inference.paired_intervals import partly_paired_interval
 from fairstats.inference.power import minimum_detectable_difference
-from fairstats.inference.tango import tango
 from fairstats.metrics.registry import METRICS, PAIR_METRICS
 
 COUNTING = ("available", "complete", "incorrect")

@@ -7,7 +7,7 @@ import pytest
 
 import fairstats
 from fairstats.estimates.gap_heterogeneity import HETEROGENEITY_COLUMNS, gap_heterogeneity
-from fairstats.inference.gap_components import gap_components
+from fairstats.inference.variance_components import gap_components
 from tests.estimates.test_item_functioning import answers_of, random_letters
 
 

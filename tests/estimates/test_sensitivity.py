@@ -27,7 +27,7 @@ from fairstats.estimates.sensitivity import (
     TESTS,
     sensitivity_of,
 )
-from fairstats.inference.paired_intervals import difference_interval
+from fairstats.inference.differences import difference_interval
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 
 KEYS = list(PAIR_COLUMNS)

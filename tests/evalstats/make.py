@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-from evalstats.core.paired import pairwise_differences, romano_wolf_stepdown_pvalues
+from evalstats.core.paired import pairwise_differences
 
 HERE = Path(__file__).parent
 LEVELS = ("plain", "reasoning", "examples", "role")
@@ -41,11 +40,6 @@ def main() -> None:
     for score in SCORES:
         wide = table.pivot(index="item", columns="prompt", values=score)[list(LEVELS)]
         matrix = wide.to_numpy(float).T
-        found = {
-            (a, b): SimpleNamespace(per_input_diffs=(wide[a] - wide[b]).to_numpy(float))
-            for a, b in pairs
-        }
-        adjusted = romano_wolf_stepdown_pvalues(found, pairs, 99_999, np.random.default_rng(1))
         for a, b in pairs:
             one = pairwise_differences(
                 matrix,
@@ -65,7 +59,6 @@ def main() -> None:
                     "ci_low": one.ci_low,
                     "ci_high": one.ci_high,
                     "p_value": one.p_value,
-                    "romano_wolf": adjusted[a, b],
                 }
             )
     pd.DataFrame(rows).to_csv(HERE / "pairs.csv", index=False)

@@ -13,8 +13,7 @@ from scipy import stats
 
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.effect_sizes import odds_ratio
-from fairstats.inference.intervals import wilson
-from fairstats.inference.tango import tango
+from fairstats.inference.intervals import tango, wilson
 
 R = Path(__file__).parents[1] / "r"
 CELL_NAMES = ["n11", "n10", "n01", "n00"]

@@ -11,10 +11,14 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from fairstats.inference.crossed_means import crossed_interval, crossed_test
-from fairstats.inference.crossed_variance import Crossing, crossed_variance
+from fairstats.inference.crossed_means import (
+    Crossing,
+    crossed_interval,
+    crossed_test,
+    crossed_variance,
+)
 from fairstats.inference.intervals import wilson
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +26,8 @@ BOTH = [
     crossed_interval,
     lambda *table: crossed_test(*table, null=0.5),
 ]
+
+COVERAGE = pd.read_csv(ROOT / "benchmarks" / "results" / "crossed_coverage.csv")
 
 
 def script():
@@ -304,9 +310,6 @@ def test_the_closed_form_is_the_variance_over_all_resamples():
 def test_invalid_table_of_ratings_is_refused(interval, table, message):
     with pytest.raises(ValueError, match=message):
         interval(*table)
-
-
-COVERAGE = pd.read_csv(ROOT / "benchmarks" / "results" / "crossed_coverage.csv")
 
 
 def test_the_simulation_is_that_of_the_script():

@@ -1,7 +1,8 @@
-"""Wilson's and Tango's intervals against R, the literature, and their degenerate cases."""
+"""Score intervals of a proportion and a paired difference: against R, bisection and enumeration."""
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from fairstats.inference.intervals import proportion_interval, wilson
-from fairstats.inference.tango import tango, tango_limits
+from fairstats.inference.intervals import proportion_interval, tango, tango_limits, wilson
 
 R = Path(__file__).parents[1] / "r"
 PAIRED = pd.read_csv(R / "paired.csv")
@@ -19,6 +20,9 @@ WILSON = pd.read_csv(R / "wilson.csv")
 PROPORTIONS = pd.read_csv(R / "proportions.csv")
 CELLS = st.tuples(*[st.integers(0, 400)] * 3)
 Z2 = 3.8414588206941254  # qchisq(0.95, 1)
+
+SMALL = [(a, b, n) for n in (1, 2, 3, 9) for a, b in product(range(n + 1), repeat=2) if a + b <= n]
+LARGE = [(0, 0, 801), (83, 10, 801), (1, 0, 10**6), (40_000, 39_000, 10**6), (7, 7, 10**9)]
 
 
 def of_discordant(n10, n01, n, **options):
@@ -190,3 +194,44 @@ def test_alpha_outside_of_0_and_1_is_refused(alpha):
     for compute in (lambda: wilson(1, 2, alpha=alpha), lambda: of_discordant(1, 0, 2, alpha=alpha)):
         with pytest.raises(ValueError, match="alpha"):
             compute()
+
+
+def bisected(n10: float, n01: float, n: float, target: float) -> float:
+    """Solve Tango (1998), equation 3, by bisection, one table at a time."""
+    estimate = (n10 - n01) / n
+    left, right = (-1.0, estimate) if target > 0 else (estimate, 1.0)
+    for _ in range(80):
+        delta = (left + right) / 2
+        b = -n10 - n01 + (2 * n - n10 + n01) * delta
+        c = -n01 * delta * (1 - delta)
+        p01 = (np.sqrt(max(b * b - 8 * n * c, 0.0)) - b) / (4 * n)
+        variance = n * (2 * p01 + delta * (1 - delta))
+        numerator = n10 - n01 - n * delta
+        # Where both are 0, the data agree with the difference.
+        above = target < 0 if numerator == 0 else numerator > target * np.sqrt(max(variance, 0))
+        left, right = (delta, right) if above else (left, delta)
+    return (left + right) / 2
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 1e-4])
+@pytest.mark.parametrize("tables", [SMALL, LARGE], ids=["small", "large"])
+def test_limits_are_those_of_bisection(tables, alpha):
+    z = stats.norm.isf(alpha / 2)
+    low, high = tango_limits(*np.array(tables).T, alpha=alpha)
+    assert low == pytest.approx([bisected(*table, z) for table in tables], abs=1e-9)
+    assert high == pytest.approx([bisected(*table, -z) for table in tables], abs=1e-9)
+
+
+@pytest.mark.parametrize("table", [(0, 10**8 - 1, 10**8), (1, 10**7 - 1, 10**7), (3, 10**6, 10**8)])
+def test_limits_keep_their_digits_on_either_side_of_0(table):
+    n10, n01, n = table
+    low, high = tango_limits(n10, n01, n, alpha=0.05)
+    other = tango_limits(n01, n10, n, alpha=0.05)
+    assert (low, high) == pytest.approx((-other[1], -other[0]), rel=0, abs=1e-15)
+
+
+def test_limits_do_not_depend_on_the_other_tables():
+    tables = [*SMALL, *LARGE]
+    together = tango_limits(*np.array(tables).T, alpha=0.05)
+    alone = [tango_limits(*table, alpha=0.05) for table in tables]
+    assert np.stack(together, axis=1).tolist() == np.array(alone).tolist()

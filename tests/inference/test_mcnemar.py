@@ -1,4 +1,4 @@
-"""McNemar's test against R, the literature, and its degenerate cases."""
+"""McNemar's test and Cochran's Q, against R, statsmodels and enumeration."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statsmodels.stats.contingency_tables import cochrans_q
 
-from fairstats.inference.mcnemar import mcnemar
+from fairstats.inference.mcnemar import cochran_q, mcnemar
 
 METHODS = ("midp", "exact", "asymptotic", "asymptotic_cc")
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "paired.csv")
 COUNTS = st.integers(0, 2000)
+
+COCHRAN = pd.read_csv(Path(__file__).parents[1] / "r" / "cochran.csv", dtype={"pattern": str})
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -120,3 +123,46 @@ def test_invalid_count_is_refused_by_name(n10, n01, named):
 def test_unknown_method_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=r"'chi2'.*midp, exact"):
         mcnemar(n10=1, n01=2, method="chi2")
+
+
+@pytest.mark.parametrize("case", sorted(COCHRAN["case"].unique()))
+def test_agrees_with_r(case):
+    rows = COCHRAN[COCHRAN["case"] == case]
+    patterns = [[int(sign) for sign in pattern] for pattern in rows["pattern"]]
+    found = cochran_q(patterns, rows["count"])
+    assert found.statistic == pytest.approx(rows["statistic"].iloc[0], abs=1e-10)
+    assert found.p_value == pytest.approx(rows["p"].iloc[0], abs=1e-10)
+    assert (found.df, found.n) == (len(patterns[0]) - 1, rows["count"].sum())
+
+
+def test_agrees_with_statsmodels():
+    patterns, counts = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1]]), [7, 2, 4, 30]
+    found, other = cochran_q(patterns, counts), cochrans_q(np.repeat(patterns, counts, axis=0))
+    assert found.statistic == pytest.approx(other.statistic)
+    assert found.p_value == pytest.approx(other.pvalue)
+
+
+def test_two_groups_are_mcnemars_test():
+    found, expected = (
+        cochran_q([[1, 0], [0, 1]], [7, 2]),
+        mcnemar(n10=7, n01=2, method="asymptotic"),
+    )
+    assert found.statistic == pytest.approx(float(expected.statistic))
+
+
+def test_groups_that_agree_on_every_item_give_p_1():
+    found = cochran_q([[1, 1, 1], [0, 0, 0]], [500, 301])
+    assert (found.statistic, found.p_value) == (0, 1)
+    assert cochran_q(np.zeros((0, 3)), []).p_value == 1
+
+
+def test_invalid_pattern_is_refused():
+    with pytest.raises(ValueError, match="k at least 2"):
+        cochran_q([[1], [0]], [1, 1])
+    with pytest.raises(ValueError, match="only 0 and 1"):
+        cochran_q([[1, 2]], [1])
+
+
+def test_billions_of_items_do_not_overflow():
+    found = cochran_q([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [4 * 10**9, 4 * 10**9, 4 * 10**9 + 10**6])
+    assert found.statistic == pytest.approx(2 * 10**12 / 3 / (4 * 10**9 + 10**6 / 3), rel=1e-6)

@@ -1,4 +1,4 @@
-"""Holm's adjustment compared with R's p.adjust, and its handling of missing tests."""
+"""Adjusted p-values against R, max-T by simulation, and confidence sets of ranks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.inference.multiplicity import adjust_pvalues, max_t
+from fairstats.inference.multiplicity import adjust_pvalues, max_t, rank_sets
 
 ADJUST = pd.read_csv(Path(__file__).parents[1] / "r" / "adjust.csv")
 HOLM = pd.read_csv(Path(__file__).parents[1] / "r" / "holm.csv")
@@ -104,3 +104,49 @@ def test_max_t_is_the_same_for_the_same_seed_and_for_any_order_of_items():
     assert one.p_adjusted.tolist() == other.p_adjusted.tolist()
     with pytest.raises(ValueError, match="shape"):
         max_t([1, 0], rng=1)
+
+
+def test_without_differences_every_rank_is_possible():
+    found = rank_sets([0.9, 0.8, 0.7], np.ones((3, 3)))
+    assert found.rank.tolist() == [1, 2, 3]
+    assert found.rank_low.tolist() == [1, 1, 1]
+    assert found.rank_high.tolist() == [3, 3, 3]
+
+
+def test_when_all_is_shown_a_rank_is_one_place():
+    found = rank_sets([0.7, 0.9, 0.8], np.full((3, 3), 0.001))
+    assert found.rank.tolist() == found.rank_low.tolist() == found.rank_high.tolist() == [3, 1, 2]
+
+
+def test_equal_estimates_share_the_better_place():
+    found = rank_sets([0.9, 0.9, 0.5], np.full((3, 3), 0.001))
+    assert found.rank.tolist() == [1, 1, 3]
+    assert found.rank_high.tolist() == [2, 2, 3]
+
+
+def test_model_without_a_figure_can_have_any_rank():
+    p = np.full((3, 3), 0.001)
+    p[2], p[:, 2] = np.nan, np.nan
+    found = rank_sets([0.9, 0.8, np.nan], p)
+    assert found.rank.tolist() == [1, 2, 3]
+    assert (found.rank_low[2], found.rank_high[2]) == (1, 3)
+    assert found.rank_high.tolist() == [2, 3, 3]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.randoms())
+def test_rank_is_in_its_set(values, random):
+    k = len(values)
+    p = np.ones((k, k))
+    for i in range(k):
+        for j in range(i):
+            p[i, j] = p[j, i] = random.random() / 5
+    found = rank_sets(values, p)
+    assert (found.rank_low <= found.rank).all()
+    assert (found.rank <= found.rank_high).all()
+
+
+def test_invalid_comparison_matrix_is_refused():
+    with pytest.raises(ValueError, match="shape"):
+        rank_sets([1, 2], np.ones((3, 3)))
+    with pytest.raises(ValueError, match="symmetric"):
+        rank_sets([1, 2], [[1, 0.1], [0.2, 1]])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairstats.inference.tango import tango
+from fairstats.inference.intervals import tango
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
 
 

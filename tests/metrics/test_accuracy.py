@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from fairstats.counts.missing_policies import apply_policy, complete_counts
-from fairstats.inference.intervals import wilson
-from fairstats.inference.tango import tango
+from fairstats.inference.intervals import tango, wilson
 from fairstats.metrics.accuracy import accuracy, accuracy_difference, proportion
 
 

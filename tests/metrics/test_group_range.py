@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairstats.inference.tango import tango
+from fairstats.inference.intervals import tango
 from fairstats.metrics.accuracy import absolute_interval
 from fairstats.metrics.demographic_parity import demographic_parity
 from fairstats.metrics.equal_opportunity import equal_opportunity

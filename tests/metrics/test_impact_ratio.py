@@ -10,7 +10,7 @@ import pytest
 
 from fairstats.counts.missing_policies import apply_policy, complete_counts
 from fairstats.counts.outcomes import PATTERNS
-from fairstats.inference.risk_ratio import risk_ratio
+from fairstats.inference.effect_sizes import risk_ratio
 from fairstats.metrics.accuracy_ratio import ACCURACY_RATIO, accuracy_ratio
 from fairstats.metrics.impact_ratio import IMPACT_RATIO, impact_ratio_bounds
 from fairstats.metrics.metric import Groups

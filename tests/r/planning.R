@@ -1,11 +1,10 @@
-# Reference values for the power of equivalence, CFR and comparisons of two models, in base R.
+# Reference values for the power of equivalence and comparisons of two models, in base R.
 # Run in this folder: Rscript planning.R
-# (writes power_equivalence.csv, power_cfr.csv, power_comparison.csv; a few seconds)
+# (writes power_equivalence.csv, power_comparison.csv; a few seconds)
 #
 # Written without the package's closed forms: every possible sample is enumerated. For equivalence,
-# the likelihood is maximised numerically under a difference of plus or minus the margin. For CFR,
-# limits are prop.test's without continuity correction. For comparisons, every vector of signs of
-# every sample is counted.
+# the likelihood is maximised numerically under a difference of plus or minus the margin. For
+# comparisons, every vector of signs of every sample is counted.
 
 # 17 significant digits name a double exactly; write.csv alone gives 15.
 write_exactly <- function(frame, file) {
@@ -47,24 +46,6 @@ designs <- rbind(
 )
 designs$power <- do.call(mapply, c(power_equivalence, unname(as.list(designs))))
 write_exactly(designs, "power_equivalence.csv")
-
-# ---- CFR
-shares <- data.frame(n = c(1, 10, 50, 200, 200, 801, 801), cfr = c(0.9, 1, 0.95, 0.9, 0.93, 0.93, 0.9),
-                     threshold = c(0.5, 0.7, 0.85, 0.9, 0.9, 0.9, 0.88),
-                     alpha = c(0.05, 0.05, 0.05, 0.05, 0.1, 0.05, 0.01))
-found <- mapply(function(n, cfr, threshold, alpha) {
-  chance <- dbinom(0:n, n, cfr)
-  limit <- function(k, side) {
-    suppressWarnings(prop.test(k, n, alternative = side, conf.level = 1 - alpha,
-                               correct = FALSE)$conf.int)
-  }
-  lower <- sapply(0:n, function(k) limit(k, "greater")[1])
-  width <- sapply(0:n, function(k) diff(limit(k, "two.sided")))
-  c(sum(chance[lower > threshold]), sum(chance * width))
-}, shares$n, shares$cfr, shares$threshold, shares$alpha)
-shares$power <- found[1, ]
-shares$width <- found[2, ]
-write_exactly(shares, "power_cfr.csv")
 
 # ---- two models
 signs <- lapply(0:11, function(k) as.matrix(expand.grid(rep(list(c(-1, 1)), k))))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from fairstats.inference.crossed_variance import Crossing
+from fairstats.inference.crossed_means import Crossing
 from fairstats.ratings.bradley_terry import STRENGTH_COLUMNS, WIN_COLUMNS, _Fit, bradley_terry
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from fairstats._lib.problems import InputError
-from fairstats.inference.bias_reduced import bias_reduced_errors
-from fairstats.inference.logit import fit_choices
+from fairstats.inference.logistic import bias_reduced_errors, fit_choices
 from fairstats.ratings.rater_models import RATER_REGRESSION_COLUMNS, rater_regression
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings

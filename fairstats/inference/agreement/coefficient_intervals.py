@@ -12,7 +12,7 @@ from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_alpha, check_resampling
 from fairstats.inference.agreement.bootstrap_laws import AgreementLaw, agreement_law
 from fairstats.inference.agreement.rating_counts import Coefficient, Level, RatingCounts
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 
 #: The coefficients, in table order.
 COEFFICIENTS: tuple[Coefficient, ...] = get_args(Coefficient)

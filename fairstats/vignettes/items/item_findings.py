@@ -11,9 +11,9 @@ import pandas as pd
 from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
+from fairstats.inference.differences import mean_difference
 from fairstats.inference.intervals import wilson
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
-from fairstats.inference.mean_difference import mean_difference
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.items.item_statistics import (
     ALL_VARIANTS,

@@ -16,7 +16,7 @@ from fairstats.counts.item_outcomes import crossed_patterns, item_patterns, item
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.mean_difference import mean_difference
+from fairstats.inference.differences import mean_difference
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.vignettes.findings import findings_frame, flags_frame
 

@@ -11,7 +11,7 @@ import scipy
 
 from fairstats.estimates.standardized_differences import ItemEstimate
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.mean_difference import MeanDifference, mean_difference
+from fairstats.inference.differences import MeanDifference, mean_difference
 
 # A p-value that underflows is not 0.
 _LEAST_P = float(np.finfo(np.float64).tiny)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from fairstats.inference.mean_difference import mean_difference
+from fairstats.inference.differences import mean_difference
 
 
 def mean_row(values: pd.Series, largest: float, alpha: float) -> dict[str, Any]:

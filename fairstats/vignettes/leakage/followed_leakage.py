@@ -14,8 +14,8 @@ from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answer
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.counts.item_outcomes import item_patterns
 from fairstats.inference._checks import check_alpha
+from fairstats.inference.differences import mean_difference
 from fairstats.inference.intervals import wilson
-from fairstats.inference.mean_difference import mean_difference
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.leakage.leakage_by_variant import leakage_of_options
 from fairstats.vignettes.measures import DISTRACTOR

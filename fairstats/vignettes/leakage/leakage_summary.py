@@ -11,9 +11,9 @@ import pandas as pd
 
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.inference._checks import check_alpha
+from fairstats.inference.differences import mean_difference
 from fairstats.inference.intervals import proportion_interval
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
-from fairstats.inference.mean_difference import mean_difference
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.leakage.equal_length import at_equal_length, mean_row
 from fairstats.vignettes.leakage.leakage_measures import BY_CHANCE, LEAKAGE_MEASURES

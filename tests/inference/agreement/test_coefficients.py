@@ -20,7 +20,7 @@ from fairstats.inference.agreement.coefficients import (
 )
 from fairstats.inference.agreement.rating_counts import rating_counts
 from fairstats.inference.intervals import wilson
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 
 R = Path(__file__).parents[2] / "r"
 VALUES = pd.read_csv(R / "agreement.csv")

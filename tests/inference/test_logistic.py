@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from fairstats.inference.logit import (
+from fairstats.inference.logistic import (
     diverging_direction,
     fit_choices,
     influence_on_params,

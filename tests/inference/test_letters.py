@@ -1,4 +1,4 @@
-"""Matched patterns against R's exact Mantel-Haenszel test and against enumeration."""
+"""Letters and marks: against R, statsmodels and enumeration of permutations."""
 
 from __future__ import annotations
 
@@ -8,11 +8,62 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.contingency_tables import SquareTable
 
-from fairstats.inference import co_occurring_marks as module
-from fairstats.inference.co_occurring_marks import matched_patterns
+from fairstats.inference import letters
+from fairstats.inference.letters import bowker, matched_patterns, stuart_maxwell
+from fairstats.inference.mcnemar import mcnemar
 
-REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "matched_patterns.csv")
+REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "letters.csv")
+TABLES = REFERENCE.iloc[:, :16].to_numpy().reshape(-1, 4, 4)
+
+PATTERNS = pd.read_csv(Path(__file__).parents[1] / "r" / "matched_patterns.csv")
+
+
+@pytest.mark.parametrize(
+    ("test", "column"), [(bowker, "bowker"), (stuart_maxwell, "stuart_maxwell_rank")]
+)
+def test_letters_agree_with_r(test, column):
+    found = test(TABLES)
+    # If no answer changes, R has no p-value.
+    changes = REFERENCE[f"{column}_p"].notna().to_numpy()
+    assert changes.sum() >= 12
+    assert found.df[changes].tolist() == REFERENCE.loc[changes, f"{column}_df"].tolist()
+    for values, name in ((found.statistic, column), (found.p_value, f"{column}_p")):
+        np.testing.assert_allclose(values[changes], REFERENCE.loc[changes, name], atol=1e-10)
+
+
+def test_agrees_with_statsmodels_if_every_letter_changes():
+    table = SquareTable(TABLES[0], shift_zeros=False)
+    for test, other in ((bowker, table.symmetry()), (stuart_maxwell, table.homogeneity())):
+        found = test(TABLES[0])
+        assert float(found.statistic) == pytest.approx(other.statistic, abs=1e-10)
+        assert float(found.p_value) == pytest.approx(other.pvalue, abs=1e-10)
+
+
+@pytest.mark.parametrize("test", [bowker, stuart_maxwell])
+def test_p_is_1_without_changed_letters(test):
+    found = test([np.diag([5, 0, 9, 1]), np.zeros((4, 4), dtype=int)])
+    assert found.statistic.tolist() == [0, 0]
+    assert found.p_value.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("test", [bowker, stuart_maxwell])
+def test_two_letters_are_mcnemars_test(test):
+    found, expected = test([[10, 7], [2, 5]]), mcnemar(n10=7, n01=2, method="asymptotic")
+    assert float(found.statistic) == pytest.approx(float(expected.statistic))
+    assert float(found.p_value) == pytest.approx(float(expected.p_value))
+
+
+@pytest.mark.parametrize("test", [bowker, stuart_maxwell])
+def test_swapping_the_groups_does_not_matter(test):
+    one, other = test(TABLES), test(np.swapaxes(TABLES, -1, -2))
+    np.testing.assert_allclose(one.p_value, other.p_value, atol=1e-12)
+
+
+def test_a_table_that_is_not_square_is_refused():
+    with pytest.raises(ValueError, match=r"shape \(..., k, k\)"):
+        bowker([[1, 2, 3], [4, 5, 6]])
 
 
 def test_no_items_leave_the_odds_ratio_open():
@@ -54,8 +105,8 @@ def test_shapes_and_marks_are_checked():
         matched_patterns([[0.5, 0]], [[1, 0]])
 
 
-@pytest.mark.parametrize("case", REFERENCE.to_dict("records"))
-def test_agrees_with_r(case):
+@pytest.mark.parametrize("case", PATTERNS.to_dict("records"))
+def test_matched_patterns_agree_with_r(case):
     first, second = [], []
     for mark, table in ((1, "first"), (2, "second")):
         for cell in ("n11", "n21", "n12", "n22"):
@@ -113,7 +164,7 @@ def test_the_normal_law_is_near_the_exact_one_for_many_items(monkeypatch):
     first = (rng.random((250, 3)) < prone).astype(int)
     second = np.where(rng.random((250, 3)) < 0.3, first, rng.random((250, 3)) < prone).astype(int)
     exact = matched_patterns(first, second)
-    monkeypatch.setattr(module, "EXACT_STEPS", 0)
+    monkeypatch.setattr(letters, "EXACT_STEPS", 0)
     normal = matched_patterns(first, second)
     assert exact.test == "exact permutation within strata"
     assert normal.test == "permutation within strata, normal"
