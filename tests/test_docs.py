@@ -85,7 +85,7 @@ def test_the_python_of_the_page_on_ratings_runs(tmp_path, monkeypatch):
 
 def test_examples_of_the_page_on_evidence_give_the_results_shown():
     found = doctest.testfile(str(DOCS / "evidence.md"), module_relative=False)
-    assert found.attempted > 15
+    assert found.attempted > 12
     assert found.failed == 0
 
 

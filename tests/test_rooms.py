@@ -37,7 +37,7 @@ def test_upward_import_and_cycle_are_detected(tmp_path):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.pyc"))
     for module, wrong in (
         ("counts/outcomes.py", "import fairstats.estimates.verdicts"),
-        ("inference/tango.py", "import fairstats.inference.differences"),
+        ("inference/intervals.py", "import fairstats.inference.differences"),
     ):
         path = tmp_path / "fairstats" / module
         text = path.read_text(encoding="utf-8")
