@@ -24,7 +24,7 @@ from typing import Any
 from fairstats.benchmarks.vignette_items import Item, read_amqa_items
 from fairstats.vignettes.rules.demographic_words import left_over
 from fairstats.vignettes.rules.neutralizing import neutralize
-from fairstats.vignettes.rules.verb_agreement import plural_verb
+from fairstats.vignettes.rules.pronouns import plural_verb
 
 RESULTS = Path(__file__).with_name("results") / "neutralizing.json"
 #: Words that the two may choose between without a difference in what is told.

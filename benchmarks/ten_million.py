@@ -35,8 +35,7 @@ from fairstats_collectors.models import known_models
 from fairstats._lib.safe_names import canonical_json
 from fairstats.answers.files import write_answers
 from fairstats.asking.item_prompts import STRATEGIES, list_prompts
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Task, list_tasks
+from fairstats.asking.models import Reply, Task, list_tasks
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 

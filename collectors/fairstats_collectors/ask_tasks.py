@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairstats._lib.arguments import check_numbers, wrong
 from fairstats._lib.problems import InputError
-from fairstats.asking.models import Ask
-from fairstats.asking.replies import Replies, Reply
-from fairstats.asking.tasks import Shard, Task
+from fairstats.asking.models import Ask, Replies, Reply, Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import Campaign, noted_names
 from fairstats_collectors.chat_requests import Service

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from fairstats._lib.untrusted_json import parse_json
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Task
+from fairstats.asking.models import Reply, Task
 from fairstats_collectors.campaign import note_names
 from fairstats_collectors.chat_requests import Service
 from fairstats_collectors.http_clients import within_deadline

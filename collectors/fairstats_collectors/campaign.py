@@ -12,8 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Literal
 
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Task
+from fairstats.asking.models import Reply, Task
 from fairstats_collectors.chat_requests import Service
 from fairstats_collectors.journal import Journal
 from fairstats_collectors.limits import Budget, Pace

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import canonical_json
 from fairstats._lib.untrusted_json import parse_json
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Task
+from fairstats.asking.models import Reply, Task
 from fairstats_collectors.http_clients import http_library, redirected_to, within_deadline
 from fairstats_collectors.journal import reply_key
 from fairstats_collectors.misdirected_replies import Doubles, close_connection

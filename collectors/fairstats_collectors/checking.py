@@ -11,7 +11,7 @@ from fairstats._lib.arguments import path_in, wrong
 from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import slug
 from fairstats.answers.schema_checks import check_answers
-from fairstats.asking.tasks import Task
+from fairstats.asking.models import Task
 from fairstats.benchmarks.declaration import Benchmark
 
 

@@ -9,8 +9,7 @@ from typing import Unpack
 from fairstats._lib.arguments import check_numbers, wrong
 from fairstats.answers.files import write_answers
 from fairstats.asking.item_prompts import STRATEGIES, list_prompts
-from fairstats.asking.models import AskingOptions
-from fairstats.asking.tasks import Shard, list_tasks
+from fairstats.asking.models import AskingOptions, Shard, list_tasks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats_collectors.ask_tasks import ask_tasks, connect, open_journal

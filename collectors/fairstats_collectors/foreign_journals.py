@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import canonical_json
-from fairstats.asking.replies import Reply
+from fairstats.asking.models import Reply
 from fairstats_collectors.journal import (
     FORMAT,
     TABLES,

@@ -27,7 +27,7 @@ from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import canonical_json
-from fairstats.asking.replies import Reply
+from fairstats.asking.models import Reply
 
 FORMAT = "1"
 SUFFIX = ".journal.sqlite"

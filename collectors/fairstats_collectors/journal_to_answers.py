@@ -13,8 +13,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import read_answers
 from fairstats.asking.answer_from_reply import parse_answer
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Slot, Task
+from fairstats.asking.models import Reply, Slot, Task
 
 _SLOT = ["item_id", "attribute", "group", "sample"]
 

@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Task
+from fairstats.asking.models import Reply, Task
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import write_answers
 from fairstats.answers.strategies import read_strategy
 from fairstats.asking.item_prompts import list_prompts
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Slot, Task, list_tasks
+from fairstats.asking.models import Reply, Slot, Task, list_tasks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from fairstats.asking.replies import Reply
+from fairstats.asking.models import Reply
 from fairstats_collectors.limits import Budget
 
 Counted = Callable[[Sequence[Reply]], None]

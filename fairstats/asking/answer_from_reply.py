@@ -8,20 +8,37 @@ so that another parser can read it again.
 A lower-case letter is an answer only if it cannot be a word: alone, in brackets or quotes, after
 ``option``, or before the text of its option. ``a`` is an article. Accepting only ``b`` to ``d`` in
 more places would lose answers of one option more often, which would be a bias.
-
-`fairstats.asking.reply_text` removes markup, `fairstats.asking.reply_patterns` has the patterns,
-and `fairstats.asking.reply_reader` applies them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from fairstats.asking.reply_patterns import CUT_OFF, SENTENCE_END
-from fairstats.asking.reply_reader import Reader
-from fairstats.asking.reply_text import plain_text
+from fairstats.asking.reply_patterns import (
+    AFTER_LETTER,
+    CLAUSE_START,
+    COMBINED,
+    CONDITION,
+    CUT_OFF,
+    EXPLANATION,
+    FINAL,
+    FOREIGN,
+    FOREIGN_HEDGE,
+    HEDGE,
+    LABEL,
+    OTHER_OPTION,
+    REASON,
+    REFUSAL,
+    RETRACTION,
+    SENTENCE,
+    SENTENCE_END,
+    SEPARATOR,
+    letter_patterns,
+    plain_text,
+)
 
 Status = Literal["ok", "unparsed", "refused"]
 
@@ -104,3 +121,258 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
 def _decide(found: set[str]) -> ParsedAnswer:
     """Return one letter as the answer; several are a contradiction, or an echo of the options."""
     return ParsedAnswer(found.pop(), "ok") if len(found) == 1 else ParsedAnswer(None, "unparsed")
+
+
+#: Maximum distance of a list of letters or an option's text after a statement.
+_REACH = 500
+
+
+class Reader:
+    """Reads one reply by each rule.
+
+    Parameters
+    ----------
+    text : str
+        The reply from `fairstats.asking.reply_patterns.plain_text`.
+    options : Mapping[str, str]
+        The text of each option by its capital letter.
+    """
+
+    def __init__(self, text: str, options: Mapping[str, str]) -> None:
+        self.text = text
+        # In the form of the reply: with the same quotes and spelling.
+        plain = {letter: plain_text(words).casefold() for letter, words in options.items()}
+        folded = {letter: " ".join(words.split()) for letter, words in plain.items()}
+        # Longest first: "aspirin and heparin" is not a mention of "aspirin".
+        self.texts = dict(sorted(folded.items(), key=lambda pair: -len(pair[1])))
+        self.patterns = letter_patterns(tuple(options))
+        #: Position of the last statement that was read.
+        self.last = 0
+
+    def final_statements(self) -> set[str]:
+        """Return the letters of statements in the form that prompts ask for."""
+        found = self._statements(FINAL, final=True)
+        return found | self._statements(FOREIGN, final=True, doubts=FOREIGN_HEDGE)
+
+    def sentences(self) -> set[str]:
+        """Return the letters of sentences that name the answer."""
+        found = self._statements(SENTENCE)
+        for match in self.patterns.is_right.finditer(self.text):
+            if not self._hedged(match.start(), match.end()):
+                found.add(match["letter"])
+                self._said_at(match.end())
+        for match in self.patterns.contrast.finditer(self.text):
+            found.add(match["letter"])
+            self._said_at(match.end())
+        # Known texts are more informative: they confirm the letter or contradict it.
+        return found if any(self.texts.values()) else found | self._asides()
+
+    def _asides(self) -> set[str]:
+        """Return the letters after the phrases that sentences call the answer."""
+        stated = (
+            (match.start(), self.patterns.stated_aside.match(self.text, match.end()))
+            for match in SENTENCE.finditer(self.text)
+        )
+        right = ((m.start(), m) for m in self.patterns.right_aside.finditer(self.text))
+        found: set[str] = set()
+        for start, aside in (*stated, *right):
+            if aside is None or self._hedged(start, aside.start("phrase")):
+                continue
+            if any(p.search(aside["phrase"]) for p in (HEDGE, COMBINED, OTHER_OPTION)):
+                continue
+            found.add(aside["letter"])
+            self._said_at(aside.end())
+        return found
+
+    def retracted(self) -> bool:
+        """Return whether the reply later retracts the last statement that was read."""
+        return RETRACTION.search(self.text, self.last) is not None
+
+    def refuses(self, text: str) -> bool:
+        """Return whether part of the reply declines to answer, in other words than an option's."""
+        rest = text.casefold()
+        for words in self.texts.values():
+            # "I cannot help with this" may be a physician's words that the reply chooses.
+            if REFUSAL.search(words):
+                rest = rest.replace(_bare(words), "")
+        return REFUSAL.search(rest) is not None
+
+    def lines(self) -> set[str]:
+        """Return letters at the beginning of lines, and those of options echoed within a line."""
+        found: set[str] = set()
+        # An explanation after the answer discusses the other options.
+        below = EXPLANATION.search(self.text, 1)
+        end = below.start() if below else len(self.text)
+        for match in self.patterns.line.finditer(self.text, 0, end):
+            found |= self._letters(match)
+        if found:
+            for match in self.patterns.inline.finditer(self.text, 0, end):
+                found |= {match["letter"]} if self._stands(match["letter"], match.end()) else set()
+            labels = LABEL.finditer(self.text, 0, end)
+            found |= {label["letter"] for label in labels if self._is_echo(label, end)}
+        return found or self._small_letters(0, final=True, whole=True)
+
+    def _is_echo(self, label: re.Match[str], end: int) -> bool:
+        """Return whether an option's text follows its letter before `end`: "B. Zinc"."""
+        words = self.texts.get(label["letter"], "")
+        stop = min(end, label.end() + len(words))
+        return bool(words) and self.text[label.end() : stop].casefold() == words
+
+    def named(self) -> set[str]:
+        """Return the option whose text the reply names, if it names only one and ends with it.
+
+        The text alone is weak evidence: it may come from the vignette, or from an option ruled out.
+        So it must be in the last sentence, whole and without a negation, or be a separate sentence.
+        """
+        found = self._named_in(self.text)
+        # "Heparin (B)": a letter next to the text confirms or contradicts it.
+        found |= {match["letter"] for match in self.patterns.aside.finditer(self.text)}
+        sentences = [s for s in SENTENCE_END.split(self.patterns.aside.sub("", self.text)) if s]
+        words = self.texts[min(found)] if len(found) == 1 else ""
+        for sentence in sentences if words else ():
+            before = self.patterns.labelled.search(sentence.casefold().partition(words)[0])
+            if before and before["letter"].upper() not in found:
+                return set()
+            bare = _bare(sentence.casefold())
+            ends = sentence is sentences[-1] and (sentence[-1] in ".!" or bare.endswith(words))
+            around = sentence.casefold().replace(words, "")
+            doubted = HEDGE.search(sentence) or COMBINED.search(around)
+            if bare == _bare(words) or (ends and self._named_in(sentence) and not doubted):
+                return found
+        return set()
+
+    def _statements(
+        self, cue: re.Pattern[str], *, final: bool = False, doubts: re.Pattern[str] | None = None
+    ) -> set[str]:
+        found: set[str] = set()
+        for match in cue.finditer(self.text):
+            if self._hedged(match.start(), match.end(), doubts):
+                continue
+            # "a" may also be an article in other languages: "A resposta é a".
+            asked = final and (doubts is None or ":" in match[0] or "=" in match[0])
+            if letters := self._choice(match.end(), final=asked):
+                self._said_at(match.end())
+                found |= letters
+        return found
+
+    def _said_at(self, position: int) -> None:
+        self.last = max(self.last, position)
+
+    def _hedged(self, start: int, end: int, doubts: re.Pattern[str] | None = None) -> bool:
+        """Return whether the clause up to `end` denies or doubts what follows."""
+        before = self.text[max(0, start - 120) : start]
+        if CONDITION.match(SENTENCE_END.split(before)[-1]):
+            return True
+        clause = CLAUSE_START.split(before)[-1] + self.text[start:end]
+        return any(doubt.search(clause) for doubt in (HEDGE, doubts) if doubt)
+
+    def _choice(self, position: int, *, final: bool) -> set[str]:
+        """Return the options that a statement names at `position`, by letter or by text."""
+        if self.text.startswith("[", position):
+            listed = self.text[position : position + _REACH].partition("]")[0]
+            if letters := set(self.patterns.listed.findall(listed)):
+                return letters
+        label = self.patterns.label.match(self.text, position)
+        if label and (letters := self._letters(label)):
+            return letters
+        if letters := self._small_letters(position, final=final):
+            return letters
+        rest = SENTENCE_END.split(self.text[position : position + _REACH], maxsplit=1)[0]
+        opening = re.sub(r"""^(?:the |an? )?["'({]{0,2}""", "", rest.casefold())
+        if any(words and opening.startswith(words) for words in self.texts.values()):
+            # "Heparin, because aspirin is too weak" chooses heparin; "heparin (A)" may not.
+            named = REASON.split(rest, maxsplit=1)[0]
+            asides = {match["letter"] for match in self.patterns.aside.finditer(named)}
+            return self._named_in(named) | asides
+        return set()
+
+    def _small_letters(self, position: int, *, final: bool, whole: bool = False) -> set[str]:
+        """Return a lower-case letter at `position` that cannot be a word, and those joined to it.
+
+        With `final`, the line may end with it. Without, the sentence has to end, since "the answer
+        is a" may have been cut off. With `whole`, the reply must contain nothing else.
+        """
+        match = self.patterns.small.match(self.text, position)
+        if not match:
+            return set()
+        letter, end = match["letter"].upper(), match.end()
+        own = self.texts[letter]
+        rest = self.text[end : end + len(own) + 5]
+        labelled = re.match(r" ?[).:\-] ?", match["close"] + rest)
+        before_own = bool(own and labelled and rest.lstrip(" ).:-").casefold().startswith(own))
+        if whole:
+            told = self.text[end:].strip(" ).:-!").casefold()
+            return {letter} if not told or (before_own and told.strip(" .") == own) else set()
+        stands = (
+            (match["open"] and match["close"])
+            or before_own
+            or (match["word"] and AFTER_LETTER.match(self.text, end))
+            or re.match(r" ?[.!)]? ?(?:\n|<|$)" if final else r"[.!)](?:[ \n]|$)", rest)
+        )
+        if not stands:
+            return set()
+        found = {letter}
+        while further := self.patterns.small_further.match(self.text, end):
+            found.add(further["letter"].upper())
+            end = further.end()
+        return found
+
+    def _letters(self, match: re.Match[str]) -> set[str]:
+        """Return the letters that are answers at `match`; empty if the letter begins a phrase."""
+        letter, end = match["letter"], match.end()
+        # "C. difficile" may be the text of option B.
+        at_letter = self._option_at(match.start("letter"))
+        if at_letter and len(self.texts[at_letter]) > 2:
+            return {at_letter}
+        joined = list(self._joined(end))
+        # In "A, B or C", only C is followed by the end of an answer; in "A, B cells", not even B.
+        while joined and not self._stands(joined[-1]["letter"], joined[-1].end()):
+            joined.pop()
+        found = {letter, *(further["letter"] for further in joined)}
+        if len(found) > 1:
+            return found
+        end = joined[-1].end() if joined else end
+        if not self._stands(letter, end):
+            return set()
+        # A letter before another option's text contradicts itself.
+        separator = SEPARATOR.match(self.text, end)
+        beside = self._option_at(separator.end() if separator else end)
+        if beside is None or self.texts[beside] == self.texts[letter]:
+            return found
+        return found | {beside}
+
+    def _joined(self, end: int) -> Iterator[re.Match[str]]:
+        """Yield the letters that a statement joins to the one that ends at `end`."""
+        while further := self.patterns.further.match(self.text, end):
+            yield further
+            end = further.end()
+
+    def _stands(self, letter: str, end: int) -> bool:
+        """Return whether the letter ending at `end` is an answer, not the beginning of a phrase."""
+        own = self.texts[letter]
+        follows = self.text[end : end + len(own) + 5].lstrip(" .):-").casefold()
+        return bool(AFTER_LETTER.match(self.text, end) or (own and follows.startswith(own)))
+
+    def _option_at(self, position: int) -> str | None:
+        """Return the option with its text at `position`, the longest if there are several."""
+        for letter, words in self.texts.items():
+            if words and self.text[position : position + len(words)].casefold() == words:
+                return letter
+        return None
+
+    def _named_in(self, text: str) -> set[str]:
+        """Return the options with their whole text in `text`."""
+        text = " ".join(text.casefold().split())
+        found = set()
+        for letter, words in self.texts.items():
+            # Not within a longer word or number: "5 mg" is not in "2.5 mg".
+            whole = rf"(?<![\w-])(?<!\d\.){re.escape(words)}(?![\w-])(?!\.\d)"
+            if words and words in text:  # compiling a pattern takes longer than the rest
+                text, times = re.subn(whole, "\0", text)
+                found |= {letter} if times else set()
+        return found
+
+
+def _bare(text: str) -> str:
+    """Return the text without quotes, brackets and punctuation around it."""
+    return text.strip(" .,:;!\"'()")

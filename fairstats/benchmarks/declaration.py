@@ -21,8 +21,9 @@ COMPARISON_POLICIES: tuple[ComparisonPolicy, ...] = get_args(ComparisonPolicy)
 Family = Literal["model", "board", "release"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
-#: The attribute that compares the original vignette with the neutralized one.
+#: The attribute that compares the original vignette with the neutralized one, and its groups.
 BASELINE = "baseline"
+ORIGINAL = "original"
 NEUTRALIZED = "neutralized"
 #: The strategy with which the others are compared.
 PLAIN = "plain"

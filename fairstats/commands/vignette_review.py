@@ -45,7 +45,7 @@ def assign(
     seed: Seed = 1,
 ) -> None:
     """Assign the variants that the build kept. Write a form and a sheet for each reviewer."""
-    from fairstats.vignettes.review.handing_out import assign_review
+    from fairstats.vignettes.review.assigning import assign_review
 
     assigned = assign_review(folder, raters, rubric=rubric, replicates=replicates, seed=seed)
     _say_assigned(assigned)
@@ -65,9 +65,9 @@ def import_review(
     ] = None,
 ) -> None:
     """Import the judgements of the last round, and edited texts."""
-    from fairstats.vignettes.review import taking_in
+    from fairstats.vignettes.review import importing
 
-    taken = taking_in.import_review(folder, files or (), edits=edits)
+    taken = importing.import_review(folder, files or (), edits=edits)
     _say(taken.notes)
     for path in taken.paths:
         typer.echo(path)
@@ -94,7 +94,7 @@ def consensus(
     as_csv: AsCsv = False,
 ) -> None:
     """Assign disputed and edited variants again, and show the decisions made so far."""
-    from fairstats.vignettes.review.handing_out import next_round
+    from fairstats.vignettes.review.assigning import next_round
 
     found = next_round(folder, raters=raters, incomplete=incomplete, seed=seed, dry_run=dry_run)
     _say(found.notes)

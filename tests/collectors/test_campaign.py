@@ -22,7 +22,7 @@ from fairstats_collectors.journal import Journal
 from fairstats_collectors.merging import merge
 
 from fairstats._lib.problems import InputError
-from fairstats.asking.replies import Reply
+from fairstats.asking.models import Reply
 from fairstats.benchmarks.declaration import Benchmark
 from tests.serving import benchmark_script
 

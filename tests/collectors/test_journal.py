@@ -12,7 +12,7 @@ from fairstats_collectors.journal import Journal, reply_key
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import canonical_json
-from fairstats.asking.replies import Reply
+from fairstats.asking.models import Reply
 
 CAMPAIGN = {"benchmark": "small", "benchmark_version": "1", "model": "m", "strategy": "plain"}
 

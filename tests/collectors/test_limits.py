@@ -6,8 +6,7 @@ from fairstats_collectors.limits import Budget, Pace, Price, estimate
 
 from fairstats._lib.problems import InputError
 from fairstats.asking.item_prompts import Prompt
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Shard, Task, list_tasks
+from fairstats.asking.models import Reply, Shard, Task, list_tasks
 from fairstats.benchmarks.vignette_items import Item
 
 PRICE = Price(1_000_000.0, 1_000_000.0)  # a dollar a token

@@ -17,9 +17,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import RATINGS_SUFFIX
 from fairstats.asking.item_prompts import Prompt
-from fairstats.asking.models import AskingOptions, Connect
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Slot, Task
+from fairstats.asking.models import AskingOptions, Connect, Reply, Slot, Task
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.ratings.collection.ask_prompts import rating_prompt
 from fairstats.ratings.collection.ask_replies import STATUSES, ReadReply, read_judgement

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairstats._lib.untrusted_json import distinct_names
-from fairstats.asking.reply_text import without_thinking
+from fairstats.asking.reply_patterns import without_thinking
 from fairstats.ratings.collection.rubric_logic import is_asked
 from fairstats.ratings.rubrics import Question, Rubric
 

@@ -1,32 +1,29 @@
-"""An attempt at a variant, and its outcome."""
+"""An attempt at a variant, its outcome, and how many move a model's answer as intended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from fairstats.vignettes.building.messages import Wanted
+from fairstats.inference.intervals import wilson
+from fairstats.vignettes.building.agents import Wanted
 
 #: ``not asked`` if no model answers the variants.
 Outcome = Literal[
     "as intended", "not as intended", "faulty", "refused", "unread", "failed", "not asked"
 ]
-OUTCOMES: tuple[Outcome, ...] = (
-    "as intended",
-    "not as intended",
-    "faulty",
-    "refused",
-    "unread",
-    "failed",
-    "not asked",
-)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 ROUND_COLUMNS = (
     *("item_id", "attribute", "group", "direction", "round", "stage", "outcome", "problems"),
     *("neutral_answer", "variant_answer", "tokens"),
+)
+_LINE = (
+    *("item_id", "attribute", "group", "direction", "background", "text", "round", "stage"),
+    *("outcome", "neutral_answer", "variant_answer", "problems"),
 )
 
 
@@ -65,14 +62,10 @@ class Attempt:
     variant_answer: str | None = None
     tokens: int = 0
 
-    @property
-    def is_sound(self) -> bool:
-        """Return whether there is a text without an error."""
-        return self.stage == "validate" and bool(self.text) and self.outcome != "faulty"
-
     def is_kept(self, keep: str) -> bool:
-        """Return whether this rule keeps it."""
-        return self.is_sound and (keep == "sound" or self.outcome == "as intended")
+        """Return whether it has a text without an error that this rule keeps."""
+        sound = self.stage == "validate" and bool(self.text) and self.outcome != "faulty"
+        return sound and (keep == "sound" or self.outcome == "as intended")
 
     def is_open(self, keep: str) -> bool:
         """Return whether another round may fix it."""
@@ -97,13 +90,8 @@ class Attempt:
 
     def line(self, keep: str) -> dict[str, Any]:
         """Return the attempt as a line of ``variants.jsonl``."""
-        names = ("background", "text", "round", "stage", "outcome")
-        answers = ("neutral_answer", "variant_answer", "problems")
         values = self._values()
-        first = ("item_id", "attribute", "group", "direction")
-        return {name: values[name] for name in (*first, *names, *answers)} | {
-            "kept": self.is_kept(keep)
-        }
+        return {name: values[name] for name in _LINE} | {"kept": self.is_kept(keep)}
 
     def _values(self) -> dict[str, Any]:
         item_id, attribute, group = self.wanted.key
@@ -123,3 +111,70 @@ def rounds_frame(attempts: Iterable[Attempt]) -> pd.DataFrame:
     frame = pd.DataFrame([a.row() for a in attempts], columns=list(ROUND_COLUMNS))
     types = dict.fromkeys([*text, "neutral_answer", "variant_answer"], "str")
     return frame.astype(types | {"round": "int64", "tokens": "int64"})
+
+
+TRIGGERED_COLUMNS = (
+    *("attribute", "group", "direction", "round", "quantity", "estimate", "ci_low", "ci_high"),
+    *("ci_level", "ci_method", "count", "n"),
+)
+#: Name for all groups of an attribute combined.
+EVERY_GROUP = "every group"
+
+
+def triggered_by_round(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Estimate the share of variants that move the answer as intended, after each round.
+
+    Parameters
+    ----------
+    rounds : pandas.DataFrame
+        As from `fairstats.vignettes.building.attempts.rounds_frame`: one row per attempt.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per attribute, group, round and quantity. ``as intended`` is the share with this
+        outcome in the last attempt up to this round. ``answer changed`` is the share with a last
+        attempt that was answered differently from the neutral text. The group ``every group``
+        counts the items with variants that are as intended for all groups. With the study's
+        directions, the privileged group's variant is then answered right and the unprivileged
+        group's wrong. ``n`` counts every variant (or item) to be written, even without a text or an
+        answer.
+
+    Notes
+    -----
+    Empty if no model answers the variants. With Wilson's 95% intervals; the variants of one group
+    are from different items. With ``keep = "as intended"``, the result after the last round
+    reflects selection: the model that answers also decides what is revised.
+    """
+    asked = not (rounds["outcome"] == "not asked").any()
+    rows = list(_rows(rounds)) if asked else []
+    return pd.DataFrame(rows, columns=list(TRIGGERED_COLUMNS))
+
+
+def _rows(rounds: pd.DataFrame) -> Iterator[tuple[object, ...]]:
+    both = rounds["neutral_answer"].notna() & rounds["variant_answer"].notna()
+    quantities = {
+        "as intended": rounds["outcome"] == "as intended",
+        "answer changed": both & (rounds["neutral_answer"] != rounds["variant_answer"]),
+    }
+    rounds = rounds.assign(**quantities)
+    key = ["item_id", "attribute", "group"]
+    states = {
+        number: rounds[rounds["round"] <= number].drop_duplicates(key, keep="last")
+        for number in range(1, int(rounds["round"].max()) + 1 if len(rounds) else 1)
+    }
+    for attribute, own in rounds.groupby("attribute", sort=False):
+        for group, direction in own[["group", "direction"]].drop_duplicates().to_numpy():
+            for number, state in states.items():
+                mine = state[(state["attribute"] == attribute) & (state["group"] == group)]
+                for name in quantities:
+                    yield (attribute, group, direction, number, name, *_share(mine[name]))
+        for number, state in states.items():
+            whole = state[state["attribute"] == attribute].groupby("item_id")["as intended"].all()
+            yield (attribute, EVERY_GROUP, "", number, "as intended", *_share(whole))
+
+
+def _share(holds: pd.Series) -> tuple[object, ...]:
+    count, n = int(holds.sum()), len(holds)
+    found = wilson(count, n, alpha=0.05)
+    return count / n, float(found.ci_low), float(found.ci_high), 0.95, found.method, count, n

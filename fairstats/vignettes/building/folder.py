@@ -1,25 +1,37 @@
-"""The folder of a build: its declaration and its files."""
+"""The folder of a build: the files that `fairstats vignettes run` writes, and reading them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import pandas as pd
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from fairstats._lib.arguments import path_in
 from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.json_csv_records import (
+    Record,
+    csv_records,
+    importable_files,
+    json_lines,
+    json_value,
+)
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import table_csv
-from fairstats._lib.untrusted_json import parse_json
-from fairstats.benchmarks.benchmark_files import attribute_table, item_lines
-from fairstats.vignettes.building.declaration import Build
-from fairstats.vignettes.building.declared_agents import STAGES
-from fairstats.vignettes.building.messages import prompts_sha256
+from fairstats._lib.toml_files import Flag, must, parse
+from fairstats._lib.untrusted_files import refuse_links
+from fairstats.benchmarks.benchmark_files import attribute_table, check_name, item_lines
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL, POOLED
+from fairstats.ratings.collection.subjects import MAX_TEXT, is_name
+from fairstats.vignettes.building.agents import Key, prompts_sha256
+from fairstats.vignettes.building.attempts import Outcome
+from fairstats.vignettes.building.declaration import STAGES, Build, Keep
 
 BUILD = "build.json"
 FILTERED = "filtered.csv"
@@ -31,8 +43,26 @@ TRIGGERED = "triggered.csv"
 #: Folder of the replies.
 JOURNALS = "journals"
 
+#: The names of a variant.
+KEY = ("item_id", "attribute", "group")
 #: Files that a build writes in addition to `BUILD`.
 FILES = (FILTERED, NEUTRALIZED_ITEMS, ITEMS, VARIANTS, ROUNDS, TRIGGERED)
+
+_REMEDY = "use the folder as `fairstats vignettes run` wrote it"
+
+
+class Written(BaseModel):
+    """What a build or review writes, and others may have changed."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class _MadeWith(Written):
+    """What an earlier run of the build was made with."""
+
+    declared: dict[str, Any]
+    items_sha256: str
+    prompts: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -45,8 +75,6 @@ class BuildFolder:
         The folder.
     build : Build
         The declaration.
-    items_sha256 : str
-        Hash of the file with the questions.
     options : tuple of str
         The items' letters.
     limit : int or None
@@ -55,7 +83,6 @@ class BuildFolder:
 
     path: Path
     build: Build
-    items_sha256: str
     options: tuple[str, ...]
     limit: int | None
 
@@ -67,6 +94,11 @@ class BuildFolder:
             "build_sha256": self.build.sha256,
             "items_sha256": self.items_sha256,
         }
+
+    @cached_property
+    def items_sha256(self) -> str:
+        """Return the hash of the file with the questions, from the beginning of the run."""
+        return file_sha256(self.build.items)
 
     def check(self) -> None:
         """Refuse a folder that is not writable or contains another build's files.
@@ -84,22 +116,19 @@ class BuildFolder:
                 raise InputError([Problem(str(self.path), message, "use another folder")])
             return
         try:
-            found = parse_json(path.read_text(encoding="utf-8"))
-            made_with = {key: found[key] for key in ("declared", "items_sha256", "prompts")}
-        except (ValueError, LookupError, TypeError, RecursionError):
-            raise InputError(
-                [Problem(str(path), "is not the file of a build", "use another folder")]
-            ) from None
+            found = _MadeWith.model_validate_json(path.read_bytes())
+        except ValidationError:
+            problem = Problem(str(path), "is not the file of a build", "use another folder")
+            raise InputError([problem]) from None
         now = json.loads(json.dumps(self._made_with()))
         problems = [
             Problem(
                 str(path),
                 f"was {_shown(old)} in the earlier run, but is now {_shown(new)}",
-                remedy,
+                "use another folder, or undo the change",
                 column=key,
             )
-            for key, old, new in _differences(made_with, now)
-            for remedy in ["use another folder, or undo the change"]
+            for key, old, new in _differences(found.model_dump(), now)
         ]
         if problems:
             raise InputError(problems)
@@ -123,41 +152,35 @@ class BuildFolder:
             "sees_options": build.sees_options,
             "filter_ask": build.filter_ask,
             "attributes": {a.name: attribute_table(a) for a in build.attributes},
-            "words": {group: list(words) for group, words in build.varied.words.items()},
+            "words": build.words,
             "directions": {
-                a.name: {group: build.varied.directions[group] for group in a.groups}
+                a.name: {group: build.directions[group] for group in a.groups}
                 for a in build.attributes
             },
             "agents": agents,
             **self._made_with(),
         }
-        with whole_file(self.path / BUILD) as path:
-            text = json.dumps(content, ensure_ascii=False, indent=1)
-            path.write_text(text + "\n", encoding="utf-8", newline="\n")
+        self._write(BUILD, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
     def write_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> Path:
         """Write a file of JSON Lines."""
-        with whole_file(self.path / name) as path:
-            path.write_text(item_lines(rows), encoding="utf-8", newline="\n")
-        return self.path / name
+        return self._write(name, item_lines(rows))
 
     def write_table(self, name: str, table: pd.DataFrame) -> Path:
         """Write a file of comma-separated values."""
+        return self._write(name, table_csv(table))
+
+    def _write(self, name: str, text: str) -> Path:
         with whole_file(self.path / name) as path:
-            path.write_text(table_csv(table), encoding="utf-8", newline="\n")
+            path.write_text(text, encoding="utf-8", newline="\n")
         return self.path / name
 
     def _made_with(self) -> dict[str, Any]:
         return {
             "items_sha256": self.items_sha256,
-            "declared": dict(self.build.declared),
+            "declared": self.build.declared,
             "prompts": {stage: prompts_sha256(stage) for stage in STAGES},
         }
-
-
-def folder_of(build: Build, out: Path, *, options: Iterable[str], limit: int | None) -> BuildFolder:
-    """Return the folder of a build, without writing anything."""
-    return BuildFolder(out, build, file_sha256(build.items), tuple(options), limit)
 
 
 def _differences(old: object, new: object, where: str = "") -> Iterator[tuple[str, object, object]]:
@@ -171,3 +194,261 @@ def _differences(old: object, new: object, where: str = "") -> Iterator[tuple[st
 
 def _shown(value: object) -> str:
     return "not set" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+_Name = Annotated[str, must(is_name, "is not a valid name", _REMEDY)]
+_Text = Annotated[
+    str, must(lambda text: len(text) <= MAX_TEXT, "must be text that is not too long", _REMEDY)
+]
+
+
+_TextOrNone = Annotated[_Text, BeforeValidator(lambda text: "" if text is None else text)]
+
+
+class BuiltItem(Written):
+    """An item that was neutralized; `neutralized` is empty if it has no neutral text."""
+
+    item_id: _Name
+    options: dict[str, str]
+    answer_key: str
+    original: _Text
+    neutralized: _Text
+
+
+class OfVariant(Written):
+    """What is written of one variant."""
+
+    item_id: str
+    attribute: str
+    group: str
+
+    @property
+    def key(self) -> Key:
+        """Return its item, attribute and group."""
+        return self.item_id, self.attribute, self.group
+
+
+class Variant(OfVariant):
+    """One variant after the last round; `kept` is whether the build's rule keeps it.
+
+    `text` is empty if there is none.
+    """
+
+    text: _TextOrNone = ""
+    outcome: Outcome
+    kept: Flag
+    problems: list[str] = Field(default_factory=list)
+
+
+class Filtered(Written):
+    """The filter's decision on a source item."""
+
+    item_id: str
+    kept: bool
+    decided_by: str | None = None
+    reason: str | None = None
+
+
+class _Attribute(Written):
+    label: str
+    groups: dict[_Name, str]
+    pairs: list[tuple[str, str]]
+
+
+class _Declared(Written):
+    """``build.json``, as far as reviews and releases need it."""
+
+    name: str
+    title: str
+    licence: str
+    citation: str
+    agents: dict[str, dict[str, Any]]
+    keep: Keep
+    attributes: dict[_Name, _Attribute]
+    options: list[str]
+    directions: dict[str, dict[str, str]] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A folder of ``fairstats vignettes run``.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    declared : Mapping
+        The content of ``build.json``.
+    items : Mapping[str, BuiltItem]
+        The items that were neutralized, in order.
+    variants : Mapping[Key, Variant]
+        The variants of these items.
+    filtered : Mapping[str, Filtered]
+        The filter's decision on every source item.
+    not_neutral : Mapping[str, str]
+        Why an item that passed the filter has no neutral text.
+    """
+
+    path: Path
+    declared: Mapping[str, Any]
+    items: Mapping[str, BuiltItem]
+    variants: Mapping[Key, Variant]
+    filtered: Mapping[str, Filtered]
+    not_neutral: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return str(self.declared["name"])
+
+    @property
+    def groups(self) -> tuple[tuple[str, str], ...]:
+        """Return every attribute and group for which an item has a variant, in order."""
+        attributes = self.declared["attributes"]
+        return tuple((name, group) for name, one in attributes.items() for group in one["groups"])
+
+    @property
+    def source_items(self) -> tuple[str, ...]:
+        """Return the items at the start of the build."""
+        return tuple(dict.fromkeys([*self.filtered, *self.items]))
+
+    def keys(self, item_id: str) -> tuple[Key, ...]:
+        """Return the required variants of an item."""
+        return tuple((item_id, attribute, group) for attribute, group in self.groups)
+
+    def kept(self, key: Key) -> bool:
+        """Return whether this variant exists and the build's rule keeps it."""
+        variant = self.variants.get(key)
+        return variant is not None and bool(variant.text) and variant.kept
+
+    @property
+    def complete(self) -> tuple[str, ...]:
+        """Return the items with every variant kept by the build; only these can be released."""
+        return tuple(i for i in self.items if all(map(self.kept, self.keys(i))))
+
+
+def read_built(folder: Path) -> Built:
+    """Read the result of building a benchmark from its folder.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, or does not have the format that ``fairstats vignettes run`` writes.
+    """
+    if not (folder / BUILD).is_file():
+        remedy = "give the folder written by `fairstats vignettes run`"
+        raise InputError([Problem(str(folder), f"contains no {BUILD}", remedy)])
+    refuse_links([path for path in folder.iterdir() if path.suffix in (".json", ".jsonl", ".csv")])
+    declared = json_value(folder / BUILD)
+    problems: list[Problem] = []
+    checked = _checked(_Declared, declared, folder / BUILD, None, problems)
+    if checked is None or (problems := list(_attribute_faults(checked, folder / BUILD))):
+        raise InputError(problems)
+    check_name(checked.name)
+    letters = checked.options
+    groups = {(name, group) for name, one in checked.attributes.items() for group in one.groups}
+
+    items: dict[str, BuiltItem] = {}
+    variants: dict[Key, Variant] = {}
+    for path, row, item in read_rows(BuiltItem, folder / ITEMS, problems):
+        found = _item_fault(item, items, letters)
+        if found:
+            problems.append(_problem(path, row, *found))
+        elif item.neutralized:
+            options = {letter: item.options[letter] for letter in letters}
+            items[item.item_id] = item.model_copy(update={"options": options})
+    if problems:  # Variants of an item that was not read would be reported too.
+        raise InputError(problems)
+    for path, row, variant in read_rows(Variant, folder / VARIANTS, problems):
+        item_id, attribute, group = variant.key
+        if item_id not in items:
+            problems.append(_problem(path, row, "item_id", item_id, "is not a neutralized item"))
+        elif (attribute, group) not in groups:
+            place = f"{attribute}, {group}"
+            problems.append(_problem(path, row, "group", place, "is not declared"))
+        elif variant.key in variants:
+            message = f"has two variants for {attribute}, {group}"
+            problems.append(_problem(path, row, "item_id", item_id, message))
+        variants[variant.key] = variant
+    filtered = read_rows(Filtered, folder / FILTERED, problems)
+    if problems:
+        raise InputError(problems)
+    return Built(
+        folder,
+        declared,
+        items,
+        variants,
+        {one.item_id: one for _, _, one in filtered},
+        _not_neutral(folder / NEUTRALIZED_ITEMS),
+    )
+
+
+def _not_neutral(path: Path) -> dict[str, str]:
+    rows = [record.fields for record in _records(path)] if path.is_file() else []
+    return {str(row.get("item_id")): str(row["reason"]) for row in rows if row.get("reason")}
+
+
+def _records(path: Path) -> list[Record]:
+    """Return the rows of a file; one of JSON Lines may be empty."""
+    if path.suffix == ".jsonl" and path.is_file() and path.stat().st_size == 0:
+        return []
+    importable_files(path, None, (".jsonl", ".csv"))
+    return json_lines(path) if path.suffix == ".jsonl" else csv_records(path)
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def read_rows(
+    model: type[_Model], path: Path, problems: list[Problem]
+) -> list[tuple[Path, int, _Model]]:
+    """Return the rows of a file with their numbers; adds the problems of the others."""
+    rows = (
+        (record.row, _checked(model, record.fields, path, record.row, problems))
+        for record in _records(path)
+    )
+    return [(path, row, one) for row, one in rows if one is not None]
+
+
+def _checked(
+    model: type[_Model], value: Any, path: Path, row: int | None, problems: list[Problem]
+) -> _Model | None:
+    try:
+        return parse(model, value, path, example=BUILD)
+    except InputError as error:
+        problems += [
+            replace(one, row=row, column=one.column or None, remedy=_REMEDY)
+            for one in error.problems
+        ]
+    return None
+
+
+def _problem(path: Path, row: int, column: str, value: str, message: str) -> Problem:
+    return Problem(str(path), message, _REMEDY, row=row, column=column, value=value)
+
+
+def _attribute_faults(declared: _Declared, path: Path) -> Iterator[Problem]:
+    seen = {ORIGINAL, NEUTRALIZED}
+    for name, attribute in declared.attributes.items():
+        column = f"attributes.{name}"
+        if name in (BASELINE, POOLED):
+            yield Problem(str(path), "is a reserved name", _REMEDY, column=column)
+        for group in attribute.groups:
+            # An item's variants are named by their groups alone.
+            if group in seen:
+                message = "is also a group of another attribute"
+                yield Problem(str(path), message, "rename the group", column=column, value=group)
+            seen.add(group)
+
+
+def _item_fault(
+    item: BuiltItem, seen: Mapping[str, object], letters: list[str]
+) -> tuple[str, str, str] | None:
+    """Return column, value and message."""
+    if item.item_id in seen:
+        return "item_id", item.item_id, "appears twice"
+    if {*item.options} != {*letters}:
+        found = ", ".join(item.options)
+        return "options", found, f"must have the letters {', '.join(letters)}"
+    if item.answer_key not in letters:
+        return "answer_key", item.answer_key, "must be one of the options"
+    return None

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from fairstats._lib.arguments import check_numbers, wrong
 from fairstats._lib.problems import InputError, Problem
-from fairstats.asking.models import Connect
-from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats._lib.untrusted_json import read_json_lines
+from fairstats.asking.item_prompts import Prompt
+from fairstats.asking.models import Connect, list_tasks
+from fairstats.benchmarks.benchmark_files import item_lines
+from fairstats.benchmarks.declaration import NEUTRALIZED, ORIGINAL
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.building.agents import Agent
-from fairstats.vignettes.building.attempts import OUTCOMES, rounds_frame
-from fairstats.vignettes.building.choosing import filter_items
-from fairstats.vignettes.building.declaration import Build, load_build
-from fairstats.vignettes.building.declared_agents import STAGES
+from fairstats.vignettes.building.attempts import (
+    OUTCOMES,
+    Attempt,
+    rounds_frame,
+    triggered_by_round,
+)
+from fairstats.vignettes.building.declaration import STAGES, Build, load_build
 from fairstats.vignettes.building.folder import (
     FILTERED,
     ITEMS,
@@ -29,14 +37,23 @@ from fairstats.vignettes.building.folder import (
     TRIGGERED,
     VARIANTS,
     BuildFolder,
-    folder_of,
 )
-from fairstats.vignettes.building.intended_flips import triggered_by_round
-from fairstats.vignettes.building.neutral_texts import neutralize_items
-from fairstats.vignettes.building.planning import print_plan
-from fairstats.vignettes.building.rounds import Written, write_variants
-from fairstats.vignettes.building.source import read_source
-from fairstats.vignettes.rules.groups import ORIGINAL
+from fairstats.vignettes.building.neutral_items import (
+    filter_items,
+    filter_prompts,
+    neutralize_items,
+    neutralize_prompts,
+    with_neutral,
+)
+from fairstats.vignettes.building.variants import (
+    background_prompt,
+    merging_prompt,
+    neutral_prompt,
+    variant_prompt,
+    wanted_variants,
+    write_variants,
+)
+from fairstats.vignettes.rules.substitute import unnamed_items
 
 
 @dataclass(frozen=True)
@@ -113,7 +130,7 @@ def run(
         raise wrong(f"stage = {stage!r}", "is unknown", f"use one of {', '.join(STAGES)}")
     build = load_build(build_file, connect)
     items = read_source(build.items)
-    folder = folder_of(build, out, options=items[0].options, limit=limit)
+    folder = BuildFolder(out, build, tuple(items[0].options), limit)
     folder.check()
     items = items[:limit]
     if dry_run:
@@ -143,7 +160,7 @@ def _run(folder: BuildFolder, items: Sequence[Item], agents: dict[str, Agent], s
 
     texts = neutralize_items(kept, agents["neutralize"])
     path = folder.write_lines(NEUTRALIZED_ITEMS, [text.row() for text in texts])
-    neutral = [text.item for text in texts if text.kept]
+    neutral = [text.item for text in texts if not text.reason]
     items_path = folder.write_lines(ITEMS, [_line(item) for item in neutral])
     _write_build(folder, agents)
     said = f"neutralize: {len(neutral):,} of {len(kept):,} items kept"
@@ -154,20 +171,24 @@ def _run(folder: BuildFolder, items: Sequence[Item], agents: dict[str, Agent], s
     if stage == "neutralize":
         return Built(items_path, summary, None)
 
-    written = write_variants(neutral, build, agents, stage=stage)
+    attempts = write_variants(neutral, build, agents, stage=stage)
     _write_build(folder, agents)
     if stage != "validate":
-        under_way = sum(attempt.outcome is None for attempt in written.attempts)
-        said = (
-            f"{stage}: {under_way:,} of {len(written.attempts):,} variants without a problem so far"
-        )
+        under_way = sum(attempt.outcome is None for attempt in attempts)
+        said = f"{stage}: {under_way:,} of {len(attempts):,} variants without a problem so far"
         return Built(items_path, f"{summary}\n{said}", None)
-    rounds = rounds_frame(written.attempts)
+    rounds = rounds_frame(attempts)
     triggered = triggered_by_round(rounds)
     folder.write_table(ROUNDS, rounds)
     folder.write_table(TRIGGERED, triggered)
-    path = folder.write_lines(VARIANTS, [attempt.line(build.keep) for attempt in written.last])
-    return Built(path, f"{summary}\n{_outcomes(written, build)}", triggered)
+    # The last attempt at each variant, in the order of the first round.
+    last = list({attempt.wanted.key: attempt for attempt in attempts}.values())
+    path = folder.write_lines(VARIANTS, [attempt.line(build.keep) for attempt in last])
+    counts = Counter(attempt.outcome for attempt in last)
+    said = ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts[name])
+    kept_variants = sum(attempt.is_kept(build.keep) for attempt in last)
+    summary += f"\nvariants: {kept_variants:,} of {len(last):,} kept ({said})"
+    return Built(path, summary, triggered)
 
 
 def _write_build(folder: BuildFolder, agents: dict[str, Agent]) -> None:
@@ -184,13 +205,6 @@ def _line(item: Item) -> dict[str, object]:
     }
 
 
-def _outcomes(written: Written, build: Build) -> str:
-    counts = Counter(attempt.outcome for attempt in written.last)
-    kept = sum(attempt.is_kept(build.keep) for attempt in written.last)
-    said = ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts[name])
-    return f"variants: {kept:,} of {len(written.last):,} kept ({said})"
-
-
 def _say(agents: dict[str, Agent], text: str) -> None:
     if any(agent.progress for agent in agents.values()):
         print(text, file=sys.stderr)
@@ -200,3 +214,96 @@ def _nothing_left(path: Path) -> InputError:
     return InputError(
         [Problem(str(path), "no items are left", "see the reason for each item in the file")]
     )
+
+
+# Placeholder for a background; only its length matters: three sentences of 20 words.
+_BACKGROUND = " ".join(
+    ["They live in a quiet street of a large town with two of their friends and go for long walks."]
+    * 3
+)
+
+
+def print_plan(items: Sequence[Item], build: Build) -> None:
+    """Print each stage's maximum number of requests in its first round, and their possible cost.
+
+    The rules are applied, and no model's decision is predicted: every item that the rules do not
+    exclude is counted as kept.
+    """
+    prompts = _prompts(items, build)
+    for stage in STAGES:
+        declared = build.agents[stage]
+        if not prompts[stage]:
+            print(f"{stage}: no requests")
+            continue
+        said = declared.connected().estimate(list_tasks(prompts[stage]))
+        print(f"{stage} ({declared.model}): {said}")
+    if build.generator == "agents" and build.rounds > 1:
+        print(
+            f"This is the first of up to {build.rounds} rounds: each further one asks generate, "
+            "fuse and validate again for the variants that failed, with their last text. A broken "
+            "reply is asked for once more."
+        )
+
+
+def _prompts(items: Sequence[Item], build: Build) -> dict[str, list[Prompt]]:
+    decisions, filtering = filter_prompts(items, build)
+    kept = [i for i, d in zip(items, decisions, strict=True) if d.action != "exclude"]
+    ruled, neutralizing = neutralize_prompts(kept)
+    neutral = [with_neutral(item, ruled[item.item_id].text) for item in kept]
+    wanted = wanted_variants(neutral, build)
+    texts = [Attempt(one, 1, _BACKGROUND, f"{one.neutral} {_BACKGROUND}") for one in wanted]
+    found = {
+        "filter": filtering,
+        "neutralize": neutralizing,
+        "generate": [background_prompt(one, None, build) for one in wanted],
+        "fuse": [merging_prompt(attempt, None) for attempt in texts],
+        "validate": [*map(neutral_prompt, neutral), *map(variant_prompt, texts)],
+    }
+    return {s: own if build.agents[s].asks else [] for s, own in found.items()}
+
+
+def read_source(path: Path) -> list[Item]:
+    """Read the questions, each with its text as the only variant, ``original``.
+
+    Parameters
+    ----------
+    path : Path
+        JSON Lines with ``item_id``, ``options``, ``answer_key``, and the text as ``question`` or as
+        ``variants.original``; other fields are ignored.
+
+    Returns
+    -------
+    list of Item
+        In the order of the file; all have the same option letters as the first.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or an item cannot be used in a prompt. Each error is named.
+    """
+    if not path.is_file():
+        raise InputError([Problem(str(path), "no such file", "check `items` in the build's file")])
+    rows = read_json_lines(path)
+    options = rows[0].get("options") if rows else None
+    with tempfile.TemporaryDirectory() as folder:
+        trial = Path(folder, ITEMS)
+        lines = item_lines({**row, "variants": {ORIGINAL: _text(row)}} for row in rows)
+        trial.write_text(lines, encoding="utf-8")
+        try:
+            return unnamed_items(trial, options, [ORIGINAL])
+        except InputError as error:
+            problems = [replace(problem, path=str(path)) for problem in error.problems]
+    raise InputError([_in_words_of_the_file(problem) for problem in problems])
+
+
+def _text(row: Mapping[str, Any]) -> Any:
+    variants = row.get("variants")
+    text = variants.get(ORIGINAL) if isinstance(variants, Mapping) else None
+    return row.get("question", text)
+
+
+def _in_words_of_the_file(problem: Problem) -> Problem:
+    if problem.column != f"variants.{ORIGINAL}":
+        return problem
+    message = "no text, neither here nor in variants.original"
+    return replace(problem, column="question", message=message)

@@ -10,18 +10,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from fairstats._lib.formatting import MINUS, decimal, escape_markdown, percent, percent_range
 from fairstats._lib.json_csv_records import csv_records
 from fairstats._lib.problems import printable
-from fairstats.vignettes.building.built_benchmark import Built
-from fairstats.vignettes.building.folder import TRIGGERED
-from fairstats.vignettes.releasing.release_declaration import is_substitution, took_part
-from fairstats.vignettes.review.decisions import DECISIONS
-from fairstats.vignettes.review.figures import AFTER, BEFORE, of_all
-from fairstats.vignettes.review.rounds import Review
+from fairstats.vignettes.building.folder import TRIGGERED, Built
+from fairstats.vignettes.releasing.tables import AFTER, BEFORE, of_all
+from fairstats.vignettes.review.rounds import DECISIONS, Review
 
 #: The coefficients on the card; agreement.csv has all of them.
 COEFFICIENTS = {
@@ -70,8 +68,6 @@ class Facts:
         Of the release.
     released : tuple of str
         Its items.
-    stages : pandas.DataFrame
-        Number of items left after each stage.
     tables : Mapping[str, pandas.DataFrame]
         The release's tables by file.
     sources : Mapping[str, str]
@@ -81,7 +77,6 @@ class Facts:
     review: Review
     version: str
     released: tuple[str, ...]
-    stages: pd.DataFrame
     tables: Mapping[str, pd.DataFrame]
     sources: Mapping[str, str]
 
@@ -122,6 +117,17 @@ def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def is_substitution(declared: Mapping[str, Any]) -> bool:
+    """Return whether only the words for a group were inserted, without a background."""
+    return declared.get("generator") == "substitute"
+
+
+def took_part(agent: Mapping[str, Any]) -> bool:
+    """Return whether a stage has a model and queried it: a null endpoint was never queried."""
+    asked = agent.get("endpoint", "unknown") is not None
+    return agent.get("model") not in (None, "", "none") and asked
+
+
 def _what(facts: Facts) -> str:
     built = facts.review.built
     variants = len(built.groups)
@@ -158,7 +164,7 @@ def _made(facts: Facts) -> Iterator[str]:
     built = facts.review.built
     rows = [
         [_text(row["stage"]), f"{row['items']:,}", f"{row['left_out']:,}", _text(row["what"])]
-        for row in facts.stages.to_dict("records")
+        for row in facts.tables["stages.csv"].to_dict("records")
     ]
     yield _table(["stage", "items", "left out", "items that are"], rows, "lrrl")
     yield "The reasons for leaving out items are listed in left\\_out.csv."

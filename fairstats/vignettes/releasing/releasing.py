@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,26 +14,26 @@ from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import file_sha256, text_sha256
 from fairstats._lib.table_text import json_line, json_text, records, table_csv
 from fairstats._lib.version import __version__
-from fairstats.benchmarks.benchmark_files import item_lines, toml_text, write_benchmark
-from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.benchmark_files import (
+    attribute_table,
+    item_lines,
+    toml_text,
+    write_benchmark,
+)
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL
 from fairstats.ratings.collection.subjects import is_name
-from fairstats.vignettes.building.built_benchmark import Built, read_built
 from fairstats.vignettes.building.folder import (
     BUILD,
-    FILTERED,
-    ITEMS,
-    NEUTRALIZED_ITEMS,
-    ROUNDS,
+    FILES,
+    KEY,
     TRIGGERED,
-    VARIANTS,
+    Built,
+    read_built,
 )
-from fairstats.vignettes.releasing.data_card import Facts, card_text
-from fairstats.vignettes.releasing.release_declaration import declaration
-from fairstats.vignettes.releasing.stages import left_out, stage_counts
-from fairstats.vignettes.review.decisions import decisions
-from fairstats.vignettes.review.figures import agreement, work
-from fairstats.vignettes.review.rounds import Review, read_review
-from fairstats.vignettes.rules.groups import ORIGINAL
+from fairstats.vignettes.releasing.data_card import Facts, card_text, is_substitution, took_part
+from fairstats.vignettes.releasing.tables import agreement, left_out, stage_counts, work
+from fairstats.vignettes.review.rounds import ACCEPTED, EDITED, Review, decisions, read_review
+from fairstats.vignettes.rules.substitute import baseline_of
 
 CARD, MANIFEST, SUMS = "README.md", "manifest.json", "SHA256SUMS"
 
@@ -49,7 +49,7 @@ class Released:
     items, variants : int
         Number of items written, and of variants of each.
     stages : pandas.DataFrame
-        Number of items left after each stage, `fairstats.vignettes.releasing.stages.STAGE_COLUMNS`.
+        Number of items left after each stage, `fairstats.vignettes.releasing.tables.STAGE_COLUMNS`.
     """
 
     path: Path
@@ -124,7 +124,7 @@ def _release(folder: Path, version: str, out: Path, *, unreviewed: bool) -> Rele
     last = {
         f"{built.name}.toml": toml_text(declaration(review, version, released, decided, sources))
     }
-    facts = Facts(review, version, tuple(released), stages, tables, sources)
+    facts = Facts(review, version, tuple(released), tables, sources)
     contents[CARD] = card_text(facts, _hashes(contents | last), reviewed=decided is not None)
     manifest = {
         "name": built.name,
@@ -211,13 +211,8 @@ def _tables(
     tables = {"stages.csv": stages, "left_out.csv": without}
     if decided is None:
         return tables
-    edits = [
-        dict(zip(("item_id", "attribute", "group"), edit.key, strict=True))
-        | {"round": edit.round, "editor": edit.editor, "why": edit.why}
-        | {"problems": "; ".join(edit.problems)}
-        for edit in review.edits
-    ]
-    columns = ["item_id", "attribute", "group", "round", "editor", "why", "problems"]
+    columns = [*KEY, "round", "editor", "why", "problems"]
+    edits = [edit.model_dump() | {"problems": "; ".join(edit.problems)} for edit in review.edits]
     return tables | {
         "decisions.csv": decided,
         "edits.csv": pd.DataFrame(edits, columns=columns),
@@ -232,6 +227,124 @@ def _rating_lines(ratings: pd.DataFrame) -> str:
 
 def _sources(built: Built) -> dict[str, str]:
     """Return the source files of the release, with their hashes."""
-    names = (BUILD, FILTERED, NEUTRALIZED_ITEMS, ITEMS, VARIANTS, ROUNDS, TRIGGERED)
-    there = [name for name in names if (built.path / name).is_file()]
+    there = [name for name in (BUILD, *FILES) if (built.path / name).is_file()]
     return {name: file_sha256(built.path / name) for name in there}
+
+
+#: The role of each stage's model in the selection.
+_PART = {
+    "filter": "decided which items were kept",
+    "neutralize": "wrote neutral texts if the rules could not decide",
+    "generate": "wrote the backgrounds",
+    "fuse": "put the backgrounds into the vignettes",
+}
+_VALIDATED = {
+    "as intended": "answered the variants; only variants with the intended answer were kept",
+    "sound": "answered the variants; its answers were recorded but not used for selection",
+}
+_KEEP = {
+    "as intended": "Only variants with the intended answer of the validation model were kept, so "
+    "the items were selected to show a disparity.",
+    "sound": "All variants that passed the structural checks were kept, whatever the validation "
+    "model answered.",
+}
+
+
+def declaration(
+    review: Review,
+    version: str,
+    released: Sequence[str],
+    decided: pd.DataFrame | None,
+    sources: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return the content of the benchmark's file.
+
+    Parameters
+    ----------
+    review : Review
+        The review with its build.
+    version : str
+        The version of the set of variants.
+    released : sequence of str
+        The items.
+    decided : pandas.DataFrame or None
+        The reviewers' decisions; None without a review.
+    sources : Mapping[str, str]
+        The source files of the release, with their hashes.
+    """
+    built = review.built
+    declared = built.declared
+    made = f"{len(released)} of {len(built.source_items)} source items"
+    notes = [_KEEP[declared["keep"]], *_directions(declared)]
+    if decided is None:
+        notes.insert(0, "NOT REVIEWED: the variants of these items have not been judged.")
+        made += ", not reviewed"
+    else:
+        raters = {rater for one in review.rounds for _, rater in one.handed_out.key}
+        own = decided[decided["item_id"].isin(released)]
+        edited = int((own["decision"] == EDITED).sum())
+        notes.append(
+            f"{len(raters)} reviewers took part. Of the {len(own)} variants of these items they "
+            f"accepted {int((own['decision'] == ACCEPTED).sum())} unchanged and {edited} edited."
+        )
+        made += ", reviewed"
+    hashes = ", ".join(f"{name} (sha256 {sha})" for name, sha in sources.items())
+    return {
+        "name": built.name,
+        "title": declared["title"] + ("" if decided is not None else " (not reviewed)"),
+        "description": declared.get("description") or declared["title"],
+        "options": list(declared["options"]),
+        "items_file": f"{built.name}.jsonl",
+        "missing": "available",
+        "equivalence_margin": 0.02,
+        "sources": [f"built with fairstats from {hashes}"],
+        "licence": declared["licence"],
+        "citation": declared["citation"],
+        "notes": notes,
+        "versions": {version: made},
+        "selected_on": selected_on(declared),
+        "attributes": {
+            name: {key: one[key] for key in ("label", "groups", "pairs", "crosses", "levels")
+                   if one.get(key)}
+            for name, one in declared["attributes"].items()
+        } | {BASELINE: attribute_table(baseline_of())},
+    }  # fmt: skip
+
+
+def selected_on(declared: Mapping[str, Any]) -> dict[str, str]:
+    """Return every model that affected which items were kept, with its role.
+
+    Examples
+    --------
+    >>> agents = {stage: {"model": "m", "snapshot": "m-1"} for stage in ("generate", "fuse")}
+    >>> selected_on({"keep": "sound", "agents": {"filter": {"model": "none"}, **agents}})
+    {'m': 'wrote the backgrounds; put the backgrounds into the vignettes (m-1)'}
+    """
+    parts: dict[str, list[str]] = {}
+    snapshots: dict[str, list[str]] = {}
+    for stage, agent in declared["agents"].items():
+        if not took_part(agent):
+            continue
+        model = agent["model"]
+        part = _VALIDATED[declared["keep"]] if stage == "validate" else _PART.get(stage, stage)
+        parts.setdefault(str(model), []).append(part)
+        if agent.get("snapshot") and agent["snapshot"] not in snapshots.setdefault(str(model), []):
+            snapshots[str(model)].append(str(agent["snapshot"]))
+    return {
+        model: "; ".join(own)
+        + (f" ({', '.join(snapshots[model])})" if snapshots.get(model) else "")
+        for model, own in parts.items()
+    }
+
+
+def _directions(declared: Mapping[str, Any]) -> list[str]:
+    if is_substitution(declared):
+        return ["Only the words for a group were inserted; no background was written."]
+    wanted = [
+        f"{attribute} {group}: {direction}"
+        for attribute, groups in declared.get("directions", {}).items()
+        for group, direction in groups.items()
+    ]
+    return [f"The backgrounds were requested in these directions: {'; '.join(wanted)}."] * bool(
+        wanted
+    )

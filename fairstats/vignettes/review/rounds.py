@@ -1,14 +1,25 @@
-"""The rounds of a review in a folder: assignments, judgements and edits.
+"""The rounds of a review in a folder, and reviewers' decisions on each variant, by one rule.
 
 ``review/round-1`` is an assignment, ``review/ratings-1`` its imported judgements, and
 ``review/edits-1.jsonl`` the edits made after it and before the next round.
+
+Reviewers first judge a text independently. If they disagree, they judge it once more, with all
+first judgements shown. It is accepted
+
+- in the first round, if no reviewer reports a problem;
+- in the second round, if for each dimension fewer than half report a problem;
+
+and rejected in all other cases, except after disagreement in the first round: it then stays open.
+If all report a problem in a dimension, it is rejected at once. Fewer than two judgements decide
+nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -17,36 +28,32 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX
 from fairstats.ratings.collection.assignment_folder import TASKS, HandedOut, load_handed_out
 from fairstats.ratings.files import read_ratings
-from fairstats.vignettes.building.built_benchmark import Built, Key
-from fairstats.vignettes.building.folder import VARIANTS
+from fairstats.vignettes.building.agents import Key
+from fairstats.vignettes.building.folder import KEY, VARIANTS, Built, OfVariant, read_rows
 
 REVIEW = "review"
 #: File name of a round's ratings and comments.
 STEM = "review"
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(OfVariant):
     """A variant's text as rewritten by a reviewer.
 
     Parameters
     ----------
-    key : tuple of str
-        Item, attribute and group.
-    round : int
-        The preceding round.
     text, editor, why : str
         The whole new text, its author (a pseudonym) and the reason.
-    problems : tuple of str
+    problems : list of str
         Results of the rules for clinical content.
+    round : int
+        The preceding round.
     """
 
-    key: Key
-    round: int
     text: str
     editor: str
     why: str
-    problems: tuple[str, ...] = ()
+    problems: list[str]
+    round: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,10 @@ class Round:
     @property
     def missing(self) -> int:
         """Return the number of assigned judgements that are missing."""
-        there = 0 if self.ratings is None else len(judgements(self.ratings))
+        there = 0
+        if self.ratings is not None:
+            judged = self.ratings[self.ratings["value"].notna()]
+            there = len(judged[["task_id", "rater_id"]].drop_duplicates())
         return len(self.handed_out.key) - there
 
 
@@ -117,11 +127,6 @@ class Review:
         return {edit.key: edit for edit in self.edits}
 
 
-def judgements(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per non-empty judgement: its task and rater."""
-    return ratings[ratings["value"].notna()][["task_id", "rater_id"]].drop_duplicates()
-
-
 def round_folder(folder: Path, number: int) -> Path:
     return folder / REVIEW / f"round-{number}"
 
@@ -153,28 +158,19 @@ def read_review(built: Built) -> Review:
     edits: list[Edit] = []
     while (path := round_folder(built.path, len(rounds) + 1)).is_dir():
         rounds.append(_round(built, path, len(rounds) + 1))
-        edits += read_edits(built.path, len(rounds))
+        edits += _edits(edits_file(built.path, len(rounds)), len(rounds))
     review = Review(built, tuple(rounds), tuple(edits))
     _refuse_stale(review)
     return review
 
 
-def read_edits(folder: Path, number: int) -> list[Edit]:
+def _edits(path: Path, number: int) -> list[Edit]:
     """Return the edits after a round."""
-    path = edits_file(folder, number)
-    if not path.is_file() or path.stat().st_size == 0:
-        return []
-    return [
-        Edit(
-            (row["item_id"], row["attribute"], row["group"]),
-            number,
-            row["text"],
-            row["editor"],
-            row["why"],
-            tuple(row["problems"]),
-        )
-        for row in (record.fields for record in json_lines(path))
-    ]
+    problems: list[Problem] = []
+    rows = read_rows(Edit, path, problems) if path.is_file() else []
+    if problems:
+        raise InputError(problems)
+    return [edit.model_copy(update={"round": number}) for _, _, edit in rows]
 
 
 def _round(built: Built, path: Path, number: int) -> Round:
@@ -219,11 +215,92 @@ def _refuse_stale(review: Review) -> None:
                 message = f"differs from the text in round {one.number} of the review"
                 remedy = "use the build as it was assigned, or start a new review"
                 value = ", ".join(key)
-                raise InputError(
-                    [
-                        Problem(
-                            str(built.path / VARIANTS), message, remedy, column="text", value=value
-                        )
-                    ]
-                )
+                place = str(built.path / VARIANTS)
+                raise InputError([Problem(place, message, remedy, column="text", value=value)])
         texts |= {edit.key: edit.text for edit in review.edits if edit.round == one.number}
+
+
+ACCEPTED, EDITED, REJECTED, OPEN = "accepted", "edited", "rejected", "open"
+#: Possible decisions on a variant. `EDITED` means accepted after a reviewer's rewrite.
+DECISIONS = (ACCEPTED, EDITED, REJECTED, OPEN)
+#: Columns of a table of decisions, in order. `round` is the deciding round, 0 if there is none;
+#: `times` is how often this text was judged; `faults` is the number of reported problems, out of
+#: the number of judgements.
+DECISION_COLUMNS = (*KEY, "decision", "reason", "round", "times", "judgements", "faults")
+#: Minimum number of judgements for a decision: a single reviewer cannot disagree.
+FEWEST = 2
+
+
+def decisions(review: Review) -> pd.DataFrame:
+    """Return the decision on each variant under review.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `DECISION_COLUMNS`, one row per variant.
+    """
+    found = [_faults(one) for one in review.rounds]
+    rows = [dict(zip(KEY, key, strict=True)) | _decided(review, key, found) for key in review.keys]
+    types = dict.fromkeys(DECISION_COLUMNS, "str")
+    types |= dict.fromkeys(("round", "times", "judgements"), "int64")
+    return pd.DataFrame(rows, columns=list(DECISION_COLUMNS)).astype(types)
+
+
+def _faults(one: Round) -> dict[Key, tuple[int, dict[str, int]]]:
+    """Return each variant's number of judgements in a round, and reported problems by dimension."""
+    if one.ratings is None:
+        return {}
+    rubric = one.handed_out.rubric
+    faulty = {(q.dimension, value) for q in rubric.questions for value in q.reported}
+    given = one.ratings[one.ratings["value"].notna()]
+    pairs = zip(given["dimension"], given["value"], strict=True)
+    given = given.assign(fault=[pair in faulty for pair in pairs])
+    found = {}
+    for task_id, rows in given.groupby("task_id", sort=False):
+        counts = rows.groupby("dimension")["fault"].sum()
+        found[one.tasks[str(task_id)]] = (
+            rows["rater_id"].nunique(),
+            {name: int(counts.get(name, 0)) for name in rubric.dimensions},
+        )
+    return found
+
+
+def _decided(
+    review: Review, key: Key, found: list[dict[Key, tuple[int, dict[str, int]]]]
+) -> dict[str, Any]:
+    text, edited = review.text(key), key in review.edited
+    seen = [one for one in review.rounds if one.texts.get(key) == text]
+    if not seen:
+        reason = "the edited text has no judgements" if edited else "was not assigned"
+        empty = {"round": 0, "times": 0, "judgements": 0, "faults": ""}
+        return {"decision": OPEN, "reason": reason} | empty
+    last = seen[-1]
+    judged, faults = found[last.number - 1].get(key, (0, {}))
+
+    def dimensions(holds: Callable[[int], bool]) -> str:
+        question = last.handed_out.rubric.question
+        return ", ".join(question(name).label.lower() for name, n in faults.items() if holds(n))
+
+    every = dimensions(lambda n: n == judged)
+    half = dimensions(lambda n: 2 * n >= judged)
+    some = dimensions(lambda n: 0 < n < judged)
+    if judged < FEWEST:
+        said = "no judgements" if judged == 0 else "only one judgement"
+        decision, reason = OPEN, f"{said} this text in round {last.number}"
+    elif len(seen) > 1 and half:
+        decision, reason = REJECTED, f"at least half report a problem: {half}"
+    elif len(seen) == 1 and every:
+        decision, reason = REJECTED, f"all report a problem: {every}"
+    elif len(seen) == 1 and some:
+        decision, reason = OPEN, f"reviewers disagree: {some}"
+    else:
+        decision = EDITED if edited else ACCEPTED
+        reason = "fewer than half report a problem" if some else "no reviewer reports a problem"
+    return {
+        "decision": decision,
+        "reason": reason,
+        "round": last.number,
+        "times": len(seen),
+        "judgements": judged,
+        "faults": ", ".join(f"{name} {n}" for name, n in faults.items() if n),
+    }

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from fairstats._lib.resources import resource
 from fairstats._lib.toml_files import Table, parse, read_toml
-from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.declaration import NEUTRALIZED, ORIGINAL
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.rules.demographic_words import PERSON, left_over
-from fairstats.vignettes.rules.excluding_words import sex_specific_words
-from fairstats.vignettes.rules.groups import ORIGINAL
-from fairstats.vignettes.rules.images import needed_image
-from fairstats.vignettes.rules.mentions import NotFound, find_mention
 from fairstats.vignettes.rules.neutralizing import neutralize
+from fairstats.vignettes.rules.persons import NotFound, find_mention
 from fairstats.vignettes.rules.pronouns import PRONOUN, is_pronoun
+
+Action: TypeAlias = Literal["keep", "exclude", "ask"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Decision:
         ``several_patients``; empty if the item is kept.
     """
 
-    action: Literal["keep", "exclude", "ask"]
+    action: Action
     reason: str = ""
     rule: str = ""
 
@@ -102,11 +101,7 @@ def filter_by_rules(
         *_dependent(item, text, varied),
         *_options(item, varied),
     ]
-    for kind in ("exclude", "ask"):
-        for decision in found:
-            if decision.action == kind:
-                return decision
-    return Decision("keep")
+    return min(found, key=lambda one: one.action != "exclude", default=Decision("keep"))
 
 
 def _varied(attributes: Collection[str]) -> set[str]:
@@ -116,12 +111,15 @@ def _varied(attributes: Collection[str]) -> set[str]:
 
 
 def _image(text: str) -> Iterator[Decision]:
-    if found := needed_image(text):
-        words, sure = found
-        if sure:
-            yield Decision("exclude", f'An image is needed: "{words}".', "image")
-        else:
-            yield Decision("ask", f'An image may be needed: "{words}".', "image")
+    kinds: tuple[tuple[re.Pattern[str], Action, str], ...] = (
+        (_IMAGE_NEEDED, "exclude", "is needed"),
+        (_IMAGE_MAYBE, "ask", "may be needed"),
+    )
+    for pattern, action, needed in kinds:
+        for found in pattern.finditer(text):
+            if not _values_in_text(text, found):
+                words = " ".join(found.group().split())
+                yield Decision(action, f'An image {needed}: "{words}".', "image")
 
 
 def _patient(text: str) -> Iterator[Decision]:
@@ -172,26 +170,25 @@ def _one_sex(item: Item, text: str, varied: set[str]) -> Iterator[Decision]:
         return
     doubtful = _dependencies()["sex"].asking
 
-    def words_of(read: str) -> tuple[list[str], list[str]]:
-        words = sex_specific_words(read)
-        unsure = [word for word in words if doubtful.fullmatch(word)]
-        return [word for word in words if word not in unsure], unsure
-
-    rule, what = "dependent_diagnosis", "speaks of what only one sex has"
-    key = item.options.get(item.answer_key, "")
-    for read, place in ((text, "text"), (key, "right option")):
-        sure, _ = words_of(read)
-        if sure:
-            yield Decision("exclude", f'The {place} {what}: "{sure[0]}".', rule)
-    for option in item.options.values():
-        sure, _ = words_of(option)
-        if sure:
-            yield Decision("ask", f'An option {what}: "{sure[0]}".', rule)
-    for read, place in ((text, "text"), *((option, "option") for option in item.options.values())):
-        _, unsure = words_of(read)
-        if unsure:
-            article = "The" if place == "text" else "An"
-            yield Decision("ask", f'{article} {place} may speak of one sex: "{unsure[0]}".', rule)
+    rule = "dependent_diagnosis"
+    places = {
+        "The text": [text],
+        "The right option": [item.options.get(item.answer_key, "")],
+        "An option": item.options.values(),
+    }
+    found = [
+        (place, word)
+        for place, texts in places.items()
+        for one in texts
+        for word in sex_specific_words(one)
+    ]
+    for place, word in found:
+        if not doubtful.fullmatch(word):
+            reason = f'{place} speaks of what only one sex has: "{word}".'
+            yield Decision("ask" if place == "An option" else "exclude", reason, rule)
+    for place, word in found:
+        if doubtful.fullmatch(word) and place != "The right option":
+            yield Decision("ask", f'{place} may speak of one sex: "{word}".', rule)
 
 
 def _dependent(item: Item, text: str, varied: set[str]) -> Iterator[Decision]:
@@ -224,3 +221,161 @@ def _options(item: Item, varied: set[str]) -> Iterator[Decision]:
             # The options are not rewritten, so the pronoun would stay in every variant.
             reason = f'Option {letter} reveals a sex by a pronoun: "{found[0].word}".'
             yield Decision("ask", reason, "option_names_group")
+
+
+_PICTURE = (
+    r"(?:images?|figures?|photographs?|photos?|photomicrographs?|pictures?|exhibits?|radiographs?"
+    r"|x-rays?|ECGs?|EKGs?|electrocardiograms?|micrographs?|(?:CT|MRI)(?: scans?)?|scans?|graphs?"
+    r"|diagrams?|pedigrees?|karyotypes?|tracings?|smears?|biops(?:y|ies)|specimens?|illustrations?"
+    r"|echocardiograms?|ultrasound|fundoscop\w+|videos?|audio|slides?)"
+)
+_LOOKED_AT = (
+    r"(?:images?|figures?|photographs?|pictures?|exhibits?|diagrams?|graphs?|illustrations?)"
+)
+_SHOWN = r"(?:shown|seen|depicted|displayed|provided|given|attached|presented|available)"
+_FOLLOWS = r"(?:below|above|here|in (?:the )?(?:image|figure|exhibit))"
+#: Each of these definitely refers to an image.
+_IMAGE_NEEDED = re.compile(
+    "(?i)"
+    + "|".join(
+        (
+            # "An ECG is shown."; "a smear was made and is shown below".
+            rf"\b{_PICTURE}\b(?: [\w-]+){{0,8}}? (?:is|are) (?:shown|depicted|displayed|attached)"
+            r"(?= ?[.,;(?]|$)",
+            rf"\b{_PICTURE}\b(?: [\w-]+){{0,8}}? (?:is|are) {_SHOWN} {_FOLLOWS}",
+            r"\b(?:shown|seen|depicted|labell?ed|marked|illustrated|displayed|given|pictured)"
+            r" (?:in|on|by) (?:the |this )?(?:attached |accompanying |following |above |provided )?"
+            rf"(?:{_LOOKED_AT}|arrows?)\b",
+            r"\((?:see |refer to )?(?:the )?(?:image|figure|fig\.|exhibit|photograph|picture)\b"
+            r"[^)]*\)",
+            r"\b(?:figure|fig\.|exhibit|image|panel|plate) ?(?:\d+|(?-i:[A-D]))\b",
+            r"\bsee (?:the )?(?:image|exhibit|figure)",
+            rf"\b{_LOOKED_AT} (?:below|above|to the (?:left|right))\b",
+            rf"\b(?:refer to|examine|review|based on) (?:the|this) {_LOOKED_AT}\b",
+            r"\b(?:in|from|on) (?:the|this) (?:exhibit|accompanying (?:image|figure))\b",
+        )
+    )
+)
+#: These may refer to an image: a test "is shown", with or without its result in the text.
+_IMAGE_MAYBE = re.compile(
+    r"(?i)\b(?:is|are) shown\b(?! (?:to|how|that)\b)"
+    r"|\b(?:the|this) (?:photograph|exhibit|picture)\b"
+    r"|(?<!of )\bthe following (?:image|ECG|EKG|tracing|radiograph)\b"
+)
+# "Laboratory values are shown below:", followed by the values.
+_VALUES = re.compile(r"(?i)(?: below| above| here)?[.:]?\s*[\s\S]{0,200}?\d")
+_LABORATORY = re.compile(
+    r"(?i)\b(?:lab(?:orator(?:y|ies))?|values?|results?|studies|tests?|counts?|panel|table|analysis"
+    r"|gas(?:es)?|vital signs?|data|findings?|levels?)\b[^.]{0,60}$"
+)
+
+
+def _values_in_text(text: str, found: re.Match[str]) -> bool:
+    """Return whether the words refer to values that follow in the text."""
+    after = text[found.end() : found.end() + 250]
+    values = re.search(r":|\n", after) is not None and _VALUES.match(after) is not None
+    picture = re.match(rf"(?i){_PICTURE}", found.group()) is not None
+    return values and (not picture or _LABORATORY.search(text[: found.end()]) is not None)
+
+
+#: Words by which a vignette or an option would still reveal the patient's gender. A text that uses
+#: them for someone else is also left out, since a rule cannot determine who is meant.
+_GENDERED = re.compile(
+    r"(?i)\b(?:he|she|him|his|her|hers|himself|herself|man|woman|(?-i:[Mm]en)|women|males?"
+    r"|females?|boys?|girls?|gentlem[ae]n|lad(?:y|ies)|(?-i:Mrs?|Ms)|husband|wife|transgender"
+    r"|non-?binary)\b"
+)
+_ETHNIC = re.compile(
+    r"(?i)\b(?:african[- ]american|caucasian|hispanic|latin[oax]|asian[- ]american|ashkenazi"
+    r"|native american|(?:of|with) (?:\w+ ){1,3}(?:descent|ancestry|origin|heritage))\b"
+)
+_ETHNIC_WORDS = ("white", "black", "asian", "african", "arab", "jewish", "indian", "chinese")
+_PERSON = (
+    r"(?:patient|person|individual|child|infant|newborn|adult|adolescent|teenager|student|worker)\b"
+)
+#: Conditions that affect one sex only, or so predominantly that an answer may depend on it.
+#: Patterns match the beginnings of words ("menstru" also matches "menstruation").
+_SEX_SPECIFIC_STEMS = (
+    # Pregnancy and birth.
+    *("pregnan", "gravid", "primigravid", "multigravid", "nulligravid", r"g\d+p\d"),
+    *("primipar", "multipar", "nullipar", "obstetric", "trimester", "gestation", "antepartum"),
+    *(r"(?:in|during|of|preterm|premature) labor\b", "postpartum", "puerper", "miscarriage"),
+    *("abortion", "stillb", "fetus", r"fetal\b(?! h)", "placent", "amnio", "chorioamnion"),
+    *("choriocarcinoma", "eclampsia", "preeclampsia", r"hcg\b", "human chorionic", "lactating"),
+    # Breast.
+    *("breast", "mastitis", "mammo", "nipple", "galactorrh", "gynecomast"),
+    # Cycle, hormones and contraception.
+    *("menstru", r"menses\b", "menarche", "menopau", "premenopaus", "postmenopaus", "perimenopaus"),
+    *("amenorrh", "dysmenorrh", "menorrhag", "metrorrhag", "ovulat", "follicular phase", "luteal"),
+    *("contracept", "birth control", "estrogen", "estradiol", "progest", "tamoxifen", "raloxifene"),
+    *("clomiphene", "letrozole", "anastrozole", "hirsut", "virili[sz]", "testost", "finasteride"),
+    # Organs.
+    *("gyneco", "gynaeco", "ovar", "fallopian", "salping", "tubal", "tubo-ovarian", "adnex"),
+    *("uterus", "uterine", "utero", "intrauterine", "endometri", "myometri", "leiomyoma"),
+    *("hysterectom", "cervix", "cervicitis", "pap smear", "papanicolaou", "pelvic inflammatory"),
+    r"cervical (?:cancer|carcinoma|os\b|motion|dysplasia|cytology|smear|intraepithelial|mucus)",
+    *("vagin", "vulv", r"labia\b", r"labial\b", "clitor", "bartholin", "mullerian", "müllerian"),
+    *("prostat", r"psa\b", r"bph\b", "testic", r"testis\b", r"testes\b", "orchi", "scrot"),
+    *("epididym", "varicocel", "hydrocele", "spermat", r"sperm\b", "semen", "seminal", "seminoma"),
+    *("sertoli", "leydig", "ejacul", "erection", "erectile", "tumescen", "impoten", r"penis\b"),
+    *("penile", "foreskin", "phimosis", "circumcis", "balanitis", "priapism", "vas deferens"),
+    *("vasectom", "cryptorchid", "hypospad"),
+    # Inheritance.
+    *("x-linked", "hemophilia", "duchenne", "turner syndrome", "klinefelter"),
+)
+_SEX_SPECIFIC = re.compile(rf"(?i)\b(?:{'|'.join(_SEX_SPECIFIC_STEMS)})")
+
+
+def left_over_group(text: str, words: Iterable[str] = ()) -> str | None:
+    """Return the word by which a supposedly neutral text names a gender or an ethnic group.
+
+    Parameters
+    ----------
+    text : str
+        A vignette, or an option.
+    words : iterable of str
+        The words of declared groups, which are also searched for before a noun for the patient.
+
+    Examples
+    --------
+    >>> left_over_group("Start him on methimazole.")
+    'him'
+    >>> left_over_group("An uninsured 40-year-old patient is seen.", ["uninsured"])
+    'uninsured 40-year-old patient'
+    >>> left_over_group("White blood cells are normal; a parent has MS.")
+    """
+    named = "|".join(map(re.escape, [*_ETHNIC_WORDS, *words]))
+    # "White blood cells" is not a patient, but "a Black, otherwise healthy patient" is.
+    before_noun = rf"(?i)\b(?:{named}),? (?:[\w-]+ ){{0,2}}{_PERSON}"
+    found = _GENDERED.search(text) or _ETHNIC.search(text) or re.search(before_noun, text)
+    return found.group() if found else None
+
+
+def sex_specific_word(text: str) -> str | None:
+    """Return the beginning of a word in this text for a sex-specific condition.
+
+    Examples
+    --------
+    >>> sex_specific_word("Digital rectal examination shows an enlarged prostate.")
+    'prostat'
+    >>> sex_specific_word("An MRI of the cervical spine is normal.")
+    """
+    found = _SEX_SPECIFIC.search(text)
+    return found.group() if found else None
+
+
+def sex_specific_words(text: str) -> tuple[str, ...]:
+    """Return each word of this text for a sex-specific condition, whole and once.
+
+    Examples
+    --------
+    >>> sex_specific_words("Pregnancy test is negative. The prostate is enlarged; no prostatitis.")
+    ('Pregnancy', 'prostate', 'prostatitis')
+    """
+    rest = re.compile(r"[\w-]*")
+    words = [
+        text[found.start() : whole.end()]
+        for found in _SEX_SPECIFIC.finditer(text)
+        if (whole := rest.match(text, found.end()))
+    ]
+    return tuple(dict.fromkeys(words))

@@ -7,18 +7,20 @@ neutral pronouns.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
+from pydantic import Field
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import table_csv
+from fairstats._lib.toml_files import Flag, Number, Table, must, parse, read_toml
 from fairstats._lib.untrusted_json import read_json_lines
 from fairstats.benchmarks.benchmark_files import (
     attribute_table,
@@ -27,16 +29,151 @@ from fairstats.benchmarks.benchmark_files import (
     toml_text,
     write_benchmark,
 )
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Attribute
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL, POOLED, Attribute
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import Item, load_items
-from fairstats.vignettes.rules.excluding_words import left_over_group, sex_specific_word
-from fairstats.vignettes.rules.groups import ORIGINAL, Groups, load_groups
-from fairstats.vignettes.rules.mentions import Mention, NotFound, find_mention
+from fairstats.vignettes.rules.filtering import left_over_group, sex_specific_word
+from fairstats.vignettes.rules.persons import Mention, NotFound, find_mention, put_in
 
-_ARTICLE = re.compile(r"(?i)\b(an?) $")
-# "a European", "a uniformed", "a Ukrainian", but "an unidentified".
-_SOUNDS_CONSONANT = re.compile(r"(?i)eu|uni(?![dmn])|u(?:s[ae]|kr|ru|gan|t[^t])|one\b")
+_EXAMPLE = "data/substitutions/cpv.toml"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The attributes for which variants are written.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+        As declared by the benchmark, without the baseline.
+    words : Mapping[str, str]
+        The text inserted for each group, by the group's name.
+    sex_specific : bool
+        Whether one of them is unsound for items on sex-specific conditions.
+    minimum_age : float
+        The age in years below which one of them is unsound.
+    """
+
+    attributes: tuple[Attribute, ...]
+    words: Mapping[str, str]
+    sex_specific: bool
+    minimum_age: float
+
+
+def load_groups(path: Path) -> Groups:
+    """Read a declaration of groups as in ``data/substitutions/cpv.toml``.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it lacks required declarations or contradicts itself.
+    """
+    tables = parse(_Groups, read_toml(path), path, example=_EXAMPLE).attributes
+    problems = [
+        Problem(str(path), message, remedy, column=f"attributes.{where}")
+        for where, message, remedy in _faults(tables)
+    ]
+    if problems:
+        raise InputError(problems)
+    words: dict[str, str] = {}
+    attributes: dict[str, Attribute] = {}
+    for name, table in tables.items():
+        levels: dict[str, tuple[str, str]] = {}
+        if table.crosses:
+            first, second = (attributes[other] for other in table.crosses)
+            # The reference of each comes first, so that the crossing's reference does too.
+            cells = list(itertools.product(_reference_first(first), _reference_first(second)))
+            levels = {"_".join(cell): cell for cell in cells}
+            words |= {group: " ".join(words[level] for level in levels[group]) for group in levels}
+        words |= table.groups
+        groups = list(levels or table.groups)
+        reference = table.reference or groups[0]
+        attributes[name] = Attribute(
+            name=name,
+            label=table.label,
+            groups=MappingProxyType({g: words[g][0].upper() + words[g][1:] for g in groups}),
+            pairs=tuple((reference, group) for group in groups if group != reference),
+            crosses=table.crosses or (),
+            levels=MappingProxyType(levels),
+        )
+    return Groups(
+        attributes=tuple(attributes.values()),
+        words=MappingProxyType(words),
+        sex_specific=any(table.sex_specific for table in tables.values()),
+        minimum_age=max(table.minimum_age for table in tables.values()),
+    )
+
+
+def _reference_first(attribute: Attribute) -> list[str]:
+    reference = attribute.pairs[0][0]
+    return [reference, *(group for group in attribute.groups if group != reference)]
+
+
+def is_name(value: str) -> bool:
+    """Return whether this may be a name of a group, or a word to insert into a text."""
+    return 0 < len(value) <= 60 and value.isprintable() and value == value.strip()
+
+
+_Word = Annotated[
+    str,
+    must(
+        is_name, "must be up to 60 printable characters", "write the words to insert into the text"
+    ),
+]
+_Age = Annotated[
+    Number,
+    must(lambda value: 0 <= value < 150, "must be an age in years", "write a number"),
+]
+
+
+class _Attribute(Table):
+    label: _Word
+    groups: dict[str, _Word] = Field(default_factory=dict)
+    reference: str | None = None
+    crosses: tuple[str, str] | None = None
+    sex_specific: Flag = False
+    minimum_age: _Age = 0
+
+
+class _Groups(Table):
+    attributes: Annotated[dict[str, _Attribute], must(bool, "has no attribute", f"see {_EXAMPLE}")]
+
+
+def _faults(tables: Mapping[str, _Attribute]) -> Iterator[tuple[str, str, str]]:
+    """Return contradictions of the declared attributes: (key, message, remedy)."""
+    seen = {ORIGINAL, NEUTRALIZED}
+    plain: dict[str, list[str]] = {}
+    for name, table in tables.items():
+        if name in (BASELINE, POOLED):
+            yield name, "is a reserved name", "use another name"
+        if table.crosses is not None:
+            first, second = table.crosses
+            if first == second or first not in plain or second not in plain:
+                remedy = "give two earlier attributes that do not cross others"
+                yield f"{name}.crosses", "must cross two other attributes", remedy
+                continue
+            if table.groups or table.reference is not None:
+                yield name, "must not declare groups", "remove them: they follow from `crosses`"
+            groups = ["_".join(cell) for cell in itertools.product(plain[first], plain[second])]
+        else:
+            groups = plain[name] = list(table.groups)
+            if len(groups) < 2:
+                message, remedy = "must have two or more groups", "give each group its word"
+                yield f"{name}.groups", message, remedy
+                continue
+            if len({word.lower() for word in table.groups.values()}) < len(groups):
+                remedy = "give each group a different word"
+                yield f"{name}.groups", "has the same word twice", remedy
+            if table.reference not in groups:
+                remedy = "give the privileged group, with which the others are compared"
+                yield f"{name}.reference", "must be one of the groups", remedy
+        for group in groups:
+            if not is_name(group):
+                yield f"{name}.groups", f"{group!r} is not a valid name", "use up to 60 characters"
+            if group in seen:
+                message = "is already the name of another variant"
+                yield f"{name}.groups.{group}", message, "use another name"
+            seen.add(group)
 
 
 @dataclass(frozen=True)
@@ -128,34 +265,6 @@ def substitute(
     return Substituted(path, len(written), len(written[0]["variants"]), table)
 
 
-def put_in(text: str, start: int, words: str) -> str:
-    """Insert words for a group into a text, and correct the article before them.
-
-    Parameters
-    ----------
-    text : str
-        The neutral text.
-    start : int
-        The position of the insertion.
-    words : str
-        The inserted words.
-
-    Examples
-    --------
-    >>> put_in("A patient has pain.", 2, "Asian")
-    'An Asian patient has pain.'
-    >>> put_in("An 80-year-old individual has pain.", 15, "Black")
-    'An 80-year-old Black individual has pain.'
-    """
-    before = text[:start]
-    article = _ARTICLE.search(before)
-    if article:
-        vowel = words[0].lower() in "aeiou" and not _SOUNDS_CONSONANT.match(words)
-        right = article[1][0] + ("n" if vowel else "")
-        before = before[: article.start(1)] + right + " "
-    return f"{before}{words} {text[start:]}"
-
-
 def _sound_mention(item: Item, groups: Groups, *, keep_sex_specific: bool) -> Mention | NotFound:
     """Return the first mention of an item's patient, or why the item is left out."""
     text = item.variants[NEUTRALIZED]
@@ -189,23 +298,37 @@ def _load_items(path: Path) -> list[Item]:
     if not path.is_file():
         raise InputError([Problem(str(path), "no such file", "check the path")])
     rows = read_json_lines(path)
-    first = rows[0] if rows else {}
-    options = first.get("options")
     has_original = any(
         isinstance(row.get("variants"), Mapping) and ORIGINAL in row["variants"] for row in rows
     )
     groups = [ORIGINAL, NEUTRALIZED] if has_original else [NEUTRALIZED]
+    return unnamed_items(path, rows[0].get("options") if rows else None, groups)
+
+
+def unnamed_items(path: Path, options: object, groups: Iterable[str]) -> list[Item]:
+    """Read items that belong to no benchmark yet.
+
+    Parameters
+    ----------
+    path : Path
+        The items.
+    options : mapping
+        The options of the first item, whose letters all items must have.
+    groups : iterable of str
+        The variants that are required and checked.
+    """
     # Any benchmark will do: only the letters and the groups are checked.
     benchmark = replace(
         load_benchmark("demo"),
         options=tuple(options) if isinstance(options, Mapping) else (),
-        attributes=MappingProxyType({BASELINE: _baseline(groups)}),
+        attributes=MappingProxyType({BASELINE: baseline_of(groups)}),
         items_file=path,
     )
     return load_items(benchmark)
 
 
-def _baseline(groups: Iterable[str]) -> Attribute:
+def baseline_of(groups: Iterable[str] = (ORIGINAL, NEUTRALIZED)) -> Attribute:
+    """Return the attribute that compares the original vignette with the neutralized one."""
     labels = MappingProxyType({group: group.capitalize() for group in groups})
     return Attribute(BASELINE, "Baseline", labels, ((ORIGINAL, NEUTRALIZED),))
 
@@ -234,6 +357,6 @@ def _declaration(
         "versions": {"1": made_from},
         "attributes": {
             attribute.name: attribute_table(attribute)
-            for attribute in (*groups.attributes, _baseline([ORIGINAL, NEUTRALIZED]))
+            for attribute in (*groups.attributes, baseline_of())
         },
     }

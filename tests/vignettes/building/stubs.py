@@ -9,22 +9,24 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fairstats.vignettes.building import checks, sentences, stage_rules
+from fairstats.vignettes.building import checks, neutral_items
+from fairstats.vignettes.building.checks import Ruled, changes_between
+from fairstats.vignettes.rules.filtering import Decision
 
 
-def filter_by_rules(item: Any, attributes: Any) -> stage_rules.Decision:
+def filter_by_rules(item: Any, *, attributes: Any) -> Decision:
     text = item.variants["original"]
     if "pregnant" in text:
-        return stage_rules.Decision("exclude", "sex-specific: pregnant")
+        return Decision("exclude", "sex-specific: pregnant")
     if "doubtful" in text:
-        return stage_rules.Decision("ask", "names a doubtful word")
-    return stage_rules.Decision("keep", "")
+        return Decision("ask", "names a doubtful word")
+    return Decision("keep")
 
 
-def neutralize(text: str) -> stage_rules.Ruled:
+def neutralize(text: str) -> Ruled:
     new = re.sub(r"\bman\b", "patient", text)
     undecided = ("her",) if "undecided" in text else ()
-    return stage_rules.Ruled(new, stage_rules.changes_between(text, new), undecided, left_over(new))
+    return Ruled(new, changes_between(text, new), undecided, left_over(new))
 
 
 def left_over(text: str) -> tuple[str, ...]:
@@ -51,9 +53,11 @@ def variant_problems(wanted: Any, text: str) -> list[str]:
 
 
 STUBS = {
-    stage_rules: (filter_by_rules, neutralize, left_over),
-    checks: (neutral_problems, background_problems, variant_problems),
-    sentences: (final_sentence,),
+    neutral_items: (filter_by_rules,),
+    checks: (
+        *(neutralize, left_over, final_sentence),
+        *(neutral_problems, background_problems, variant_problems),
+    ),
 }
 
 

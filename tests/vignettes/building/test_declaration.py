@@ -14,8 +14,7 @@ from fairstats._lib.problems import InputError
 from fairstats.benchmarks.benchmark_files import toml_text
 from fairstats.vignettes.building import folder
 from fairstats.vignettes.building.attempts import OUTCOMES
-from fairstats.vignettes.building.declaration import load_build
-from fairstats.vignettes.building.declared_agents import STAGES
+from fairstats.vignettes.building.declaration import STAGES, load_build
 from tests.vignettes.building.scripted import DIRECTED, declared
 
 URL = "http://127.0.0.1:1/v1"
@@ -33,10 +32,10 @@ def test_a_declaration_is_read_with_its_defaults(tmp_path: Path) -> None:
     assert (build.filter_ask, build.sees_options) == ("doubtful", False)
     assert build.items == tmp_path / "items.jsonl"
     assert build.description == build.title
-    assert build.varied.directions == {"white": "favourable", "black": "unfavourable"}
+    assert build.directions == {"white": "favourable", "black": "unfavourable"}
     assert build.attributes[0].pairs == (("white", "black"),)
     assert build.agents["fuse"].options["max_tokens"] == 2000
-    assert set(load(tmp_path).varied.directions.values()) == {"neutral"}
+    assert set(load(tmp_path).directions.values()) == {"neutral"}
 
 
 def test_undeclared_stages_query_no_model(tmp_path: Path) -> None:
@@ -177,7 +176,7 @@ def test_the_declaration_of_the_documents_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "build.toml"
     path.write_text(declaration, encoding="utf-8")
     build = load_build(path, connect)
-    assert build.varied.words["black"] == ("Black", "African American")
+    assert build.words["black"] == ("Black", "African American")
     assert [agent.model for agent in build.agents.values() if agent.asks] == [
         *["GPT-4.1"] * 3,
         "llama3.1",

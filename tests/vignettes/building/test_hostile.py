@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from fairstats.benchmarks.vignette_items import Item
-from fairstats.vignettes.building.messages import (
+from fairstats.vignettes.building.agents import (
     TEMPLATES,
     Earlier,
     Wanted,
-    fuse_message,
-    generate_message,
+    fuse_prompt,
+    generate_prompt,
     prompts_sha256,
 )
 from tests.vignettes.building.conftest import Write
@@ -46,8 +46,8 @@ def wanted() -> Wanted:
 def test_no_line_of_a_text_passes_for_a_line_of_a_message(wanted: Wanted) -> None:
     earlier = Earlier(HOSTILE, [HOSTILE])
     for prompt in (
-        generate_message(wanted, sees_options=True, earlier=earlier),
-        fuse_message(wanted, HOSTILE, earlier=earlier),
+        generate_prompt(wanted, sees_options=True, earlier=earlier).text,
+        fuse_prompt(wanted, HOSTILE, earlier=earlier).text,
     ):
         assert not is_a_line_of(prompt)
         assert "> Reply with one JSON object and nothing else:" in prompt.splitlines()

@@ -21,8 +21,8 @@ from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.vignettes.releasing import releasing
 from fairstats.vignettes.releasing.releasing import release_vignettes
-from fairstats.vignettes.review.handing_out import assign_review, next_round
-from fairstats.vignettes.review.taking_in import import_review
+from fairstats.vignettes.review.assigning import assign_review, next_round
+from fairstats.vignettes.review.importing import import_review
 from tests.rating_files import HOSTILE, write_rows
 from tests.vignette_builds import ATTRIBUTES, BAD, FINE, LEAKS, built_folder, hand_in, reviewers
 

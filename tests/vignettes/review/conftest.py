@@ -7,11 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from fairstats.vignettes.building.built_benchmark import read_built
-from fairstats.vignettes.review.decisions import decisions
-from fairstats.vignettes.review.handing_out import assign_review, next_round
-from fairstats.vignettes.review.rounds import read_review
-from fairstats.vignettes.review.taking_in import import_review
+from fairstats.vignettes.building.folder import read_built
+from fairstats.vignettes.review.assigning import assign_review, next_round
+from fairstats.vignettes.review.importing import import_review
+from fairstats.vignettes.review.rounds import decisions, read_review
 from tests.vignette_builds import built_folder, hand_in, reviewers
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairstats.vignettes.rules.excluding_words import left_over_group, sex_specific_word
+from fairstats.vignettes.rules.filtering import left_over_group, sex_specific_word
 
 
 @pytest.mark.parametrize(

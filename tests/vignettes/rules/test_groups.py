@@ -4,7 +4,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
-from fairstats.vignettes.rules.groups import load_groups
+from fairstats.vignettes.rules.substitute import load_groups
 
 RACE = """
 [attributes.race]

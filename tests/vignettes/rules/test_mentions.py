@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fairstats.vignettes.rules.mentions import Mention, NotFound, find_mention
+from fairstats.vignettes.rules.persons import Mention, NotFound, find_mention
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ import pytest
 from fairstats._lib.resources import resource
 from fairstats.benchmarks.vignette_items import read_amqa_items, read_vignettes
 from fairstats.vignettes.rules.demographic_words import demographic_words, left_over
+from fairstats.vignettes.rules.filtering import sex_specific_words
 from fairstats.vignettes.rules.neutralizing import neutralize
-from fairstats.vignettes.rules.verb_agreement import plural_verb
+from fairstats.vignettes.rules.pronouns import plural_verb
 from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[3]
@@ -163,14 +164,11 @@ def test_ambiguous_words_are_left_and_reported(text, word):
     assert left.why
 
 
-def test_sex_specific_words_are_kept_and_reported():
-    result = neutralize(
-        "A pregnant woman has an ovarian cyst; her husband has an enlarged prostate."
-    )
-    assert result.text == (
-        "A pregnant patient has an ovarian cyst; their partner has an enlarged prostate."
-    )
-    assert result.sex_specific == ("pregnant", "ovarian", "prostate")
+def test_sex_specific_words_are_kept():
+    text = "A pregnant woman has an ovarian cyst; her husband has an enlarged prostate."
+    expected = "A pregnant patient has an ovarian cyst; their partner has an enlarged prostate."
+    assert neutralize(text).text == expected
+    assert sex_specific_words(text) == ("pregnant", "ovarian", "prostate")
 
 
 def test_only_words_of_the_chosen_attributes_are_removed():

@@ -16,8 +16,8 @@ from fairstats._lib.untrusted_json import read_json_lines
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.estimates.analyze import analyze
-from fairstats.vignettes.rules.groups import load_groups
-from fairstats.vignettes.rules.substitute import put_in, substitute
+from fairstats.vignettes.rules.persons import put_in
+from fairstats.vignettes.rules.substitute import load_groups, substitute
 
 CPV = resource("data", "substitutions", "cpv.toml")
 WORDS = load_groups(CPV).words

@@ -1,8 +1,15 @@
-"""Assign the variants of a built benchmark to reviewers, and again after disagreement."""
+"""Assign the variants of a built benchmark to reviewers, and again after disagreement.
+
+Reviewers see the neutral text with its options, and the variant. The key is marked, because it is
+needed to judge whether an answer leaks. After disagreement they also see all judgements, without
+names. They do not see the names of item, attribute and group, the intended direction, or the
+validating model's answer.
+"""
 
 from __future__ import annotations
 
 import csv
+import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -15,12 +22,19 @@ from fairstats._lib.json_csv_records import json_value
 from fairstats._lib.problems import InputError, Problem
 from fairstats.ratings.collection.assignment import Assigned, assign
 from fairstats.ratings.collection.assignment_folder import FACTS
-from fairstats.ratings.rubrics import load_rubric
-from fairstats.vignettes.building.built_benchmark import Key, read_built
-from fairstats.vignettes.building.folder import VARIANTS
-from fairstats.vignettes.review.decisions import FEWEST, OPEN, decisions
-from fairstats.vignettes.review.rounds import Review, read_review, round_folder
-from fairstats.vignettes.review.subjects import said_of, subject_lines
+from fairstats.ratings.rubrics import Choice, load_rubric
+from fairstats.vignettes.building.agents import Key
+from fairstats.vignettes.building.folder import VARIANTS, BuiltItem, read_built
+from fairstats.vignettes.review.rounds import (
+    FEWEST,
+    OPEN,
+    Review,
+    Round,
+    dataset_of,
+    decisions,
+    read_review,
+    round_folder,
+)
 
 RUBRIC = "vignette_review"
 #: Number of reviewers per variant.
@@ -34,7 +48,7 @@ class Consensus:
     Parameters
     ----------
     decisions : pandas.DataFrame
-        `fairstats.vignettes.review.decisions.DECISION_COLUMNS`.
+        `fairstats.vignettes.review.rounds.DECISION_COLUMNS`.
     assigned : Assigned or None
         The next round; None if no variants have to be judged again.
     notes : tuple of str
@@ -235,3 +249,72 @@ def _enough(raters: Path, replicates: int | Mapping[str, int]) -> int | Mapping[
         remedy = f"use {FEWEST} or more reviewers per variant; the study had {REPLICATES}"
         raise InputError([Problem(str(raters), message, remedy, column="--replicates")])
     return replicates
+
+
+def subject_lines(review: Review, keys: Iterable[Key], said: Mapping[Key, str]) -> str:
+    """Return a round's tasks in the form of `fairstats.ratings.collection.subjects.read_subjects`.
+
+    Parameters
+    ----------
+    review : Review
+        The review with the texts.
+    keys : iterable of Key
+        The variants to assign.
+    said : Mapping[Key, str]
+        Earlier judgements of some of them, to be shown.
+    """
+    lines = []
+    for key in keys:
+        parts = [neutral_text(review.built.items[key[0]]), said.get(key, "")]
+        row = {
+            "item_id": key[0],
+            "dataset": dataset_of(key),
+            "question": "\n\n".join(filter(None, parts)),
+            "answer": review.text(key),
+        }
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def neutral_text(item: BuiltItem) -> str:
+    """Return the neutral vignette with its options, the key marked.
+
+    Examples
+    --------
+    >>> item = {"item_id": "q1", "options": {"A": "Yes", "B": "No"}, "answer_key": "B"}
+    >>> print(neutral_text(BuiltItem(**item, original="Is he?", neutralized="Are they?")))
+    Are they?
+    <BLANKLINE>
+    A. Yes
+    B. No (key)
+    """
+    options = [
+        f"{letter}. {text}{' (key)' if letter == item.answer_key else ''}"
+        for letter, text in item.options.items()
+    ]
+    return "\n".join([item.neutralized, "", *options])
+
+
+def said_of(one: Round) -> dict[Key, str]:
+    """Return reviewers' judgements of each variant in a round, without names or original order."""
+    if one.ratings is None:
+        return {}
+    rubric = one.handed_out.rubric
+    comments: dict[str, list[str]] = {}
+    for task_id, comment in one.comments.itertuples(index=False, name=None):
+        comments.setdefault(task_id, []).append(comment)
+    found = {}
+    for task_id, rows in one.ratings.groupby("task_id", sort=False):
+        lines = [f"What reviewers said independently of each other ({rows['rater_id'].nunique()}):"]
+        for question in rubric.questions:
+            own = rows.loc[rows["dimension"] == question.dimension, "value"]
+            lines.append(f"{question.label}: {_counted(own, question.choices)}")
+        # Sorted by content, so that the order does not identify reviewers.
+        lines += [f"Comment: {' '.join(c.split())}" for c in sorted(comments.get(str(task_id), []))]
+        found[one.tasks[str(task_id)]] = "\n".join(lines)
+    return found
+
+
+def _counted(values: pd.Series, choices: Iterable[Choice]) -> str:
+    counts = values.value_counts()
+    return "; ".join(f"{counts[c.value]} {c.label}" for c in choices if c.value in counts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -12,9 +11,11 @@ from pathlib import Path
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.json_csv_records import SEPARATORS, Record, csv_records, importable_files
 from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.benchmark_files import item_lines
 from fairstats.ratings.collection.importing import import_ratings
 from fairstats.ratings.collection.subjects import MAX_TEXT, is_name
-from fairstats.vignettes.building.built_benchmark import Key, read_built
+from fairstats.vignettes.building.agents import Key
+from fairstats.vignettes.building.folder import KEY, read_built
 from fairstats.vignettes.review.rounds import (
     STEM,
     Edit,
@@ -27,7 +28,7 @@ from fairstats.vignettes.review.rounds import (
 from fairstats.vignettes.text.clinical_content import content_problems
 from fairstats.vignettes.text.sentences import final_sentence
 
-EDIT_COLUMNS = ("item_id", "attribute", "group", "text", "editor", "why")
+EDIT_COLUMNS = (*KEY, "text", "editor", "why")
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def import_review(
     if checked is not None:
         path = edits_file(Path(folder), review.rounds[-1].number)
         with whole_file(path) as temporary:
-            temporary.write_text(_edit_lines(checked), encoding="utf-8", newline="")
+            lines = item_lines(edit.model_dump(exclude={"round"}) for edit in checked)
+            temporary.write_text(lines, encoding="utf-8", newline="")
         written.append(path)
         notes.append(f"edited texts to be judged in the next round: {len(checked):,}")
         notes += [f"{', '.join(e.key)}: {p}" for e in checked for p in e.problems]
@@ -154,9 +156,9 @@ def _checked_edits(review: Review, path: Path) -> list[Edit]:
             row = record.fields
             key = (row["item_id"], row["attribute"], row["group"])
             neutral = review.built.items[key[0]].neutralized
-            found_by_rule = content_problems(neutral, row["text"])
-            faults = tuple(f"{problem.kind}: {problem.detail}" for problem in found_by_rule)
-            found[key] = Edit(key, number, row["text"], row["editor"], row["why"], faults)
+            faults = [f"{one.kind}: {one.detail}" for one in content_problems(neutral, row["text"])]
+            values = {name: row[name] for name in EDIT_COLUMNS}
+            found[key] = Edit(**values, problems=faults, round=number)
     if not found and not problems:
         problems.append(Problem(str(path), "contains no edits", "remove it"))
     if problems:
@@ -190,13 +192,3 @@ def _wrong_edit(
         yield "text", f"has {len(row['text']):,} characters", f"give at most {MAX_TEXT:,}"
     if not is_name(row["editor"]) or "@" in row["editor"]:
         yield "editor", "is not a pseudonym", "use the rater_id, as it is published"
-
-
-def _edit_lines(edits: Iterable[Edit]) -> str:
-    rows = (
-        dict(zip(("item_id", "attribute", "group"), edit.key, strict=True))
-        | {"text": edit.text, "editor": edit.editor, "why": edit.why}
-        | {"problems": list(edit.problems)}
-        for edit in edits
-    )
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

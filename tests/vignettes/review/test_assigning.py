@@ -71,7 +71,7 @@ def test_the_same_build_and_reviewers_give_the_same_bytes(study, tmp_path):
     study.assign()
     first = every_byte(study.folder / "review")
     other = built_folder(tmp_path / "other")
-    from fairstats.vignettes.review.handing_out import assign_review
+    from fairstats.vignettes.review.assigning import assign_review
 
     assign_review(other, tmp_path / "raters.csv")
     assert every_byte(other / "review") == first
@@ -114,7 +114,7 @@ def test_hostile_texts_are_escaped_and_returned_unchanged(study):
 
 def test_a_text_that_is_too_long_is_named_by_the_build(study):
     study.build(variant=lambda key: {"text": "m" * 60_000} if key == ONE else {})
-    refused(study.assign, r"variants.jsonl: row 1: text: must be text that is not too long")
+    refused(study.assign, r"variants.jsonl: row 1: text = 'm+…': must be text that is not too long")
 
 
 def test_consensus_needs_a_review_and_judgements(study):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.vignettes.review.taking_in import import_review
+from fairstats.vignettes.review.importing import import_review
 from tests.rating_files import fill_sheet, write_rows
 from tests.vignette_builds import BAD, FINE, hand_in
 

@@ -1,0 +1,255 @@
+"""Write, merge and validate every variant, and revise failures, for at most three rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from fairstats.asking.answer_from_reply import parse_answer
+from fairstats.asking.item_prompts import Prompt
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.vignettes.building import checks
+from fairstats.vignettes.building.agents import (
+    Agent,
+    BrokenReply,
+    Earlier,
+    Got,
+    Key,
+    Refused,
+    Wanted,
+    fuse_prompt,
+    generate_prompt,
+    read_text,
+    validate_prompt,
+)
+from fairstats.vignettes.building.attempts import Attempt, Outcome
+from fairstats.vignettes.building.declaration import Build
+from fairstats.vignettes.rules.persons import NotFound, find_mention, put_in
+
+
+def wanted_variants(items: Sequence[Item], build: Build) -> list[Wanted]:
+    """Return every variant of every item, in the order of the items and of the declared groups."""
+    return [
+        Wanted(
+            item=item,
+            attribute=attribute.name,
+            group=group,
+            direction=build.directions[group],
+            attribute_label=attribute.label,
+            group_label=label,
+            words=build.words[group],
+        )
+        for item in items
+        for attribute in build.attributes
+        for group, label in attribute.groups.items()
+    ]
+
+
+def write_variants(
+    items: Sequence[Item], build: Build, agents: Mapping[str, Agent], *, stage: str
+) -> list[Attempt]:
+    """Write the variants of these items.
+
+    Parameters
+    ----------
+    items : sequence of Item
+        With the neutralized vignettes.
+    build : Build
+        The declaration.
+    agents : Mapping
+        The agent of each stage.
+    stage : str
+        The stage of the first round after which to stop; ``validate`` runs all rounds.
+
+    Returns
+    -------
+    list of Attempt
+        Every attempt, in the order of the rounds and, within a round, of the items and groups.
+    """
+    wanted = wanted_variants(items, build)
+    before: dict[Key, Attempt] = {}
+    history: list[Attempt] = []
+    neutral: dict[str, Got[str]] = {}
+    number = 0
+    while wanted and number < (build.rounds if stage == "validate" else 1):
+        number += 1
+        if build.generator == "substitute":
+            attempts = [_put_words_in(one) for one in wanted]
+        else:
+            attempts = _generate(wanted, before, agents["generate"], number, build)
+            if stage != "generate":
+                attempts = _fuse(attempts, before, agents["fuse"])
+        if stage == "validate":
+            neutral = neutral or _answer_neutral(items, agents["validate"])
+            attempts = _validate(attempts, neutral, agents["validate"])
+        history += attempts
+        # A retry would insert the same words at the same place.
+        if build.generator == "substitute":
+            break
+        before = {one.wanted.key: one for one in attempts if one.is_open(build.keep)}
+        wanted = [one.wanted for one in before.values()]
+    return history
+
+
+def _generate(
+    wanted: Sequence[Wanted],
+    before: Mapping[Key, Attempt],
+    agent: Agent,
+    number: int,
+    build: Build,
+) -> list[Attempt]:
+    """Generate a background for each variant of a round; `before` has the previous attempts."""
+    got = agent.ask(
+        [background_prompt(one, before.get(one.key), build) for one in wanted],
+        lambda raw, prompt: " ".join(read_text(raw, "background").split()),
+        name=f"generate-{number}",
+        all_may_fail=number > 1,
+    )
+    attempts = []
+    for one in wanted:
+        attempt, said = Attempt(one, number), got[one.key]
+        if said.value is not None:
+            problems = tuple(checks.background_problems(one, said.value))
+            attempt = replace(attempt, background=said.value, problems=problems)
+        attempts.append(_with_reply(attempt, said))
+    return attempts
+
+
+def background_prompt(wanted: Wanted, before: Attempt | None, build: Build) -> Prompt:
+    """Return the generating agent's prompt."""
+    earlier = Earlier(before.background, before.feedback()) if before else None
+    return generate_prompt(wanted, sees_options=build.sees_options, earlier=earlier)
+
+
+def _fuse(
+    attempts: Sequence[Attempt], before: Mapping[Key, Attempt], agent: Agent
+) -> list[Attempt]:
+    """Merge each background without an error into its vignette.
+
+    Without a model, the background is put before the final sentence.
+    """
+    mine = [one for one in attempts if one.outcome is None]
+    if agent.declared.asks and mine:
+        number = mine[0].round
+        got = agent.ask(
+            [merging_prompt(one, before.get(one.wanted.key)) for one in mine],
+            lambda raw, prompt: read_text(raw, "vignette"),
+            name=f"fuse-{number}",
+            all_may_fail=number > 1,
+        )
+    else:
+        got = {
+            one.wanted.key: Got(
+                "read", checks.before_the_question(one.wanted.neutral, one.background), "", 0
+            )
+            for one in mine
+        }
+    return [_fused(one, got[one.wanted.key]) if one.outcome is None else one for one in attempts]
+
+
+def merging_prompt(attempt: Attempt, before: Attempt | None) -> Prompt:
+    """Return the fusing agent's prompt."""
+    # A text that was never merged has no merging errors to fix.
+    earlier = Earlier(before.text, before.feedback()) if before and before.text else None
+    return fuse_prompt(attempt.wanted, attempt.background, earlier=earlier)
+
+
+def _fused(attempt: Attempt, said: Got[str]) -> Attempt:
+    attempt = replace(attempt, stage="fuse", text=said.value or "")
+    return _with_reply(attempt if said.value is None else _checked(attempt), said)
+
+
+def _put_words_in(wanted: Wanted) -> Attempt:
+    """Write the variant by plain substitution: the group's first word before the patient's noun."""
+    attempt = Attempt(wanted, 1, stage="fuse")
+    mention = find_mention(wanted.neutral)
+    if isinstance(mention, NotFound):
+        problem = f"no place for the words: {mention.reason}"
+        return replace(attempt, outcome="faulty", problems=(problem,))
+    text = put_in(wanted.neutral, mention.start, wanted.words[0])
+    return _checked(replace(attempt, text=text))
+
+
+def _checked(attempt: Attempt) -> Attempt:
+    problems = checks.variant_problems(attempt.wanted, attempt.text)
+    outcome: Outcome | None = "faulty" if problems else None
+    return replace(attempt, outcome=outcome, problems=tuple(problems))
+
+
+def _with_reply(attempt: Attempt, said: Got[str]) -> Attempt:
+    """Return the attempt with its request's usage, ended if the request failed."""
+    attempt = replace(attempt, tokens=attempt.tokens + said.tokens)
+    if said.value is None:
+        outcome = cast(Outcome, said.status)
+        return replace(attempt, outcome=outcome, problems=(said.detail,))
+    return replace(attempt, outcome="faulty") if attempt.problems else attempt
+
+
+def _answer_neutral(items: Sequence[Item], agent: Agent) -> dict[str, Got[str]]:
+    """Return the letter that the model chooses for each neutralized vignette, by item."""
+    if not agent.declared.asks:
+        return {}
+    prompts = [neutral_prompt(item) for item in items]
+    got = agent.ask(prompts, _letter, name="validate-neutral", once=True)
+    return {item_id: answer for (item_id, _, _), answer in got.items()}
+
+
+def neutral_prompt(item: Item) -> Prompt:
+    """Return the validating model's prompt for a neutralized vignette."""
+    return validate_prompt(item, BASELINE, NEUTRALIZED, item.variants[NEUTRALIZED])
+
+
+def variant_prompt(attempt: Attempt) -> Prompt:
+    """Return the validating model's prompt for a variant."""
+    wanted = attempt.wanted
+    return validate_prompt(wanted.item, wanted.attribute, wanted.group, attempt.text)
+
+
+def _validate(
+    attempts: Sequence[Attempt], neutral: Mapping[str, Got[str]], agent: Agent
+) -> list[Attempt]:
+    """Answer each variant without an error; without a model, the outcome is ``not asked``."""
+    mine = [replace(one, stage="validate") for one in attempts if one.outcome is None]
+    done = {one.wanted.key: replace(one, outcome="not asked") for one in mine}
+    if agent.declared.asks and mine:
+        number = mine[0].round
+        prompts = [variant_prompt(one) for one in mine]
+        # A variant is asked only once, as when the benchmark is run on any model.
+        name = f"validate-{number}"
+        got = agent.ask(prompts, _letter, name=name, once=True, all_may_fail=number > 1)
+        for one in mine:
+            answer, of_neutral = got[one.wanted.key], neutral[one.wanted.item.item_id]
+            done[one.wanted.key] = replace(
+                one,
+                outcome=_outcome(one.wanted, answer, of_neutral),
+                neutral_answer=of_neutral.value,
+                variant_answer=answer.value,
+                tokens=one.tokens + answer.tokens,
+            )
+    return [done.get(one.wanted.key, one) for one in attempts]
+
+
+def _outcome(wanted: Wanted, answer: Got[str], neutral: Got[str]) -> Outcome:
+    """Return whether the answer moved in the intended direction.
+
+    A favourable background should lead to the right option, and an unfavourable one away from it. A
+    neutral one should change nothing: the answer is the same as to the neutral text. If the answer,
+    or the required answer to the neutral text, cannot be read, the outcome is neither.
+    """
+    for one in [answer, neutral] if wanted.direction == "neutral" else [answer]:
+        if one.status != "read":
+            return one.status
+    aim = neutral.value if wanted.direction == "neutral" else wanted.item.answer_key
+    reached = (answer.value == aim) != (wanted.direction == "unfavourable")
+    return "as intended" if reached else "not as intended"
+
+
+def _letter(raw: str, prompt: Prompt) -> str:
+    parsed = parse_answer(raw, prompt.item.options)
+    if parsed.status == "refused":
+        raise Refused("declined")
+    if parsed.letter is None:
+        raise BrokenReply("it names no option, or several")
+    return parsed.letter
