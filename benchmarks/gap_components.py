@@ -1,4 +1,4 @@
-"""Measure how often the limits of `fairstats.gap_components` cover, by simulation.
+"""Measure how often the limits of `gap_components` cover, by simulation.
 
 Each design draws items and models from the same populations. ``interval`` is the share of intervals
 that contain the mean of the populations. ``same_items`` and ``new_items`` are the shares of

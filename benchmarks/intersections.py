@@ -1,4 +1,4 @@
-"""Measure the coverage and error of `fairstats.shrink_intersections`, by simulation.
+"""Measure the coverage and error of `shrink_intersections`, by simulation.
 
 Intersections of race (3 groups), sex (2) and income (2) share all items. ``coverage`` is the
 mean share of 95% intervals that contain the true value, ``worst`` that of the intersection covered

@@ -59,7 +59,8 @@ def intervals() -> dict[str, Any]:
     from scipy import stats
     from sklearn.metrics import accuracy_score
 
-    from fairstats import bootstrap, tango
+    from fairstats import bootstrap
+    from fairstats.inference.intervals import tango
 
     a, b = answers_of(COUNTS)
 
@@ -135,7 +136,8 @@ def many_pairs() -> dict[str, Any]:
         from evalstats.tests import _mcnemar_midp_p
     except ImportError:
         return {"left out": "evalstats is not installed"}
-    from fairstats import mcnemar, tango
+    from fairstats import mcnemar
+    from fairstats.inference.intervals import tango
 
     rng = np.random.default_rng(1)
     a = rng.random((120, 801)) < 0.85

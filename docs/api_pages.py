@@ -1,10 +1,15 @@
-"""Write the API pages in Markdown, one per topic, from the docstrings of the public names."""
+"""Write the API pages in Markdown, one per topic, from the docstrings of the documented names.
+
+These are the names that `import fairstats` offers, and those of `api_names.toml`.
+"""
 
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import re
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +49,7 @@ TOPICS = {
     "_lib": ("Errors", "What is raised for wrong input, with each problem and its remedy."),
 }
 _FOLDER = "api"
-_NAME = re.compile(r"(?<!`)`(?:fairstats\.)?(\w+)`(?!`)")
+_NAME = re.compile(r"(?<!`)`(?:fairstats\.(?:\w+\.)*)?(\w+)`(?!`)")
 _DOCTEST = re.compile(r"(?m)^>>> (?:.*\n)+?(?=\n|\Z)")
 
 
@@ -56,16 +61,38 @@ class ApiPage:
     text: str
 
 
+@dataclass(frozen=True)
+class Documented:
+    """A documented name, and the module to import it from."""
+
+    name: str
+    module: str
+
+    @property
+    def subject(self) -> Any:
+        """The function or class."""
+        return getattr(importlib.import_module(self.module), self.name)
+
+    def docstring(self) -> str:
+        """Return the docstring, without indentation."""
+        return inspect.getdoc(self.subject) or ""
+
+    def first_line(self) -> str:
+        """Return the first sentence, for a cell of a table."""
+        return " ".join(self.docstring().partition("\n\n")[0].split()).replace("|", r"\|")
+
+
 def api_pages() -> dict[str, ApiPage]:
     """Return the API pages by their path in the site, the list of all names first."""
     topics: dict[str, list[str]] = {folder: [] for folder in TOPICS}
-    for name, module in _public().items():
-        parts = module.split(".")
+    offered, others = offered_names(), other_names()
+    for name, module in (offered | others).items():
+        parts = module.split(".")[1:]
         folder = max(
             (f for f in TOPICS if parts[: f.count(".") + 1] == f.split(".")), key=len, default=None
         )
         if folder is None:
-            raise ValueError(f"fairstats.{module} belongs to no topic; add its folder to TOPICS")
+            raise ValueError(f"{module} belongs to no topic; add its folder to TOPICS")
         topics[folder].append(name)
     topics = {folder: names for folder, names in topics.items() if names}
     files = {
@@ -73,18 +100,22 @@ def api_pages() -> dict[str, ApiPage]:
         for folder, names in topics.items()
         for name in names
     }
-    pages = {f"{_FOLDER}/index.md": ApiPage("All functions", _index(topics, files))}
+    entries = {name: Documented(name, "fairstats") for name in offered}
+    entries |= {name: Documented(name, module) for name, module in others.items()}
+    pages = {f"{_FOLDER}/index.md": ApiPage("All functions", _index(topics, entries, files))}
     for folder, names in topics.items():
         path = f"{_FOLDER}/{files[names[0]]}"
-        pages[path] = ApiPage(TOPICS[folder][0], _topic(*TOPICS[folder], names, files))
+        pages[path] = ApiPage(
+            TOPICS[folder][0], _topic(*TOPICS[folder], [entries[name] for name in names], files)
+        )
     return pages
 
 
-def _public() -> dict[str, str]:
-    """Return the module of each public name, in the order of the package's stub."""
+def offered_names() -> dict[str, str]:
+    """Return the module of each name that `import fairstats` offers, in the stub's order."""
     stub = Path(fairstats.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
     return {
-        alias.name: node.module
+        alias.name: f"fairstats.{node.module}"
         for node in ast.parse(stub).body
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
@@ -92,36 +123,38 @@ def _public() -> dict[str, str]:
     }
 
 
-def _index(topics: dict[str, list[str]], files: dict[str, str]) -> str:
+def other_names() -> dict[str, str]:
+    """Return the module of each further documented name."""
+    listed = tomllib.loads(Path(__file__).with_name("api_names.toml").read_text(encoding="utf-8"))
+    return {name: module for module, names in listed.items() for name in names}
+
+
+def _index(
+    topics: dict[str, list[str]], entries: dict[str, Documented], files: dict[str, str]
+) -> str:
     parts = [
-        "# Functions\n\nEvery public name of `fairstats`, by topic. Each function's page gives its "
-        "estimand, formula, degenerate cases and source.\n"
+        "# Functions\n\nEvery documented name, by topic, and where to import it from. Each entry gives "
+        "the estimand, formula, degenerate cases and source.\n"
     ]
     for folder, names in topics.items():
-        parts.append(f"## {TOPICS[folder][0]}\n\n| name | purpose |\n|---|---|")
-        parts += [
-            f"| [`{name}`]({files[name]}#{name.lower()}) | {_first_line(name)} |" for name in names
-        ]
+        parts.append(f"## {TOPICS[folder][0]}\n\n| name | import from | purpose |\n|---|---|---|")
+        for name in names:
+            entry = entries[name]
+            link = f"[`{name}`]({files[name]}#{name.lower()})"
+            parts.append(f"| {link} | `{entry.module}` | {entry.first_line()} |")
         parts.append("")
     return "\n".join(parts)
 
 
-def _topic(title: str, purpose: str, names: list[str], files: dict[str, str]) -> str:
-    parts = [f"# {title}\n\n{purpose}\n"]
-    parts += [_entry(name, files) for name in names]
-    return "\n".join(parts)
+def _topic(title: str, purpose: str, entries: list[Documented], files: dict[str, str]) -> str:
+    return "\n".join([f"# {title}\n\n{purpose}\n", *(_entry(entry, files) for entry in entries)])
 
 
-def _first_line(name: str) -> str:
-    text = inspect.getdoc(getattr(fairstats, name)) or ""
-    return " ".join(text.partition("\n\n")[0].split()).replace("|", r"\|")
-
-
-def _entry(name: str, files: dict[str, str]) -> str:
+def _entry(entry: Documented, files: dict[str, str]) -> str:
     from pdoc import docstrings
 
-    subject = getattr(fairstats, name)
-    text = docstrings.convert(inspect.getdoc(subject) or "", "numpy", Path(fairstats.__file__))
+    name = entry.name
+    text = docstrings.convert(entry.docstring(), "numpy", Path(fairstats.__file__))
     text = text.rstrip() + "\n"
     # Level 6 in pdoc's pages; here the third, below the name.
     text = re.sub(r"(?m)^#{6} ", "### ", text)
@@ -135,7 +168,8 @@ def _entry(name: str, files: dict[str, str]) -> str:
 
     pieces = re.split(r"(?ms)(^```.*?^```$)", text)
     text = "".join(p if p.startswith("```") else _NAME.sub(linked, p) for p in pieces)
-    return f"## {name}\n\n```python\n{_signature(name, subject)}\n```\n\n{text}\n"
+    call = f"from {entry.module} import {name}\n\n{_signature(name, entry.subject)}"
+    return f"## {name}\n\n```python\n{call}\n```\n\n{text}\n"
 
 
 def _signature(name: str, subject: Any) -> str:

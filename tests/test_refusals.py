@@ -18,17 +18,39 @@ from fairstats import InputError
 from fairstats._lib.result_objects import Tabular
 from fairstats.counts.missing_policies import apply_policy, complete_counts
 from fairstats.counts.outcomes import PATTERNS
+from fairstats.estimates.gap_heterogeneity import gap_heterogeneity
+from fairstats.estimates.item_functioning import item_functioning
+from fairstats.estimates.logistic_regression import gee_logistic
+from fairstats.estimates.policy_table import compare_policies
+from fairstats.estimates.sampling_noise import sampling_noise
+from fairstats.estimates.smallest_margins import smallest_margins
 from fairstats.inference import exact_sums
 from fairstats.inference.agreement import coefficient_intervals, jackknife
 from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
 from fairstats.inference.agreement.rating_counts import counts_of_kinds, rating_counts
-from fairstats.inference.bootstrap import interval_of_law, limit_levels
-from fairstats.inference.crossed_means import crossed_test
-from fairstats.inference.differences import mean_difference
+from fairstats.inference.bootstrap import bootstrap_counts, interval_of_law, limit_levels
+from fairstats.inference.clustered_answers import design_effect, sign_flip_test
+from fairstats.inference.crossed_means import crossed_interval, crossed_test
+from fairstats.inference.differences import mean_difference, partly_paired_interval
 from fairstats.inference.effect_sizes import partly_paired_ratio
+from fairstats.inference.evalues import e_bh, mcnemar_evalue
 from fairstats.inference.fieller import fieller
-from fairstats.inference.intervals import square_and_add, tango_limits
-from fairstats.inference.letters import matched_patterns
+from fairstats.inference.intersections import shrink_intersections
+from fairstats.inference.intervals import square_and_add, tango, tango_limits, wilson
+from fairstats.inference.item_bootstrap import (
+    bounded_mean_interval,
+    cluster_bootstrap,
+    mean_interval,
+)
+from fairstats.inference.letters import bowker, matched_patterns, stuart_maxwell
+from fairstats.inference.mantel_haenszel import mantel_haenszel
+from fairstats.inference.mcnemar import cochran_q
+from fairstats.inference.multiplicity import max_t, rank_sets
+from fairstats.inference.posterior import paired_posterior
+from fairstats.inference.power import power_equivalence, samplesize_equivalence
+from fairstats.inference.power_comparison import power_comparison, samplesize_comparison
+from fairstats.inference.ppi import ppi_mean
+from fairstats.inference.variance_components import gap_components, variance_components
 from fairstats.metrics.accuracy import (
     accuracy,
     accuracy_difference,
@@ -43,10 +65,21 @@ from fairstats.metrics.equal_opportunity import equal_opportunity
 from fairstats.metrics.group_range import pair_differences
 from fairstats.metrics.mcnemar import mcnemar_bounds
 from fairstats.metrics.same_prompt import same_prompt
+from fairstats.publishing.submission_check import check_submission
+from fairstats.ratings.counterfactual_rates import counterfactual_rates
+from fairstats.ratings.judged_rates import judged_rates
 from fairstats.ratings.planned_width import t_quantile
 from fairstats.ratings.pooling import crossed_limits
+from fairstats.ratings.preferences import preference_rates
+from fairstats.ratings.rater_models import rater_regression
+from fairstats.ratings.separately_judged import paired_bias_rates
 from fairstats.ratings.table import check_ratings
-from fairstats.retrieval.overlap import overlap_of_items
+from fairstats.retrieval.effects import retrieval_effects
+from fairstats.retrieval.open_voting import largest_cluster
+from fairstats.retrieval.overlap import overlap_of_items, retrieval_overlap
+from fairstats.retrieval.reply_overlap import text_overlap
+from fairstats.retrieval.voting import vote_counts
+from tests.documented_names import documented_names
 from tests.drawn_ratings import drawn_ratings
 from tests.report.conftest import answers_of_models
 from tests.retrieval_tables import retrievals_of
@@ -136,11 +169,11 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.analyze: lambda: ((answers(),), {"adjust": "max_t"}),
     fairstats.bias_rates: lambda: ((ratings(),), {}),
     fairstats.bootstrap: lambda: ((1, 2, 3, 4), {"n_resamples": 99, "rng": 1}),
-    fairstats.bootstrap_counts: lambda: (([1, 2, 3, 4],), {"n_resamples": 99, "rng": 1}),
-    fairstats.bounded_mean_interval: lambda: (([0.1, 0.5, 0.7],), {}),
+    bootstrap_counts: lambda: (([1, 2, 3, 4],), {"n_resamples": 99, "rng": 1}),
+    bounded_mean_interval: lambda: (([0.1, 0.5, 0.7],), {}),
     fairstats.bradley_terry: lambda: ((ratings(),), {}),
-    fairstats.check_submission: lambda: (("no/such/folder",), {}),
-    fairstats.cluster_bootstrap: lambda: (
+    check_submission: lambda: (("no/such/folder",), {}),
+    cluster_bootstrap: lambda: (
         ([[1, 1, 0, 0], [1, 0, 1, 0]],),
         {"n_resamples": 99, "rng": 1},
     ),
@@ -153,20 +186,20 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
         (answers(("m", "n")), "model"),
         {"adjust": "holm"},
     ),
-    fairstats.compare_policies: lambda: ((answers(),), {}),
-    fairstats.counterfactual_rates: lambda: ((ratings(),), {}),
-    fairstats.crossed_interval: lambda: (CROSSED, {}),
+    compare_policies: lambda: ((answers(),), {}),
+    counterfactual_rates: lambda: ((ratings(),), {}),
+    crossed_interval: lambda: (CROSSED, {}),
     fairstats.dawid_skene: lambda: ((pd.DataFrame(LABELS),), {}),
     fairstats.difference_interval: lambda: ((), PAIRED),
-    fairstats.e_bh: lambda: (([20, 3],), {}),
+    e_bh: lambda: (([20, 3],), {}),
     fairstats.fleiss_kappa: lambda: ((LABELS,), {}),
-    fairstats.gap_components: lambda: (([[1, 0], [0, 1], [0, -1]],), {}),
-    fairstats.gap_heterogeneity: lambda: ((answers(("m", "m-2")),), {}),
-    fairstats.gee_logistic: lambda: ((answers(),), {}),
-    fairstats.item_functioning: lambda: ((answers(("m", "m-2")),), {}),
-    fairstats.mantel_haenszel: lambda: (([[[3, 1], [2, 4]]],), {}),
-    fairstats.sampling_noise: lambda: ((answers(),), {}),
-    fairstats.shrink_intersections: lambda: (
+    gap_components: lambda: (([[1, 0], [0, 1], [0, -1]],), {}),
+    gap_heterogeneity: lambda: ((answers(("m", "m-2")),), {}),
+    gee_logistic: lambda: ((answers(),), {}),
+    item_functioning: lambda: ((answers(("m", "m-2")),), {}),
+    mantel_haenszel: lambda: (([[[3, 1], [2, 4]]],), {}),
+    sampling_noise: lambda: ((answers(),), {}),
+    shrink_intersections: lambda: (
         ([0.7, 0.8, 0.6, 0.9],),
         {
             "groups": {"race": ["a", "a", "b", "b"], "sex": ["f", "m", "f", "m"]},
@@ -174,18 +207,18 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
         },
     ),
     fairstats.gwet_ac1: lambda: ((LABELS,), {}),
-    fairstats.judged_rates: lambda: ((ratings(),), {}),
+    judged_rates: lambda: ((ratings(),), {}),
     fairstats.krippendorff_alpha: lambda: ((LABELS,), {}),
     fairstats.intraclass_correlation: lambda: (([[1, 2], [2, 2], [4, 3]],), {}),
-    fairstats.largest_cluster: lambda: (([[1, 0], [1, 0.1]],), {}),
-    fairstats.max_t: lambda: (([[1, 0], [-1, 1]],), {"rng": 1, "n_resamples": 99}),
+    largest_cluster: lambda: (([[1, 0], [1, 0.1]],), {}),
+    max_t: lambda: (([[1, 0], [-1, 1]],), {"rng": 1, "n_resamples": 99}),
     fairstats.mcnemar: lambda: ((), {"n10": 3, "n01": 1}),
-    fairstats.mean_interval: lambda: (([-1, 0, 1],), {}),
+    mean_interval: lambda: (([-1, 0, 1],), {}),
     fairstats.minimum_detectable_difference: lambda: ((100, 0.2), {}),
     fairstats.odds_ratio: lambda: ((), {"n10": 3, "n01": 1}),
-    fairstats.paired_bias_rates: lambda: ((ratings(),), {}),
-    fairstats.paired_posterior: lambda: ((), PAIRED),
-    fairstats.partly_paired_interval: lambda: ((), PAIRED | OWN),
+    paired_bias_rates: lambda: ((ratings(),), {}),
+    paired_posterior: lambda: ((), PAIRED),
+    partly_paired_interval: lambda: ((), PAIRED | OWN),
     fairstats.percent_agreement: lambda: ((LABELS,), {}),
     fairstats.plan_agreement: lambda: ((), {"agreement": 0.8, "width": 0.1}),
     fairstats.plan_judged: lambda: (
@@ -195,34 +228,34 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.plot_forest: lambda: ((estimates().copy(),), {}),
     fairstats.plan_ratings: lambda: ((), {"rate": 0.1, "width": 0.1}),
     fairstats.positive_agreement: lambda: ((LABELS,), {"positive": "yes"}),
-    fairstats.power_comparison: lambda: ((20, {1: 0.2, -1: 0.1, 2: 0.1}), {}),
-    fairstats.power_equivalence: lambda: ((100, 0.1, 0.1), {"margin": 0.1}),
+    power_comparison: lambda: ((20, {1: 0.2, -1: 0.1, 2: 0.1}), {}),
+    power_equivalence: lambda: ((100, 0.1, 0.1), {"margin": 0.1}),
     fairstats.power_mcnemar: lambda: ((100, 0.2, 0.1), {}),
-    fairstats.ppi_mean: lambda: (([1, 0, 1, NAN], [1, 0, 0, 1]), {}),
-    fairstats.preference_rates: lambda: ((ratings(),), {}),
+    ppi_mean: lambda: (([1, 0, 1, NAN], [1, 0, 0, 1]), {}),
+    preference_rates: lambda: ((ratings(),), {}),
     fairstats.proportion_interval: lambda: ((3, 10), {}),
     fairstats.randolph_kappa: lambda: ((LABELS,), {}),
     fairstats.rank_models: lambda: ((answers(("m", "m-2")),), {}),
     fairstats.rank_differences: lambda: ((answers(("m", "m-2")),), {}),
-    fairstats.rank_sets: lambda: (([0.9, 0.8], [[1, 0.01], [0.01, 1]]), {}),
+    rank_sets: lambda: (([0.9, 0.8], [[1, 0.01], [0.01, 1]]), {}),
     fairstats.risk_ratio: lambda: ((), PAIRED),
-    fairstats.rater_regression: lambda: ((ratings(), raters()), {"covariates": ["age"]}),
+    rater_regression: lambda: ((ratings(), raters()), {"covariates": ["age"]}),
     fairstats.rating_agreement: lambda: ((ratings(),), {}),
-    fairstats.retrieval_effects: lambda: ((answers(), retrievals()), {}),
-    fairstats.retrieval_overlap: lambda: ((retrievals(),), {}),
+    retrieval_effects: lambda: ((answers(), retrievals()), {}),
+    retrieval_overlap: lambda: ((retrievals(),), {}),
     same_prompt: lambda: (([[2, 1], [3, 0]], [[1, 2], [3, 0]]), {}),
-    fairstats.samplesize_comparison: lambda: (({1: 0.3, -1: 0.1},), {}),
-    fairstats.samplesize_equivalence: lambda: ((0.1, 0.1), {"margin": 0.2}),
+    samplesize_comparison: lambda: (({1: 0.3, -1: 0.1},), {}),
+    samplesize_equivalence: lambda: ((0.1, 0.1), {"margin": 0.2}),
     fairstats.samplesize_mcnemar: lambda: ((0.2, 0.1), {}),
-    fairstats.sign_flip_test: lambda: (([1, -1, 1],), {}),
-    fairstats.smallest_margins: lambda: ((answers(),), {}),
+    sign_flip_test: lambda: (([1, -1, 1],), {}),
+    smallest_margins: lambda: ((answers(),), {}),
     fairstats.specification_curve: lambda: ((answers(),), {}),
-    fairstats.tango: lambda: ((3, 1, 2, 4), {}),
+    tango: lambda: ((3, 1, 2, 4), {}),
     tango_limits: lambda: ((3, 1, 9), {"alpha": 0.05}),
-    fairstats.text_overlap: lambda: ((answers(),), {}),
+    text_overlap: lambda: ((answers(),), {}),
     fairstats.verdict: lambda: ((0.5, -0.01, 0.01), {"margin": 0.02}),
-    fairstats.vote_counts: lambda: ((answers(),), {}),
-    fairstats.wilson: lambda: ((3, 10), {}),
+    vote_counts: lambda: ((answers(),), {}),
+    wilson: lambda: ((3, 10), {}),
     accuracy: lambda: ((3, 10), {}),
     accuracy_difference: lambda: ((COUNTS,), {}),
     accuracy_ratio: lambda: ((COUNTS,), {}),
@@ -290,8 +323,8 @@ WALKED = LEVELS | RESAMPLES | OPTIONS | {"rng"}
 
 
 def public_functions() -> Iterable[Callable[..., Any]]:
-    """Return the exported names of `fairstats`, and the functions of the statistics modules."""
-    yield from (getattr(fairstats, name) for name in fairstats.__all__ if name != "__version__")
+    """Return the documented names, and the functions of the statistics modules."""
+    yield from documented_names().values()
     for package in ("inference", "metrics", "ratings"):
         folder = importlib.import_module(f"fairstats.{package}")
         for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."):
@@ -422,40 +455,40 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
     (fairstats.mcnemar, {"n10": 3, "n01": 1}, ("n10", "n01")),
     (fairstats.odds_ratio, {"n10": 3, "n01": 1}, ("n10", "n01")),
     (fairstats.risk_ratio, PAIRED, tuple(PAIRED)),
-    (fairstats.tango, PAIRED, tuple(PAIRED)),
-    (fairstats.wilson, {"successes": 3, "n": 9}, ("successes", "n")),
+    (tango, PAIRED, tuple(PAIRED)),
+    (wilson, {"successes": 3, "n": 9}, ("successes", "n")),
     (fairstats.proportion_interval, {"successes": 3, "n": 9}, ("successes", "n")),
     (fairstats.difference_interval, PAIRED, tuple(PAIRED)),
     (fairstats.cohens_h_interval, PAIRED | OWN, (*PAIRED, *OWN)),
-    (fairstats.partly_paired_interval, PAIRED | OWN, (*PAIRED, *OWN)),
-    (fairstats.mcnemar_evalue, {"n10": 3, "n01": 1}, ("n10", "n01")),
-    (fairstats.paired_posterior, PAIRED, tuple(PAIRED)),
-    (fairstats.power_comparison, {"n": 9, "shares": {1: 0.2}}, ("n",)),
-    (fairstats.power_equivalence, {"n": 9, "p10": 0.1, "p01": 0.2, "margin": 0.2}, ("n",)),
+    (partly_paired_interval, PAIRED | OWN, (*PAIRED, *OWN)),
+    (mcnemar_evalue, {"n10": 3, "n01": 1}, ("n10", "n01")),
+    (paired_posterior, PAIRED, tuple(PAIRED)),
+    (power_comparison, {"n": 9, "shares": {1: 0.2}}, ("n",)),
+    (power_equivalence, {"n": 9, "p10": 0.1, "p01": 0.2, "margin": 0.2}, ("n",)),
     (fairstats.power_mcnemar, {"n": 9, "p10": 0.1, "p01": 0.2}, ("n",)),
     (fairstats.minimum_detectable_difference, {"n": 9, "discordant": 0.5}, ("n",)),
-    (fairstats.bootstrap_counts, {"counts": [1, 2, 3, 4]}, ("counts",)),
+    (bootstrap_counts, {"counts": [1, 2, 3, 4]}, ("counts",)),
     (fairstats.bootstrap, PAIRED, tuple(PAIRED)),
-    (fairstats.cluster_bootstrap, {"clusters": [[1, 1, 0, 0], [1, 0, 1, 0]]}, ("clusters",)),
+    (cluster_bootstrap, {"clusters": [[1, 1, 0, 0], [1, 0, 1, 0]]}, ("clusters",)),
     (
-        fairstats.bounded_mean_interval,
+        bounded_mean_interval,
         {"values": [0.5, 1], "multiplicity": [1, 2]},
         ("multiplicity",),
     ),
-    (fairstats.mean_interval, {"values": [0, 1], "multiplicity": [1, 2]}, ("multiplicity",)),
-    (fairstats.sign_flip_test, {"differences": [1, -1], "multiplicity": [1, 2]}, ("multiplicity",)),
+    (mean_interval, {"values": [0, 1], "multiplicity": [1, 2]}, ("multiplicity",)),
+    (sign_flip_test, {"differences": [1, -1], "multiplicity": [1, 2]}, ("multiplicity",)),
     (
-        fairstats.cochran_q,
+        cochran_q,
         {"patterns": [[1, 0], [0, 1]], "counts": [1, 2]},
         ("counts",),
     ),
     (
-        fairstats.design_effect,
+        design_effect,
         {"clusters": [[2, 0], [0, 2]], "multiplicity": [5, 5], "influence": [1, -1]},
         ("clusters", "multiplicity"),
     ),
-    (fairstats.bowker, {"table": [[1, 2], [3, 4]]}, ("table",)),
-    (fairstats.stuart_maxwell, {"table": [[1, 2], [3, 4]]}, ("table",)),
+    (bowker, {"table": [[1, 2], [3, 4]]}, ("table",)),
+    (stuart_maxwell, {"table": [[1, 2], [3, 4]]}, ("table",)),
     (proportion, {"successes": 3, "n": 9}, ("successes", "n")),
     (accuracy, {"correct": 3, "n": 9}, ("n",)),
     (cfr, {"same": 3, "n": 9}, ("n",)),
@@ -490,7 +523,7 @@ def test_each_count_that_is_not_one_is_refused_by_name(function, valid, names):
 
 #: Arguments that are refused only in combination, and other ranges.
 REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
-    (fairstats.wilson, {"successes": [1, 9], "n": [5, 8]}, "successes=9 must not exceed n=8"),
+    (wilson, {"successes": [1, 9], "n": [5, 8]}, "successes=9 must not exceed n=8"),
     (proportion, {"successes": 3, "n": 2}, "successes=3 must not exceed n=2"),
     (accuracy, {"correct": 3, "n": 2}, "successes=3 must not exceed n=2"),
     (cfr, {"same": 3, "n": 2}, "successes=3 must not exceed n=2"),
@@ -499,21 +532,21 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         {"n10": 2, "n01": 2, "n": 3, "alpha": 0.05},
         r"n10 \+ n01=4 must not exceed n=3",
     ),
-    (fairstats.wilson, {"successes": 1, "n": 2, "design_effect": 0}, "design_effect=0 must be"),
-    (fairstats.wilson, {"successes": 1, "n": 2, "design_effect": "2"}, "design_effect='2' must be"),
-    (fairstats.tango, PAIRED | {"design_effect": INF}, "design_effect=inf must"),
+    (wilson, {"successes": 1, "n": 2, "design_effect": 0}, "design_effect=0 must be"),
+    (wilson, {"successes": 1, "n": 2, "design_effect": "2"}, "design_effect='2' must be"),
+    (tango, PAIRED | {"design_effect": INF}, "design_effect=inf must"),
     (
-        fairstats.wilson,
+        wilson,
         {"successes": [1, 2], "n": 3, "design_effect": [1, 1, 1]},
         r"successes \(2,\), design_effect \(3,\)",
     ),
     (
-        fairstats.partly_paired_interval,
+        partly_paired_interval,
         PAIRED | OWN | {"n_a": 159},
         "n_a=159 must count the answers of the pairs too, 160",
     ),
     (
-        fairstats.partly_paired_interval,
+        partly_paired_interval,
         PAIRED | OWN | {"correct_b": 79},
         "correct_b=79 must count the correct answers of the pairs too, 80",
     ),
@@ -533,41 +566,41 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
     (fairstats.adjust_pvalues, {"p_values": [0.1, "x"]}, r"p_values\[\d\]='.*' must be a p-value"),
     (fairstats.adjust_pvalues, {"p_values": [True]}, r"p_values\[0\]=True must be a p-value"),
     (
-        fairstats.rank_sets,
+        rank_sets,
         {"estimates": [0.9, 0.8], "p_adjusted": [[1, 2], [2, 1]]},
         r"p_adjusted\[0, 1\]=2.* must be a p-value",
     ),
     (
-        fairstats.rank_sets,
+        rank_sets,
         {"estimates": ["a", "b"], "p_adjusted": [[1, 0.5], [0.5, 1]]},
         r"estimates\[0\]='a' must be",
     ),
-    (fairstats.max_t, {"differences": [[0.5]], "rng": 1}, r"differences\[0, 0\]=0.5 must be"),
-    (fairstats.max_t, {"differences": [1, 2], "rng": 1}, r"shape \(items, tests\); got \(2,\)"),
-    (fairstats.sign_flip_test, {"differences": ["1"]}, r"differences\[0\]='1' must be"),
+    (max_t, {"differences": [[0.5]], "rng": 1}, r"differences\[0, 0\]=0.5 must be"),
+    (max_t, {"differences": [1, 2], "rng": 1}, r"shape \(items, tests\); got \(2,\)"),
+    (sign_flip_test, {"differences": ["1"]}, r"differences\[0\]='1' must be"),
     (
-        fairstats.sign_flip_test,
+        sign_flip_test,
         {"differences": [1, 2], "multiplicity": [1]},
         r"multiplicity must have the shape of values, \(2,\); got \(1,\)",
     ),
     (
-        fairstats.sign_flip_test,
+        sign_flip_test,
         {"differences": [2**30], "multiplicity": [2**40]},
         "a sum of .differences. of at most",
     ),
-    (fairstats.cochran_q, {"patterns": [[2, 0]], "counts": [1]}, "patterns holds 2"),
-    (fairstats.cochran_q, {"patterns": [[1, 0]], "counts": [1, 2]}, r"got \(1, 2\) and \(2,\)"),
+    (cochran_q, {"patterns": [[2, 0]], "counts": [1]}, "patterns holds 2"),
+    (cochran_q, {"patterns": [[1, 0]], "counts": [1, 2]}, r"got \(1, 2\) and \(2,\)"),
     (
-        fairstats.design_effect,
+        design_effect,
         {"clusters": [[2, 0]], "multiplicity": [5], "influence": [NAN, 1]},
         r"influence\[0\]=nan must be a finite number",
     ),
-    (fairstats.mean_interval, {"values": [3]}, "largest=1 is exceeded by a value, 3"),
-    (fairstats.mean_interval, {"values": [1], "largest": 0}, "largest=0 must be at least 1"),
-    (fairstats.mean_interval, {"values": [1], "largest": "x"}, "largest='x' must be at least 1"),
-    (fairstats.mean_interval, {"values": ["1"]}, r"values\[0\]='1' must be a whole number"),
-    (fairstats.bounded_mean_interval, {"values": [50]}, r"values\[0\]=50 must be a share"),
-    (fairstats.bounded_mean_interval, {"values": ["x"]}, r"values\[0\]='x' must be a share"),
+    (mean_interval, {"values": [3]}, "largest=1 is exceeded by a value, 3"),
+    (mean_interval, {"values": [1], "largest": 0}, "largest=0 must be at least 1"),
+    (mean_interval, {"values": [1], "largest": "x"}, "largest='x' must be at least 1"),
+    (mean_interval, {"values": ["1"]}, r"values\[0\]='1' must be a whole number"),
+    (bounded_mean_interval, {"values": [50]}, r"values\[0\]=50 must be a share"),
+    (bounded_mean_interval, {"values": ["x"]}, r"values\[0\]='x' must be a share"),
     (mean_difference, {"differences": [2.0], "largest": 1}, r"differences\[0\]=2.0 must be"),
     (mean_difference, {"differences": [NAN]}, r"differences\[0\]=nan must be a finite number"),
     (mean_difference, {"differences": [0.1], "largest": -1}, "largest=-1 must be"),
@@ -596,17 +629,17 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         "null=50 must be between 0 and 1",
     ),
     (
-        fairstats.crossed_interval,
+        crossed_interval,
         {"values": [50], "items": [1], "raters": [1]},
         r"values\[0\]=50 must be a share",
     ),
     (
-        fairstats.variance_components,
+        variance_components,
         {"values": ["x"], "items": [1], "raters": [1]},
         r"values\[0\]='x' must be a finite number",
     ),
     (
-        fairstats.variance_components,
+        variance_components,
         {"values": [1, 0], "items": [1], "raters": [1, 2]},
         r"one shape \(n,\); got \(2,\) and \(1,\)",
     ),
@@ -622,11 +655,11 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         r"one shape \(k,\); got \(2,\) and \(1,\)",
     ),
     (
-        fairstats.bootstrap_counts,
+        bootstrap_counts,
         {"counts": [1, 2, 3, 4], "statistic": "h"},
         "statistic='h' is unknown",
     ),
-    (fairstats.bootstrap_counts, {"counts": [1, 2], "statistic": ["h"]}, "statistic=.* is unknown"),
+    (bootstrap_counts, {"counts": [1, 2], "statistic": ["h"]}, "statistic=.* is unknown"),
     (
         fairstats.plan_ratings,
         {"rate": 0.1, "width": 0.1, "rater_icc": 0.1, "n_raters": 0},
@@ -645,8 +678,8 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         {"agreement": 0.8, "width": 0.1, "sd": -1},
         "sd=-1 must be a finite number of at least 0",
     ),
-    (fairstats.largest_cluster, {"embeddings": [[1, 0]], "similarity": 80}, "similarity=80 must"),
-    (fairstats.largest_cluster, {"embeddings": [[1, "a"]]}, r"embeddings\[0, 0\]="),
+    (largest_cluster, {"embeddings": [[1, 0]], "similarity": 80}, "similarity=80 must"),
+    (largest_cluster, {"embeddings": [[1, "a"]]}, r"embeddings\[0, 0\]="),
     (fairstats.dawid_skene, {"ratings": pd.DataFrame(LABELS), "smoothing": NAN}, "smoothing=nan"),
     (fairstats.dawid_skene, {"ratings": pd.DataFrame(LABELS), "tolerance": 0}, "tolerance=0 must"),
     (
@@ -655,10 +688,10 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         "max_iterations=0.5 must be at least 1",
     ),
     (fairstats.bradley_terry, {"ratings": ratings(), "pseudo_wins": INF}, "pseudo_wins=inf must"),
-    (fairstats.paired_bias_rates, {"ratings": ratings(), "aggregations": "all"}, "aggregations='a"),
-    (fairstats.retrieval_overlap, {"retrievals": retrievals(), "top_k": [0]}, "top_k=0 must be"),
-    (fairstats.retrieval_overlap, {"retrievals": retrievals(), "top_k": 5}, "top_k=5 must be a li"),
-    (fairstats.retrieval_overlap, {"retrievals": retrievals(), "top_k": []}, r"top_k=\[\] must be"),
+    (paired_bias_rates, {"ratings": ratings(), "aggregations": "all"}, "aggregations='a"),
+    (retrieval_overlap, {"retrievals": retrievals(), "top_k": [0]}, "top_k=0 must be"),
+    (retrieval_overlap, {"retrievals": retrievals(), "top_k": 5}, "top_k=5 must be a li"),
+    (retrieval_overlap, {"retrievals": retrievals(), "top_k": []}, r"top_k=\[\] must be"),
     (overlap_of_items, {"retrievals": retrievals(), "top_k": ["2"]}, "top_k='2' must be at least"),
     (overlap_of_items, {"retrievals": retrievals(), "top_k": [1.5]}, "top_k=1.5 must be at least"),
     (
@@ -699,11 +732,11 @@ def test_values_outside_their_range_or_at_odds_are_refused(function, arguments, 
         (fairstats.power_mcnemar, {"n": 9, "p10": 0.0, "p01": 0.0}, "p01"),
         (fairstats.samplesize_mcnemar, {"p10": 0.1, "p01": 0.2}, "p10"),
         (fairstats.minimum_detectable_difference, {"n": 9, "discordant": 0.5}, "discordant"),
-        (fairstats.power_equivalence, {"n": 9, "p10": 0, "p01": 0, "margin": 0.1}, "p10"),
+        (power_equivalence, {"n": 9, "p10": 0, "p01": 0, "margin": 0.1}, "p10"),
         (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1}, "rate"),
         (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1}, "item_icc"),
         (fairstats.plan_agreement, {"agreement": 0.8, "width": 0.1}, "agreement"),
-        (fairstats.bounded_mean_interval, {"values": [0.5]}, "values"),
+        (bounded_mean_interval, {"values": [0.5]}, "values"),
     ],
 )
 def test_each_share_outside_0_to_1_is_refused_by_name(function, valid, name):
@@ -729,16 +762,16 @@ def test_largest_counts_give_finite_results():
     most = 2**50
     for method in ("midp", "exact", "asymptotic"):
         assert 0 < float(fairstats.mcnemar(n10=most, n01=most - 9, method=method).p_value) <= 1
-    assert np.isfinite(fairstats.tango(most // 2, most // 4, most // 4, 0).ci_high)
-    assert np.isfinite(fairstats.mcnemar_evalue(n10=most, n01=most).log_e_value)
-    posterior = fairstats.paired_posterior(most, most, most, most, margin=0.1)
+    assert np.isfinite(tango(most // 2, most // 4, most // 4, 0).ci_high)
+    assert np.isfinite(mcnemar_evalue(n10=most, n01=most).log_e_value)
+    posterior = paired_posterior(most, most, most, most, margin=0.1)
     assert -1e-6 < posterior.ci_low < posterior.ci_high < 1e-6
     assert posterior.p_within_margin == pytest.approx(1)
-    assert fairstats.power_equivalence(most, 0.1, 0.1, margin=0.1) == 1
-    assert fairstats.power_comparison(most, {1: 0.1, -1: 0.05, 2: 0.1}) == 1
-    assert np.isfinite(fairstats.bowker([[1, most], [most - 8, 1]]).statistic)
-    assert fairstats.bowker([[1, most], [most, 1]]).p_value == 1
-    assert fairstats.cochran_q([[1, 0, 1], [0, 1, 0]], [most, most]).p_value <= 1
+    assert power_equivalence(most, 0.1, 0.1, margin=0.1) == 1
+    assert power_comparison(most, {1: 0.1, -1: 0.05, 2: 0.1}) == 1
+    assert np.isfinite(bowker([[1, most], [most - 8, 1]]).statistic)
+    assert bowker([[1, most], [most, 1]]).p_value == 1
+    assert cochran_q([[1, 0, 1], [0, 1, 0]], [most, most]).p_value <= 1
 
 
 def test_refusals_of_answers_are_input_errors():

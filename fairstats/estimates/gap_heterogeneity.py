@@ -44,7 +44,7 @@ def gap_heterogeneity(
     -------
     pandas.DataFrame
         `HETEROGENEITY_COLUMNS`, one row per declared pair, with the results of
-        `fairstats.gap_components`. A model's difference on an item is the mean over its strategies
+        `gap_components`. A model's difference on an item is the mean over its strategies
         and samples. Models that took part in selecting the items are left out.
 
     Raises
@@ -56,7 +56,7 @@ def gap_heterogeneity(
 
     References
     ----------
-    As in `fairstats.gap_components`.
+    As in `gap_components`.
 
     Examples
     --------

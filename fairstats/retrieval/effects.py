@@ -87,7 +87,7 @@ def retrieval_effects(
         The answers table. An answer set has no row if its strategy names no retriever, or is a
         majority vote (all variants then have one answer).
     retrievals : pandas.DataFrame
-        As from `fairstats.retrieval.retrievals_table.read_retrievals`. Answers to benchmarks that
+        As from `read_retrievals`. Answers to benchmarks that
         it does not include have no row.
     alpha : float
         1 − confidence level.
@@ -121,7 +121,7 @@ def retrieval_effects(
     Raises
     ------
     InputError
-        As `fairstats.analyze` and `fairstats.retrieval_overlap`. Also if retrievals of a strategy's
+        As `fairstats.analyze` and `retrieval_overlap`. Also if retrievals of a strategy's
         retriever are missing, are less deep than its k, or lack a group.
 
     Notes

@@ -186,7 +186,7 @@ def open_vote(
     Returns
     -------
     pandas.DataFrame
-        New answers in the form of `fairstats.majority_vote`: each demographic variant has the reply
+        New answers in the form of `majority_vote`: each demographic variant has the reply
         of `majority_answer`, with its parsed letter and status, or no reply and status
         ``unparsed``. ``collector`` is ``majority_vote_open``.
 

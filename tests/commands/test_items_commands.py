@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import fairstats
 from fairstats.answers.files import write_answers
 from fairstats.cli import app
+from fairstats.estimates.gap_heterogeneity import gap_heterogeneity
+from fairstats.estimates.item_functioning import item_functioning
+from fairstats.estimates.sampling_noise import sampling_noise
 from tests.report.conftest import answers_of_models
 
 ANSWERS = answers_of_models(tuple(f"m-{number}" for number in range(5)), items=6)
@@ -37,7 +39,7 @@ def same(found, expected):
 
 def test_items_prints_the_largest_contributions_of_each_pair(path):
     table = table_of(run("items", path, "--most", 2, "--missing", "incorrect", "--csv"))
-    expected = fairstats.item_functioning(ANSWERS, missing="incorrect")
+    expected = item_functioning(ANSWERS, missing="incorrect")
     pair = ["attribute", "group_a", "group_b"]
     same(table, expected.groupby(pair, sort=False).head(2))
     assert table.groupby(pair).size().eq(2).all()
@@ -50,11 +52,11 @@ def test_items_takes_the_test(path):
 
 def test_heterogeneity_prints_its_table(path):
     table = table_of(run("heterogeneity", path, "--alpha", 0.1, "--csv"))
-    same(table, fairstats.gap_heterogeneity(ANSWERS, alpha=0.1))
+    same(table, gap_heterogeneity(ANSWERS, alpha=0.1))
 
 
 def test_noise_prints_its_table(path):
-    same(table_of(run("noise", path, "--csv")), fairstats.sampling_noise(ANSWERS))
+    same(table_of(run("noise", path, "--csv")), sampling_noise(ANSWERS))
 
 
 def test_bounds_are_a_usage_error(path):

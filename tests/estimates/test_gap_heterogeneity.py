@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-import fairstats
 from fairstats.estimates.gap_heterogeneity import HETEROGENEITY_COLUMNS, gap_heterogeneity
+from fairstats.estimates.item_functioning import item_functioning
 from fairstats.inference.variance_components import gap_components
 from tests.estimates.test_item_functioning import answers_of, random_letters
 
@@ -26,7 +26,7 @@ def test_rows_are_the_components_of_the_matrix_of_differences():
 
 def test_estimate_is_the_gap_of_the_item_contributions():
     answers = answers_of(random_letters(4), strategies=("plain", "cot"), samples=2)
-    items = fairstats.item_functioning(answers)
+    items = item_functioning(answers)
     table = gap_heterogeneity(answers)
     assert table["estimate"].item() == pytest.approx(items["gap"].iloc[0])
     assert (table["n_items"].item(), table["n_models"].item()) == (6, 7)

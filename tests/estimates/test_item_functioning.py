@@ -17,6 +17,7 @@ from fairstats.estimates.item_functioning import (
     item_functioning,
     released_items,
 )
+from fairstats.inference.mantel_haenszel import mantel_haenszel
 
 DEMO = load_benchmark("demo")
 GROUPS = ["white", "black"]
@@ -97,7 +98,7 @@ def test_one_answer_per_variant_gives_mcnemars_test_and_the_mantel_haenszel_odds
     for item, own in right.groupby("item_id"):
         wide = own.pivot_table("right", "model", "group", aggfunc="first").astype(int)
         strata = [[[a, 1 - a], [b, 1 - b]] for a, b in wide[GROUPS].to_numpy()]
-        expected = fairstats.mantel_haenszel(strata)
+        expected = mantel_haenszel(strata)
         row = table.loc[item]
         assert row["p_value"] == pytest.approx(expected.p_value)
         np.testing.assert_equal(row["odds_ratio"], expected.estimate)
@@ -111,7 +112,7 @@ def test_odds_ratio_of_samples_is_that_of_answer_sets_as_strata():
     for item, own in right.groupby("item_id"):
         sums = own.pivot_table("right", "model", "group", aggfunc="sum")
         strata = [[[a, 4 - a], [b, 4 - b]] for a, b in sums[GROUPS].to_numpy()]
-        expected = fairstats.mantel_haenszel(strata)
+        expected = mantel_haenszel(strata)
         assert table.loc[item, "odds_ratio"] == pytest.approx(expected.estimate)
 
 
