@@ -133,8 +133,8 @@ def _index(
     topics: dict[str, list[str]], entries: dict[str, Documented], files: dict[str, str]
 ) -> str:
     parts = [
-        "# Functions\n\nEvery documented name, by topic, and where to import it from. Each entry gives "
-        "the estimand, formula, degenerate cases and source.\n"
+        "# Functions\n\nEvery documented name, by topic, and where to import it from. Each entry "
+        "gives the estimand, formula, degenerate cases and source.\n"
     ]
     for folder, names in topics.items():
         parts.append(f"## {TOPICS[folder][0]}\n\n| name | import from | purpose |\n|---|---|---|")
