@@ -103,6 +103,19 @@ def json_line(content: Any) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
 
+def yaml_text(content: Any) -> str:
+    """Return JSON that YAML readers accept too: it has only printable characters.
+
+    Examples
+    --------
+    >>> print(yaml_text({"a": "no\x7f"}), end="")
+    {
+     "a": "no "
+    }
+    """
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in json_text(content))
+
+
 def write_text(text: str, path: Path) -> Path:
     """Write UTF-8 with the same line endings on every system."""
     path.parent.mkdir(parents=True, exist_ok=True)

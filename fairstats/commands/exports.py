@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairstats.commands._shared import Pairs, says_what_is_wrong, typed_pairs
-from fairstats.exports.registry import export_names
+from fairstats.exports.export import EXPORTS, Options, write_export
 
 commands = typer.Typer()
 
@@ -16,9 +16,7 @@ commands = typer.Typer()
 @commands.command(name="export")
 @says_what_is_wrong
 def export_release(
-    format_: Annotated[
-        str, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(export_names())}.")
-    ],
+    format_: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(EXPORTS)}.")],
     release: Annotated[
         Path, typer.Option(help="Folder of a release, or the name of one in `site/`.")
     ],
@@ -26,13 +24,13 @@ def export_release(
     table: Annotated[
         str | None,
         typer.Option(
-            help="For latex, docx and xlsx: a table of the release, e.g. estimates "
+            help="For latex and xlsx: a table of the release, e.g. estimates "
             "(default: the tables on its pages)."
         ),
     ] = None,
     page: Annotated[
         str | None,
-        typer.Option(help="For latex, docx and xlsx: only this page, e.g. index.html."),
+        typer.Option(help="For latex and xlsx: only this page, e.g. index.html."),
     ] = None,
     columns: Annotated[
         str | None, typer.Option(help="For a --table: its columns, e.g. model,metric,estimate.")
@@ -43,7 +41,7 @@ def export_release(
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="For croissant, hf and zenodo: web address of the release's folder."),
+        typer.Option(help="For croissant and hf: web address of the release's folder."),
     ] = None,
     dataset: Annotated[
         Pairs,
@@ -58,9 +56,6 @@ def export_release(
 
     The release is checked against its manifest first. The same release gives the same files.
     """
-    from fairstats.exports.export import Options
-    from fairstats.exports.write import write_export
-
     names = tuple(name.strip() for name in columns.split(",")) if columns else ()
     datasets = typed_pairs("--dataset", dataset)
     options = Options(table, page, names, typed_pairs("--where", where), url, datasets)

@@ -1,12 +1,26 @@
-"""The definition of an export."""
+"""The export formats, and the export of a release that is intact."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from importlib import import_module
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fairstats.release.contents import Release
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import WEB_ADDRESS
+
+if TYPE_CHECKING:  # The command line names the formats without loading pandas.
+    from fairstats.release.contents import Release
+
+# The earliest time that a zip can store.
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+_DATASET = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 
 
 @dataclass(frozen=True)
@@ -37,24 +51,124 @@ class Options:
     dataset: dict[str, str] = field(default_factory=dict)
 
 
-#: The options of formats of tables.
-TABLE_OPTIONS = frozenset({"table", "page", "columns", "where"})
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Export:
-    """A format: the ``EXPORT`` of a file in ``formats/``, which gives it its name.
+    """A format.
 
     Attributes
     ----------
-    contents : str
-        What it writes, for messages.
-    write : callable
-        Writes the files of a release into a folder and returns them: the same bytes at every call.
-    takes : frozenset of str
+    module : str
+        The module in this folder that has its function, ``write_<format>``. It is loaded when it is
+        needed. The function takes a release, a folder and `Options`. It writes the files into the
+        folder and returns them: the same bytes at every call.
+    takes : tuple of str
         The `Options` that it uses.
     """
 
-    contents: str
-    write: Callable[[Release, Path, Options], list[Path]]
-    takes: frozenset[str] = frozenset()
+    module: str
+    takes: tuple[str, ...] = ()
+
+    def load(self, name: str) -> Callable[[Release, Path, Options], list[Path]]:
+        """Return the function that writes this format."""
+        module = import_module(f"fairstats.exports.{self.module}")
+        write: Callable[[Release, Path, Options], list[Path]] = getattr(module, f"write_{name}")
+        return write
+
+
+_OF_TABLES = ("table", "page", "columns", "where")
+#: The formats by name.
+EXPORTS = {
+    "croissant": Export("catalogues", ("url",)),
+    "eee": Export("every_eval_ever"),
+    "hf": Export("hugging_face", ("url", "dataset")),
+    "latex": Export("tables", _OF_TABLES),
+    "xlsx": Export("tables", _OF_TABLES),
+}
+_NONE = Options()
+
+
+def write_export(
+    name: str,
+    release: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    options: Options = _NONE,
+) -> list[Path]:
+    """Write a release in the format of another tool.
+
+    Parameters
+    ----------
+    name : str
+        The format, one of `EXPORTS`.
+    release : path
+        The release's folder, or the name of a release in ``site/``.
+    folder : path
+        The target folder. Files of the same names are replaced.
+    options : Options
+        The table, its columns and rows, for formats of tables.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    InputError
+        If there is no such format or release, or files of the release were changed. If an option is
+        not for this format, is not an address or a name, or names a table, page or column that does
+        not exist.
+    """
+    from fairstats.release.folder import open_release
+
+    if name not in EXPORTS:
+        remedy = f"use one of {', '.join(EXPORTS)}"
+        raise InputError([Problem("FORMAT", f"{name!r} is not an export format", remedy)])
+    if problems := list(_problems(name, options)):
+        raise InputError(problems)
+    return EXPORTS[name].load(name)(open_release(release), Path(folder), options)
+
+
+def _problems(name: str, options: Options) -> Iterator[Problem]:
+    """Report options that the format does not use, or that contradict each other."""
+    for option in (one.name for one in fields(Options)):
+        given = getattr(options, option) != getattr(_NONE, option)
+        if given and option not in EXPORTS[name].takes:
+            yield Problem(f"--{option}", f"has no effect on {name}", "remove it")
+    if options.url is not None and not WEB_ADDRESS.fullmatch(options.url):
+        message = f"{options.url!r} is not a web address"
+        yield Problem("--url", message, "write it like https://example.org/v/2026.11")
+    for dataset in options.dataset.values():
+        if not _DATASET.fullmatch(dataset):
+            message = f"{dataset!r} is not the id of a dataset"
+            yield Problem("--dataset", message, "write it like organisation/name")
+    if options.table is not None and options.page is not None:
+        yield Problem("--page", "cannot be given with --table", "keep one of them")
+    if options.table is None and (options.columns or options.where):
+        message = "is needed to choose columns or rows"
+        yield Problem("--table", message, "name a table, e.g. --table estimates")
+
+
+def zip_bytes(files: Mapping[str, bytes], compression: int) -> bytes:
+    """Return a zip file whose bytes do not depend on when it is written.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        The content of each file by name.
+    compression : int
+        One of zipfile's methods.
+
+    Examples
+    --------
+    >>> zip_bytes({"a": b"text"}, zipfile.ZIP_STORED)[:2]
+    b'PK'
+    """
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, _NO_TIME)
+            entry.compress_type = compression
+            # The same on every system.
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            archive.writestr(entry, content)
+    return packed.getvalue()

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairstats._lib.table_text import json_line, json_text
-from fairstats.exports.formats.croissant import CROISSANT, croissant
-from fairstats.exports.formats.eee import figure_files
-from fairstats.exports.formats.zenodo import zenodo
-from fairstats.exports.zip_files import write_zip
+from fairstats.exports.catalogues import CROISSANT, croissant
+from fairstats.exports.every_eval_ever import figure_files
+from fairstats.exports.export import zip_bytes
 from fairstats.release.contents import DOWNLOADS, Release
 
 
@@ -31,7 +30,7 @@ def _eee(release: Release) -> bytes:
     # Programs read these: without indentation they are shorter, and sooner written.
     files = {name: json_line(content).encode() for name, content in figure_files(release)}
     # Libraries differ in how they compress.
-    return write_zip(files, zipfile.ZIP_STORED)
+    return zip_bytes(files, zipfile.ZIP_STORED)
 
 
 SITE_FILES: Mapping[str, SiteFile] = {
@@ -41,10 +40,6 @@ SITE_FILES: Mapping[str, SiteFile] = {
     CROISSANT: SiteFile(
         "description of the data in the format Croissant 1.1",
         lambda release: json_text(croissant(release)).encode(),
-    ),
-    "zenodo.json": SiteFile(
-        "metadata for Zenodo; rename it to .zenodo.json",
-        lambda release: json_text(zenodo(release)).encode(),
     ),
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.safe_names import WEB_ADDRESS
-from fairstats._lib.yaml_text import yaml_lines
+from fairstats._lib.table_text import yaml_text
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.release.contents import Release
 
@@ -28,7 +28,7 @@ def citation_cff(release: Release, *, publisher: str = PUBLISHER) -> str:
     Returns
     -------
     str
-        YAML with all texts quoted, so that none is parsed as another type.
+        JSON, which is YAML in which no text is parsed as another type.
 
     References
     ----------
@@ -61,7 +61,7 @@ def citation_cff(release: Release, *, publisher: str = PUBLISHER) -> str:
             *map(_reference, benchmarks),
         ],
     }
-    return "\n".join(yaml_lines(content)) + "\n"
+    return yaml_text(content)
 
 
 def release_title(release: Release) -> str:

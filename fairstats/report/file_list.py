@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairstats.exports.schema_org import dataset_markup
+from fairstats.exports.catalogues import dataset_markup
 from fairstats.exports.site_files import SITE_FILES
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.tables import TABLES

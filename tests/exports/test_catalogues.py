@@ -1,4 +1,4 @@
-"""Descriptions for catalogues: Croissant read by its library; schema.org and Zenodo by keys."""
+"""Descriptions for catalogues: Croissant read by its library; schema.org by its keys."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import shutil
 import pandas as pd
 import pytest
 
+from fairstats.exports.catalogues import croissant, dataset_markup, write_croissant
 from fairstats.exports.export import Options
-from fairstats.exports.formats.croissant import croissant, write_croissant
-from fairstats.exports.formats.zenodo import write_zenodo
-from fairstats.exports.schema_org import dataset_markup
 from fairstats.release.contents import DOWNLOADS, Release
 
 NO_OPTIONS = Options()
@@ -60,15 +58,3 @@ def test_markup_of_the_data_page_is_one_script_of_json(release):
     assert 50 <= len(content["description"]) <= 5000
     for file in content["distribution"]:
         assert (release.path / file["contentUrl"].removeprefix("../")).is_file()
-
-
-def test_zenodo_metadata_have_its_keys_and_no_licence(release, tmp_path):
-    options = Options(url="https://example.org/v/2026.11")
-    (path,) = write_zenodo(release, tmp_path, options)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    assert path.name == ".zenodo.json"
-    # From developers.zenodo.org. Without a licence there, the publisher has to choose one.
-    assert content["upload_type"] == "dataset"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", content["publication_date"])
-    assert "license" not in content
-    assert content["related_identifiers"][-1]["identifier"] == options.url

@@ -14,8 +14,8 @@ from fairstats_collectors.eee import import_eee
 from fairstats._lib.problems import InputError
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.estimates.analyze import analyze
+from fairstats.exports.every_eval_ever import write_eee
 from fairstats.exports.export import Options
-from fairstats.exports.formats.eee import write_eee
 from fairstats.release.contents import Release
 
 

@@ -7,7 +7,7 @@ import yaml
 
 from fairstats._lib.problems import InputError
 from fairstats.exports.export import Options
-from fairstats.exports.formats.hf import write_hf
+from fairstats.exports.hugging_face import write_hf
 from tests.exports.conftest import HOSTILE
 
 URL = "https://example.org/v/2026.11"

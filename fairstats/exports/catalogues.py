@@ -1,7 +1,8 @@
-"""Croissant 1.1 with the vocabulary for responsible AI (RAI 1.0), without a library."""
+"""Descriptions of a release for catalogues of data: Croissant 1.1, and schema.org for its pages."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,8 @@ from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
 
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import json_text, write_text
-from fairstats.exports import descriptions
-from fairstats.exports.export import Export, Options
-from fairstats.release.citation import PUBLISHER
+from fairstats.exports.export import Options
+from fairstats.release.citation import PUBLISHER, release_title, web_addresses
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.release.tables import TABLES
 
@@ -65,6 +65,13 @@ _CONTEXT: dict[str, Any] = {
     "name": {"@container": "@language"},
     **{term: f"cr:{term}" for term in _TERMS},
 }
+_FORMATS = {
+    "estimates.csv": "text/csv",
+    "estimates.json": "application/json",
+    "estimates.parquet": "application/x-parquet",
+    "answers.parquet": "application/x-parquet",
+}
+_KEYWORDS = ("fairness", "bias", "medical question answering", "language models", "benchmark")
 
 
 def write_croissant(release: Release, folder: Path, options: Options) -> list[Path]:
@@ -92,6 +99,7 @@ def croissant(release: Release, url: str | None = None) -> dict[str, Any]:
     """Return the metadata of a release as JSON-LD, see `write_croissant`."""
     tables = _published(release)
     base = f"{url.rstrip('/')}/{DOWNLOADS}/" if url else ""
+    address = url or next(iter(_sources(release)), None)
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -100,14 +108,14 @@ def croissant(release: Release, url: str | None = None) -> dict[str, Any]:
             "http://mlcommons.org/croissant/RAI/1.0",
         ],
         "name": f"fairstats-{release.name}",
-        "description": descriptions.described(release),
+        "description": _described(release),
         "version": release.name,
         "datePublished": release.created_at.date().isoformat(),
-        **({"url": address} if (address := descriptions.address(release, url)) else {}),
-        "license": descriptions.licences(release),
-        "citeAs": "; ".join(descriptions.citations(release)),
+        **({"url": address} if address else {}),
+        "license": _licences(release),
+        "citeAs": "; ".join(_citations(release)),
         "creator": {"@type": "sc:Organization", "name": PUBLISHER},
-        "keywords": list(descriptions.KEYWORDS),
+        "keywords": list(_KEYWORDS),
         "inLanguage": "en",
         "isLiveDataset": False,
         **_responsible(release),
@@ -135,7 +143,7 @@ def _responsible(release: Release) -> dict[str, Any]:
         "dataCollection": (
             "Language models answered multiple-choice questions. Each question was put in several "
             "versions, which differ in one characteristic. The option letter was read from the "
-            f"reply. The versions: {'; '.join(descriptions.groups(release))}."
+            f"reply. The versions: {'; '.join(_groups(release))}."
         ),
         "dataCollectionType": ["Experiments"],
         "dataCollectionMissingData": (
@@ -153,7 +161,9 @@ def _responsible(release: Release) -> dict[str, Any]:
             "To compare models, versions and prompts on the same items.",
             "Not to approve a model for use with patients, or to certify that it is fair.",
         ],
-        "dataLimitations": descriptions.limitations(release),
+        "dataLimitations": [
+            text for one in release.benchmarks.values() for text in (one.read_first, *one.notes)
+        ],
         "dataSocialImpact": (
             "Differences here do not show how often a model treats two real patients differently. "
             "A model without a difference here may have one elsewhere."
@@ -166,7 +176,7 @@ def _responsible(release: Release) -> dict[str, Any]:
             "A release never changes. Corrections are in later releases of the same site."
         ),
     }
-    if known := descriptions.biases(release):
+    if known := _biases(release):
         found["dataBiases"] = known
     return {f"rai:{name}": value for name, value in found.items()}
 
@@ -214,6 +224,95 @@ def _data_type(values: pd.Series) -> str:
     return "sc:Float" if is_float_dtype(values) or is_integer_dtype(values) else "sc:Text"
 
 
-EXPORT = Export(
-    contents="Croissant 1.1 with RAI 1.0", write=write_croissant, takes=frozenset({"url"})
-)
+def dataset_markup(release: Release, root: str = "") -> str:
+    """Return a ``<script>`` element with the description of a release as JSON-LD.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    root : str
+        The path from the page to the release's folder, e.g. ``../``.
+    """
+    # A name that contains </script> must not end the element.
+    text = json.dumps(dataset(release, root), ensure_ascii=False, indent=1)
+    safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return f'<script type="application/ld+json">\n{safe}\n</script>'
+
+
+def dataset(release: Release, root: str = "") -> dict[str, Any]:
+    """Return the description of a release as JSON-LD, see `dataset_markup`."""
+    return {
+        "@context": "https://schema.org",
+        "@type": "Dataset",
+        "name": release_title(release),
+        "description": _described(release),
+        "version": release.name,
+        "datePublished": release.created_at.date().isoformat(),
+        "identifier": f"sha256:{release.manifest['content']['estimates']}",
+        "creator": {"@type": "Organization", "name": PUBLISHER},
+        "keywords": list(_KEYWORDS),
+        "isAccessibleForFree": True,
+        "isBasedOn": _sources(release),
+        "citation": _citations(release),
+        "license": _licences(release),
+        "variableMeasured": _groups(release),
+        "distribution": [
+            {
+                "@type": "DataDownload",
+                "name": name,
+                "encodingFormat": form,
+                "contentUrl": f"{root}{DOWNLOADS}/{name}",
+            }
+            for name, form in _FORMATS.items()
+        ],
+    }
+
+
+def _described(release: Release) -> str:
+    """Return a description of a release in a few sentences."""
+    answers = sum(entry["answers"] for entry in release.manifest["answers"])
+    models = len({entry["model"] for entry in release.manifest["answers"]})
+    number = "1 model" if models == 1 else f"{models:,} models"
+    about = " ".join(benchmark.description for benchmark in release.benchmarks.values())
+    return (
+        f"{release_title(release)}. {answers:,} answers of {number}, with every estimate, interval "
+        f"and test computed from them. {about}"
+    )
+
+
+def _biases(release: Release) -> list[str]:
+    """Return known biases of the data: text written to sway, and models that selected items."""
+    found = []
+    for one in release.benchmarks.values():
+        if one.slanted:
+            way = one.swayed_by or "text that helps the first group and misleads for the second"
+            found.append(f"{one.title}: versions were written to sway a model, by {way}.")
+        found += [f"{one.title}, {model}: {role}" for model, role in one.selected_on.items()]
+    return found
+
+
+def _licences(release: Release) -> list[str]:
+    """Return the licences of the benchmarks, as declared."""
+    return [f"{one.title}: {one.licence}" for one in release.benchmarks.values()]
+
+
+def _citations(release: Release) -> list[str]:
+    """Return how to cite the benchmarks."""
+    return [one.citation for one in release.benchmarks.values()]
+
+
+def _sources(release: Release) -> list[str]:
+    """Return the web addresses of the benchmarks' sources."""
+    return list(
+        dict.fromkeys(place for one in release.benchmarks.values() for place in web_addresses(one))
+    )
+
+
+def _groups(release: Release) -> list[str]:
+    """Return the attributes and groups that the benchmarks vary."""
+    return [
+        f"{one.title}, {attribute.label}: {', '.join(attribute.groups.values())}"
+        for one in release.benchmarks.values()
+        for attribute in one.varied
+    ]

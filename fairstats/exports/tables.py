@@ -1,23 +1,28 @@
-"""Tables as grids of finished cells: those of a release, and those on its pages."""
+"""Tables for papers: those of a release, or those on its pages, as LaTeX or an Excel workbook."""
 
 from __future__ import annotations
 
 import math
 import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from io import BytesIO
 from numbers import Integral, Real
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
+from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import decimal, escape_html, scientific
+from fairstats._lib.pandoc import convert
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import slug
+from fairstats._lib.table_text import write_text
 from fairstats._lib.untrusted_files import read_text
-from fairstats.exports.export import Options
+from fairstats.exports.export import Options, zip_bytes
 from fairstats.release.contents import Release
 from fairstats.release.tables import TABLES
 
@@ -25,6 +30,10 @@ from fairstats.release.tables import TABLES
 _LARGEST_PAGE = 64 << 20
 _LARGEST_SPAN = 100
 _P_VALUES = ("p_value", "p_adjusted")
+# The longest name of a sheet.
+_LONGEST_TITLE = 31
+_CORE = "docProps/core.xml"
+_TIMES = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*(</dcterms:)")
 
 
 @dataclass
@@ -252,3 +261,107 @@ def _tidy(grid: Grid) -> Grid:
 def _cells(grid: Grid) -> Iterator[Cell]:
     for row in (*grid.head, *grid.body):
         yield from row
+
+
+def write_latex(release: Release, folder: Path, options: Options) -> list[Path]:
+    """Write each chosen table as a ``.tex`` file to be read with ``\\input``.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    folder : Path
+        The target folder.
+    options : Options
+        The tables.
+
+    Returns
+    -------
+    list of Path
+        The files. They need the packages ``longtable``, ``booktabs``, ``multirow`` and ``array``.
+        All text in them is escaped.
+    """
+    return [
+        write_text(
+            convert(grid.html(), source="html", target="latex", options=["--wrap=none"]),
+            folder / f"{grid.name}.tex",
+        )
+        for grid in chosen_grids(release, options)
+    ]
+
+
+def write_xlsx(release: Release, folder: Path, options: Options) -> list[Path]:
+    """Write the chosen tables as one workbook, with a sheet for each.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    folder : Path
+        Gets ``<table>.xlsx``, or ``tables.xlsx`` for several tables.
+    options : Options
+        The tables. Figures of a release's table are numbers, and infinite ones are text. Cells of
+        pages are text as shown.
+
+    Returns
+    -------
+    list of Path
+        The file.
+    """
+    import openpyxl
+
+    grids = chosen_grids(release, options)
+    book = openpyxl.Workbook(write_only=True)
+    for number, grid in enumerate(grids, start=1):
+        sheet = book.create_sheet(_title(grid.name, number))
+        for row in _rows(grid):
+            sheet.append([_cell(sheet, cell) for cell in row])
+    content = BytesIO()
+    book.save(content)
+    path = folder / f"{grids[0].name if len(grids) == 1 else 'tables'}.xlsx"
+    with zipfile.ZipFile(content) as made:
+        parts = {name: made.read(name) for name in made.namelist()}
+    # Every time in it is that of the release, not of this call.
+    time = f"{release.created_at.tz_convert('UTC'):%Y-%m-%dT%H:%M:%SZ}".encode()
+    parts[_CORE] = _TIMES.sub(rb"\g<1>" + time + rb"\g<3>", parts[_CORE])
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(zip_bytes(parts, zipfile.ZIP_DEFLATED))
+    return [path]
+
+
+def _title(name: str, number: int) -> str:
+    """Return a sheet's name; a long one begins with its number to be unique."""
+    return name if len(name) <= _LONGEST_TITLE else f"{number}-{name}"[:_LONGEST_TITLE]
+
+
+def _rows(grid: Grid) -> Iterator[list[Cell]]:
+    """Return the rows of a sheet: a cell that spans several is followed by empty ones."""
+    waiting: dict[int, int] = {}
+    for row in (*grid.head, *grid.body):
+        filled: list[Cell] = []
+        for cell in row:
+            while waiting.get(len(filled)):
+                waiting[len(filled)] -= 1
+                filled.append(Cell(""))
+            for place in range(cell.columns):
+                waiting[len(filled)] = cell.rows - 1
+                filled.append(cell if place == 0 else Cell(""))
+        for place in range(len(filled), max(waiting, default=-1) + 1):
+            waiting[place] = max(waiting[place] - 1, 0)
+        yield filled
+    if grid.caption:
+        yield from ([], [Cell(grid.caption)])
+
+
+def _cell(sheet: Any, cell: Cell) -> Any:
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    if cell.value is not None:
+        return WriteOnlyCell(sheet, cell.value)
+    written = WriteOnlyCell(
+        sheet, ILLEGAL_CHARACTERS_RE.sub("\N{REPLACEMENT CHARACTER}", cell.text)
+    )
+    # A text that begins with = would be a formula.
+    written.data_type = "s"
+    return written

@@ -1,24 +1,55 @@
-"""Every Eval Ever 0.3.0: one aggregate file and one file of samples per answer set."""
+"""Every Eval Ever 0.3.0: one aggregate file and one file of samples per answer set.
+
+The importer ``eee`` reads the samples back.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.table_text import json_text, write_text
+from fairstats._lib.safe_names import file_sha256, text_sha256
+from fairstats._lib.table_text import json_line, json_text, write_text
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.vignette_items import Item, load_items
 from fairstats.exports.answer_sets import AnswerSet, answer_sets
-from fairstats.exports.eee_samples import SCHEMA_VERSION, result_id, sample_lines
-from fairstats.exports.export import Export, Options
+from fairstats.exports.export import Options
 from fairstats.metrics.registry import METRICS
 from fairstats.release.citation import PUBLISHER, web_addresses
 from fairstats.release.contents import Release
 
-#: The columns of an estimate that become texts in ``score_details.details``.
+_SCHEMA_VERSION = "0.3.0"
+# The columns of an answer that become texts in ``metadata``.
+_METADATA = (
+    "benchmark",
+    "benchmark_version",
+    "model",
+    "snapshot",
+    "strategy",
+    "item_id",
+    "attribute",
+    "group",
+    "sample",
+    "status",
+    "prompt_sha256",
+    "context_sha256",
+    "temperature",
+    "max_tokens",
+    "seed",
+    "prompt_tokens",
+    "completion_tokens",
+    "collected_at",
+)
+_ERRORS = {
+    "unparsed": "unparsed: no answer letter could be read from the reply",
+    "refused": "refused: the model declined to answer",
+    "error": "error: the request failed",
+}
+# The columns of an estimate that become texts in ``score_details.details``.
 _DETAILS = (
     "statistic",
     "p_value",
@@ -58,7 +89,7 @@ def write_eee(release: Release, folder: Path, options: Options) -> list[Path]:
     written = []
     for one, own in answer_sets(release):
         samples = folder / f"data/{one.folder}/{one.uuid}_samples.jsonl"
-        write_text("".join(sample_lines(one, own, evaluation_id(one))), samples)
+        write_text("".join(_sample_lines(one, own, _evaluation_id(one))), samples)
         detailed = {
             "format": "jsonl",
             "file_path": samples.relative_to(folder).as_posix(),
@@ -66,7 +97,7 @@ def write_eee(release: Release, folder: Path, options: Options) -> list[Path]:
             "checksum": file_sha256(samples),
             "total_rows": len(own),
         }
-        whole = aggregate(one, own) | {"detailed_evaluation_results": detailed}
+        whole = _aggregate(one, own) | {"detailed_evaluation_results": detailed}
         aggregated = samples.with_name(f"{one.uuid}.json")
         written += [write_text(json_text(whole), aggregated), samples]
     return written
@@ -75,15 +106,15 @@ def write_eee(release: Release, folder: Path, options: Options) -> list[Path]:
 def figure_files(release: Release) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return the aggregate record of each answer set, without samples, with its path."""
     for one, answers in answer_sets(release):
-        yield f"data/{one.folder}/{one.uuid}.json", aggregate(one, answers)
+        yield f"data/{one.folder}/{one.uuid}.json", _aggregate(one, answers)
 
 
-def evaluation_id(one: AnswerSet) -> str:
+def _evaluation_id(one: AnswerSet) -> str:
     """Return the id of an answer set's evaluation: its label, model and time."""
     return f"{one.label}/{one.model_id}/{_epoch(one.release)}"
 
 
-def aggregate(one: AnswerSet, answers: pd.DataFrame) -> dict[str, Any]:
+def _aggregate(one: AnswerSet, answers: pd.DataFrame) -> dict[str, Any]:
     """Return the aggregate record of an answer set, without the reference to its samples.
 
     Notes
@@ -103,8 +134,8 @@ def aggregate(one: AnswerSet, answers: pd.DataFrame) -> dict[str, Any]:
     if one.snapshots:
         info["additional_details"]["snapshots"] = ", ".join(one.snapshots)
     return {
-        "schema_version": SCHEMA_VERSION,
-        "evaluation_id": evaluation_id(one),
+        "schema_version": _SCHEMA_VERSION,
+        "evaluation_id": _evaluation_id(one),
         "retrieved_timestamp": _epoch(one.release),
         "source_metadata": {
             "source_name": f"fairstats release {one.release.name}",
@@ -136,7 +167,7 @@ def _results(one: AnswerSet, answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
         if score is None or not math.isfinite(score):
             continue
         yield {
-            "evaluation_result_id": result_id(row),
+            "evaluation_result_id": _result_id(row),
             "evaluation_name": f"{one.benchmark.title} {row['attribute']} {row['metric']}",
             "source_data": _source(one, row),
             "metric_config": _p_value_config(row) if p_value else _metric_config(one, row),
@@ -229,7 +260,112 @@ def _generation_config(one: AnswerSet, answers: pd.DataFrame) -> dict[str, Any]:
     return {"generation_args": arguments, "additional_details": {"strategy": one.strategy}}
 
 
-EXPORT = Export(
-    contents="Every Eval Ever 0.3.0: the estimates, and every answer as a sample",
-    write=write_eee,
-)
+def _result_id(row: Mapping[Any, Any]) -> str:
+    """Return the id of an estimate within an answer set."""
+    names = ("metric", "attribute", "group_a", "group_b", "test")
+    return ":".join(str(row[name]) for name in names if row[name])
+
+
+def _sample_lines(one: AnswerSet, answers: pd.DataFrame, evaluation_id: str) -> Iterator[str]:
+    """Return a line of JSON for each answer.
+
+    Parameters
+    ----------
+    one : AnswerSet
+        The answer set.
+    answers : pandas.DataFrame
+        Its answers.
+    evaluation_id : str
+        The id of the aggregate record.
+
+    Notes
+    -----
+    Each answer belongs to the accuracy of its group, in the first pair of groups that has it. A
+    missing answer has the score 0 and an ``error``. The policy for missing answers decides whether
+    it counts in the aggregate figures.
+    """
+    items = _items(one.benchmark)
+    results = _accuracies(one)
+    for row in answers.astype(object).where(answers.notna(), None).to_dict("records"):
+        sample = {
+            "schema_version": _SCHEMA_VERSION,
+            "evaluation_id": evaluation_id,
+            "model_id": one.model_id,
+            "evaluation_name": f"{one.benchmark.title} {row['attribute']} accuracy",
+            **_result_of(row, results),
+            **_fields(row, one.benchmark, items.get(str(row["item_id"]))),
+        }
+        yield json_line(sample) + "\n"
+
+
+def _items(benchmark: Benchmark) -> dict[str, Item]:
+    """Return the items by id; empty if the release does not contain their texts."""
+    there = benchmark.publish_items and benchmark.items_file is not None
+    return {item.item_id: item for item in load_items(benchmark)} if there else {}
+
+
+def _accuracies(one: AnswerSet) -> dict[tuple[str, str], str]:
+    """Return the id of each group's accuracy."""
+    found: dict[tuple[str, str], str] = {}
+    for side in "ab":
+        rows = one.estimates[one.estimates["metric"] == f"accuracy_{side}"]
+        for row in rows[rows["estimate"].notna()].to_dict("records"):
+            row["test"] = None
+            found.setdefault((row["attribute"], row[f"group_{side}"]), _result_id(row))
+    return found
+
+
+def _result_of(
+    row: Mapping[Hashable, Any], results: Mapping[tuple[str, str], str]
+) -> dict[str, str]:
+    found = results.get((row["attribute"], row["group"]))
+    return {"evaluation_result_id": found} if found else {}
+
+
+def _fields(row: Mapping[Hashable, Any], benchmark: Benchmark, item: Item | None) -> dict[str, Any]:
+    letter, raw = row["answer"], row.get("answer_raw")
+    key = row["answer_key"]
+    fields: dict[str, Any] = {
+        "sample_id": "#".join(
+            str(row[name]) for name in ("item_id", "attribute", "group", "sample")
+        ),
+        "interaction_type": "single_turn",
+        "input": _input(row, benchmark, item),
+        "output": {"raw": [text for text in (letter if raw is None else raw,) if text is not None]},
+        "answer_attribution": [],
+        "evaluation": {"score": float(letter == key), "is_correct": letter == key},
+        "metadata": {name: str(row[name]) for name in _METADATA if row.get(name) is not None},
+    }
+    if item is not None:
+        fields["sample_hash"] = text_sha256(fields["input"]["raw"] + key)
+    if letter is not None:
+        fields["answer_attribution"] = [
+            {
+                "turn_idx": 0,
+                "source": "output.raw",
+                "extracted_value": letter,
+                # Without the reply, the letter is the only output there is.
+                "extraction_method": "unknown" if raw is None else "fairstats.parser",
+                "is_terminal": True,
+            }
+        ]
+    else:
+        fields["error"] = _ERRORS[row["status"]]
+    read, written = row.get("prompt_tokens"), row.get("completion_tokens")
+    if read is not None and written is not None:
+        read, written = int(read), int(written)
+        usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+        fields["token_usage"] = usage
+    if row.get("latency_s") is not None:
+        fields["performance"] = {"latency_ms": row["latency_s"] * 1000}
+    return fields
+
+
+def _input(row: Mapping[Hashable, Any], benchmark: Benchmark, item: Item | None) -> dict[str, Any]:
+    """Return the vignette and options, or their names if the release does not contain texts."""
+    if item is not None:
+        raw, choices = item.variants[row["group"]], list(item.options.values())
+    else:
+        raw = f"{benchmark.name} item {row['item_id']}, {row['attribute']} {row['group']}"
+        raw, choices = f"{raw} (text not in the release)", list(benchmark.options)
+    return {"raw": raw, "reference": [row["answer_key"]], "choices": choices}

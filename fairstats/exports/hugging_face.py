@@ -12,15 +12,14 @@ import pandas as pd
 from fairstats._lib.formatting import level
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import slug
-from fairstats._lib.table_text import write_text
-from fairstats._lib.yaml_text import yaml_items, yaml_lines
+from fairstats._lib.table_text import write_text, yaml_text
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.exports.answer_sets import AnswerSet, answer_sets
-from fairstats.exports.export import Export, Options
+from fairstats.exports.export import Options
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import Release
 
-#: The figures of the leaderboard, for each pair of groups.
+# The figures of the leaderboard, for each pair of groups.
 _FIGURES = ("cfr", "ad")
 _ON_THE_HUB = re.compile(r"https://huggingface\.co/datasets/([\w-][\w.-]*/[\w-][\w.-]*)/?")
 
@@ -60,11 +59,11 @@ def write_hf(release: Release, folder: Path, options: Options) -> list[Path]:
             path = folder / "models" / place / ".eval_results" / f"{slug(one.label)}.yaml"
             if path in written:  # two names of one snapshot
                 path = path.with_name(f"{slug(one.label)}-{slug(one.model)}.yaml")
-            written.append(write_text("\n".join(yaml_items(entries)) + "\n", path))
+            written.append(write_text(yaml_text(entries), path))
     for name, dataset in datasets.items():
         content = _tasks(release.benchmarks[name], release.estimates)
         path = folder / "datasets" / dataset / "eval.yaml"
-        written.append(write_text("\n".join(yaml_lines(content)) + "\n", path))
+        written.append(write_text(yaml_text(content), path))
     return written
 
 
@@ -143,10 +142,3 @@ def _tasks(benchmark: Benchmark, estimates: pd.DataFrame) -> dict[str, Any]:
         "evaluation_framework": "fairstats",
         "tasks": [{"id": task, "config": "default", "split": "test"} for task in tasks],
     }
-
-
-EXPORT = Export(
-    contents="evaluation results for the Hugging Face Hub",
-    write=write_hf,
-    takes=frozenset({"url", "dataset"}),
-)

@@ -1,1 +1,0 @@
-"""The export formats: each file is one, under its name."""
