@@ -236,19 +236,14 @@ def report(
     ] = None,
     crosswalk: Annotated[
         bool,
-        typer.Option("--crosswalk", help="Append what laws and standards ask of such a report."),
+        typer.Option("--crosswalk", help="Append what NIST AI 600-1 asks of such a report."),
     ] = False,
-    chai: Annotated[
-        Path | None,
-        typer.Option(help="Also write the fairness part of a CHAI model card to this XML file."),
-    ] = None,
 ) -> None:
     """Write the audit report of one model, for signature.
 
     With --sign, FAIRSTATS_PASSPHRASE decrypts the key.
     """
     from fairstats._lib.problems import InputError, Problem
-    from fairstats.publishing.model_card import write_model_card
     from fairstats.report.audit_document import report_model
     from fairstats.report.audit_facts import AuditFacts, read_facts
 
@@ -261,13 +256,10 @@ def report(
         from fairstats.publishing.sign_report import report_signer
 
         finish = report_signer(sign, passphrase=passphrase())
-    # First the card, which takes less time: a wrong name is then reported at once.
-    card = write_model_card(model, release, chai, facts=declared) if chai else None
     written = report_model(
         model, release, to=to, out=out, crosswalk=crosswalk, facts=declared, finish=finish
     )
-    for path in filter(None, (written, card)):
-        typer.echo(path)
+    typer.echo(written)
 
 
 @commands.command()

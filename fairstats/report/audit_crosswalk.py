@@ -1,89 +1,225 @@
-"""The appendix of an audit report: what laws and standards ask for, next to what it shows."""
+"""The appendix of an audit report: what a published profile asks for, next to what it shows."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Literal
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
-from pydantic import field_validator
-
-from fairstats._lib.formatting import capital, escape_markdown
-from fairstats._lib.resources import resource
-from fairstats._lib.toml_files import Day, Fault, Table, parse, read_toml
+from fairstats._lib.formatting import capital, counted, escape_markdown
 from fairstats.release.contents import Release
-from fairstats.report.audit_facts import AuditFacts
+from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
+from fairstats.report.audit_declarations import declared_facts
+from fairstats.report.audit_facts import FACTS, AuditFacts
+from fairstats.report.audit_groups import crossed, groups_of
+from fairstats.report.audit_limits import limitations
+from fairstats.report.audit_ratings import ratings_of
 from fairstats.report.audit_summary import page_number, section_id
-from fairstats.report.crosswalk_evidence import EVIDENCE, FIRST_PAGE, Audit
 from fairstats.report.page_output import show_markdown
 from fairstats.report.tables import breakable
 
 #: The heading of the appendix.
-CROSSWALK = "Laws and standards"
+CROSSWALK = "NIST AI 600-1"
 _INTRODUCTION = (
-    "This appendix maps parts of this report to what laws, standards and guidelines ask for. It "
-    "certifies nothing and is no legal advice. “Shown” means that the report has figures or "
-    "facts on the subject, not that they are sufficient. Most of the clauses do not apply to a "
-    "benchmark of language models."
+    "This appendix maps parts of this report to what NIST AI 600-1, Generative AI Profile, asks "
+    "for (version of July 2024, doi:10.6028/NIST.AI.600-1; voluntary). It certifies nothing. "
+    "“Shown” means that the report has figures or facts on the subject, not that they are "
+    "sufficient. The second column is in the words of this project."
 )
-_CHECKED = {
-    "text": "its text was read again",
-    "earlier": "its text was read when the list was made",
-    "summary": "known from summaries",
-    "contents": "known from its contents or abstract",
-    "no": "not checked",
-}
+# The first page has no heading of its own.
+_FIRST_PAGE = ""
 
 
-class Clause(Table):
-    """What a clause asks for, and which parts of a report bear on it; see data/crosswalk.toml."""
+@dataclass(frozen=True)
+class Clause:
+    """What a clause asks for, in this project's words.
 
-    clause: str
+    Attributes
+    ----------
+    name : str
+        Its number in the text.
+    asks : str
+        What it asks for.
+    shows : tuple of str
+        The parts of the report that bear on it, see `EVIDENCE`.
+    lacks : str
+        What no report shows of it.
+    """
+
+    name: str
     asks: str
     shows: tuple[str, ...]
     lacks: str = ""
-    citation: str
-    checked: Literal["text", "earlier", "summary", "contents", "no"]
-
-    @field_validator("shows")
-    @classmethod
-    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if unknown := [name for name in names if name not in EVIDENCE]:
-            raise Fault(f"{unknown[0]!r} is unknown", f"use some of {', '.join(EVIDENCE)}")
-        return names
 
 
-class Framework(Table):
-    """A law, standard or guideline, with its clauses."""
+# Only clauses that were read in the text itself. Add a law or a standard only after you have read
+# it there, and name its version: people sign this report.
+CLAUSES = (
+    Clause(
+        "MS-2.11-001",
+        "Benchmarks that fit the use, with their assumptions and limits, including test items that "
+        "may be in training data.",
+        ("reading_note", "limits", "contamination"),
+    ),
+    Clause(
+        "MS-2.11-002",
+        "Performance for groups and subgroups, counterfactual prompts, and general fairness "
+        "measures and tests of hypotheses.",
+        ("group_accuracy", "intersections", "cfr", "pairs", "tests"),
+        "Field tests, and measures in use.",
+    ),
+    Clause(
+        "MS-2.11-003",
+        "Which people the system affects, found out by engaging with them.",
+        ("consulted", "ratings"),
+    ),
+    Clause(
+        "MS-2.11-004",
+        "Sources of bias in training and test data, with differences between and across groups, "
+        "and proxies.",
+        ("screening", "reading_note"),
+        "Bias in training data; the audit of the vignettes is on the site's page Vignettes.",
+    ),
+    Clause(
+        "MS-2.13-001",
+        "Models of measurement error: does a measure capture the concept, and how much does it "
+        "vary?",
+        ("sensitivity", "missing_policies", "power"),
+        "A test of construct validity.",
+    ),
+)
 
-    name: str
-    status: str
-    clause: tuple[Clause, ...]
+
+@dataclass(frozen=True)
+class Audit:
+    """Hold the content of an audit report."""
+
+    release: Release
+    model: str
+    facts: AuditFacts = field(default_factory=AuditFacts)
+
+    @cached_property
+    def sets(self) -> list[AnswerSet]:
+        """Return the model's answer sets; the first is the one of the summary."""
+        return answer_sets(self.release, self.model)
+
+    def known(self, metric: str, column: str = "estimate") -> int:
+        """Count the pairs of the summary's answer set that have this figure."""
+        return sum(not math.isnan(pair.value(metric, column)) for pair in self.sets[0].pairs)
 
 
-class Crosswalk(Table):
-    """The laws, standards and guidelines, and when their list was checked."""
+@dataclass(frozen=True)
+class Evidence:
+    """Hold a part of the report.
 
-    checked_on: Day
-    framework: tuple[Framework, ...]
-
-
-def load_crosswalk(path: str | os.PathLike[str] | None = None) -> Crosswalk:
-    """Load the list of clauses; by default the one that is shipped.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or for an unknown key, an invalid value or an unknown part.
-
-    Examples
-    --------
-    >>> load_crosswalk().framework[1].clause[1].clause
-    'Annex IV 3: accuracy for groups'
+    Attributes
+    ----------
+    section : str
+        The heading under which it is; empty for the first page.
+    name : str
+        What is missing if the report does not show it.
+    find : callable
+        States what an `Audit` shows; empty if it does not.
     """
-    source = Path(path) if path else resource("data", "crosswalk.toml")
-    return parse(Crosswalk, read_toml(source), source, example="data/crosswalk.toml")
+
+    section: str
+    name: str
+    find: Callable[[Audit], str]
+
+
+def _group_accuracy(audit: Audit) -> str:
+    first = audit.sets[0]
+    groups = [g for attribute in first.benchmark.varied for g in groups_of(first, attribute)]
+    known = counted(sum(not math.isnan(group.low) for group in groups), "group")
+    return "" if known.startswith("0") else f"accuracy of {known}, with intervals and numbers"
+
+
+def _intersections(audit: Audit) -> str:
+    first = audit.sets[0]
+    cells = sum(len(groups_of(first, attribute)) for attribute in crossed(first))
+    return f"accuracy and number of {counted(cells, 'intersection')}" if cells else ""
+
+
+def _pairs(audit: Audit) -> str:
+    known = audit.known("accuracy_difference", "ci_low")
+    return f"{counted(known, 'accuracy difference')} with intervals" if known else ""
+
+
+def _cfr(audit: Audit) -> str:
+    known = audit.known("cfr", "ci_low")
+    return f"how often the answer stays the same, for {counted(known, 'pair')}" if known else ""
+
+
+def _tests(audit: Audit) -> str:
+    known = audit.known("mcnemar", "p_adjusted")
+    return f"{counted(known, 'test')} of no difference, adjusted" if known else ""
+
+
+def _power(audit: Audit) -> str:
+    known = audit.known("minimum_detectable_difference")
+    return "the difference that each test could detect" if known else ""
+
+
+def _sensitivity(audit: Audit) -> str:
+    first = audit.sets[0]
+    shown = len(first.table("sensitivity")) and first.pairs
+    return "the same figures with other methods" if shown else ""
+
+
+def _missing(audit: Audit) -> str:
+    if any(entry["missing"] for answers in audit.sets for entry in answers.entries):
+        return "the differences under four policies for missing answers"
+    return "no answers are missing"
+
+
+def _screening(audit: Audit) -> str:
+    shown = len(audit.release.screening)
+    return "checks for copied, shifted or invented answers" if shown else ""
+
+
+def _ratings(audit: Audit) -> str:
+    found = ratings_of(audit.release, audit.model)
+    raters = sum(judged["rater_id"].nunique() for _, judged in found)
+    return f"judgements of {counted(raters, 'rater')}, with their agreement" if found else ""
+
+
+def _limits(audit: Audit) -> str:
+    return counted(len(list(limitations(audit.release, audit.model))), "limit")
+
+
+def _reading_note(audit: Audit) -> str:
+    return "how to read the benchmark" if audit.sets[0].benchmark.read_first else ""
+
+
+def _fact(name: str, audit: Audit) -> str:
+    declared = declared_facts(audit.release, audit.model, audit.facts)[name]
+    return f"{_fact_name(name)}: declared, not checked" if declared else ""
+
+
+def _fact_name(name: str) -> str:
+    return FACTS[name][:1].lower() + FACTS[name][1:]
+
+
+#: The parts of a report by their names in `CLAUSES`.
+EVIDENCE = {
+    "group_accuracy": Evidence("Groups", "accuracy by group", _group_accuracy),
+    "intersections": Evidence("Groups", "intersections of attributes", _intersections),
+    "pairs": Evidence(_FIRST_PAGE, "accuracy differences", _pairs),
+    "cfr": Evidence(_FIRST_PAGE, "changed answers", _cfr),
+    "tests": Evidence(_FIRST_PAGE, "tests", _tests),
+    "reading_note": Evidence(_FIRST_PAGE, "a note on the benchmark’s limits", _reading_note),
+    "power": Evidence("Results", "detectable differences", _power),
+    "sensitivity": Evidence("Sensitivity", "sensitivity to the methods", _sensitivity),
+    "missing_policies": Evidence("Sensitivity", "handling of missing answers", _missing),
+    "screening": Evidence("Diagnostics", "screening of the answers", _screening),
+    "ratings": Evidence("What raters report", "judgements of people", _ratings),
+    "limits": Evidence("Limits", "limits", _limits),
+    **{
+        name: Evidence("Declarations", _fact_name(name), partial(_fact, name))
+        for name in ("contamination", "consulted")
+    },
+}
 
 
 def shown_and_missing(clause: Clause, audit: Audit) -> tuple[list[tuple[str, str]], list[str]]:
@@ -96,11 +232,9 @@ def shown_and_missing(clause: Clause, audit: Audit) -> tuple[list[tuple[str, str
     """
     shown: dict[str, list[str]] = {}
     missing = []
-    for name in clause.shows:
-        evidence = EVIDENCE[name]
+    for evidence in map(EVIDENCE.__getitem__, clause.shows):
         if text := evidence.find(audit):
-            about = f"{evidence.name}: {text}" if evidence.section == "Declarations" else text
-            shown.setdefault(evidence.section, []).append(about)
+            shown.setdefault(evidence.section, []).append(text)
         else:
             missing.append(evidence.name)
     return [(section, "; ".join(texts)) for section, texts in shown.items()], missing
@@ -108,29 +242,20 @@ def shown_and_missing(clause: Clause, audit: Audit) -> tuple[list[tuple[str, str
 
 def show_crosswalk(release: Release, model: str, facts: AuditFacts) -> None:
     """Show the appendix."""
-    audit, crosswalk = Audit(release, model, facts), load_crosswalk()
     show_markdown(f"# {CROSSWALK}\n\n{_INTRODUCTION}")
-    for framework in crosswalk.framework:
-        show_markdown(f"## {_text(framework.name)}\n\n{_text(framework.status)}")
-        show_markdown("\n".join(_rows(framework, audit)))
-    sources = "\n".join(
-        f"- {_text(clause.clause)}: {_text(clause.citation)} ({_CHECKED[clause.checked]})"
-        for framework in crosswalk.framework
-        for clause in framework.clause
-    )
-    show_markdown(f"## Sources of the clauses\n\nAs of {crosswalk.checked_on}.\n\n{sources}")
+    show_markdown("\n".join(_rows(Audit(release, model, facts))))
 
 
-def _rows(framework: Framework, audit: Audit) -> Iterator[str]:
+def _rows(audit: Audit) -> Iterator[str]:
     # Pandoc sets the column widths from the dashes.
     yield "| Clause | Asks for | This report shows | Not shown |"
     yield f"|:{'-' * 16}|:{'-' * 26}|:{'-' * 34}|:{'-' * 24}|"
-    for clause in framework.clause:
+    for clause in CLAUSES:
         shown, missing = shown_and_missing(clause, audit)
         parts = [f"{_place(section)}: {_text(text)}" for section, text in shown]
         lacks = [capital("; ".join(missing)) + "." if missing else "", clause.lacks]
         cells = (
-            _text(clause.clause),
+            _text(clause.name),
             _text(clause.asks),
             ". ".join(parts) + "." if parts else "**not shown**",
             _text(" ".join(filter(None, lacks))) or "–",
@@ -139,7 +264,7 @@ def _rows(framework: Framework, audit: Audit) -> Iterator[str]:
 
 
 def _place(section: str) -> str:
-    if section == FIRST_PAGE:
+    if section == _FIRST_PAGE:
         return "First page"
     slug = section_id(section)
     return f"[{section}](#{slug}){page_number(slug)}"
