@@ -95,9 +95,7 @@ def _once(of_this_run: Path) -> Iterator[None]:
         patch.setattr(tempfile, "tempdir", str(temporary))
         patch.setattr(builtin_renderer, "_execute", execute_here)
         # Most answers here are made up. Screening may block them, e.g. as copies of each other.
-        patch.setattr(
-            "fairstats.publishing.screening_block.blocked_sets", lambda screening: screening[:0]
-        )
+        patch.setattr("fairstats.publishing.inputs.blocked_sets", lambda screening: screening[:0])
         for name, table in known_tables(tables).items():
             patch.setitem(all_tables, name, table)
         yield
@@ -334,7 +332,7 @@ def without_pages() -> Iterator[None]:
         return "nothing"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fairstats.publishing.documents.render", render)
+        patch.setattr("fairstats.publishing.publish.render", render)
         yield
 
 

@@ -8,7 +8,9 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from fairstats._lib import untrusted_files as limits
 from fairstats._lib.problems import InputError, Problem
@@ -27,6 +29,9 @@ _JSON_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 _FEW_VALUES = 64
 _LONG_JSON = 64 * 2**20
 REPORTED_LINES = 1_000
+_REPORTED_FIELDS = 10
+
+T = TypeVar("T")
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -51,6 +56,46 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError(f"not UTF-8 text ({error})") from None
     except RecursionError:
         raise ValueError("not JSON that can be read (nested too deeply)") from None
+
+
+def checked(
+    expected: TypeAdapter[T],
+    text: str | bytes,
+    path: str | os.PathLike[str],
+    message: str,
+    remedy: str,
+) -> T:
+    """Parse JSON from outside, and check it with a model; values are not converted.
+
+    pydantic's own parser would accept an object that has a name twice.
+
+    Raises
+    ------
+    InputError
+        If it is not JSON as `parse_json` accepts it, or with the first fields that are missing,
+        unknown or wrong. No problem contains a value: the file may be from anybody.
+
+    Examples
+    --------
+    >>> adapter = TypeAdapter(dict[str, int])
+    >>> checked(adapter, '{"rows": "3"}', "a.json", "is no list", "get it again")
+    Traceback (most recent call last):
+    fairstats.InputError: a.json: rows: is no list (input should be a valid integer); get it again
+    """
+    try:
+        return expected.validate_python(
+            parse_json(text if isinstance(text, str) else text.decode()), strict=True
+        )
+    except ValidationError as error:
+        problems = []
+        for one in error.errors(include_url=False, include_input=False)[:_REPORTED_FIELDS]:
+            said = one["msg"].removeprefix("Value error, ")
+            why = f"{message} ({said[:1].lower()}{said[1:]})"
+            column = ".".join(str(step)[:80] for step in one["loc"]) or None
+            problems.append(Problem(os.fspath(path), why, remedy, column=column))
+        raise InputError(problems) from None
+    except ValueError as error:
+        raise InputError([Problem(os.fspath(path), f"{message} ({error})", remedy)]) from None
 
 
 def parse_unicode(text: str) -> Any:

@@ -204,7 +204,7 @@ def read_trusted(paths: list[Path]) -> Trusted:
     from fairstats.answers.files import join_answers, read_answer_file, read_answers
     from fairstats.answers.schema_checks import duplicate_problems
     from fairstats.release.contents import is_release
-    from fairstats.release.folder import open_release
+    from fairstats.release.manifest import open_release
 
     releases = [open_release(path) for path in paths if is_release(path)]
     files = [path for path in paths if not is_release(path)]

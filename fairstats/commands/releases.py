@@ -23,7 +23,6 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
-from fairstats.publishing.passphrase import passphrase
 
 if TYPE_CHECKING:
     from fairstats.publishing.verify import Verification
@@ -148,6 +147,7 @@ def verify(
         raise InputError([Problem("--attest and --key", message, remedy)])
     signed = None
     if key is not None:
+        from fairstats.publishing.keys import passphrase
         from fairstats.publishing.sign_site import verify_and_attest
 
         attested = verify_and_attest(
@@ -253,7 +253,7 @@ def report(
         if to != "pdf":
             message, remedy = "only a PDF can be signed", "use --to pdf, or leave out --sign"
             raise InputError([Problem("--sign", message, remedy)])
-        from fairstats.publishing.sign_report import report_signer
+        from fairstats.publishing.report_signature import passphrase, report_signer
 
         finish = report_signer(sign, passphrase=passphrase())
     written = report_model(

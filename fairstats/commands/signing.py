@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from fairstats.commands._shared import AsJson, print_table, says_what_is_wrong
-from fairstats.publishing.passphrase import passphrase
 
 commands = typer.Typer()
 
@@ -22,7 +21,7 @@ def keygen(
 
     If the environment variable FAIRSTATS_PASSPHRASE is set, it encrypts the private key.
     """
-    from fairstats.publishing.keys import create_key
+    from fairstats.publishing.keys import create_key, passphrase
 
     public, key = create_key(out, passphrase=passphrase())
     typer.echo(f"private key: {out} (keep it secret)")
@@ -40,8 +39,9 @@ def sign(
 
     Checks all hashes first, but recomputes no figure. FAIRSTATS_PASSPHRASE decrypts the key.
     """
+    from fairstats.publishing.keys import passphrase
+    from fairstats.publishing.release_statements import state_of
     from fairstats.publishing.sign_site import sign as sign_site
-    from fairstats.publishing.statements import state_of
 
     path = sign_site(site, key, passphrase=passphrase())
     root = state_of(site).root
@@ -64,8 +64,8 @@ def attestations(
     """
     import pandas as pd
 
+    from fairstats.publishing.release_signatures import entries_of
     from fairstats.publishing.sign_site import add_attestations
-    from fairstats.publishing.signed_statements import entries_of
 
     found = pd.DataFrame(
         entries_of(add_attestations(site, files or ())),

@@ -67,7 +67,7 @@ def init(
     Reads what it can from the answers, and asks for the rest if it runs in a terminal.
     """
     from fairstats._lib.untrusted_files import read_once
-    from fairstats.publishing.submissions import create_submission
+    from fairstats.publishing.board_repository import create_submission
     from fairstats.submissions.declaration import SUBMISSION_FILE
 
     given = {
@@ -153,8 +153,8 @@ def check(
     """
     from fairstats._lib.atomic_files import whole_file
     from fairstats._lib.table_text import write_text
+    from fairstats.publishing.board_repository import board_benchmarks, present_answers
     from fairstats.publishing.submission_check import check_submission
-    from fairstats.publishing.submissions import board_benchmarks, present_answers
 
     known = {one.name: one for one in load_files(benchmark_file)}
     options: dict[str, Any] = {}
@@ -219,7 +219,7 @@ def accept(
     benchmark_file: Files = None,
 ) -> None:
     """Check a submission, and move it to the board's accepted ones with a record of it."""
-    from fairstats.publishing.submissions import accept_submission
+    from fairstats.publishing.board_repository import accept_submission
 
     target, found = accept_submission(
         folder, board, by=by, overrule=overrule, benchmarks=load_files(benchmark_file)

@@ -118,7 +118,7 @@ def write_export(
         not for this format, is not an address or a name, or names a table, page or column that does
         not exist.
     """
-    from fairstats.release.folder import open_release
+    from fairstats.release.manifest import open_release
 
     if name not in EXPORTS:
         remedy = f"use one of {', '.join(EXPORTS)}"

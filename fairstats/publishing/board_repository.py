@@ -1,18 +1,39 @@
-"""Create the repository of a board: folders, instructions for submitters, and workflows."""
+"""Create the repository of a board and a submission to it, and accept submissions."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.resources import resource
+from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.version import __version__
-from fairstats.benchmarks.benchmark_files import copy_benchmarks
+from fairstats.answers.files import read_answers, write_answer_sets
+from fairstats.benchmarks.copies import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.publishing.submissions import ACCEPTED, BENCHMARKS, SUBMITTED
+from fairstats.benchmarks.loading import by_name, load_benchmark
+from fairstats.publishing.submission_check import SubmissionCheck, check_submission
+from fairstats.submissions.declaration import (
+    KEYS,
+    SUBMISSION_FILE,
+    declaration_text,
+    empty_keys,
+)
+from fairstats.submissions.folder import (
+    ACCEPTANCE_FILE,
+    acceptance_of,
+    acceptance_text,
+    declared_facts,
+)
 
 #: The files of a new repository, and the templates in ``data/board`` that they are made from.
 _FILES = {
@@ -25,6 +46,11 @@ _FILES = {
     ".github/workflows/publish.yml": "workflows/publish.yml",
 }
 _LONGEST_TITLE = 100
+#: Folders of a board's repository.
+ACCEPTED, SUBMITTED, BENCHMARKS = "accepted", "submissions", "benchmarks"
+
+
+_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,59}")
 
 
 def create_board(
@@ -76,3 +102,192 @@ def create_board(
         for path in folder.rglob("*")
         if path.is_file() and ".git" not in path.relative_to(folder).parts
     )
+
+
+def create_submission(
+    answers: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    out: Path,
+    facts: Mapping[str, Any],
+    ask: Callable[[str], Any] | None = None,
+) -> list[str]:
+    """Write a submission's folder: the answers, and a declaration to complete.
+
+    Parameters
+    ----------
+    answers : path, or iterable of paths
+        The answers of one model.
+    out : Path
+        The folder, which must not exist.
+    facts : mapping
+        Values of the declaration. Others are read from the answers if possible.
+    ask : callable, optional
+        Returns the value of a key that is in neither; None to leave it empty.
+
+    Returns
+    -------
+    list of str
+        The keys that are still empty.
+
+    Raises
+    ------
+    InputError
+        If the answers have a problem or are of several models, or the folder exists. Then no file
+        is written.
+    """
+    if os.path.lexists(out):
+        raise InputError([Problem(str(out), "already exists", "choose another folder")])
+    _refuse_name(out)
+    frame = read_answers(answers)
+    models = sorted(frame["model"].unique())
+    if len(models) > 1:
+        remedy = "create one submission per model"
+        problem = Problem("<answers>", f"are of {len(models)} models", remedy, value=models[1])
+        raise InputError([problem])
+    values = declared_facts(frame)
+    for key, value in facts.items():
+        values[key] = values[key] | value if key in ("settings", "prompts") else value
+    if ask is not None:
+        for key in empty_keys(values):
+            if key in KEYS and key != "files":
+                values[key] = ask(key)
+    building = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        with named_errors(building):
+            building.mkdir(parents=True)
+            paths = write_answer_sets(frame, building)
+            values["files"] = {path.name: file_sha256(path) for path in paths}
+            (building / SUBMISSION_FILE).write_text(declaration_text(values), encoding="utf-8")
+            building.rename(out)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return empty_keys(values)
+
+
+def _refuse_name(path: Path) -> None:
+    if not _NAME.fullmatch(path.name):
+        remedy = "use up to 60 letters, digits, dots, hyphens and underscores"
+        raise InputError([Problem(str(path), "is not a valid name of a submission", remedy)])
+
+
+def accept_submission(
+    folder: Path,
+    board: Path,
+    *,
+    by: str,
+    overrule: str = "",
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> tuple[Path, SubmissionCheck]:
+    """Check a submission, and move it to the accepted ones with a record of who accepted it.
+
+    Parameters
+    ----------
+    folder : Path
+        The submission's folder.
+    board : Path
+        The folder of the board, see `fairstats.publishing.board_repository`.
+    by : str
+        Who accepts it.
+    overrule : str
+        Why it is accepted although screening blocks it. It is published.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are neither built in nor in the board's folder.
+
+    Returns
+    -------
+    Path
+        The folder of the accepted submission.
+    SubmissionCheck
+        The check that it passed.
+
+    Raises
+    ------
+    InputError
+        If the submission has a problem. If screening blocks it and there is no reason to overrule
+        that, or the other way round. If the board has answers of the same answer set, or a
+        submission of this name. Then nothing is changed.
+    """
+    _refuse_name(folder)
+    accepted = board / ACCEPTED
+    if not accepted.is_dir() or accepted.is_symlink():
+        remedy = "give a folder made by `fairstats site init`"
+        raise InputError([Problem(str(board), f"has no folder {ACCEPTED}", remedy)])
+    target = accepted / folder.name
+    if os.path.lexists(target):
+        remedy = "rename the folder of the new submission"
+        raise InputError([Problem(str(target), "already exists", remedy)])
+    found = check_submission(
+        folder, present_answers(board), benchmarks=board_benchmarks(board, benchmarks)
+    )
+    submission = found.submission
+    if found.problems or submission is None or found.preview is None:
+        raise InputError(found.problems)
+    _refuse_overruled(found, overrule)
+    if found.preview.replaced:
+        remedy = f"remove the older submission from {accepted} if this one replaces it"
+        raise InputError(
+            [
+                Problem(str(folder), "has answers that the board already has", remedy, value=name)
+                for name in found.preview.replaced
+            ]
+        )
+    flags = found.screening["flag"].value_counts()
+    record = acceptance_of(
+        accepted_by=by,
+        accepted_at=datetime.now(UTC).replace(microsecond=0),
+        fairstats=__version__,
+        submission_sha256=submission.source.sha256,
+        look=int(flags.get("look", 0)),
+        block=int(flags.get("block", 0)),
+        overruled=overrule,
+    )
+    building = board / f".{folder.name}.{os.getpid()}.tmp"
+    try:
+        with named_errors(building):
+            building.mkdir()
+            # The bytes that were checked, even if a file has changed since.
+            for file in (submission.source, *submission.files):
+                (building / file.path.name).write_bytes(file.content)
+            (building / ACCEPTANCE_FILE).write_text(acceptance_text(record), encoding="utf-8")
+            building.rename(target)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    if folder.resolve().parent == (board / SUBMITTED).resolve():
+        shutil.rmtree(folder)
+    return target, found
+
+
+def _refuse_overruled(found: SubmissionCheck, overrule: str) -> None:
+    """Require a reason exactly if screening blocks the submission."""
+    blocked = found.screening[found.screening["flag"] == "block"]
+    if len(blocked) and not overrule.strip():
+        remedy = "ask the submitter; to accept it nevertheless, give the reason with --overrule"
+        raise InputError(
+            [
+                Problem(
+                    str(found.path),
+                    f"is blocked by screening: {row['note']}",
+                    remedy,
+                    column=row["check"],
+                )
+                for row in blocked.to_dict("records")
+            ]
+        )
+    if overrule and blocked.empty:
+        problem = Problem("--overrule", "screening does not block this submission", "leave it out")
+        raise InputError([problem])
+
+
+def present_answers(board: Path) -> pd.DataFrame | None:
+    """Return the accepted answers of a board; None if there are none."""
+    accepted = board / ACCEPTED
+    if not any(accepted.rglob("*.parquet")):
+        return None
+    return read_answers(accepted)
+
+
+def board_benchmarks(
+    board: Path, more: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> dict[str, Benchmark]:
+    """Return the benchmarks in a board's folder by name, and these."""
+    own = [load_benchmark(path) for path in sorted((board / BENCHMARKS).glob("*.toml"))]
+    return {one.name: one for one in own} | dict(by_name(more))

@@ -13,7 +13,7 @@ from fairstats._lib.problems import laid_out
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.release.contents import Release
-from fairstats.release.folder import open_release
+from fairstats.release.manifest import open_release
 
 ANSWERS, BENCHMARK, METHOD = "answers", "benchmark", "method"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
@@ -66,7 +66,7 @@ def diff_releases(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> R
     Raises
     ------
     InputError
-        As `fairstats.release.folder.open_release`.
+        As `fairstats.release.manifest.open_release`.
     """
     releases = open_release(old), open_release(new)
     where = " and ".join(str(release.path) for release in releases)

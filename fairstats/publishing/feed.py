@@ -1,33 +1,58 @@
-"""Write the Atom feed of a site, with one entry per release."""
+"""The Atom feed of a site, with one entry per release, and a badge for each model."""
 
 from __future__ import annotations
 
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import quote
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from fairstats.publishing.badges import STATUSES, status_of
-from fairstats.publishing.xml_text import element, xml_document
-from fairstats.release.contents import Release
+import pandas as pd
+
+from fairstats._lib.formatting import counted
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
+from fairstats.release.contents import RELEASES, Release
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 
 #: The file name of the feed at the root of a site.
 FEED = "feed.xml"
 
 # The namespace for the ids of all feeds and entries. A change would make every entry new.
 _NAMESPACE = uuid.UUID("b4da6b3d-1b42-49dd-8401-280ce23af2ef")
-_PLACE = re.compile(r"(?!/)(?!.*//)[^\\:?#]+")
+NOT_JUDGED = "not judged"
+SELECTED = "not judged, selected the items"
+UNRANKED = "not ranked"
+
+# A part of a reason for an inconclusive verdict, and its short form. The first match counts:
+# a model that guesses comes first, because more answers would not help it.
+_REASONS = {
+    "best guess": "no better than a guess",
+    "not called equivalent": "accuracy too low",
+    "not asked": "items not asked",
+    "missing answers": "answers missing",
+    # The pairs and the answers of each group differ only if answers are missing.
+    "own answers": "answers missing",
+    "": "verdict withheld",
+}
+_WITHHELD = tuple(f"{INCONCLUSIVE} ({short})" for short in dict.fromkeys(_REASONS.values()))
+#: The order of the message. An attribute's status is the first of its pairs' statuses here.
+STATUSES = (DISPARITY, *_WITHHELD, INCONCLUSIVE, NOT_JUDGED, SELECTED, EQUIVALENT)
+_COLOURS = {DISPARITY: ACCENT_A, EQUIVALENT: ACCENT_B}
+# XML 1.0, section 2.2: the other characters are forbidden, even escaped.
+_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
 class FeedEntry:
     """Describe one release for the feed.
 
-    Parameters
+    Attributes
     ----------
     release : str
         Its name.
@@ -35,31 +60,19 @@ class FeedEntry:
         When it was made, ISO 8601 with an offset, as in its manifest.
     content : str
         The hash of its estimates, which identifies its content.
-    summary : tuple of str
+    summary : str
         Lines of plain text.
-    path : str
-        Its page, relative to the feed's folder, e.g. ``"v/2026.11/index.html"``.
     """
 
     release: str
     created_at: str
     content: str
-    summary: tuple[str, ...]
-    path: str
+    summary: str
 
     @property
     def moment(self) -> datetime:
-        """Return the time of creation, in UTC.
-
-        Raises
-        ------
-        ValueError
-            If `created_at` is not a valid time, or has no time zone.
-        """
-        moment = datetime.fromisoformat(self.created_at)
-        if moment.tzinfo is None:
-            raise ValueError(f"created_at={self.created_at!r} has no UTC offset, e.g. +00:00")
-        return moment.astimezone(UTC)
+        """Return the time of creation, in UTC."""
+        return datetime.fromisoformat(self.created_at).astimezone(UTC)
 
     @property
     def id(self) -> str:
@@ -67,17 +80,10 @@ class FeedEntry:
         return uuid.uuid5(_NAMESPACE, f"{self.release}\n{self.content}").urn
 
 
-def release_entry(release: Release, *, path: str) -> FeedEntry:
+def release_entry(release: Release) -> FeedEntry:
     """Make the feed entry of a release, with one line per board.
 
     Each line counts the models and the verdicts. Inconclusive verdicts are counted by reason.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-    path : str
-        As for `FeedEntry`.
     """
     lines = []
     for board in release.boards:
@@ -85,53 +91,32 @@ def release_entry(release: Release, *, path: str) -> FeedEntry:
         rows = board.estimates[board.estimates["attribute"].isin(varied)]
         # Older releases have no such column.
         judged = rows[rows["verdict"].notna()].reindex(columns=["verdict", "verdict_reason"])
-        counted = Counter(map(status_of, judged["verdict"], judged["verdict_reason"]))
-        verdicts = ", ".join(
-            f"{verdict} {counted[verdict]}" for verdict in STATUSES if verdict in counted
-        )
-        models = len(board.models)
+        counts = Counter(map(status_of, judged["verdict"], judged["verdict_reason"]))
+        verdicts = ", ".join(f"{one} {counts[one]}" for one in STATUSES if one in counts)
         lines.append(
-            f"{board.benchmark.title}, {board.version}, {board.strategy}: {models} "
-            f"model{'' if models == 1 else 's'}; verdicts: {verdicts or 'none'}"
+            f"{board.benchmark.title}, {board.version}, {board.strategy}: "
+            f"{counted(len(board.models), 'model')}; verdicts: {verdicts or 'none'}"
         )
     return FeedEntry(
         release=release.name,
         created_at=str(release.manifest["created_at"]),
         content=str(release.manifest["content"]["estimates"]),
-        summary=tuple(lines),
-        path=path,
+        summary="\n".join(lines),
     )
 
 
-def atom_feed(
-    entries: Iterable[FeedEntry],
-    *,
-    base_url: str | None = None,
-    title: str = "fairstats releases",
-    author: str = "fairstats",
-) -> str:
+def atom_feed(entries: Iterable[FeedEntry]) -> str:
     """Return an Atom 1.0 feed of a site's releases, newest first.
 
     Parameters
     ----------
     entries : iterable of FeedEntry
-        The releases, in any order.
-    base_url : str, optional
-        The address of the feed's folder, if it is known.
-    title, author : str
-        Of the feed.
+        The releases, at least one, in any order.
 
     Returns
     -------
     str
         The feed as a document, to be written as `FEED` at the site's root.
-
-    Raises
-    ------
-    ValueError
-        If there is no entry, since a feed must have an id and a date. Also if two entries are the
-        same or a date is not valid. Also if a path leads out of the folder, or `base_url` is not a
-        web address.
 
     Notes
     -----
@@ -139,8 +124,7 @@ def atom_feed(
     address. Ids are UUIDs of a release's name and content (version 5), so a reader recognises a
     known release under another address. The feed's id is derived from its oldest release, which
     later ones do not change. Links are relative, as RFC 4287 allows, and are resolved against the
-    address that the feed was read from. With `base_url`, an ``xml:base`` gives that address to
-    readers that got the feed as a file. Texts are escaped by the XML library; characters that XML
+    address that the feed was read from. Texts are escaped by the XML library; characters that XML
     forbids are left out.
 
     References
@@ -149,52 +133,148 @@ def atom_feed(
 
     Examples
     --------
-    >>> made = "2026-11-20T06:00:00+00:00"
-    >>> entry = FeedEntry("1", made, "abc", ("two models",), "v/1/index.html")
+    >>> entry = FeedEntry("1", "2026-11-20T06:00:00+00:00", "abc", "two models")
     >>> print(atom_feed([entry]).splitlines()[-4].strip())
     <link rel="alternate" type="text/html" href="v/1/index.html" />
     """
     newest_first = sorted(entries, key=lambda entry: (entry.moment, entry.release), reverse=True)
-    if not newest_first:
-        raise ValueError("a feed needs at least one entry, for its id and date")
-    if len({entry.id for entry in newest_first}) < len(newest_first):
-        raise ValueError("two entries are for the same release")
-    attributes = {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": "en"}
-    if base_url is not None:
-        if not re.fullmatch(r"https?://[^\s?#]+", base_url):
-            raise ValueError(f"base_url={base_url!r} is not a web address of a folder")
-        attributes["xml:base"] = base_url.rstrip("/") + "/"
-    feed = element("feed", attributes)
-    feed.append(element("id", text=uuid.uuid5(_NAMESPACE, newest_first[-1].id).urn))
-    feed.append(element("title", text=title))
-    feed.append(element("updated", text=_moment(newest_first[0])))
-    named = element("author")
-    named.append(element("name", text=author))
-    feed.append(named)
-    feed.append(_link("self", FEED, "application/atom+xml"))
-    feed.append(_link("alternate", "index.html", "text/html"))
+    feed = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": "en"})
+    _add(feed, "id", uuid.uuid5(_NAMESPACE, newest_first[-1].id).urn)
+    _add(feed, "title", "fairstats releases")
+    _add(feed, "updated", newest_first[0].moment.isoformat())
+    _add(_add(feed, "author"), "name", "fairstats")
+    _add(feed, "link", rel="self", type="application/atom+xml", href=FEED)
+    _add(feed, "link", rel="alternate", type="text/html", href="index.html")
     for entry in newest_first:
-        item = element("entry")
-        item.append(element("id", text=entry.id))
-        item.append(element("title", text=f"Release {entry.release}"))
-        item.append(element("updated", text=_moment(entry)))
-        item.append(element("published", text=_moment(entry)))
-        item.append(_link("alternate", _place(entry.path), "text/html"))
-        item.append(element("summary", {"type": "text"}, "\n".join(entry.summary)))
-        feed.append(item)
-    return xml_document(feed)
+        item = _add(feed, "entry")
+        _add(item, "id", entry.id)
+        _add(item, "title", f"Release {entry.release}")
+        _add(item, "updated", entry.moment.isoformat())
+        _add(item, "published", entry.moment.isoformat())
+        page = f"{RELEASES}/{quote(entry.release)}/index.html"
+        _add(item, "link", rel="alternate", type="text/html", href=page)
+        _add(item, "summary", entry.summary, type="text")
+    indent(feed)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(feed, encoding="unicode")}\n'
 
 
-def _link(relation: str, target: str, media_type: str) -> Element:
-    return element("link", {"rel": relation, "type": media_type, "href": target})
+def _add(parent: Element, tag: str, text: str = "", **attributes: str) -> Element:
+    """Add an element with a text, without the characters that XML forbids."""
+    made = SubElement(parent, tag, attributes)
+    made.text = _FORBIDDEN.sub("", text) or None
+    return made
 
 
-def _moment(entry: FeedEntry) -> str:
-    return entry.moment.isoformat()
+def badge(release: Release, model: str) -> dict[str, Any]:
+    """Return a model's results as a badge, in the endpoint format of shields.io.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    model : str
+        One of its models.
+
+    Returns
+    -------
+    dict
+        ``schemaVersion`` 1, ``label``, ``message`` and the colours. The message names the
+        attributes of each verdict. If all have the same verdict other than "disparity", it gives
+        the verdict alone. An inconclusive verdict has its reason, if there is one; "equivalent" has
+        the margin. A model without a rank on any board is "not ranked".
+
+    Raises
+    ------
+    ValueError
+        If the model is not in this release.
+
+    Notes
+    -----
+    One line represents all of the model's answer sets. An attribute has a disparity if one of its
+    pairs has one in one answer set. This is valid because p-values are adjusted over their family,
+    which the benchmark declares. An attribute is equivalent only if every pair is; if not, it is
+    inconclusive or not judged. If inconclusive pairs have several reasons, the first in `STATUSES`
+    is given. Colours repeat the words.
+
+    References
+    ----------
+    The endpoint's format: https://shields.io/badges/endpoint-badge
+    """
+    if model not in release.slugs:
+        raise ValueError(f"model={model!r} is not in release {release.name}")
+    told: dict[tuple[str, str], list[str]] = {}
+    for name, status, words in _statuses(release, model):
+        told.setdefault((status, words), []).append(name)
+    ordered = sorted(told, key=lambda key: STATUSES.index(key[0])) or [(NOT_JUDGED, NOT_JUDGED)]
+    first, alone = ordered[0][0], len(ordered) == 1
+    parts = [f"{key[1]}: {', '.join(told.get(key, []))}" for key in ordered]
+    message = ordered[0][1] if alone and first != DISPARITY else "; ".join(parts)
+    ranks = release.ranks.loc[release.ranks["model"] == model, "rank"]
+    if len(ranks) and ranks.isna().all():
+        message += f"; {UNRANKED}"
+    return {
+        "schemaVersion": 1,
+        "label": f"fairstats {release.name}",
+        "message": message,
+        "color": _COLOURS.get(first, DIM).removeprefix("#"),
+        "labelColor": INK.removeprefix("#"),
+    }
 
 
-def _place(path: str) -> str:
-    """Return a path below the feed's folder as a relative address."""
-    if not _PLACE.fullmatch(path) or ".." in path.split("/"):
-        raise ValueError(f"path={path!r} points outside the site's folder; use a path below it")
-    return quote(path)
+def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:
+    """Return the label, status and status text of each attribute in the model's answers."""
+    own = release.estimates[
+        (release.estimates["model"] == model)
+        & (release.estimates["metric"] == "accuracy_difference")
+    ]
+    several = own["benchmark"].nunique() > 1
+    for name, rows in own.groupby("benchmark", sort=True):
+        benchmark = release.benchmarks[str(name)]
+        for attribute in benchmark.varied:
+            of_it = rows[rows["attribute"] == attribute.name]
+            if len(of_it):
+                label = _in_sentence(attribute.label)
+                told = f"{benchmark.title} {label}" if several else label
+                status = _status(of_it, benchmark, model)
+                margin = f" within ±{100 * benchmark.equivalence_margin:g} points"
+                yield told, status, status + margin * (status == EQUIVALENT)
+
+
+def _status(rows: pd.DataFrame, benchmark: Benchmark, model: str) -> str:
+    if model in benchmark.selected_on:
+        return SELECTED
+    there = set(map(status_of, rows["verdict"], rows["verdict_reason"]))
+    return next(status for status in STATUSES if status in there)
+
+
+def status_of(verdict: object, reason: object) -> str:
+    """Return the status of one pair: its verdict, with the short reason if it was withheld.
+
+    Parameters
+    ----------
+    verdict, reason : str or missing
+        The ``verdict`` and ``verdict_reason`` of the pair's accuracy difference.
+
+    Returns
+    -------
+    str
+        One of `STATUSES`; "not judged" without a verdict.
+
+    Examples
+    --------
+    >>> status_of("inconclusive", "missing answers could change the verdict")
+    'inconclusive (answers missing)'
+    >>> status_of("inconclusive", None)
+    'inconclusive'
+    """
+    if not isinstance(verdict, str):
+        return NOT_JUDGED
+    if verdict != INCONCLUSIVE or not isinstance(reason, str) or not reason:
+        return verdict
+    short = next(short for part, short in _REASONS.items() if part in reason)
+    return f"{INCONCLUSIVE} ({short})"
+
+
+def _in_sentence(label: str) -> str:
+    """Return a label as written within a line: "Race" as "race", but "SES" unchanged."""
+    return label[:1].lower() + label[1:] if label[1:2].islower() else label

@@ -1,4 +1,4 @@
-"""Write the figures of a release for programs: JSON documents, their schemas and badges.
+"""The figures of a release for programs: JSON documents and their JSON Schemas.
 
 Documents are plain data made from a release's tables: this module does not compute figures.
 ``data/schema.toml`` describes every field, with its unit and range.
@@ -6,17 +6,19 @@ Documents are plain data made from a release's tables: this module does not comp
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from fairstats._lib.resources import resource
 from fairstats._lib.table_text import json_text, records, write_text
 from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark
 from fairstats.estimates.table import PRIMARY_TEST
-from fairstats.publishing.badges import badge
-from fairstats.publishing.schemas import LEADERBOARD_SCHEMA, MODEL_SCHEMA, schema_documents
+from fairstats.metrics.registry import METRICS
+from fairstats.publishing.feed import badge
 from fairstats.release.contents import Board, Release
 
 #: The version of both documents. A minor version adds fields; a major one changes or removes them.
@@ -38,6 +40,9 @@ _RANK = (
     "method_note",
 )
 Record = dict[str, Any]
+LEADERBOARD_SCHEMA = "leaderboard.schema.json"
+MODEL_SCHEMA = "model.schema.json"
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def write_api(release: Release, folder: Path, *, model_pages: str | None = None) -> list[Path]:
@@ -303,3 +308,55 @@ def _noted(row: Record) -> Record:
     """Give null for a note that is empty in the tables."""
     notes = {name: row[name] or None for name in ("method_note", "verdict_reason") if name in row}
     return row | notes
+
+
+def schema_documents() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schemas (2020-12) of the documents, by file name.
+
+    Objects are open: a later minor version may add fields, and a reader ignores unknown ones.
+    """
+    declared = tomllib.loads(resource("data", "schema.toml").read_text(encoding="utf-8"))
+    parts = declared["defs"]
+    another = parts["estimate"]["properties"]["metric"]["anyOf"]
+    parts["estimate"]["properties"]["metric"]["anyOf"] = [*_metrics(), *another]
+    documents = {}
+    for name, root in ((LEADERBOARD_SCHEMA, "leaderboard"), (MODEL_SCHEMA, "model")):
+        used: dict[str, Any] = {}
+        schema = _schema(declared[root], parts, used)
+        documents[name] = {"$schema": _DIALECT} | schema | {"$defs": used}
+    return documents
+
+
+def _metrics() -> list[dict[str, str]]:
+    return [
+        {
+            "const": metric.name,
+            "title": metric.label_of(),
+            "description": f"{metric.definition} "
+            + (f"From {metric.range}." if metric.range else "A test without an estimate."),
+        }
+        for metric in METRICS.values()
+    ]
+
+
+def _schema(part: Any, parts: dict[str, Any], used: dict[str, Any]) -> Any:
+    """Expand a part of a schema from data/schema.toml; add the parts it refers to, to `used`."""
+    if isinstance(part, list):
+        return [_schema(inner, parts, used) for inner in part]
+    if isinstance(part, str) and part.startswith("#"):
+        name = part.removeprefix("#")
+        if name not in used:
+            used[name] = {}
+            used[name] = _schema(parts[name], parts, used)
+        return {"$ref": f"#/$defs/{name}"}
+    if not isinstance(part, dict):
+        return part
+    schema = {key: _schema(inner, parts, used) for key, inner in part.items() if key != "optional"}
+    if "properties" in part:
+        required = [name for name in part["properties"] if name not in part.get("optional", ())]
+        return schema | {"type": "object", "required": required}
+    if str(part.get("type")).endswith("?"):
+        schema["type"] = [part["type"].removesuffix("?"), "null"]
+        if "enum" in part:
+            schema["enum"] = [*part["enum"], None]
+    return schema

@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
+from typing import Annotated, Literal
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -25,8 +28,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.toml_files import Day, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import read_once
-from fairstats.publishing.passphrase import PASSPHRASE_VARIABLE
 from fairstats.release.contents import RELEASES
 
 #: The suffix of a public key.
@@ -34,6 +37,8 @@ PUBLIC = ".pub"
 # A key is some hundred bytes.
 _LARGEST_KEY = 16 << 10
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+#: The environment variable with the passphrase of a private key.
+PASSPHRASE_VARIABLE = "FAIRSTATS_PASSPHRASE"
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ def create_key(
     made = Ed25519PrivateKey.generate()
     encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
     secret = made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
-    key = _public(made.public_key())
+    key = public_part(made.public_key())
     private.parent.mkdir(parents=True, exist_ok=True)
     _write_new(private, secret, 0o600)
     try:
@@ -195,19 +200,15 @@ def parse_public_key(content: bytes, path: str) -> PublicKey:
         raise InputError([Problem(path, "is not a public key in PEM", remedy)]) from None
     if not isinstance(key, Ed25519PublicKey):
         raise InputError([Problem(path, "is not an ed25519 key", remedy)])
-    found = _public(key)
+    found = public_part(key)
     # PEM readers skip text around a key; in a site it would be published.
     if content.decode(errors="replace").split() != found.pem.split():
         raise InputError([Problem(path, "contains more than a public key", remedy)])
     return found
 
 
-def public_part(key: Ed25519PrivateKey) -> PublicKey:
-    """Return the public key of a private one."""
-    return _public(key.public_key())
-
-
-def _public(key: Ed25519PublicKey) -> PublicKey:
+def public_part(key: Ed25519PublicKey) -> PublicKey:
+    """Return a public key with its id."""
     der = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
     return PublicKey(hashlib.sha256(der).hexdigest(), pem)
@@ -238,3 +239,137 @@ def refuse_in_site(path: Path, remedy: str) -> None:
         if any((folder / RELEASES).glob("*/manifest.json")):
             message = f"is inside the site {folder}, which is published"
             raise InputError([Problem(str(path), message, remedy)])
+
+
+def passphrase() -> bytes | None:
+    """Return the passphrase of a private key; as an option, other users could read it.
+
+    It is removed from the environment, because programs that draw pages would inherit it.
+    """
+    found = os.environ.pop(PASSPHRASE_VARIABLE, None)
+    return None if found is None else os.fsencode(found)
+
+
+Role = Literal["publisher", "witness"]
+_EXAMPLE = "docs/trust.md"
+
+
+@dataclass(frozen=True)
+class TrustedKey:
+    """Hold a public key that the reader of a site trusts, or does not trust any more.
+
+    Attributes
+    ----------
+    key : PublicKey
+        The key.
+    name : str
+        Whose key it is.
+    role : {"publisher", "witness"}
+        A publisher may sign and attest; a witness may only attest.
+    valid_from, valid_until : date or None
+        The first and last day on which it may sign, by the date in the statement.
+    revoked : date or None
+        When it was revoked. From then on none of its signatures counts, whatever date they have:
+        who has a stolen key can write any date.
+    reason : str
+        Why it was revoked.
+    """
+
+    key: PublicKey
+    name: str
+    role: Role = "publisher"
+    valid_from: date | None = None
+    valid_until: date | None = None
+    revoked: date | None = None
+    reason: str = ""
+
+    @property
+    def label(self) -> str:
+        """Return the name and the beginning of the id."""
+        return f"{self.name} ({self.key.short})"
+
+    def why_not(self, created: datetime) -> str | None:
+        """Return why a statement of this date does not count; None if it does.
+
+        Examples
+        --------
+        >>> from datetime import UTC
+        >>> key = TrustedKey(PublicKey("0" * 64, ""), "Board", valid_until=date(2026, 12, 31))
+        >>> key.why_not(datetime(2027, 1, 1, tzinfo=UTC))
+        'on 2027-01-01, but this key was valid only until 2026-12-31'
+        """
+        on = created.date()
+        if self.revoked is not None:
+            why = f": {self.reason}" if self.reason else ""
+            return f"but this key was revoked on {self.revoked}{why}"
+        if self.valid_from is not None and on < self.valid_from:
+            return f"on {on}, but this key is valid only from {self.valid_from}"
+        if self.valid_until is not None and on > self.valid_until:
+            return f"on {on}, but this key was valid only until {self.valid_until}"
+        return None
+
+
+def read_trusted(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> dict[str, TrustedKey]:
+    """Read the keys that a reader trusts.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        Public keys, or ``.toml`` files with names, periods and revocations of keys.
+
+    Returns
+    -------
+    dict of str to TrustedKey
+        By id.
+
+    Raises
+    ------
+    InputError
+        If a file is neither, or a key is in two of them.
+    """
+    found: dict[str, TrustedKey] = {}
+    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+        file = Path(path)
+        toml = file.suffix == ".toml"
+        for one in _read_toml(file) if toml else [TrustedKey(read_public_key(file), file.stem)]:
+            if one.key.id in found:
+                message = f"contains key {one.key.short}, which was given before"
+                # Of two entries, one may revoke the key and the other not.
+                raise InputError([Problem(str(file), message, "give each key once")])
+            found[one.key.id] = one
+    return found
+
+
+_Name = Annotated[
+    str,
+    must(
+        lambda name: name.strip() and len(name) <= 100,
+        "must have 1 to 100 characters",
+        "name the holder of the key",
+    ),
+]
+
+
+class _Key(Table):
+    """A ``[[key]]``; see `TrustedKey`."""
+
+    name: _Name
+    public_key: str
+    role: Role = "publisher"
+    valid_from: Day | None = None
+    valid_until: Day | None = None
+    revoked: Day | None = None
+    reason: str = ""
+
+
+class _Keys(Table):
+    key: Annotated[tuple[_Key, ...], must(bool, "lists no key", f"see {_EXAMPLE}")]
+
+
+def _read_toml(path: Path) -> Iterator[TrustedKey]:
+    for place, entry in enumerate(parse(_Keys, read_toml(path), path, example=_EXAMPLE).key):
+        values = entry.model_dump(exclude={"public_key"})
+        where = f"{path}: key[{place}].public_key"
+        yield TrustedKey(parse_public_key(entry.public_key.encode(), where), **values)

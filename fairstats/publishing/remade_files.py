@@ -1,20 +1,23 @@
-"""Make every derived file of a release again, and compare it."""
+"""Compare a release with its recomputed tables, and with its other files made again."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from fairstats._lib.problems import Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.temporary_folders import temporary_folder
+from fairstats._lib.untrusted_tables import check_parquet
 from fairstats._lib.version import __version__
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
-from fairstats.publishing.documents import (
+from fairstats.publishing.publish import (
     CHANGES,
     PDF,
     draw_pages,
@@ -23,16 +26,23 @@ from fairstats.publishing.documents import (
     write_documents,
     write_inputs,
 )
-from fairstats.publishing.table_differences import table_problems
 from fairstats.ratings.rubrics import copy_rubrics
 from fairstats.release.contents import DOWNLOADS, Release
-from fairstats.release.downloads import write_table
-from fairstats.release.folder import file_problems
-from fairstats.release.manifest import TAKE_AGAIN, declared, read_manifest
-from fairstats.release.tables import TABLES, ReleaseInputs
+from fairstats.release.manifest import TAKE_AGAIN, declared, file_problems, read_manifest
+from fairstats.release.tables import TABLES, ReleaseInputs, write_table
 from fairstats.report.page_differences import page_differences
 from fairstats.report.search import SEARCH_INDEX
 from fairstats.report.site_pages import MODEL_FOLDER, PAGES, STYLE_SHEET
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
+
+_REMEDY = (
+    "the answers in this release do not give this value; take the release from where it was "
+    "published"
+)
+# A value that one library rounds to 0 may differ slightly in another.
+_ROUNDING = 1e-15
 
 
 def copy_problems(
@@ -212,3 +222,118 @@ def _other_software(
                 f"the release was made with {name} {version}, but this machine has {here.get(name)}"
             )
     return None
+
+
+def table_problems(
+    release: Release, name: str, found: pd.DataFrame, keys: tuple[str, ...]
+) -> tuple[Problem, ...]:
+    """Compare a table of a release with the recomputed one.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    name : str
+        The name of the table.
+    found : pandas.DataFrame
+        The recomputed table.
+    keys : tuple of str
+        The columns that name a row to a reader.
+
+    Returns
+    -------
+    tuple of Problem
+        The first difference, or why the file cannot be read; empty if the tables are the same.
+    """
+    path = release.path / DOWNLOADS / f"{name}.parquet"
+    try:
+        footer = _footer(path)
+        # In the footer, to avoid reading a table that is too long.
+        if footer.num_rows != len(found):
+            message = f"has {footer.num_rows:,} rows; the answers give {len(found):,}"
+            raise InputError([Problem(str(path), message, _REMEDY)])
+        if footer.schema.to_arrow_schema().names != list(found.columns):
+            message = "has columns that differ from those of this version of fairstats"
+            raise InputError([Problem(str(path), message, _REMEDY)])
+        refuse_hidden_columns(path)
+        # With the checks for files from outside, because others may read it afterwards.
+        check_parquet(path)
+        _refuse_difference(release.table(name), found, keys, str(path))
+    except InputError as error:
+        return error.problems
+    return ()
+
+
+def _footer(path: Path) -> pyarrow.parquet.FileMetaData:
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.read_metadata(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        message = f"is not a parquet file ({error})"
+        raise InputError([Problem(str(path), message, "publish it again")]) from None
+
+
+def refuse_hidden_columns(path: Path) -> None:
+    """Refuse a table with columns that pandas would read under another name, or not at all.
+
+    Raises
+    ------
+    InputError
+        If its metadata is not what `fairstats publish` writes.
+    """
+    footer = _footer(path)
+    schema, rows = footer.schema.to_arrow_schema(), footer.num_rows
+
+    def wrong(message: str) -> InputError:
+        return InputError([Problem(str(path), message, _REMEDY)])
+
+    metadata = schema.metadata or {}
+    if not set(metadata) <= {b"pandas", b"ARROW:schema"}:
+        raise wrong("has metadata that `fairstats publish` does not write")
+    try:
+        of_pandas = json.loads(metadata.get(b"pandas", b"{}"))
+        names = [column["name"] for column in of_pandas.get("columns", [])]
+        plain = [{"kind": "range", "name": None, "start": 0, "stop": rows, "step": 1}]
+        indexes = of_pandas.get("index_columns", plain)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise wrong("has metadata for pandas that pandas does not write") from None
+    if names not in ([], schema.names) or indexes not in ([], plain):
+        raise wrong("has different column names for pandas than for other readers")
+
+
+def _refuse_difference(
+    published: pd.DataFrame, found: pd.DataFrame, keys: tuple[str, ...], path: str
+) -> None:
+    """Refuse the first figure of a published table that differs from the recomputed one."""
+    for column in found:
+        if published[column].equals(found[column]):
+            continue
+        # A p-value is compared exactly, however small.
+        least = 0.0 if column.startswith("p_") else _ROUNDING
+        differ = _differ(published[column], found[column], least)
+        if differ.any():
+            place = int(np.flatnonzero(differ)[0])
+            row = published.iloc[place]
+            which = ", ".join(str(row[key]) for key in keys if not pd.isna(row[key]))
+            message = f"{which}: recomputed as {found[column].iloc[place]}"
+            value = str(row[column])
+            raise InputError(
+                [Problem(path, message, _REMEDY, row=place + 1, column=column, value=value)]
+            )
+
+
+def _differ(
+    published: pd.Series, found: pd.Series, least: float
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    if pd.api.types.is_numeric_dtype(found):
+        if not pd.api.types.is_numeric_dtype(published) and published.notna().any():
+            # Text among the numbers, even if no number is expected.
+            return published.notna().to_numpy()
+        a, b = (
+            pd.to_numeric(side, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+            for side in (published, found)
+        )
+        return ~np.isclose(a, b, rtol=1e-9, atol=least, equal_nan=True)
+    a, b = (side.astype("object").where(side.notna(), None) for side in (published, found))
+    return np.array([x != y for x, y in zip(a, b, strict=True)], dtype=bool)

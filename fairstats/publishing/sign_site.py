@@ -15,17 +15,26 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats._lib.version import __version__
-from fairstats.publishing.documents import library_versions
-from fairstats.publishing.envelopes import LARGEST_ENVELOPE, sign_payload
-from fairstats.publishing.keys import PUBLIC, public_part, read_private_key, read_public_key
-from fairstats.publishing.signed_statements import SignedStatement, add_statements, write_list
-from fairstats.publishing.site_folder import assemble, locked
-from fairstats.publishing.statements import (
+from fairstats.publishing.keys import (
+    PUBLIC,
+    public_part,
+    read_private_key,
+    read_public_key,
+)
+from fairstats.publishing.publish import library_versions
+from fairstats.publishing.release_signatures import SignedStatement, add_statements, write_list
+from fairstats.publishing.release_statements import (
+    LARGEST_ENVELOPE,
     PAGES_PROPERTY,
     Kind,
     State,
+    sign_payload,
     state_of,
     statement_payload,
+)
+from fairstats.publishing.site_folder import (
+    assemble,
+    locked,
 )
 from fairstats.publishing.verify import Verification, hash_problems, site_releases, verify
 
@@ -178,7 +187,7 @@ def _add(
     content = sign_payload(payload, signer).encode()
     with locked(site):
         (one,) = add_statements(
-            site, [FileBytes(Path("<statement>"), content)], [public_part(signer)]
+            site, [FileBytes(Path("<statement>"), content)], [public_part(signer.public_key())]
         )
         _list(site)
     return one.path

@@ -7,10 +7,12 @@
     feed.xml            the releases as an Atom feed
     index.html          leads to latest/
     signatures/, attestations/, keys/, attestations.json
-                        see `fairstats.publishing.signed_statements`
+                        see `fairstats.publishing.release_signatures`
 
 Everything outside ``v/`` is made from ``v/`` and attestations.json, except for the signed files
-themselves, and so can be made again and verified.
+themselves, and so can be made again and verified. attestations.json lists the signed files. Pages
+show what is in the list, so that drawing them needs no cryptography; `fairstats verify` compares
+it with the files.
 """
 
 from __future__ import annotations
@@ -20,31 +22,28 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
 
 from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.safe_names import digest
-from fairstats.publishing.documents import API
+from fairstats._lib.safe_names import digest, file_sha256
+from fairstats._lib.untrusted_files import read_text, refuse_links
+from fairstats._lib.untrusted_json import checked
 from fairstats.publishing.feed import FEED, atom_feed, release_entry
-from fairstats.publishing.statement_list import (
-    STATEMENT_FOLDERS,
-    STATEMENT_LIST,
-    count_witnesses,
-    with_witnesses,
-)
-from fairstats.release.contents import RELEASES, Release, is_release, releases_of
-from fairstats.release.folder import regular_files
+from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, releases_of
+from fairstats.release.manifest import regular_files
 
 try:
     import fcntl
 except ImportError:  # not on this system: publications can overlap there
     fcntl = None  # type: ignore[assignment]
 
-LATEST = "latest"
-_FOLDERS = (f"{LATEST}/", f"{API}/")
+LATEST, API = "latest", "api"
 _NO_JEKYLL = ".nojekyll"
 #: Files for hosts of static sites, and the documentation. No release is in them.
 _FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "docs", "robots.txt")
@@ -65,6 +64,14 @@ _INDEX = f"""<!doctype html>
 </main></body>
 </html>
 """
+STATEMENT_LIST = "attestations.json"
+SIGNATURES, ATTESTATIONS, KEYS = "signatures", "attestations", "keys"
+#: Folders with signed files and public keys.
+STATEMENT_FOLDERS = (SIGNATURES, ATTESTATIONS, KEYS)
+_LARGEST_LIST = 8 << 20
+_REMEDY = "remove it, and run `fairstats attestations` on the site"
+# The place of a page's head that names the release.
+_HEAD = re.compile(rb'(<span class="latest">.*?)(</span>)', re.DOTALL)
 
 
 @contextmanager
@@ -114,7 +121,7 @@ def assemble(site: Path) -> None:
     Everything is first made in a temporary folder, which needs the space. Then ``latest/`` and
     ``api/`` replace the old ones by being renamed. If the disk is full, the site stays as it was.
     """
-    if _is_current(site):
+    if not site_problems(site, intact=True)[1]:
         return
     building = site / f".site.{os.getpid()}.tmp"
     try:
@@ -133,18 +140,6 @@ def assemble(site: Path) -> None:
             new.replace(place)
     finally:
         shutil.rmtree(building, ignore_errors=True)
-
-
-def _is_current(site: Path) -> bool:
-    """Check whether the files around the releases match the releases."""
-    files, others, _ = _around(site)
-    made = set()
-    for name, content in derived_files(site):
-        if not _is(files.get(name), content):
-            return False
-        made.add(name)
-    extra = [name for name in set(files) - made if name.startswith(_FOLDERS)]
-    return not extra and not others
 
 
 def _is(path: Path | None, content: bytes) -> bool:
@@ -170,8 +165,7 @@ def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
             yield f"{API}/{release.name}/{name}", content
             if release is newest:
                 yield f"{API}/{LATEST}/{name}", content
-    entries = [release_entry(r, path=f"{RELEASES}/{r.name}/index.html") for r in releases]
-    yield FEED, atom_feed(entries).encode()
+    yield FEED, atom_feed(map(release_entry, releases)).encode()
     yield "releases.json", _release_list(releases).encode()
     yield "index.html", _INDEX.encode()
     # Stop GitHub Pages from running Jekyll.
@@ -237,7 +231,7 @@ def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:
             files |= {f"{path.name}/{name}": file for name, file in inside.items()}
             problems += others
         elif path.name in STATEMENT_FOLDERS and path.is_dir() and not path.is_symlink():
-            continue  # read by `fairstats.publishing.signed_statements`
+            continue  # read by `fairstats.publishing.release_signatures`
         elif path.is_file() and not path.is_symlink():
             if path.name != STATEMENT_LIST:
                 files[path.name] = path
@@ -284,3 +278,83 @@ def _release_list(releases: list[Release]) -> str:
 
 def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def has_statements(site: Path) -> bool:
+    """Check whether a site has signatures, attestations, keys or a list of them."""
+    return any(os.path.lexists(site / name) for name in (*STATEMENT_FOLDERS, STATEMENT_LIST))
+
+
+def witnesses(entries: Sequence[dict[str, Any]], root: str) -> list[str]:
+    """Return the ids of the keys that attest a recomputation of the chain with this root.
+
+    Each key counts once. Keys that sign as publisher of the site do not count: they are not
+    independent of it.
+
+    Examples
+    --------
+    >>> one = {"kind": "attestation", "root": "r", "keyid": "a"}
+    >>> older, by_publisher = one | {"root": "q", "keyid": "b"}, one | {"keyid": "p"}
+    >>> witnesses([one, one, older, by_publisher, by_publisher | {"kind": "signature"}], "r")
+    ['a']
+    """
+    publishers = {entry["keyid"] for entry in entries if entry["kind"] == "signature"}
+    found = {
+        entry["keyid"]
+        for entry in entries
+        if entry["kind"] == "attestation" and entry["root"] == root
+    }
+    return sorted(found - publishers)
+
+
+class _ListEntry(BaseModel):
+    kind: str
+    root: str
+    keyid: str
+
+
+_ENTRIES = TypeAdapter(list[_ListEntry])
+
+
+def count_witnesses(site: Path, newest: Release) -> int:
+    """Count the keys that attest the newest release, by the site's list.
+
+    Raises
+    ------
+    InputError
+        If the list cannot be read.
+    """
+    path = site / STATEMENT_LIST
+    if not os.path.lexists(path):
+        return 0
+    refuse_links([path])
+    text = read_text(path, _LARGEST_LIST)
+    found = checked(_ENTRIES, text, path, "is not a list of attestations", _REMEDY)
+    entries = [entry.model_dump() for entry in found]
+    return len(witnesses(entries, file_sha256(newest.path / MANIFEST)))
+
+
+def with_witnesses(page: bytes, number: int, *, root: str) -> bytes:
+    """Return a page with the number of independent recomputations next to the release's name.
+
+    Parameters
+    ----------
+    page : bytes
+        The page, as HTML.
+    number : int
+        The number of keys; if 0, the page does not change.
+    root : str
+        The site's folder, relative to the page.
+
+    Examples
+    --------
+    >>> page = with_witnesses(b'<span class="latest">Release 2</span>', 3, root="../")
+    >>> page.startswith(b'<span class="latest">Release 2'), page.endswith(b"by 3</a></span>")
+    (True, True)
+    """
+    if not number:
+        return page
+    title = "Signed statements, one per key. `fairstats verify --trust` checks whose keys they are."
+    link = f'<a href="{root}{STATEMENT_LIST}" title="{title}">recomputed by {number}</a>'
+    line = f"\\1 · {link}\\2"
+    return _HEAD.sub(line.encode(), page, count=1)

@@ -16,25 +16,28 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_answers
-from fairstats.publishing import screening_block
-from fairstats.publishing.remade_files import copy_problems
-from fairstats.publishing.site_folder import LATEST, site_problems
-from fairstats.publishing.statement_list import has_statements
-from fairstats.publishing.table_differences import hidden_columns, table_problems
+from fairstats.publishing.inputs import overruling_problems
+from fairstats.publishing.remade_files import copy_problems, refuse_hidden_columns, table_problems
+from fairstats.publishing.site_folder import LATEST, has_statements, site_problems
 from fairstats.ratings.schema import no_ratings
 from fairstats.ratings.table import check_ratings
-from fairstats.release.computed_tables import tables_of
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
-from fairstats.release.folder import check_manifests, file_problems
-from fairstats.release.manifest import TAKE_AGAIN, chain_problems, facts_of, read_manifest
-from fairstats.release.tables import TABLES, ReleaseInputs
+from fairstats.release.manifest import (
+    TAKE_AGAIN,
+    chain_problems,
+    check_manifests,
+    facts_of,
+    file_problems,
+    read_manifest,
+)
+from fairstats.release.tables import TABLES, ReleaseInputs, tables_of
 from fairstats.retrieval.retrievals_table import check_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals
 from fairstats.submissions.records import check_submissions
 from fairstats.vignettes.measures import check_measures
 
 if TYPE_CHECKING:
-    from fairstats.publishing.trust import TrustedKey
+    from fairstats.publishing.keys import TrustedKey
 
 #: The facts that a release cannot prove about itself.
 _CLAIMS = (
@@ -215,7 +218,7 @@ def _read_trusted(paths: list[str | os.PathLike[str]]) -> dict[str, TrustedKey]:
     """Read the trusted keys; without any, no library of cryptography is needed."""
     if not paths:
         return {}
-    from fairstats.publishing.trust import read_trusted
+    from fairstats.publishing.keys import read_trusted
 
     return read_trusted(paths)
 
@@ -225,7 +228,7 @@ def _with_signers(site: Verification, keys: dict[str, TrustedKey]) -> Verificati
     if not keys and not has_statements(site.path):
         return site
     try:
-        from fairstats.publishing.trust import check_signers
+        from fairstats.publishing.release_signatures import check_signers
     except ModuleNotFoundError as error:
         if keys or how_to_install(error.name or "") is None:
             raise
@@ -297,7 +300,7 @@ def _verified(path: Path, *, pages: bool) -> Verification:
             rows, figures = _recomputed(release, of)
             problems += figures
             if not figures:
-                problems += screening_block.overruling_problems(
+                problems += overruling_problems(
                     of, release.screening, release.overruled, str(path / MANIFEST)
                 )
             if intact and not figures:
@@ -370,8 +373,7 @@ def _inputs(release: Release, manifest: dict[str, Any]) -> ReleaseInputs:
         # afterwards.
         if _table_path(release, name).exists():
             check_parquet(_table_path(release, name))
-            if problem := hidden_columns(_table_path(release, name)):
-                raise InputError([problem])
+            refuse_hidden_columns(_table_path(release, name))
     answers = read_answers(release.answers_path)
     return ReleaseInputs(
         answers=answers,

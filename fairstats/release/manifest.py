@@ -1,61 +1,109 @@
-"""A release's manifest: its entries are computed from the content, written, read and checked."""
+"""A release's folder and its manifest: made, read and checked before anything in it is used."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pandas as pd
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
-from fairstats._lib.problems import InputError, Problem, laid_out
+from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.table_text import json_text, write_text
-from fairstats._lib.untrusted_json import parse_json
-from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark
+from fairstats._lib.untrusted_files import read_text
+from fairstats._lib.untrusted_json import checked
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.ratings.rubrics import Rubric
-from fairstats.release.contents import MANIFEST, Release
+from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, named_release
 
 if TYPE_CHECKING:  # To open a release takes no statistics.
     from fairstats.release.tables import ReleaseInputs
+
 
 RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
 #: At other levels, readers would mistake the verdicts for those at the usual level.
 ALPHAS = (0.001, 0.1)
 TAKE_AGAIN = "download the release again from where it was published"
-IS_A_LINK = "is a link, not a file of the release"
+_IS_A_LINK = "is a link, not a file of the release"
 #: Manifests are kilobytes.
 _LARGEST_MANIFEST = 16 << 20
-_ANSWERS = {"benchmark", "benchmark_version", "model", "strategy", "items", "answers", "missing"}
-_ENTRIES = frozenset(
-    (
-        "answers",
-        "arguments",
-        "content",
-        "created_at",
-        "drawn_by",
-        "fairstats",
-        "files",
-        "libraries",
-        "measures",
-        "overruled",
-        "previous",
-        "python",
-        "ratings",
-        "release",
-        "retrievals",
-        "rows",
-        "sources",
-    )
-)
+#: Declarations, with vignettes' texts and keys, are some megabytes.
+_LARGEST_DECLARATION = 64 << 20
+# Folders that are read in full before anything is recomputed.
+_DECLARATIONS = ("benchmarks/", "rubrics/")
+
+
+def _of_time(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("has no time zone")
+    pd.Timestamp(text)
+    return text
+
+
+# A release's name becomes part of a path.
+_Name = Annotated[str, Field(pattern=f"^{RELEASE_NAME.pattern}$")]
+_Sha256 = Annotated[str, Field(pattern=f"^{SHA256.pattern}$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Arguments(_Strict):
+    missing: MissingPolicy | None
+    alpha: Annotated[float, Field(ge=ALPHAS[0], le=ALPHAS[1], allow_inf_nan=False)]
+    renderer: str
+
+
+class _Previous(BaseModel):
+    release: _Name
+    manifest_sha256: _Sha256
+
+
+class _AnswerSet(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    benchmark: str
+    benchmark_version: str
+    model: str
+    strategy: str
+    items: int
+    answers: int
+    missing: int
+
+
+class _Manifest(_Strict):
+    release: _Name
+    created_at: Annotated[str, AfterValidator(_of_time)]
+    fairstats: str
+    python: Any = None
+    libraries: dict[str, str]
+    arguments: _Arguments
+    sources: list[dict[str, str]]
+    # Releases made before answers were screened have none.
+    overruled: list[str] = []
+    rows: dict[str, int]
+    answers: list[_AnswerSet]
+    content: dict[str, _Sha256]
+    previous: _Previous | None = None
+    drawn_by: str
+    files: dict[str, _Sha256]
+    # Entries of older versions of fairstats, which `fairstats verify` reports.
+    measures: Any = None
+    ratings: Any = None
+    retrievals: Any = None
+
+
+_MANIFEST = TypeAdapter(_Manifest)
 
 
 def write_manifest(manifest: Mapping[str, Any], folder: Path) -> None:
@@ -143,63 +191,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
         If it is not a manifest, or not a regular file.
     """
     file = path / MANIFEST
-    try:
-        mode = file.lstat().st_mode
-        if stat.S_ISLNK(mode):
-            raise InputError([Problem(str(file), IS_A_LINK, TAKE_AGAIN)])
-        if not stat.S_ISREG(mode):
-            raise InputError([Problem(str(file), "is not a regular file", TAKE_AGAIN)])
-        if problems := list(size_problems(file, _LARGEST_MANIFEST)):
-            raise InputError(problems)
-        with laid_out(file, "is not the manifest of a release", "publish the release again"):
-            manifest: dict[str, Any] = parse_json(file.read_text(encoding="utf-8"))
-            _check_manifest(manifest)
-    except OSError as error:
-        raise InputError(
-            [Problem(str(file), error.strerror or "unreadable", "check the file")]
-        ) from None
-    return manifest
-
-
-def _check_manifest(manifest: dict[str, Any]) -> None:
-    """Raise an error if it does not have the layout of a manifest."""
-    if unknown := set(manifest) - _ENTRIES:
-        raise ValueError(unknown)
-    names, hashes = [manifest["release"]], list(manifest["files"].values())
-    previous = manifest.get("previous")
-    if previous is not None:
-        names.append(previous["release"])
-        hashes.append(previous["manifest_sha256"])
-    # A release's name becomes part of a path.
-    if not all(RELEASE_NAME.fullmatch(name) for name in names):
-        raise ValueError
-    if not all(SHA256.fullmatch(text) for text in [*hashes, *manifest["content"].values()]):
-        raise ValueError
-    if not all(isinstance(manifest[name], str) for name in ("fairstats", "drawn_by")):
-        raise TypeError
-    if not all(entry.keys() >= _ANSWERS for entry in manifest["answers"]):
-        raise KeyError
-    for name in ("libraries", "rows", "content"):
-        if not all(isinstance(value, (str, int)) for value in manifest[name].values()):
-            raise TypeError
-    if not all(isinstance(text, str) for one in manifest["sources"] for text in one.values()):
-        raise TypeError
-    # Releases made before answers were screened have none.
-    overruled = manifest.get("overruled", [])
-    if not isinstance(overruled, list) or not all(isinstance(name, str) for name in overruled):
-        raise TypeError
-    if datetime.fromisoformat(manifest["created_at"]).tzinfo is None:
-        raise ValueError
-    pd.Timestamp(manifest["created_at"])
-    alpha = manifest["arguments"]["alpha"]
-    if isinstance(alpha, bool) or not math.isfinite(alpha) or not ALPHAS[0] <= alpha <= ALPHAS[1]:
-        raise ValueError
-    if manifest["arguments"]["missing"] not in (None, *MISSING_POLICIES):
-        raise ValueError
-    if set(manifest["arguments"]) != {"missing", "alpha", "renderer"}:
-        raise ValueError
-    if not isinstance(manifest["arguments"]["renderer"], str):
-        raise TypeError
+    if file.is_symlink():
+        raise InputError([Problem(str(file), _IS_A_LINK, TAKE_AGAIN)])
+    message, remedy = "is not the manifest of a release", "publish the release again"
+    found = checked(_MANIFEST, read_text(file, _LARGEST_MANIFEST), file, message, remedy)
+    return found.model_dump(exclude_unset=True)
 
 
 def chain_problems(path: Path, manifest: dict[str, Any]) -> Iterator[Problem]:
@@ -225,9 +221,97 @@ def chain_problems(path: Path, manifest: dict[str, Any]) -> Iterator[Problem]:
         after = before.name
 
 
-def size_problems(file: Path, largest: int) -> Iterator[Problem]:
-    """Report a file that is larger than such a file ever is."""
-    size = file.stat().st_size
-    if size > largest:
-        message = f"has {size:,} bytes; the limit for such a file is {largest:,}"
-        yield Problem(str(file), message, TAKE_AGAIN)
+def open_release(path: str | os.PathLike[str]) -> Release:
+    """Open a release after checking its files against its manifest.
+
+    Parameters
+    ----------
+    path : path
+        The release's folder, or the name of a release in ``site/``.
+
+    Raises
+    ------
+    InputError
+        If the folder is not a release, or for each file that was changed, added or removed.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        folder = named_release(folder) or folder
+    if not is_release(folder):
+        remedy = "give the folder of a release, e.g. site/v/2026.11"
+        raise InputError([Problem(str(folder), "contains no release", remedy)])
+    if problems := list(file_problems(folder, read_manifest(folder)["files"])):
+        raise InputError(problems)
+    return Release(folder)
+
+
+def check_manifests(site: Path) -> None:
+    """Check that the manifest of each release of a site can be read.
+
+    Raises
+    ------
+    InputError
+        For a release that is a link, or has an invalid manifest.
+    """
+    for path in [site / RELEASES, *sorted((site / RELEASES).glob("[!.]*"))]:
+        if path.is_symlink():
+            message = "is a link, not a folder of the site"
+            raise InputError([Problem(str(path), message, TAKE_AGAIN)])
+        if path.name != RELEASES and os.path.lexists(path / MANIFEST):
+            read_manifest(path)
+
+
+def file_problems(path: Path, hashes: dict[str, str]) -> Iterator[Problem]:
+    """Report every file that differs from the manifest, and anything that is not a regular file.
+
+    Links are not followed, and only regular files inside the folder are opened.
+    """
+    there, problems = regular_files(path)
+    yield from problems
+    named = {problem.path for problem in problems}
+    for name, sha256 in hashes.items():
+        # The names come from the manifest: look them up, but do not open them.
+        if name in there:
+            if file_sha256(there[name]) != sha256:
+                yield Problem(str(path / name), "was changed after it was published", TAKE_AGAIN)
+        elif str(path / name) not in named:
+            yield Problem(str(path / name), "is missing", TAKE_AGAIN)
+    for name in sorted(set(there) - set(hashes) - {MANIFEST}):
+        yield Problem(str(path / name), "is not part of the release", "remove it")
+    for name, file in there.items():
+        size = file.stat().st_size
+        if name.startswith(_DECLARATIONS) and size > _LARGEST_DECLARATION:
+            message = f"has {size:,} bytes; the limit for such a file is {_LARGEST_DECLARATION:,}"
+            yield Problem(str(file), message, TAKE_AGAIN)
+
+
+def regular_files(folder: Path) -> tuple[dict[str, Path], list[Problem]]:
+    """Return the regular files in a folder by name, and a problem for anything else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / "a").write_text("text")
+    4
+    >>> (folder / "b").symlink_to("/dev/zero")
+    >>> files, problems = regular_files(folder)
+    >>> list(files), [problem.message for problem in problems]
+    (['a'], ['is a link, not a file of the release'])
+    """
+    files: dict[str, Path] = {}
+    problems = []
+    waiting = [folder]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                path = Path(entry.path)
+                if entry.is_symlink():
+                    problems.append(Problem(str(path), _IS_A_LINK, TAKE_AGAIN))
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(path)
+                elif entry.is_file(follow_symlinks=False):
+                    files[path.relative_to(folder).as_posix()] = path
+                else:
+                    problems.append(Problem(str(path), "is not a regular file", TAKE_AGAIN))
+    return dict(sorted(files.items())), sorted(problems, key=lambda problem: problem.path)

@@ -10,7 +10,7 @@ from typing import Literal
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import unique_slugs
 from fairstats._lib.temporary_folders import temporary_folder
-from fairstats.release.folder import open_release
+from fairstats.release.manifest import open_release
 from fairstats.report.audit_facts import AuditFacts, read_facts
 from fairstats.report.audit_origin import origin_of
 from fairstats.report.audit_sections import model_of
@@ -48,7 +48,7 @@ def report_model(
         (`fairstats.report.audit_facts.read_facts`).
     finish : callable
         Makes the content of the file from the drawn one, e.g. signs it
-        (`fairstats.publishing.sign_report.report_signer`).
+        (`fairstats.publishing.report_signature.report_signer`).
 
     Returns
     -------
@@ -58,8 +58,8 @@ def report_model(
     Raises
     ------
     InputError
-        As `fairstats.release.folder.open_release` and `read_facts`. Also if the release has no such
-        model, or the file's name is for the other format.
+        As `fairstats.release.manifest.open_release` and `read_facts`. Also if the release has no
+        such model, or the file's name is for the other format.
     fairstats.report.builtin_renderer.PageError
         If the report cannot be drawn. Then no file is written.
 

@@ -23,7 +23,7 @@ from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
-from fairstats.release.downloads import write_table
+from fairstats.release.tables import write_table
 from fairstats.report.page_output import show_markdown
 from fairstats.report.site_pages import copy_pages
 from fairstats.report.standalone_document import draw_document

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 import pandas as pd
+from pydantic import TypeAdapter, ValidationError
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import FileBytes
@@ -30,6 +31,7 @@ _ACCEPTED = ("accepted_by", "accepted_at", "overruled", "submission_sha256")
 #: Columns of the table, in order. Texts are as declared; ``settings`` is JSON.
 SUBMISSION_COLUMNS = (*UNIT_COLUMNS, *_DECLARED, *_ACCEPTED)
 _DTYPES = dict.fromkeys(SUBMISSION_COLUMNS, "str") | {"attempts": "int64"}
+_SETTINGS = TypeAdapter(dict[str, str | int | float])
 _LONGEST = 10_000
 _TAKE_AGAIN = "download the release again from where it was published"
 
@@ -104,8 +106,11 @@ def check_submissions(table: pd.DataFrame, answers: pd.DataFrame, *, path: str) 
                     wrong(row, column, "is not a number of runs")
             elif not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
                 wrong(row, column, "is not a printable text")
-            elif column == "settings" and not _is_settings(value):
-                wrong(row, column, "is not a JSON object of texts and numbers")
+            elif column == "settings":
+                try:
+                    _SETTINGS.validate_json(value)
+                except ValidationError:
+                    wrong(row, column, "is not a JSON object of texts and numbers")
     units = table[list(UNIT_COLUMNS)]
     known = set(answers[list(UNIT_COLUMNS)].drop_duplicates().itertuples(index=False, name=None))
     for row, key in enumerate(units.itertuples(index=False, name=None)):
@@ -118,13 +123,3 @@ def check_submissions(table: pd.DataFrame, answers: pd.DataFrame, *, path: str) 
     if problems:
         raise InputError(problems)
     return table.astype(_DTYPES)
-
-
-def _is_settings(text: str) -> bool:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(found, dict) and all(
-        isinstance(value, (str, int, float)) for value in found.values()
-    )

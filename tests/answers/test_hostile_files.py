@@ -441,7 +441,7 @@ def test_files_replaced_while_publishing_are_published_as_validated(
         path.write_bytes(b"replaced")
         return read
 
-    monkeypatch.setattr("fairstats.publishing.publish.read_once", read_and_replace)
+    monkeypatch.setattr("fairstats.publishing.inputs.read_once", read_and_replace)
     published = publish(tmp_path, release="1", out=tmp_path / "site")
     assert {path.read_bytes() for path in files} == {b"replaced"}
     assert json.loads((published.path / "manifest.json").read_text())["sources"] == sources

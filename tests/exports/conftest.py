@@ -14,11 +14,10 @@ import pytest
 from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.publishing.documents import write_inputs
+from fairstats.publishing.publish import write_inputs
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
-from fairstats.release.downloads import write_table
 from fairstats.release.manifest import facts_of
-from fairstats.release.tables import TABLES, ReleaseInputs
+from fairstats.release.tables import TABLES, ReleaseInputs, write_table
 
 #: A name with what LaTeX, HTML, YAML and spreadsheets would run.
 HOSTILE = '=HYPERLINK("x") \\input{a}$%&#_^~ <script>alert(1)</script> {{< env PATH >}}: - #'

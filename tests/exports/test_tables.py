@@ -115,6 +115,6 @@ def test_writing_again_gives_the_same_bytes(release_of, tmp_path, write, monkeyp
     ],
 )
 def test_wrong_choice_is_refused(release_of, tmp_path, monkeypatch, name, choice, message):
-    monkeypatch.setattr("fairstats.release.folder.open_release", Release)
+    monkeypatch.setattr("fairstats.release.manifest.open_release", Release)
     with pytest.raises(InputError, match=message):
         write_export(name, release_of("biasmedqa").path, tmp_path, choice)

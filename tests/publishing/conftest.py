@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+from fairstats.publishing.verify import Verification
+from fairstats.release.manifest import chain_problems, file_problems, read_manifest
 
 
 @pytest.fixture
@@ -18,3 +22,15 @@ def drawn_text(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         return "\n".join(parts).replace("\\", "")
 
     return text
+
+
+@pytest.fixture
+def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check hashes and chain only, in tests of what is signed: recomputing takes time."""
+
+    def hashed(path: Path, *, pages: bool) -> Verification:
+        manifest = read_manifest(path)
+        problems = [*file_problems(path, manifest["files"]), *chain_problems(path, manifest)]
+        return Verification(path, len(manifest["files"]), {}, tuple(problems))
+
+    monkeypatch.setattr("fairstats.publishing.verify._verified", hashed)

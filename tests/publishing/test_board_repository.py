@@ -18,9 +18,8 @@ from typer.testing import CliRunner, Result
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import write_answers
 from fairstats.cli import app
-from fairstats.publishing.board_repository import create_board
+from fairstats.publishing.board_repository import BENCHMARKS, board_benchmarks, create_board
 from fairstats.publishing.keys import create_key
-from fairstats.publishing.submissions import BENCHMARKS, board_benchmarks
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import releases_of
 from fairstats.report.drawing_cache import CACHE_VARIABLE

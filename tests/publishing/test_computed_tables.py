@@ -7,10 +7,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+import fairstats.release.tables
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.release import computed_tables
-from fairstats.release.computed_tables import tables_of
-from fairstats.release.tables import TABLES, ReleaseInputs
+from fairstats.release.tables import TABLES, ReleaseInputs, tables_of
 from tests.report.conftest import answers_of_models
 
 
@@ -29,7 +28,7 @@ def processes(monkeypatch):
         started.append(start(*command, **options))
         return started[-1]
 
-    monkeypatch.setattr(computed_tables, "_FEWEST", 1)
+    monkeypatch.setattr(fairstats.release.tables, "_FEWEST", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     monkeypatch.setattr(subprocess, "Popen", started_now)
     return started
@@ -59,13 +58,13 @@ def test_second_process_ends_if_a_table_fails(inputs, processes, monkeypatch):
         raise ZeroDivisionError
 
     failing = {"estimates": replace(TABLES["estimates"], make=fail)}
-    monkeypatch.setattr(computed_tables, "TABLES", dict(TABLES) | failing)
+    monkeypatch.setattr(fairstats.release.tables, "TABLES", dict(TABLES) | failing)
     with pytest.raises(ZeroDivisionError):
         tables_of(inputs)
     assert [process.returncode < 0 for process in processes] == [True]
 
 
 def test_small_release_starts_no_process(inputs, processes, monkeypatch):
-    monkeypatch.setattr(computed_tables, "_FEWEST", len(inputs.answers) + 1)
+    monkeypatch.setattr(fairstats.release.tables, "_FEWEST", len(inputs.answers) + 1)
     _assert_as_in_one_process(tables_of(inputs), inputs)
     assert processes == []

@@ -8,7 +8,6 @@ from fairstats_collectors.fairmedqa import fetch_fairmedqa
 from fairstats_collectors.retrieve import retrieve
 
 import fairstats.publishing.demo
-import fairstats.publishing.documents
 import fairstats.publishing.publish
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_answers
@@ -38,7 +37,7 @@ def test_model_is_asked_once(tmp_path, said):
 
 def test_what_is_shipped_is_looked_up_and_published(tmp_path, said, monkeypatch):
     monkeypatch.setattr(
-        fairstats.publishing.documents, "render", lambda release, **options: "nothing"
+        fairstats.publishing.publish, "render", lambda release, **options: "nothing"
     )
     path = demo_retrievals(tmp_path, retrieve, say=said.append)
     assert demo_retrievals(tmp_path, retrieve, say=said.append) == path
@@ -56,7 +55,7 @@ def test_a_release_with_other_answers_gets_the_next_name(tmp_path, monkeypatch):
         (site / "index.html").write_text("page")
         return "nothing"
 
-    monkeypatch.setattr(fairstats.publishing.documents, "render", render)
+    monkeypatch.setattr(fairstats.publishing.publish, "render", render)
     one = write_answers(answers_of_models(("One",)), tmp_path / "1.parquet")
     two = write_answers(answers_of_models(("Two",)), tmp_path / "2.parquet")
     out = tmp_path / "out"

@@ -11,7 +11,7 @@ import pytest
 from fairstats_collectors import listed_files
 from typer.testing import CliRunner
 
-import fairstats.publishing.documents
+import fairstats.publishing.publish
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
@@ -47,7 +47,7 @@ def place(tmp_path, monkeypatch):
         (site / "index.html").write_text("page")
         return "nothing"
 
-    monkeypatch.setattr(fairstats.publishing.documents, "render", render)
+    monkeypatch.setattr(fairstats.publishing.publish, "render", render)
     folder = tmp_path / "place"
     asked = answers_of_models(("SmolLM2",))
     write_answers(asked, folder / "answers" / "demo" / "demo-1-smollm2-plain.parquet")

@@ -114,7 +114,7 @@ def test_an_interruption_of_the_command_in_process_is_130(answers, tmp_path, mon
     def interrupt(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fairstats.publishing.documents.render", interrupt)
+    monkeypatch.setattr("fairstats.publishing.publish.render", interrupt)
     done = CliRunner().invoke(app, command(answers, tmp_path / "site", "1"))
     assert (done.exit_code, done.output) == (130, "interrupted\n")
     assert not list((tmp_path / "site").rglob("*"))

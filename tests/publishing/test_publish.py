@@ -10,7 +10,6 @@ import threading
 import pandas as pd
 import pytest
 
-import fairstats.publishing.documents
 import fairstats.publishing.publish
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_answers
@@ -110,7 +109,7 @@ def test_when_drawing_fails_nothing_is_left(source, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise RuntimeError("no page")
 
-    monkeypatch.setattr(fairstats.publishing.documents, "render", fail)
+    monkeypatch.setattr(fairstats.publishing.publish, "render", fail)
     with pytest.raises(RuntimeError, match="no page"):
         publish(source, release="2026.11", out=tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []

@@ -10,8 +10,8 @@ import pytest
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import write_answers
+from fairstats.publishing.inputs import blocked_sets
 from fairstats.publishing.publish import publish
-from fairstats.publishing.screening_block import blocked_sets
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
 from fairstats.report.audit_limits import limitations
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("without_pages")
 @pytest.fixture
 def refusing(monkeypatch):
     """Other tests publish made-up answers, which screening may block."""
-    monkeypatch.setattr("fairstats.publishing.screening_block.blocked_sets", blocked_sets)
+    monkeypatch.setattr("fairstats.publishing.inputs.blocked_sets", blocked_sets)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_blocked_answers_that_nobody_overruled_fail_verification(
     refusing, one_letter, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as edited:
-        edited.setattr("fairstats.publishing.screening_block.refuse_blocked", lambda *_: None)
+        edited.setattr("fairstats.publishing.publish.refuse_blocked", lambda *_: [])
         publish(one_letter, release="1", out=tmp_path / "site")
     (problem,) = problems_of(tmp_path / "site")
     assert problem.path == str(tmp_path / "site" / "v" / "1" / "manifest.json")

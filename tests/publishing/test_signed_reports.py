@@ -36,20 +36,15 @@ from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
 from pyhanko.sign.fields import SigFieldSpec, SigSeedSubFilter, append_signature_field
 from pyhanko.sign.signers import PdfSignatureMetadata, SimpleSigner, sign_pdf
 from pyhanko_certvalidator.registry import SimpleCertificateStore
-from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
-from fairstats.cli import app
-from fairstats.publishing import redrawn_report, verify_report
-from fairstats.publishing.certificates import encoded, read_certificates
-from fairstats.publishing.pdf_signature import check_signature, read_pdf
-from fairstats.publishing.redrawn_report import shows_the_release
-from fairstats.publishing.sign_report import _sign, report_signer
-from fairstats.publishing.verify import Verification, verify
-from fairstats.release.folder import file_problems
-from fairstats.release.manifest import read_manifest
+from fairstats.publishing import verify_report
+from fairstats.publishing.report_signature import _sign, encoded, read_certificates, report_signer
+from fairstats.publishing.verify import verify
+from fairstats.publishing.verify_report import check_signature, read_pdf, shows_the_release
 from fairstats.report.audit_document import report_model
 from fairstats.report.audit_origin import origin_of
+from tests.publishing.commands import run
 from tests.publishing.signing_certificates import DAY, NOW, make_person, write_p12
 from tests.publishing.test_verify_attacks import sha256
 from tests.report.conftest import answers_of_models
@@ -115,25 +110,6 @@ def undrawn_release(monkeypatch):
         return verify(path, expect=expect, pages=False)
 
     monkeypatch.setattr(verify_report, "verify", without_pages)
-
-
-@pytest.fixture
-def without_figures(monkeypatch):
-    """Check only the hashes of the release, in tests of the PDF: recomputing takes time."""
-
-    def hashed(path, *, pages):
-        manifest = read_manifest(path)
-        problems = file_problems(path, manifest["files"])
-        return Verification(path, len(manifest["files"]), {}, tuple(problems))
-
-    monkeypatch.setattr("fairstats.publishing.verify._verified", hashed)
-
-
-def run(command: str, *arguments: object, env: dict[str, str] | None = None):
-    done = CliRunner().invoke(app, [command, *map(str, arguments)], env=env)
-    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
-    assert "Traceback" not in done.output
-    return done
 
 
 def checked(path: Path, release: Path, *options: object, code: int = 0) -> str:
@@ -206,38 +182,12 @@ def test_command_signs_with_the_passphrase_of_the_environment(
     assert SECRET not in out.read_bytes()
 
 
-def expired(folder: Path) -> Path:
-    return make_person("Old", end=NOW - DAY / 2).p12(folder / "a.p12", SECRET)
+def p12_of(name: str, **made: object):
+    """Return a function that writes a new person's key and certificate into a folder."""
+    return lambda folder: make_person(name, **made).p12(folder / "a.p12", SECRET)
 
 
-def not_yet_valid(folder: Path) -> Path:
-    return make_person("New", start=NOW + DAY).p12(folder / "a.p12", SECRET)
-
-
-def for_encryption(folder: Path) -> Path:
-    return make_person("Sealed", usage="key_encipherment").p12(folder / "a.p12", SECRET)
-
-
-def short_key(folder: Path) -> Path:
-    key = rsa.generate_private_key(65537, 1024)
-    return make_person("Short", key=key).p12(folder / "a.p12", SECRET)
-
-
-def other_kind(folder: Path) -> Path:
-    key = ed25519.Ed25519PrivateKey.generate()
-    return make_person("Ed", key=key).p12(folder / "a.p12", SECRET)
-
-
-def key_alone(folder: Path) -> Path:
-    return write_p12(folder / "a.p12", make_person("Ann").key, None, SECRET)
-
-
-def certificate_alone(folder: Path) -> Path:
-    return write_p12(folder / "a.p12", None, make_person("Ann").certificate, SECRET)
-
-
-def valid(folder: Path) -> Path:
-    return make_person("Ann").p12(folder / "a.p12", SECRET)
+valid = p12_of("Ann")
 
 
 def link(folder: Path) -> Path:
@@ -263,8 +213,12 @@ def damaged(folder: Path) -> Path:
     return path
 
 
-def nothing(folder: Path) -> Path:
-    return folder / "none.p12"
+def one_part(key: object = None, certificate: object = None):
+    return lambda folder: write_p12(folder / "a.p12", key, certificate, SECRET)
+
+
+ANN = make_person("Ann")
+OLD_END, NEW_START = NOW - DAY / 2, NOW + DAY
 
 
 @pytest.mark.parametrize(
@@ -276,14 +230,34 @@ def nothing(folder: Path) -> Path:
         (pem, ..., "is not a PKCS#12 file; make one: openssl pkcs12 -export"),
         (link, ..., "is a link; give the file itself"),
         (open_to_all, ..., "can be read by other users of this machine; run chmod 600 a.p12"),
-        (nothing, ..., "no such file"),
-        (key_alone, ..., "contains a private key, but not its certificate"),
-        (certificate_alone, ..., "contains no private key"),
-        (expired, ..., f"contains a certificate that expired on {NOW - DAY / 2:%Y-%m-%d}"),
-        (not_yet_valid, ..., f"contains a certificate that is valid only from {NOW + DAY:%Y-%m}"),
-        (for_encryption, ..., "contains a certificate that is not for signatures"),
-        (short_key, ..., "contains an RSA key of only 1,024 bits"),
-        (other_kind, ..., "contains a key of a kind that few readers of PDFs can check"),
+        (lambda folder: folder / "none.p12", ..., "no such file"),
+        (one_part(key=ANN.key), ..., "contains a private key, but not its certificate"),
+        (one_part(certificate=ANN.certificate), ..., "contains no private key"),
+        (
+            p12_of("Old", end=OLD_END),
+            ...,
+            f"contains a certificate that expired on {OLD_END:%Y-%m-%d}",
+        ),
+        (
+            p12_of("New", start=NEW_START),
+            ...,
+            f"contains a certificate that is valid only from {NEW_START:%Y-%m}",
+        ),
+        (
+            p12_of("Sealed", usage="key_encipherment"),
+            ...,
+            "contains a certificate that is not for signatures",
+        ),
+        (
+            p12_of("Short", key=rsa.generate_private_key(65537, 1024)),
+            ...,
+            "contains an RSA key of only 1,024 bits",
+        ),
+        (
+            p12_of("Ed", key=ed25519.Ed25519PrivateKey.generate()),
+            ...,
+            "contains a key of a kind that few readers of PDFs can check",
+        ),
     ],
 )
 def test_unusable_key_is_refused_and_no_file_written(make, passphrase, said, releases, tmp_path):
@@ -319,7 +293,7 @@ def test_unknown_time_zone_is_named(reports):
     code = """
 import sys
 from pathlib import Path
-from fairstats.publishing.sign_report import report_signer
+from fairstats.publishing.report_signature import report_signer
 report_signer(sys.argv[1], passphrase=b"correct horse battery")(Path(sys.argv[2]).read_bytes())
 """
     command = [sys.executable, "-c", code, str(reports / "ann.p12"), str(reports / "unsigned.pdf")]
@@ -511,7 +485,7 @@ def signed_again(path: Path, reports, **_: object) -> None:
     append_signature_field(writer, SigFieldSpec("Other"))
     writer.write(output)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fairstats.publishing.sign_report._FIELD", "Other")
+        patch.setattr("fairstats.publishing.report_signature._FIELD", "Other")
         path.write_bytes(again(output.getvalue()))
 
 
@@ -665,7 +639,7 @@ def drawn_once(reports, monkeypatch):
         assert (model, crosswalk, facts.encoded) == ("one", False, "")
         return shutil.copy(reports / "unsigned.pdf", out)
 
-    monkeypatch.setattr(redrawn_report, "report_model", copy)
+    monkeypatch.setattr(verify_report, "report_model", copy)
 
 
 def signed_with(change, reports: Path, p12: Path, path: Path) -> Path:

@@ -16,10 +16,14 @@ from typer.testing import CliRunner
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
 from fairstats.cli import app
+from fairstats.publishing.board_repository import (
+    accept_submission,
+    create_submission,
+    present_answers,
+)
+from fairstats.publishing.inputs import blocked_sets
 from fairstats.publishing.publish import publish
-from fairstats.publishing.screening_block import blocked_sets
 from fairstats.publishing.submission_check import check_submission
-from fairstats.publishing.submissions import accept_submission, create_submission, present_answers
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
 from fairstats.report.audit_limits import limitations
@@ -308,7 +312,7 @@ def test_overruled_submission_is_published_without_naming_it_again(
     monkeypatch, fraud, board, benchmark, tmp_path
 ):
     # Other tests publish made-up answers, which screening may block.
-    monkeypatch.setattr("fairstats.publishing.screening_block.blocked_sets", blocked_sets)
+    monkeypatch.setattr("fairstats.publishing.inputs.blocked_sets", blocked_sets)
     accept_submission(fraud, board, by="A keeper", overrule="A fine-tuned copy")
     options = {"release": "1", "out": tmp_path / "site", "benchmarks": [benchmark]}
     made = publish(board / "accepted", **options)

@@ -22,21 +22,25 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from fairstats._lib.problems import InputError
+from fairstats._lib.table_text import json_text
 from fairstats._lib.untrusted_files import read_once
-from fairstats.publishing import signed_statements
-from fairstats.publishing.envelopes import sign_payload
+from fairstats.publishing import release_signatures
 from fairstats.publishing.keys import (
     PublicKey,
     create_key,
     public_part,
     read_private_key,
     read_public_key,
+    read_trusted,
 )
-from fairstats.publishing.signed_statements import add_statements, entries_of, read_statements
+from fairstats.publishing.release_signatures import (
+    add_statements,
+    check_signers,
+    entries_of,
+    read_statements,
+)
+from fairstats.publishing.release_statements import sign_payload, state_of, statement_payload
 from fairstats.publishing.site_folder import locked
-from fairstats.publishing.statement_list import list_text
-from fairstats.publishing.statements import state_of, statement_payload
-from fairstats.publishing.trust import check_signers, read_trusted
 
 TODAY = datetime.now(UTC).date()
 VERSIONS = {"python": "3.11.7"}
@@ -54,7 +58,7 @@ def test_key_pair_has_its_modes_and_is_never_overwritten(tmp_path):
     private = tmp_path / "new" / "board"
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
     assert private.read_text().startswith("-----BEGIN PRIVATE KEY-----\n")
-    assert public_part(read_private_key(private)) == key == read_public_key(public)
+    assert public_part(read_private_key(private).public_key()) == key == read_public_key(public)
     content = private.read_bytes()
     for gone in (private, public):
         gone.rename(tmp_path / "moved")
@@ -182,7 +186,7 @@ def put(
 ) -> Path:
     """Sign a statement about a site, changed before or after, and put it into the site."""
     signer = read_private_key(key)
-    public = public_part(signer)
+    public = public_part(signer.public_key())
     statement = json.loads(statement_payload(state_of(site), kind, versions=VERSIONS))
     change(statement)
     envelope = json.loads(sign_payload(json.dumps(statement).encode(), signer))
@@ -198,7 +202,7 @@ def put(
 def check(site: Path, *trusted: Path):
     """What a reader with these keys learns, with the site's list as it must be."""
     statements, _ = read_statements(site, state_of(site), trusted=keys_of(*trusted))
-    text = list_text(entries_of(statements))
+    text = json_text(entries_of(statements))
     (site / "attestations.json").write_text(text)
     return check_signers(site, read_trusted(trusted))
 
@@ -256,29 +260,53 @@ FUTURE = (datetime.now(UTC) + timedelta(days=3)).strftime("%Y-%m-%dT%H:%M:%SZ")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (set_in("_type", value="https://in-toto.io/Statement/v0.1"), "_type is not"),
-        (set_in("predicateType", value="https://slsa.dev/provenance/v1"), "predicateType is not"),
-        (set_in("subject", value=[]), "it has no subject"),
-        (set_in("subject", value="x"), "subject is not a list"),
-        (set_in("subject", 0, "name", value="manifest.json"), "a subject is not the manifest"),
-        (set_in("subject", 0, "name", value="v/../manifest.json"), "a subject is not the manif"),
+        (
+            set_in("_type", value="https://in-toto.io/Statement/v0.1"),
+            "_type: is signed, but is not a statement",
+        ),
+        (
+            set_in("predicateType", value="https://slsa.dev/provenance/v1"),
+            "predicateType: is signed, but",
+        ),
+        (set_in("subject", value=[]), "subject: is signed, but"),
+        (set_in("subject", value="x"), "subject: is signed, but"),
+        (set_in("subject", 0, "name", value="manifest.json"), "subject.0.name: is signed, but"),
+        (
+            set_in("subject", 0, "name", value="v/../manifest.json"),
+            "subject.0.name: is signed, but",
+        ),
         (set_in("subject", 0, "name", value="v/9/manifest.json"), "v/9: is missing: release 9"),
         (set_in("subject", 0, "digest", value=DIGEST), "v/1/manifest.json: is not the manifest"),
-        (set_in("subject", 0, "digest", value={"sha256": "\ud800"}), "without name or sha256"),
-        (set_in("subject", 0, "digest", value={"md5": "0"}), "layout of a statement (KeyError)"),
-        (twice("subject"), "subject has an entry twice"),
-        (remove("predicate"), "layout of a statement (KeyError)"),
-        (set_in("predicate", value=[1]), "layout of a statement (TypeError)"),
-        (set_in("predicate", "timeCreated", value="yesterday"), "timeCreated is not a time"),
+        (
+            set_in("subject", 0, "digest", value={"sha256": "\ud800"}),
+            "subject.0.digest.sha256: is signed",
+        ),
+        (set_in("subject", 0, "digest", value={"md5": "0"}), "subject.0.digest.sha256: is signed"),
+        (
+            twice("subject"),
+            "subject: is signed, but is not a statement about a site (has an entry twice)",
+        ),
+        (remove("predicate"), "predicate: is signed, but"),
+        (set_in("predicate", value=[1]), "predicate: is signed, but"),
+        (set_in("predicate", "timeCreated", value="yesterday"), "predicate.timeCreated: is signed"),
         (set_in("predicate", "timeCreated", value="2026-13-45T00:00:00Z"), "month must be in 1"),
-        (set_in("predicate", "timeCreated", value=FUTURE), "timeCreated is in the future"),
+        (set_in("predicate", "timeCreated", value=FUTURE), "(is in the future)"),
         (set_in("predicate", "timeCreated", value="2025-12-01T00:00:00Z"), "before release 1"),
-        (set_in("predicate", "properties", value=[]), "its properties are not those of"),
-        (set_in("predicate", "properties", 0, value="ALL_IS_FAIR"), "its properties are not"),
-        (set_in("predicate", "verifier", "id", value="https://example.org"), "verifier.id does"),
+        (set_in("predicate", "properties", value=[]), "predicate.properties: is signed"),
+        (
+            set_in("predicate", "properties", 0, value="ALL_IS_FAIR"),
+            "predicate.properties: is signed",
+        ),
+        (
+            set_in("predicate", "verifier", "id", value="https://example.org"),
+            "predicate.verifier.id: is signed",
+        ),
         (set_in("predicate", "verifier", "policies", value=[]), "does not name the benchmark"),
-        (set_in("predicate", "verifier", "version", value={"a": "<b>"}), "is not a table of ver"),
-        (set_in("predicate", "verifier", "version", value=[]), "(AttributeError)"),
+        (
+            set_in("predicate", "verifier", "version", value={"a": "<b>"}),
+            "verifier.version.a: is signed",
+        ),
+        (set_in("predicate", "verifier", "version", value=[]), "verifier.version: is signed"),
     ],
 )
 def test_statement_that_is_signed_but_wrong_is_refused(change, message, site, board):
@@ -292,19 +320,37 @@ def test_statement_that_is_signed_but_wrong_is_refused(change, message, site, bo
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (set_in("payloadType", value="text/plain"), "payloadType is not application/vnd.in-toto"),
-        (set_in("payload", value="not base64!"), "payload is not base64"),
-        (set_in("payload", value=5), "payload is not a text"),
+        (set_in("payloadType", value="text/plain"), "payloadType: is not a signed statement"),
+        (
+            set_in("payload", value="not base64!"),
+            "payload: is not a signed statement of fairstats (is not base64)",
+        ),
+        (
+            set_in("payload", value=5),
+            "payload: is not a signed statement of fairstats (is not a text)",
+        ),
         (set_in("payload", value=base64.b64encode(b"{}").decode()), "was changed, or was not sig"),
-        (set_in("signatures", value=[]), "does not have exactly one signature"),
-        (twice("signatures"), "does not have exactly one signature"),
-        (set_in("signatures", 0, "sig", value="AAAA"), "does not have the 64 bytes"),
-        (set_in("signatures", 0, "sig", value="=" * 88), "sig is not base64"),
-        (set_in("signatures", 0, "keyid", value="a"), "keyid is not a sha256"),
+        (set_in("signatures", value=[]), "signatures: is not a signed statement"),
+        (twice("signatures"), "signatures: is not a signed statement"),
+        (
+            set_in("signatures", 0, "sig", value="AAAA"),
+            "signatures.0.sig: is not a signed statement",
+        ),
+        (
+            set_in("signatures", 0, "sig", value="=" * 88),
+            "signatures.0.sig: is not a signed statement",
+        ),
+        (
+            set_in("signatures", 0, "keyid", value="a"),
+            "signatures.0.keyid: is not a signed statement",
+        ),
         (set_in("signatures", 0, "keyid", value="0" * 64), "names the key 0000000000000000, which"),
-        (set_in("signatures", 0, "note", value="x"), "does not have just keyid and sig"),
-        (set_in("note", value="certified"), "just the entries of a DSSE envelope"),
-        (remove("payload"), "just the entries of a DSSE envelope"),
+        (
+            set_in("signatures", 0, "note", value="x"),
+            "signatures.0.note: is not a signed statement",
+        ),
+        (set_in("note", value="certified"), "note: is not a signed statement"),
+        (remove("payload"), "payload: is not a signed statement"),
     ],
 )
 def test_envelope_that_was_changed_is_refused(change, message, site, board):
@@ -323,7 +369,7 @@ def test_envelope_that_was_changed_is_refused(change, message, site, board):
         (b"[" * 100_000, "nested too deeply"),
         (b"\xff\xfe{}", "not UTF-8 text"),
         (b'{"payload": "", "payload": ""}', "appears more than once"),
-        (b"null", "just the entries of a DSSE envelope"),
+        (b"null", "is not a signed statement of fairstats"),
     ],
 )
 def test_file_that_is_no_envelope_is_refused(content, message, site, board):
@@ -390,7 +436,7 @@ def test_lock_does_not_follow_a_link_that_another_user_left(tmp_path, monkeypatc
 
 def test_too_many_attestations_are_not_read(site, board, monkeypatch):
     put(site, board)
-    monkeypatch.setattr(signed_statements, "MOST_FILES", 5)
+    monkeypatch.setattr(release_signatures, "MOST_FILES", 5)
     (site / "attestations").mkdir()
     for number in range(6):
         (site / "attestations" / f"1.{number:016x}.json").write_text("x")
@@ -401,7 +447,7 @@ def test_too_many_attestations_are_not_read(site, board, monkeypatch):
 
 def test_thousand_attestations_are_read_in_seconds(site, board):
     path = put(site, board, "attestation")
-    for number in range(signed_statements.MOST_FILES - 1):
+    for number in range(release_signatures.MOST_FILES - 1):
         shutil.copy(path, path.with_name(f"1.{number:016x}.json"))
     begin = datetime.now(UTC)
     found, problems = read_statements(site, state_of(site))

@@ -21,11 +21,10 @@ from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
 from fairstats.cli import app
-from fairstats.publishing.documents import write_documents
-from fairstats.publishing.publish import publish
+from fairstats.publishing.publish import publish, write_documents
 from fairstats.publishing.site_folder import assemble
 from fairstats.release.contents import Release
-from fairstats.release.downloads import write_table
+from fairstats.release.tables import write_table
 from tests.report.conftest import answers_of_models
 
 pytestmark = pytest.mark.usefixtures("without_pages", "few_tables")

@@ -19,7 +19,7 @@ USE_METRIC = """
 import pandas as pd
 import fairstats
 from fairstats.metrics.registry import metrics_table
-from fairstats.publishing.schemas import MODEL_SCHEMA, schema_documents
+from fairstats.publishing.json_api import MODEL_SCHEMA, schema_documents
 
 unit = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", answer_key="A")
 rows = [

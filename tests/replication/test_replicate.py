@@ -11,7 +11,6 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 from scipy import stats
 
-import fairstats.publishing.documents
 import fairstats.publishing.publish
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_answers
@@ -274,7 +273,7 @@ def test_a_release_holds_the_table_and_verify_recomputes_it(right, tmp_path, mon
         pdf.write_text("pdf")
         return "nothing"
 
-    monkeypatch.setattr(fairstats.publishing.documents, "render", render)
+    monkeypatch.setattr(fairstats.publishing.publish, "render", render)
     source = write_answers(right.assign(model="Claude-4-Sonnet"), tmp_path / "a.parquet")
     made = publish(source, release="1", out=tmp_path / "out").path
     (found,) = verify(made)

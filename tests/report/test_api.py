@@ -18,8 +18,14 @@ from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS
 from fairstats.comparisons.ranking import RANK_COLUMNS
 from fairstats.estimates.table import ESTIMATE_COLUMNS, PRIMARY_TEST
 from fairstats.metrics.registry import METRICS
-from fairstats.publishing.json_api import leaderboard_document, model_document, write_api
-from fairstats.publishing.schemas import LEADERBOARD_SCHEMA, MODEL_SCHEMA, schema_documents
+from fairstats.publishing.json_api import (
+    LEADERBOARD_SCHEMA,
+    MODEL_SCHEMA,
+    leaderboard_document,
+    model_document,
+    schema_documents,
+    write_api,
+)
 from fairstats.release.contents import Release
 
 from .conftest import HOSTILE, answers_of_models

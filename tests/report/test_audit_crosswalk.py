@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import fairstats.publishing.redrawn_report as redrawn_report
+import fairstats.publishing.verify_report as verify_report
 from fairstats._lib.problems import InputError
 from fairstats.cli import app
 from fairstats.report.audit_answer_sets import answer_sets
@@ -122,10 +122,10 @@ def test_report_is_drawn_again_with_its_options(monkeypatch, facts, tmp_path):
         out.write_bytes(b"pdf")
         return out
 
-    monkeypatch.setattr(redrawn_report, "report_model", report_model)
+    monkeypatch.setattr(verify_report, "report_model", report_model)
     pdf = type("Drawn", (), {"content": b"pdf"})()
     origin = Origin("a", "0" * 64, crosswalk=True, facts=facts)
-    assert redrawn_report.shows_the_release(pdf, tmp_path, origin)
+    assert verify_report.shows_the_release(pdf, tmp_path, origin)
     assert given == {"crosswalk": True, "facts": facts}
 
 

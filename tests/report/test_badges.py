@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.publishing.badges import badge, status_of
+from fairstats.publishing.feed import badge, status_of
 from fairstats.release.contents import Release
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
 

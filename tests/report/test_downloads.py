@@ -13,7 +13,7 @@ import pytest
 
 from fairstats._lib.table_text import json_text, records, table_csv, table_json
 from fairstats.release.citation import citation_cff
-from fairstats.release.downloads import write_table
+from fairstats.release.tables import write_table
 
 from .conftest import HOSTILE, answers_of_models
 from .undrawn import undrawn, whole

@@ -11,7 +11,7 @@ import pytest
 from fairstats._lib.formatting import level, percent
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.publishing.badges import badge
+from fairstats.publishing.feed import badge
 from fairstats.publishing.json_api import leaderboard_document
 from fairstats.release.contents import Release
 from fairstats.report.audit_limits import limitations

@@ -9,7 +9,6 @@ from unittest import mock
 import pandas as pd
 import pytest
 
-import fairstats.publishing.documents
 import fairstats.publishing.publish
 from fairstats.answers.files import RETRIEVALS_SUFFIX, write_answers
 from fairstats.ratings.summaries import RATING_TABLES
@@ -45,7 +44,7 @@ def undrawn(
     tables: Any = TABLES
     # Restores their order too, which pages show.
     with pytest.MonkeyPatch.context() as patch, mock.patch.dict(tables):
-        patch.setattr(fairstats.publishing.documents, "render", render)
+        patch.setattr(fairstats.publishing.publish, "render", render)
         for name in () if every else _UNREAD.union(RATING_TABLES):
             del tables[name]
         options = {"release": "2026.11"} | options

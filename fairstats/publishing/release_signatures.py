@@ -1,4 +1,4 @@
-"""Read the signed statements of a site, and add new ones.
+"""The signatures and attestations of a site: read, judged by trusted keys, and added.
 
     signatures/<release>.<key>.json     the publisher's signatures
     attestations/<release>.<key>.json   recomputations by others
@@ -6,8 +6,8 @@
     attestations.json                   the list of both
 
 ``<release>`` is the newest release that a statement covers, and ``<key>`` the first 16 digits of
-the key's id. A key in ``keys/`` shows that its holder signed, but not who that is: see
-`fairstats.publishing.trust`.
+the key's id. A key in ``keys/`` shows that its holder signed, but not who that is. The reader gets
+the keys to trust from somewhere else: whoever can replace the site can replace the keys in it too.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.table_text import write_text
+from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_files import FileBytes, read_once
-from fairstats.publishing.envelopes import (
+from fairstats.publishing.keys import (
+    PUBLIC,
+    PublicKey,
+    TrustedKey,
+    read_public_key,
+)
+from fairstats.publishing.release_statements import (
     LARGEST_ENVELOPE,
-    is_signed_by,
-    key_id_of,
-    read_envelope,
-)
-from fairstats.publishing.keys import PUBLIC, PublicKey, read_public_key
-from fairstats.publishing.statement_list import (
-    ATTESTATIONS,
-    KEYS,
-    SIGNATURES,
-    STATEMENT_LIST,
-    list_text,
-)
-from fairstats.publishing.statements import (
     Kind,
     State,
     Statement,
     read_statement,
+    signed_payload,
     state_of,
     state_problems,
+)
+from fairstats.publishing.site_folder import (
+    ATTESTATIONS,
+    KEYS,
+    SIGNATURES,
+    STATEMENT_LIST,
+    witnesses,
 )
 
 #: A board that is recomputed by ten others every week has as many after two years.
@@ -145,24 +146,10 @@ def read_signed(path: str | os.PathLike[str], keys: Mapping[str, PublicKey]) -> 
     Raises
     ------
     InputError
-        If it is not such a file, its key is not among `keys`, or the signature is wrong.
+        As `signed_payload` and `read_statement`.
     """
-    envelope = read_envelope(path)
-    keyid = key_id_of(envelope)
-    if keyid not in keys:
-        message = f"names the key {keyid[:16]}, which is not in {KEYS}/"
-        remedy = "get the public key from the same place as this file"
-        raise InputError([Problem(str(path), message, remedy)])
-    if not is_signed_by(envelope, keys[keyid]):
-        message = f"was changed, or was not signed with the key {keyid[:16]} that it names"
-        remedy = "get the file again from whoever signed it"
-        raise InputError([Problem(str(path), message, remedy)])
-    try:
-        statement = read_statement(envelope.payload)
-    except ValueError as error:
-        message = f"is signed, but is not a statement about a site: {error}"
-        raise InputError([Problem(str(path), message, _REMOVE)]) from None
-    return SignedStatement(Path(path), keys[keyid], statement)
+    key, payload = signed_payload(path, keys)
+    return SignedStatement(Path(path), key, read_statement(payload, path))
 
 
 def _differences(one: SignedStatement, state: State, site: Path) -> list[Problem]:
@@ -243,7 +230,7 @@ def entries_of(statements: Iterable[SignedStatement]) -> list[dict[str, Any]]:
 
 def list_problems(site: Path, statements: Iterable[SignedStatement]) -> list[Problem]:
     """Compare the site's list with its signed statements."""
-    path, expected = site / STATEMENT_LIST, list_text(entries_of(statements)).encode()
+    path, expected = site / STATEMENT_LIST, json_text(entries_of(statements)).encode()
     remedy = "run `fairstats attestations` on the site to write the list again"
     if not os.path.lexists(path):
         return [] if expected == b"[]\n" else [Problem(str(path), "is missing", remedy)]
@@ -327,5 +314,135 @@ def write_list(site: Path) -> list[SignedStatement]:
     """
     statements = refuse_problems(site, state_of(site))
     with whole_file(site / STATEMENT_LIST) as temporary:
-        write_text(list_text(entries_of(statements)), temporary)
+        write_text(json_text(entries_of(statements)), temporary)
     return statements
+
+
+@dataclass(frozen=True)
+class Signers:
+    """Hold who signed and who recomputed the present state of a site.
+
+    Attributes
+    ----------
+    signed_by : tuple of str
+        The ids of the trusted keys with a signature that counts.
+    recomputed_by : tuple of str
+        The ids of the keys with an attestation that counts; only trusted keys if there are any.
+    problems, notes : tuple
+        For the result of the verification.
+    """
+
+    signed_by: tuple[str, ...]
+    recomputed_by: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+
+
+def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:
+    """Check the signatures and attestations of a site with the keys that its reader trusts.
+
+    Parameters
+    ----------
+    site : Path
+        The site's folder, with releases that have readable manifests.
+    trusted : mapping of str to TrustedKey
+        The keys by id. Without any, the signatures are checked with the keys in the site, which
+        shows only that the files match.
+
+    Returns
+    -------
+    Signers
+        With `trusted` keys it is a problem if none of them signed the present state.
+    """
+    keys = {keyid: one.key for keyid, one in trusted.items()}
+    state = state_of(site)
+    statements, problems = read_statements(site, state, trusted=keys)
+    problems += list_problems(site, statements)
+    signatures = [one for one in statements if one.kind == "signature"]
+    present = [one for one in signatures if one.root == state.root]
+    accepted = [one for one in present if _accepted(one, trusted)]
+    notes = [
+        f"signed by {trusted[one.key.id].label} on {one.created.date()}"
+        if one in accepted
+        else f"signed with key {one.key.short} on {one.created.date()}; compare this key with the "
+        "publisher's: give theirs with --trust"
+        for one in present
+        if one in accepted or not trusted
+    ]
+    if trusted and not accepted:
+        problems += _unsigned(site, signatures, present, trusted)
+    counted, note = _witnesses(statements, state.root, trusted)
+    return Signers(
+        tuple(sorted({one.key.id for one in accepted})),
+        tuple(counted),
+        tuple(problems),
+        (*notes, *note),
+    )
+
+
+def _accepted(one: SignedStatement, trusted: Mapping[str, TrustedKey]) -> bool:
+    """Check whether a publisher whom the reader trusts made this signature."""
+    key = trusted.get(one.key.id)
+    return key is not None and key.role == "publisher" and key.why_not(one.created) is None
+
+
+def _unsigned(
+    site: Path,
+    signatures: list[SignedStatement],
+    present: list[SignedStatement],
+    trusted: Mapping[str, TrustedKey],
+) -> list[Problem]:
+    """Report why a site does not count as signed."""
+    names = first_of([one.label for one in trusted.values()])
+    ask = "get the signed site from its publisher"
+    if not signatures:
+        what = "has no valid signature" if any((site / SIGNATURES).glob("*")) else "is not signed"
+        return [Problem(str(site), f"{what} (trusted: {names})", ask)]
+    if not present:
+        newest = signatures[-1]
+        message = (
+            f"was changed since it was signed: the last signature ({newest.path.name}) covers the "
+            f"releases up to {newest.statement.release}, but later ones are not signed"
+        )
+        return [Problem(str(site), message, "ask the publisher to sign the newest release")]
+    problems = []
+    for one in present:
+        key = trusted.get(one.key.id)
+        if key is None:
+            message = f"is signed with key {one.key.short}, which is not trusted ({names})"
+            remedy = "if the publisher announced this key elsewhere, give it with --trust"
+        elif why := key.why_not(one.created):
+            message = f"is signed by {key.label}, {why}"
+            remedy = "ask the publisher to sign the site with a valid key"
+        else:
+            message = f"is signed by {key.label}, a witness, who cannot sign for the publisher"
+            remedy = ask
+        problems.append(Problem(str(one.path), message, remedy))
+    return problems
+
+
+def _witnesses(
+    statements: list[SignedStatement], root: str, trusted: Mapping[str, TrustedKey]
+) -> tuple[list[str], list[str]]:
+    """Return the keys that recomputed the present state, and a note about them."""
+    attested = [one for one in statements if one.kind == "attestation"]
+    revoked = {
+        one.path
+        for one in attested
+        if one.key.id in trusted and trusted[one.key.id].why_not(one.created) is not None
+    }
+    kept = [one for one in statements if one.path not in revoked]
+    found = witnesses(entries_of(kept), root)
+    known = [keyid for keyid in found if keyid in trusted]
+    unknown = [keyid[:16] for keyid in found if keyid not in trusted]
+    if not trusted:
+        note = f"recomputed by {len(found)}: {first_of(unknown)}; anyone can make a key, so "
+        return found, [f"{note}list those that you know for --trust"] if found else []
+    notes = []
+    if known:
+        labels = first_of([trusted[keyid].label for keyid in known], most=10)
+        notes.append(f"recomputed by {len(known)}: {labels}")
+    if unknown:
+        keys = f"{len(unknown)} key{'s' if len(unknown) > 1 else ''}"
+        notes.append(f"not counted: recomputations by {keys} that --trust does not list")
+    return known, notes

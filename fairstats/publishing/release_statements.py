@@ -1,28 +1,46 @@
-"""Make and read the statements that are signed about a site: in-toto, simple verification result.
+"""What is signed about the releases of a site: in-toto statements in DSSE envelopes.
 
-A statement lists the manifest of every release, the oldest first, with its sha256. The last one is
-the chain's root: it contains the hash of the manifest before it, and so on, and each manifest
-contains the hash of every file of its release.
+A statement (in-toto, simple verification result) lists the manifest of every release, the oldest
+first, with its sha256. The last one is the chain's root: it contains the hash of the manifest
+before it, and so on, and each manifest contains the hash of every file of its release.
 
 References: in-toto Statement v1 (https://github.com/in-toto/attestation, spec/v1/statement.md),
-simple verification result (spec/predicates/svr.md), and the field `verifier.version` of SLSA's
-verification summary (https://slsa.dev/spec/v1.1/verification_summary).
+simple verification result (spec/predicates/svr.md), the field `verifier.version` of SLSA's
+verification summary (https://slsa.dev/spec/v1.1/verification_summary), and DSSE 1.0
+(https://github.com/secure-systems-lab/dsse).
 """
 
 from __future__ import annotations
 
+import base64
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from fairstats._lib.problems import Problem
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, TypeAdapter
+from securesystemslib.dsse import Envelope
+from securesystemslib.exceptions import UnverifiedSignatureError
+from securesystemslib.signer import (  # type: ignore[attr-defined]
+    CryptoSigner,
+    Signature,
+    SSlibKey,
+)
+
+from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256, canonical_json, file_sha256
-from fairstats._lib.untrusted_json import parse_json
+from fairstats._lib.table_text import json_text
+from fairstats._lib.untrusted_files import read_text
+from fairstats._lib.untrusted_json import checked
 from fairstats._lib.version import __version__
+from fairstats.publishing.keys import PublicKey, public_part
+from fairstats.publishing.site_folder import KEYS
 from fairstats.release.contents import MANIFEST, RELEASES, Release, releases_of
+from fairstats.release.manifest import RELEASE_NAME
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -46,12 +64,11 @@ PROPERTIES: dict[Kind, tuple[str, ...]] = {
 }
 _OPTIONAL: dict[Kind, tuple[str, ...]] = {"signature": (), "attestation": (PAGES_PROPERTY,)}
 
-_NAME = re.compile(rf"{RELEASES}/([0-9A-Za-z][0-9A-Za-z.-]{{0,40}})/{re.escape(MANIFEST)}")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_VERSION = re.compile(r"[\w.+-]{1,64}")
 _MOST_SUBJECTS = 10_000
 #: How far another machine's clock may be ahead.
 _CLOCKS = timedelta(days=1)
+#: A statement about a hundred releases takes some tens of kilobytes.
+LARGEST_ENVELOPE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -183,85 +200,97 @@ def statement_payload(
     return canonical_json(statement).encode()
 
 
-def read_statement(payload: bytes) -> Statement:
-    """Read a statement from the payload of an envelope.
+_Sha256 = Annotated[str, Field(pattern=f"^{SHA256.pattern}$")]
+_Version = Annotated[str, Field(pattern=r"^[\w.+-]{1,64}$")]
+
+
+class _Digest(BaseModel):
+    sha256: _Sha256
+
+
+class _Entry(BaseModel):
+    name: str
+    digest: _Digest
+
+
+def _distinct(entries: list[_Entry]) -> list[_Entry]:
+    if len({entry.name for entry in entries}) < len(entries):
+        raise ValueError("has an entry twice")
+    return entries
+
+
+class _Manifest(_Entry):
+    name: Annotated[
+        str, Field(pattern=rf"^{RELEASES}/{RELEASE_NAME.pattern}/{re.escape(MANIFEST)}$")
+    ]
+
+
+class _Verifier(BaseModel):
+    id: Annotated[str, Field(pattern=f"^{re.escape(_VERIFIER)}")]
+    version: dict[_Version, _Version]
+    policies: Annotated[list[_Entry], Field(max_length=_MOST_SUBJECTS), AfterValidator(_distinct)]
+
+
+def _past(text: str) -> str:
+    if datetime.fromisoformat(text) > datetime.now(UTC) + _CLOCKS:
+        raise ValueError("is in the future")
+    return text
+
+
+def _kind(properties: Sequence[str]) -> Kind:
+    """Return the kind of a statement with these properties; no set fits both kinds."""
+    for kind, needed in PROPERTIES.items():
+        if set(needed) <= set(properties) <= {*needed, *_OPTIONAL[kind]}:
+            return kind
+    raise ValueError("are not those of a signature or an attestation")
+
+
+def _of_a_kind(properties: list[str]) -> list[str]:
+    _kind(properties)
+    return properties
+
+
+class _Predicate(BaseModel):
+    verifier: _Verifier
+    timeCreated: Annotated[
+        str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"), AfterValidator(_past)
+    ]
+    properties: Annotated[list[str], AfterValidator(_of_a_kind)]
+
+
+class _Layout(BaseModel):
+    """The layout of a statement; readers of in-toto ignore other entries."""
+
+    type_: Literal[STATEMENT_TYPE] = Field(alias="_type")  # type: ignore[valid-type]
+    predicateType: Literal[PREDICATE_TYPE]  # type: ignore[valid-type]
+    subject: Annotated[
+        list[_Manifest], Field(min_length=1, max_length=_MOST_SUBJECTS), AfterValidator(_distinct)
+    ]
+    predicate: _Predicate
+
+
+_LAYOUT = TypeAdapter(_Layout)
+
+
+def read_statement(payload: bytes, path: str | os.PathLike[str]) -> Statement:
+    """Read a statement from the payload of an envelope; `path` is for messages.
 
     Raises
     ------
-    ValueError
-        If it is not such a statement. The error contains no text of the payload.
+    InputError
+        If it is not such a statement. The message contains no text of the payload.
     """
-    found = parse_json(payload.decode())
-    try:
-        return _statement(found)
-    except (AttributeError, LookupError, RecursionError, TypeError) as error:
-        message = f"it does not have the layout of a statement ({type(error).__name__})"
-        raise ValueError(message) from None
-
-
-def _statement(found: Any) -> Statement:
-    if found["_type"] != STATEMENT_TYPE:
-        raise ValueError(f"_type is not {STATEMENT_TYPE}")
-    if found["predicateType"] != PREDICATE_TYPE:
-        raise ValueError(f"predicateType is not {PREDICATE_TYPE}")
-    predicate = found["predicate"]
-    verifier = predicate["verifier"]
-    if not verifier["id"].startswith(_VERIFIER):
-        raise ValueError(f"verifier.id does not begin with {_VERIFIER}")
-    manifests = {}
-    for name, digest in _digests(found["subject"], "subject").items():
-        release = _NAME.fullmatch(name)
-        if release is None:
-            raise ValueError("a subject is not the manifest of a release")
-        manifests[release[1]] = digest
-    if not manifests:
-        raise ValueError("it has no subject")
-    properties = predicate["properties"]
-    if not isinstance(properties, list) or not all(isinstance(one, str) for one in properties):
-        raise ValueError("properties is not a list of texts")
-    versions = verifier["version"]
-    texts = [text for pair in versions.items() for text in pair]
-    if not all(isinstance(text, str) and _VERSION.fullmatch(text) for text in texts):
-        raise ValueError("version is not a table of versions")
+    message = "is signed, but is not a statement about a site"
+    found = checked(_LAYOUT, payload, path, message, "remove it")
+    predicate = found.predicate
     return Statement(
-        kind=_kind(set(properties)),
-        manifests=manifests,
-        policies=_digests(verifier["policies"], "policies"),
-        created=_time(predicate["timeCreated"]),
-        properties=tuple(properties),
-        versions=dict(versions),
+        kind=_kind(predicate.properties),
+        manifests={Path(one.name).parts[1]: one.digest.sha256 for one in found.subject},
+        policies={one.name: one.digest.sha256 for one in predicate.verifier.policies},
+        created=datetime.fromisoformat(predicate.timeCreated),
+        properties=tuple(predicate.properties),
+        versions=predicate.verifier.version,
     )
-
-
-def _digests(entries: Any, what: str) -> dict[str, str]:
-    if not isinstance(entries, list) or len(entries) > _MOST_SUBJECTS:
-        raise ValueError(f"{what} is not a list of at most {_MOST_SUBJECTS:,} entries")
-    found: dict[str, str] = {}
-    for entry in entries:
-        name, digest = entry["name"], entry["digest"]["sha256"]
-        if not isinstance(name, str) or not SHA256.fullmatch(digest):
-            raise ValueError(f"{what} has an entry without name or sha256")
-        if name in found:
-            raise ValueError(f"{what} has an entry twice")
-        found[name] = digest
-    return found
-
-
-def _kind(properties: set[str]) -> Kind:
-    """Return the kind of a statement with these properties; no set fits both kinds."""
-    for kind, needed in PROPERTIES.items():
-        if set(needed) <= properties <= {*needed, *_OPTIONAL[kind]}:
-            return kind
-    raise ValueError("its properties are not those of a signature or an attestation")
-
-
-def _time(text: Any) -> datetime:
-    if not isinstance(text, str) or not _TIME.fullmatch(text):
-        raise ValueError("timeCreated is not a time such as 2026-11-21T00:00:00Z")
-    created = datetime.fromisoformat(text)
-    if created > datetime.now(UTC) + _CLOCKS:
-        raise ValueError(f"timeCreated is in the future ({text})")
-    return created
 
 
 def state_problems(
@@ -306,3 +335,77 @@ def state_problems(
         # So a key that is not valid any more cannot be used with an old date for a new release.
         message = f"is dated {statement.created.date()}, before release {statement.release}"
         yield Problem(str(path), message, "ask its signer to sign the site again")
+
+
+def sign_payload(payload: bytes, key: Ed25519PrivateKey) -> str:
+    """Return a DSSE envelope with this payload and one signature, as JSON."""
+    public = SSlibKey.from_crypto(key.public_key(), keyid=public_part(key.public_key()).id)
+    envelope = Envelope(payload, PAYLOAD_TYPE, {})
+    envelope.sign(CryptoSigner(key, public))
+    return json_text(envelope.to_dict())
+
+
+def _decoded(text: object) -> bytes:
+    """Decode base64; the library would skip characters that are not part of it."""
+    if not isinstance(text, str):
+        raise ValueError("is not a text")
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        raise ValueError("is not base64") from None
+
+
+_Base64 = Annotated[bytes, BeforeValidator(_decoded)]
+
+
+# DSSE lets readers ignore other entries. Nobody signed those, so they are refused here.
+class _Signature(BaseModel, extra="forbid"):
+    keyid: _Sha256
+    sig: Annotated[_Base64, Field(min_length=64, max_length=64)]
+
+
+class _Envelope(BaseModel, extra="forbid"):
+    payload: _Base64
+    payloadType: Literal[PAYLOAD_TYPE]  # type: ignore[valid-type]
+    # DSSE allows several. With one per file, each signer adds a file and changes no other.
+    signatures: Annotated[list[_Signature], Field(min_length=1, max_length=1)]
+
+
+_ENVELOPE = TypeAdapter(_Envelope)
+
+
+def signed_payload(
+    path: str | os.PathLike[str], keys: Mapping[str, PublicKey]
+) -> tuple[PublicKey, bytes]:
+    """Read an envelope, and check its signature with the key that it names.
+
+    Returns
+    -------
+    (PublicKey, bytes)
+        The key, and the payload that it signed.
+
+    Raises
+    ------
+    InputError
+        If the file is too large, not UTF-8 or not an envelope, or has another type of payload, or
+        does not have exactly one signature. If its key is not among `keys`, or the signature is
+        wrong.
+    """
+    message = "is not a signed statement of fairstats"
+    remedy = "get the file again from whoever signed it, or remove it"
+    found = checked(_ENVELOPE, read_text(path, LARGEST_ENVELOPE), path, message, remedy)
+    (signature,) = found.signatures
+    keyid = signature.keyid
+    if keyid not in keys:
+        message = f"names the key {keyid[:16]}, which is not in {KEYS}/"
+        remedy = "get the public key from the same place as this file"
+        raise InputError([Problem(str(path), message, remedy)])
+    public = SSlibKey.from_crypto(keys[keyid].ed25519, keyid=keyid)
+    envelope = Envelope(found.payload, PAYLOAD_TYPE, {})
+    try:
+        public.verify_signature(Signature(keyid, signature.sig.hex()), envelope.pae())
+    except UnverifiedSignatureError:
+        message = f"was changed, or was not signed with the key {keyid[:16]} that it names"
+        remedy = "get the file again from whoever signed it"
+        raise InputError([Problem(str(path), message, remedy)]) from None
+    return keys[keyid], found.payload

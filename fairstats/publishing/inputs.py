@@ -1,0 +1,352 @@
+"""Read and check the inputs of a release, and refuse answers that screening blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import FileBytes, read_once
+from fairstats.answers.benchmark_checks import read_valid
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.files import (
+    MEASURES_SUFFIX,
+    RATINGS_SUFFIX,
+    RETRIEVALS_SUFFIX,
+    answer_files,
+    files_ending,
+)
+from fairstats.answers.schema import KEY_COLUMNS
+from fairstats.answers.strategies import votes_among
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import (
+    builtin_benchmarks,
+    by_name,
+    load_benchmark,
+    load_benchmarks,
+)
+from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.inference._checks import check_alpha
+from fairstats.ratings.files import read_ratings
+from fairstats.ratings.rubrics import Rubrics, load_rubrics
+from fairstats.ratings.schema import no_ratings
+from fairstats.release.manifest import ALPHAS
+from fairstats.release.tables import ReleaseInputs
+from fairstats.retrieval.retrievals_table import RETRIEVAL_COLUMNS, read_retrievals
+from fairstats.retrieval.variant_lists import (
+    asked_with,
+    no_retrievals,
+    open_retrievals,
+    refuse_lacking,
+)
+from fairstats.screening.screen import screen_checked
+from fairstats.submissions.folder import accepted_submissions
+from fairstats.submissions.records import submission_records
+from fairstats.vignettes.measures import no_measures, read_measures
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def read_inputs(
+    answers: Paths,
+    retrievals: Paths,
+    ratings: Paths,
+    measures: Paths,
+    *,
+    missing: MissingPolicy | None,
+    alpha: float,
+    without_retrievals: bool,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
+    rubrics: Rubrics,
+) -> tuple[ReleaseInputs, list[dict[str, str]]]:
+    """Read the inputs of a release.
+
+    Parameters
+    ----------
+    answers, retrievals, ratings, measures, missing, alpha, without_retrievals, benchmarks, rubrics
+        As for `fairstats.publishing.publish.publish`.
+
+    Returns
+    -------
+    ReleaseInputs
+        The inputs, which were checked.
+    list of dict
+        The name and the sha256 of each file.
+
+    Raises
+    ------
+    InputError
+        If a file has a problem, or the files do not belong together.
+    """
+    given = by_name(benchmarks)
+    _refuse_replaced(given)
+    named = [answers] if isinstance(answers, (str, os.PathLike)) else list(answers)
+    retrieved = _files(named, retrievals, "retrievals", RETRIEVALS_SUFFIX)
+    judged = _files(named, ratings, "ratings", RATINGS_SUFFIX)
+    measured = _files(named, measures, "measures", MEASURES_SUFFIX)
+    # Files of retrievals, ratings and measures may be listed among the answers.
+    beside = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX)
+    sources = answer_files([path for path in named if not str(path).endswith(beside)])
+    # Each file is read only once. A file that changes during publishing must not skip the checks,
+    # or be published under the hash of other bytes.
+    read = {path: read_once(path) for path in (*sources, *retrieved, *judged, *measured)}
+    records = submission_records(accepted_submissions(read))
+    # Only the name: the path on the publisher's machine is private.
+    hashes = [{"name": path.name, "sha256": file.sha256} for path, file in read.items()]
+    frame = read_valid([read[path] for path in sources], benchmarks=given)
+    frame = frame.sort_values(list(KEY_COLUMNS), ignore_index=True)
+    _refuse_votes(frame, sources)
+    known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
+    lists = _read_retrievals([read[path] for path in retrieved], frame, known)
+    judgements = (
+        read_ratings([read[path] for path in judged], rubrics=rubrics) if judged else no_ratings()
+    )
+    asked_by = load_rubrics(judgements["rubric"].unique(), rubrics)
+    of_vignettes = _read_measures([read[path] for path in measured], known)
+    if not without_retrievals:
+        _refuse_without(frame, lists)
+    of = ReleaseInputs(
+        frame, lists, judgements, of_vignettes, records, missing, alpha, known, asked_by
+    )
+    return of, hashes
+
+
+def _files(
+    named: list[str | os.PathLike[str]], others: Paths, what: str, suffix: str
+) -> list[Path]:
+    """List the files with this ending; each of the other paths must be one or have one."""
+    found = [
+        Path(path) for path in ([others] if isinstance(others, (str, os.PathLike)) else others)
+    ]
+    for path in found:
+        if not files_ending(path, suffix):
+            remedy = f"give a file that ends in {suffix}, or a folder with one"
+            raise InputError([Problem(str(path), f"contains no {what}", remedy)])
+    return files_ending([*named, *found], suffix)
+
+
+def refuse_level(alpha: float) -> None:
+    """Refuse a significance level that readers would not expect in a release."""
+    low, high = ALPHAS
+    if not low <= check_alpha(alpha) <= high:
+        message = f"alpha={alpha!r} is not allowed in a release"
+        raise InputError([Problem("--alpha", message, f"use {low:g} to {high:g}, e.g. 0.05")])
+
+
+def _refuse_replaced(given: Mapping[str, Benchmark]) -> None:
+    """Refuse benchmarks that have a built-in one's name but declare something else.
+
+    Readers expect the benchmark that they know by this name, with its margin, its limits and its
+    list of models that selected the items.
+    """
+    built_in = builtin_benchmarks()
+    problems = [
+        Problem(
+            str(benchmark.path),
+            "has the name of a built-in benchmark, but a different declaration",
+            "give it another name",
+            column="name",
+            value=name,
+        )
+        for name, benchmark in given.items()
+        if name in built_in and benchmark.declaration != load_benchmark(built_in[name]).declaration
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
+    """Refuse answers that are votes.
+
+    Votes give the same answer for all variants of an item, so they have no disparity by
+    construction. They would count as equivalent, lead a board, and make the adjustment of every
+    other test stricter.
+    """
+    if votes := votes_among(answers["strategy"].unique()):
+        paths = ", ".join(map(str, sources))
+        message = (
+            "are majority votes, so groups cannot differ; releases report votes in a separate table"
+        )
+        remedy = "remove them: the table `votes` already includes them"
+        raise InputError(
+            [Problem(paths, message, remedy, column="strategy", value=name) for name in votes]
+        )
+
+
+def _read_retrievals(
+    files: list[FileBytes], answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
+) -> pd.DataFrame:
+    """Read the retrievals of a release: all that its answers used, or an empty table."""
+    if not files:
+        return no_retrievals()
+    retrievals = read_retrievals(files)[list(RETRIEVAL_COLUMNS)]
+    _refuse_others("retrievals", retrievals, benchmarks, files)
+    refuse_lacking(answers, open_retrievals(retrievals, benchmarks))
+    return retrievals
+
+
+def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
+    """Read the measures of the benchmarks in these answers."""
+    measures = read_measures(files) if files else no_measures()
+    _refuse_others("measures", measures, benchmarks, files)
+    paths = ", ".join(map(str, files))
+    for name, own in measures.groupby("benchmark"):
+        # Every item needs all its rows: missing rows, or rows of other items, would change every
+        # figure.
+        leaks = own.loc[own["measure"] == "leakage_overlap", "item_id"].value_counts()
+        asked = set(benchmarks[str(name)].answer_keys)
+        short = set(leaks[leaks != leaks.max()].index)
+        for item in sorted((asked ^ set(own["item_id"])) | (asked ^ set(leaks.index)) | short):
+            message = f"is not an item of {name} with all its measures"
+            remedy = "measure the items of this benchmark with `fairstats vignettes audit`"
+            raise InputError([Problem(paths, message, remedy, column="item_id", value=str(item))])
+    return measures
+
+
+def _refuse_others(
+    what: str, table: pd.DataFrame, benchmarks: Mapping[str, Benchmark], files: list[FileBytes]
+) -> None:
+    """Refuse rows of a benchmark that no answer is to."""
+    for name in sorted(set(table["benchmark"]) - set(benchmarks)):
+        message = f"are {what} for a benchmark with no answers in this release"
+        paths = ", ".join(map(str, files))
+        raise InputError([Problem(paths, message, "remove them", column="benchmark", value=name)])
+
+
+def _refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
+    """Refuse answers that were generated with snippets if no retrievals identify the snippets."""
+    searched = set(retrievals["benchmark"])
+    lacking = [key[2] for key in asked_with(answers) if key[0] not in searched]
+    if lacking:
+        message = "was generated with retrieved snippets, but the retrievals file is missing"
+        remedy = (
+            f"give the folder with its *{RETRIEVALS_SUFFIX}, give the file with --retrievals, or "
+            "publish without it (--without-retrievals). A release cannot be changed afterwards"
+        )
+        problems = [Problem("<answers>", message, remedy, column="strategy", value=lacking[0])]
+        raise InputError(problems)
+
+
+def refuse_blocked(of: ReleaseInputs, screening: pd.DataFrame, named: Iterable[str]) -> list[str]:
+    """Refuse answers that screening blocks, unless their model is overruled.
+
+    Parameters
+    ----------
+    of : ReleaseInputs
+        The inputs of the release.
+    screening : pandas.DataFrame
+        The release's table, see `fairstats.screen`.
+    named : iterable of str
+        The models whose answers the publisher wants to publish nevertheless.
+
+    Returns
+    -------
+    list of str
+        The overruled models: these, and those of submissions that were accepted although screening
+        blocks them.
+
+    Raises
+    ------
+    InputError
+        If answers of another model are blocked, or a named model has no blocked answers.
+
+    Notes
+    -----
+    A copy blocks the answers that it was copied from too. If the copy is overruled, the other
+    answers are judged without it.
+    """
+    overruled = sorted({*named, *_overruled_when_accepted(of.submissions)})
+    remedy = (
+        "ask who sent these answers how they were made. To publish them nevertheless, name the "
+        "model with --overrule; the pages then show it"
+    )
+    problems = [
+        Problem("<answers>", message, remedy, column="model", value=model)
+        for model, message in _not_overruled(of, screening, overruled)
+    ]
+    remedy = "name only models whose answers screening blocks"
+    problems += [
+        Problem("--overrule", "has no blocked answers", remedy, column="model", value=name)
+        for name in _without_reason(of, screening, overruled)
+    ]
+    if problems:
+        raise InputError(problems)
+    return overruled
+
+
+def overruling_problems(
+    of: ReleaseInputs, screening: pd.DataFrame, overruled: Collection[str], manifest: str
+) -> list[Problem]:
+    """Compare the blocked answers of a release with the models that its manifest overrules.
+
+    Parameters
+    ----------
+    of : ReleaseInputs
+        The inputs of the release.
+    screening : pandas.DataFrame
+        The release's table, which the caller computed again.
+    overruled : collection of str
+        The models that the manifest names.
+    manifest : str
+        The manifest's path.
+    """
+    remedy = (
+        "ask the publisher how these answers were made, and for a release without them or with "
+        "--overrule and this model"
+    )
+    problems = [
+        Problem(
+            manifest,
+            f"{message}, but the publisher did not overrule this by name",
+            remedy,
+            column="overruled",
+            value=model,
+        )
+        for model, message in _not_overruled(of, screening, overruled)
+    ]
+    remedy = "ask the publisher for a release that names only models with blocked answers"
+    return problems + [
+        Problem(manifest, "has no blocked answers", remedy, column="overruled", value=name)
+        for name in _without_reason(of, screening, overruled)
+    ]
+
+
+def blocked_sets(screening: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that block a set's publication."""
+    return screening[screening["flag"] == "block"]
+
+
+def _not_overruled(
+    of: ReleaseInputs, screening: pd.DataFrame, overruled: Collection[str]
+) -> list[tuple[str, str]]:
+    """Return the model and the reason of each block that is not overruled."""
+    blocked = blocked_sets(screening)
+    rest = blocked[~blocked["model"].isin(overruled)]
+    if len(rest) < len(blocked) and len(rest):
+        kept = of.answers[~of.answers["model"].isin(overruled)]
+        again = blocked_sets(screen_checked(kept, None, of.benchmarks).to_frame())
+        still = pd.MultiIndex.from_frame(again[list(UNIT_COLUMNS)])
+        rest = rest[pd.MultiIndex.from_frame(rest[list(UNIT_COLUMNS)]).isin(still)]
+    return [
+        (
+            str(row["model"]),
+            f"the answers with strategy {row['strategy']} are blocked by the check {row['check']} "
+            f"({row['note'].rstrip('.')})",
+        )
+        for row in rest.to_dict("records")
+    ]
+
+
+def _without_reason(
+    of: ReleaseInputs, screening: pd.DataFrame, overruled: Collection[str]
+) -> list[str]:
+    """Return the named models without blocked answers, now or when they were accepted."""
+    blocked = blocked_sets(screening)["model"]
+    return sorted(set(overruled) - set(blocked) - _overruled_when_accepted(of.submissions))
+
+
+def _overruled_when_accepted(submissions: pd.DataFrame) -> set[str]:
+    return set(submissions.loc[submissions["overruled"] != "", "model"])
