@@ -18,7 +18,7 @@ from fairstats._lib.resources import resource
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.version import __version__
 from fairstats.answers.files import read_answers, write_answer_sets
-from fairstats.benchmarks.copies import copy_benchmarks
+from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name, load_benchmark
 from fairstats.publishing.submission_check import SubmissionCheck, check_submission

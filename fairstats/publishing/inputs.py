@@ -21,14 +21,13 @@ from fairstats.answers.files import (
 )
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.strategies import votes_among
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.benchmarks.loading import (
     builtin_benchmarks,
     by_name,
     load_benchmark,
     load_benchmarks,
 )
-from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.inference._checks import check_alpha
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubrics, load_rubrics

@@ -23,9 +23,8 @@ from fairstats._lib.version import __version__
 from fairstats.answers.files import (
     write_parquet,
 )
-from fairstats.benchmarks.copies import copy_benchmarks
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.benchmarks.benchmark_files import copy_benchmarks
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.exports.site_files import write_site_files
 from fairstats.publishing.diff import changes
 from fairstats.publishing.inputs import (

@@ -23,15 +23,14 @@ from fairstats._lib.table_text import json_text, records
 from fairstats.answers.benchmark_checks import read_valid
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import votes_among
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
 from fairstats.benchmarks.loading import by_name, load_benchmarks
-from fairstats.benchmarks.terms import BASELINE, MISSING_POLICIES, MissingPolicy
 from fairstats.comparisons.ranking import no_ranking
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.publishing.diff import verdict_changes
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
-from fairstats.screening.summary import markdown as screening_markdown
+from fairstats.screening.screen import markdown as screening_markdown
 from fairstats.submissions.folder import Submission, mismatches, read_submission
 
 Result = Literal["ok", "look", "block", "invalid"]

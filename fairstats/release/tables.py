@@ -21,8 +21,7 @@ from fairstats._lib.table_text import table_csv, table_json, write_text
 from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.files import write_parquet
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.comparisons.board_ranks import Ranking
 from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS, comparisons_of
 from fairstats.comparisons.ranking import (
