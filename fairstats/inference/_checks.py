@@ -311,19 +311,8 @@ def check_resampling(
             "resampling needs rng=, e.g. rng=1, so that the interval can be recomputed"
         )
     check_whole("n_resamples", n_resamples)
-    return check_rng(rng)
-
-
-def check_rng(rng: np.random.Generator | int) -> np.random.Generator:
-    """Return a random number generator, given a seed or a generator.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a seed nor a generator.
-    """
     try:
-        if rng is None or isinstance(rng, bool | str | float):
+        if isinstance(rng, bool | str | float):
             raise TypeError
         return np.random.default_rng(rng)
     except (TypeError, ValueError):

@@ -413,23 +413,21 @@ def _with_fallback(
     """Fill in, in place, intervals that the bootstrap cannot give; name every method."""
     names = [f"bootstrap {text}, {source}" for text in used]
     for i in np.flatnonzero(used == ""):
-        row, n = flat[i], flat[i].sum()
-        limits: tuple[npt.ArrayLike, npt.ArrayLike] = (np.nan, np.nan)
-        name = "none"
-        if statistic == "difference":
-            found = tango(*row, alpha=alpha)
-            limits, name = (found.ci_low, found.ci_high), "tango"
-        elif statistic in ("accuracy_a", "accuracy_b", "proportion"):
-            successes = row @ np.array(_STATISTICS[str(statistic)].sums[0])
-            found = wilson(successes, n, alpha=alpha)
-            limits, name = (found.ci_low, found.ci_high), "wilson"
-        elif statistic == "odds_ratio":
-            found = odds_ratio(*row, alpha=alpha)
-            limits, name = (found.ci_low, found.ci_high), "exact conditional"
-        elif statistic == "cohens_h":
-            found = cohens_h_interval(*row, alpha=alpha)
-            limits, name = (found.ci_low, found.ci_high), str(found.method)
-        low[i], high[i] = limits
-        why = "no pairs" if n == 0 else f"bootstrap {method} is not informative here"
+        found = _other_interval(flat[i], statistic, alpha)
+        low[i], high[i] = (np.nan, np.nan) if found is None else found.ci
+        name = "none" if found is None else found.method
+        why = f"bootstrap {method} is not informative here" if flat[i].sum() else "no pairs"
         names[i] = f"{name} ({why})"
     return np.array(names, dtype=str)
+
+
+def _other_interval(row: IntArray, statistic: object, alpha: float) -> Estimate | None:
+    if statistic == "difference":
+        return tango(*row, alpha=alpha)
+    if statistic == "odds_ratio":
+        return odds_ratio(*row, alpha=alpha)
+    if statistic == "cohens_h":
+        return cohens_h_interval(*row, alpha=alpha)
+    if statistic in ("accuracy_a", "accuracy_b", "proportion"):
+        return wilson(row @ np.array(_STATISTICS[str(statistic)].sums[0]), row.sum(), alpha=alpha)
+    return None

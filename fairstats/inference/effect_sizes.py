@@ -9,10 +9,7 @@ import scipy
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import check_alpha, check_counts, check_design_effect, check_shapes
 from fairstats.inference.intervals import (
-    check_own_answers,
-    corrected_phi,
     estimates_correlation,
-    overlap,
     proportion_interval,
     square_and_add,
 )
@@ -142,32 +139,30 @@ def cohens_h_interval(
     >>> [float(x.round(4)) for x in (found.estimate, found.ci_low, found.ci_high)]
     [0.2527, 0.0619, 0.4397]
     """
-    n11, n10, n01, n00 = paired_counts(n11, n10, n01, n00)
-    n = n11 + n10 + n01 + n00
+    cells = paired_counts(n11, n10, n01, n00)
     correct_a, n_a, correct_b, n_b = check_counts(
-        correct_a=n11 + n10 if correct_a is None else correct_a,
-        n_a=n if n_a is None else n_a,
-        correct_b=n11 + n01 if correct_b is None else correct_b,
-        n_b=n if n_b is None else n_b,
+        correct_a=cells.n11 + cells.n10 if correct_a is None else correct_a,
+        n_a=cells.n if n_a is None else n_a,
+        correct_b=cells.n11 + cells.n01 if correct_b is None else correct_b,
+        n_b=cells.n if n_b is None else n_b,
     )
-    check_own_answers(
-        n, n11 + n10, n11 + n01, correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
+    correlation = estimates_correlation(
+        cells, correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b, copies=copies
     )
-    alpha = check_alpha(alpha)
     low, high = square_and_add(
         correct_a,
         n_a,
         correct_b,
         n_b,
-        corrected_phi(n11, n10, n01, n00, copies) * overlap(n, n_a, n_b),
-        alpha=alpha,
+        correlation,
+        alpha=check_alpha(alpha),
         design_effect=design_effect,
         scale=arcsine,
         furthest=np.pi,
     )
     with np.errstate(invalid="ignore"):
         estimate = arcsine(correct_a / n_a) - arcsine(correct_b / n_b)
-    return Estimate(estimate, low, high, 1 - alpha, "arcsine, paired", n)
+    return Estimate(estimate, low, high, 1 - alpha, "arcsine, paired", cells.n)
 
 
 def arcsine(p: npt.ArrayLike) -> npt.NDArray[np.float64]:

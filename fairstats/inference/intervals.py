@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,7 +19,7 @@ from fairstats.inference._checks import (
     check_parts,
     check_shapes,
 )
-from fairstats.inference.paired_counts import Pairs, paired_counts
+from fairstats.inference.paired_counts import PairedCounts, Pairs, paired_counts
 
 ProportionMethod = Literal["wilson", "clopper_pearson", "jeffreys"]
 # The names in statsmodels.
@@ -261,42 +261,6 @@ def tango_statistic(
     return np.asarray(np.where(mirrored, -statistic, statistic), dtype=np.float64)
 
 
-def check_own_answers(
-    n: IntArray,
-    correct_of_pairs_a: IntArray,
-    correct_of_pairs_b: IntArray,
-    *,
-    correct_a: IntArray,
-    n_a: IntArray,
-    correct_b: IntArray,
-    n_b: IntArray,
-) -> None:
-    """Refuse group counts that do not include the answers of the pairs.
-
-    Raises
-    ------
-    ValueError
-        Names the count that is too small, or the correct answers that are too many.
-    """
-    check_shapes(pairs=n, own=n_a)
-    for group, of_pairs, correct, own in (
-        ("a", correct_of_pairs_a, correct_a, n_a),
-        ("b", correct_of_pairs_b, correct_b, n_b),
-    ):
-        check_parts(f"correct_{group}", correct, f"n_{group}", own)
-        for name, least, most, meaning in (
-            (f"n_{group}", n, own, "answers"),
-            (f"correct_{group}", of_pairs, correct, "correct answers"),
-            (f"n_{group} - correct_{group}", n - of_pairs, own - correct, "wrong answers"),
-        ):
-            few, there = np.broadcast_arrays(most, least)
-            if np.any(few < there):
-                raise ValueError(
-                    f"{name}={few[few < there][0]} must count the {meaning} of the pairs too, "
-                    f"{there[few < there][0]}"
-                )
-
-
 def corrected_phi(
     n11: IntArray, n10: IntArray, n01: IntArray, n00: IntArray, copies: npt.ArrayLike = 1.0
 ) -> FloatArray:
@@ -316,13 +280,8 @@ def corrected_phi(
     return np.where(margins > 0, corrected / np.sqrt(np.where(margins > 0, margins, 1.0)), 0.0)
 
 
-def overlap(n: IntArray, n_a: IntArray, n_b: IntArray) -> FloatArray:
-    """Return n / √(n_a n_b), which converts the pairs' correlation to that of the estimates."""
-    return np.asarray(n / np.sqrt(np.maximum(n_a, 1.0) * np.maximum(n_b, 1.0)))
-
-
 def estimates_correlation(
-    cells: Sequence[IntArray],
+    cells: PairedCounts,
     *,
     correct_a: IntArray,
     n_a: IntArray,
@@ -332,17 +291,33 @@ def estimates_correlation(
 ) -> FloatArray:
     """Return the correlation of two accuracies that share only the pairs with these cells.
 
+    It is φ n / √(n_a n_b).
+
     Raises
     ------
     ValueError
-        As `check_own_answers`.
+        If a group's counts do not include the answers of the pairs, or exceed each other.
     """
-    n11, n10, n01, n00 = cells
-    n = n11 + n10 + n01 + n00
-    check_own_answers(
-        n, n11 + n10, n11 + n01, correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
-    )
-    return corrected_phi(n11, n10, n01, n00, copies) * overlap(n, n_a, n_b)
+    n = cells.n
+    check_shapes(pairs=n, own=n_a)
+    for group, of_pairs, correct, own in (
+        ("a", cells.n11 + cells.n10, correct_a, n_a),
+        ("b", cells.n11 + cells.n01, correct_b, n_b),
+    ):
+        check_parts(f"correct_{group}", correct, f"n_{group}", own)
+        for name, least, most, meaning in (
+            (f"n_{group}", n, own, "answers"),
+            (f"correct_{group}", of_pairs, correct, "correct answers"),
+            (f"n_{group} - correct_{group}", n - of_pairs, own - correct, "wrong answers"),
+        ):
+            few, there = np.broadcast_arrays(most, least)
+            if np.any(few < there):
+                raise ValueError(
+                    f"{name}={few[few < there][0]} must count the {meaning} of the pairs too, "
+                    f"{there[few < there][0]}"
+                )
+    share = n / np.sqrt(np.maximum(n_a, 1.0) * np.maximum(n_b, 1.0))
+    return np.asarray(corrected_phi(*cells, copies) * share)
 
 
 def square_and_add(

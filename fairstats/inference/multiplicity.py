@@ -11,6 +11,7 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import (
+    BoolArray,
     IntArray,
     check_alpha,
     check_choice,
@@ -156,38 +157,25 @@ def max_t(
     flips = 2 * generator.binomial(many, 0.5, (n_resamples, len(many))) - many
     flipped = np.abs(flips @ kinds) / scale
     size = np.abs(statistic)
-    alone = (1 + at_least(flipped, size).sum(axis=0)) / (n_resamples + 1)
+    alone = (1 + _at_least(flipped, size).sum(axis=0)) / (n_resamples + 1)
 
-    return MaxTResult(statistic, alone, step_down(size, flipped), n_resamples)
+    return MaxTResult(statistic, alone, _step_down(size, flipped), n_resamples)
 
 
-def step_down(size: FloatArray, resampled: FloatArray) -> FloatArray:
-    """Return step-down p-values: each test is compared with the maximum of those not yet decided.
-
-    Parameters
-    ----------
-    size : ndarray of float, shape (tests,)
-        The absolute value of each statistic.
-    resampled : ndarray of float, shape (resamples, tests)
-        The same, in each resample under the null hypothesis.
-
-    Returns
-    -------
-    ndarray of float, shape (tests,)
-        At least 1 / (resamples + 1), and never decreasing from the largest statistic on.
-    """
+def _step_down(size: FloatArray, resampled: FloatArray) -> FloatArray:
+    """Return step-down p-values: a test is compared with the maximum of those not yet decided."""
     order = np.argsort(-size, kind="stable")
     adjusted, highest = np.empty(len(size)), 0.0
     # Backwards: the largest statistic of the tests that are still to be decided.
     maxima = np.maximum.accumulate(resampled[:, order][:, ::-1], axis=1)[:, ::-1]
     for place, test in enumerate(order):
-        p = (1 + at_least(maxima[:, place], size[test]).sum()) / (len(resampled) + 1)
+        p = (1 + _at_least(maxima[:, place], size[test]).sum()) / (len(resampled) + 1)
         highest = max(highest, float(p))
         adjusted[test] = highest
     return adjusted
 
 
-def at_least(resampled: FloatArray, size: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def _at_least(resampled: FloatArray, size: npt.ArrayLike) -> BoolArray:
     """Return which resamples reach the observed statistics; equal ones may differ by rounding."""
     return resampled >= np.asarray(size) * (1 - 1e-9)
 

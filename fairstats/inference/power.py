@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
@@ -12,6 +11,7 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
+    BoolArray,
     IntArray,
     check_alpha,
     check_choice,
@@ -26,7 +26,6 @@ from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 
 # From this number of discordant pairs on, the normal distribution gives the power to three digits.
 _LARGEST_EXACT = 20_000
-
 # Beyond 9 standard deviations a binomial count has a probability below 1e-16.
 _DEVIATIONS = 9
 # Accuracy of a detectable difference.
@@ -84,7 +83,7 @@ def power_mcnemar(
     0.911
     """
     (n,) = check_counts(n=n)
-    critical = _critical(alpha, method)
+    critical = _Critical(alpha, method)
     n, p10, p01 = check_shapes(n=n, **check_cells(p10, p01))
     flat = zip(n.ravel(), p10.ravel(), p01.ravel(), strict=True)
     powers = [_power(int(pairs), float(a), float(b), critical) for pairs, a, b in flat]
@@ -106,33 +105,35 @@ def check_cells(p10: npt.ArrayLike, p01: npt.ArrayLike) -> dict[str, FloatArray]
     return shares
 
 
-def _critical(alpha: float, method: McNemarMethod) -> _Critical:
-    return _Critical(check_alpha(alpha), check_choice("method", method, get_args(McNemarMethod)))
-
-
 class _Critical:
     """Largest min(n10, n01) at which the test of m discordant pairs rejects, cached for every m."""
 
     def __init__(self, alpha: float, method: McNemarMethod) -> None:
-        self.alpha, self.method = alpha, method
-        self.known = np.empty(0)
+        self.alpha = check_alpha(alpha)
+        self.method = check_choice("method", method, get_args(McNemarMethod))
+        self.known: IntArray = np.empty(0, dtype=np.int64)
 
-    def __call__(self, m: IntArray) -> FloatArray:
+    def __call__(self, m: IntArray) -> IntArray:
         if m[-1] >= len(self.known):
             more = np.arange(len(self.known), max(2 * int(m[-1]), 256))
-            self.known = np.concatenate([self.known, self._found(more)])
+
+            def rejects(fewer: IntArray) -> BoolArray:
+                tested = mcnemar(n10=fewer, n01=np.maximum(more - fewer, 0), method=self.method)
+                return np.asarray(tested.p_value <= self.alpha)
+
+            # p rises with min(n10, n01).
+            self.known = np.concatenate([self.known, _largest(rejects, (more + 1) // 2)])
         return self.known[m[0] : m[-1] + 1]
 
-    def _found(self, m: IntArray) -> FloatArray:
-        """Find it by bisection: p rises with min(n10, n01). −1 if the test never rejects."""
-        low, high = np.full(m.shape, -1), (m + 1) // 2
-        while np.any(high - low > 1):
-            middle = (low + high) // 2
-            tried = np.maximum(middle, 0)
-            result = mcnemar(n10=tried, n01=np.maximum(m - tried, 0), method=self.method)
-            rejected = result.p_value <= self.alpha
-            low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
-        return low.astype(np.float64)
+
+def _largest(fits: Callable[[IntArray], BoolArray], beyond: IntArray) -> IntArray:
+    """Return the largest whole numbers below `beyond` that fit; −1 if 0 does not fit."""
+    low, high = np.full(beyond.shape, -1), beyond
+    while np.any(high - low > 1):
+        middle = (low + high) // 2
+        there = fits(np.maximum(middle, 0)) & (middle >= 0)
+        low, high = np.where(there, middle, low), np.where(there, high, middle)
+    return low
 
 
 def _power(n: int, p10: float, p01: float, critical: _Critical) -> float:
@@ -142,7 +143,7 @@ def _power(n: int, p10: float, p01: float, critical: _Critical) -> float:
         return 0.0
     if n * psi > _LARGEST_EXACT:
         return normal_power(n, psi, abs(p10 - p01), critical.alpha)
-    return _rejected(_regions(n, psi, critical), p10 / psi)
+    return _power_by_share(n, psi, critical)(p10 / psi)
 
 
 def normal_power(n: int, psi: float, difference: float, alpha: float) -> float:
@@ -160,26 +161,16 @@ def _likely(n: int, psi: float) -> IntArray:
     return np.arange(max(0, int(n * psi - half)), min(n, int(n * psi + half) + 1) + 1)
 
 
-@dataclass(frozen=True)
-class _Regions:
-    """Numbers of discordant pairs, their probabilities, and the largest count that rejects."""
-
-    m: IntArray
-    probability: FloatArray
-    critical: FloatArray
-
-
-def _regions(n: int, psi: float, critical: _Critical) -> _Regions:
+def _power_by_share(n: int, psi: float, critical: _Critical) -> Callable[[float], float]:
+    """Return the power as a function of the probability that a discordant pair favours a."""
     m = _likely(n, psi)
-    return _Regions(m, scipy.stats.binom.pmf(m, n, psi), critical(m))
+    probability, most = scipy.stats.binom.pmf(m, n, psi), critical(m)
 
+    def power(share: float) -> float:
+        rejected = scipy.special.bdtr(most, m, share) + scipy.special.bdtr(most, m, 1 - share)
+        return float(np.clip(probability @ np.where(most >= 0, rejected, 0.0), 0.0, 1.0))
 
-def _rejected(regions: _Regions, share: float) -> float:
-    """Return the probability of rejecting if a discordant pair favours a with this probability."""
-    below = scipy.special.bdtr(regions.critical, regions.m, share)
-    above = scipy.special.bdtr(regions.critical, regions.m, 1 - share)
-    power = regions.probability @ np.where(regions.critical >= 0, below + above, 0.0)
-    return float(np.clip(power, 0.0, 1.0))
+    return power
 
 
 def samplesize_mcnemar(
@@ -194,15 +185,10 @@ def samplesize_mcnemar(
 
     Parameters
     ----------
-    p10, p01 : float
-        Probabilities that only a is correct, and that only b is correct. They must differ, be in
-        [0, 1], and sum to at most 1.
+    p10, p01, alpha, method
+        As in `power_mcnemar`; p10 and p01 must differ.
     power : float
         The power to reach, in (0, 1): 80% is 0.8.
-    alpha : float
-        Level of the two-sided test.
-    method : str
-        As in `mcnemar`.
 
     Returns
     -------
@@ -213,8 +199,8 @@ def samplesize_mcnemar(
     Raises
     ------
     ValueError
-        If p10 = p01, since no number of items can show a difference of 0. Also for p10 or p01
-        outside [0, 1] or a sum above 1, power or alpha outside (0, 1), or an unknown method.
+        If p10 = p01, since no number of items can show a difference of 0. Also as `power_mcnemar`,
+        and for a power outside (0, 1).
 
     References
     ----------
@@ -231,12 +217,8 @@ def samplesize_mcnemar(
     p10, p01 = (float(share) for share in shares.values())
     if p10 == p01:
         raise ValueError(f"p10={p10} and p01={p01} must differ: there is no difference to show")
-    power, critical = check_power(power), _critical(alpha, method)
-
-    def enough(n: int) -> bool:
-        return _power(n, p10, p01, critical) >= power
-
-    return smallest_number(enough)
+    power, critical = check_power(power), _Critical(alpha, method)
+    return smallest_number(lambda n: _power(n, p10, p01, critical) >= power)
 
 
 def smallest_number(enough: Callable[[int], bool], *, beyond: int = 100) -> int:
@@ -279,10 +261,8 @@ def minimum_detectable_difference(
         larger differences, the share is taken to be the difference.
     power : float
         The power to reach, in (0, 1): 80% is 0.8.
-    alpha : float
-        Level of the two-sided test.
-    method : str
-        As in `mcnemar`.
+    alpha, method
+        As in `power_mcnemar`.
 
     Returns
     -------
@@ -306,7 +286,7 @@ def minimum_detectable_difference(
     """
     (n,) = check_counts(n=n)
     n, share = check_shapes(n=n, discordant=check_share("discordant", discordant))
-    power, critical = check_power(power), _critical(alpha, method)
+    power, critical = check_power(power), _Critical(alpha, method)
     found = [
         _smallest(int(pairs), float(psi), power, critical)
         for pairs, psi in zip(n.ravel(), share.ravel(), strict=True)
@@ -318,31 +298,39 @@ def _smallest(n: int, psi: float, power: float, critical: _Critical) -> float:
     # The largest possible difference: every pair is discordant, in the same direction.
     if n == 0 or float(mcnemar(n10=n, n01=0, method=critical.method).p_value) > critical.alpha:
         return float("nan")
-    low, high = 0.0, 1.0
+    low = 0.0
     if psi >= 1e-300 and n * psi <= _LARGEST_EXACT:
-        regions = _regions(n, psi, critical)
-        if _rejected(regions, 1.0) >= power:
-            high = psi
+        power_of = _power_by_share(n, psi, critical)
+        if power_of(1.0) >= power:
 
             def surplus(difference: float) -> float:
-                return _rejected(regions, (1 + difference / psi) / 2) - power
+                return power_of((1 + difference / psi) / 2) - power
 
             near = psi
             if surplus(0.0) < 0 < surplus(psi):
                 near = scipy.optimize.brentq(surplus, 0.0, psi, xtol=_PRECISION)
-            while high - low > _PRECISION:
-                middle = (low + high) / 2
+
+            def is_enough(difference: float) -> bool:
                 # Far from the solution, the side is known.
-                far = near < psi and abs(middle - near) > 10 * _PRECISION
-                enough = middle > near if far else surplus(middle) >= 0
-                low, high = (low, middle) if enough else (middle, high)
-            return high
+                if near < psi and abs(difference - near) > 10 * _PRECISION:
+                    return difference > near
+                return surplus(difference) >= 0
+
+            return _halved(is_enough, 0.0, psi)
         low = psi
+
+    def reaches(difference: float) -> bool:
+        both = max(psi, difference)
+        return _power(n, (both + difference) / 2, (both - difference) / 2, critical) >= power
+
+    return _halved(reaches, low, 1.0)
+
+
+def _halved(enough: Callable[[float], bool], low: float, high: float) -> float:
+    """Return the smallest number that is enough."""
     while high - low > _PRECISION:
         middle = (low + high) / 2
-        both = max(psi, middle)
-        enough = _power(n, (both + middle) / 2, (both - middle) / 2, critical) >= power
-        low, high = (low, middle) if enough else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 
@@ -356,17 +344,15 @@ def power_equivalence(
 ) -> FloatArray:
     """Compute the probability of the verdict "equivalent": Tango's 1 − 2α interval is within ±δ.
 
-    This is the power of two one-sided score tests at level α. The number m of discordant pairs is
-    Binomial(n, p10 + p01). Given m, the count n10 is Binomial(m, p10 / (p10 + p01)). The
-    probabilities of the tables with an interval inside the margin are summed.
+    This is the power of two one-sided score tests at level α. The probabilities of the tables with
+    an interval inside the margin are summed, as in `power_mcnemar`.
 
     Parameters
     ----------
     n : array_like of int
         Number of pairs.
     p10, p01 : array_like of float
-        Probabilities that only a is correct, and that only b is correct. Their sum is the share of
-        discordant pairs, and p10 − p01 the true difference.
+        As in `power_mcnemar`; p10 − p01 is the true difference.
     margin : array_like of float
         The equivalence margin δ, a share in (0, 1); broadcast against the others.
     alpha : float
@@ -382,8 +368,7 @@ def power_equivalence(
     Raises
     ------
     ValueError
-        For an invalid count, p10 or p01 outside [0, 1], a sum of both above 1, a margin outside (0,
-        1), or alpha outside (0, 0.5).
+        As `power_mcnemar`, and for a margin outside (0, 1) or alpha outside (0, 0.5).
 
     Notes
     -----
@@ -433,14 +418,14 @@ def _largest_difference(n: int, m: IntArray, delta: float, alpha: float) -> IntA
     """
     z, whole = scipy.stats.norm.isf(alpha), m.astype(np.float64)
     pairs, ends = np.full(m.shape, float(n)), np.full(m.shape, delta)
-    low, high = np.full(m.shape, -1), m // 2 + 1
-    while np.any(high - low > 1):
-        middle = (low + high) // 2
+
+    def inside(half: IntArray) -> BoolArray:
         # The difference has the parity of m.
-        n10 = np.clip((m + 1) // 2 + np.maximum(middle, 0), 0, m).astype(np.float64)
-        inside = (tango_statistic(n10, whole - n10, pairs, ends) < -z) & (middle >= 0)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return np.where(low < 0, -1, np.minimum(2 * low + m % 2, m))
+        n10 = np.clip((m + 1) // 2 + half, 0, m).astype(np.float64)
+        return np.asarray(tango_statistic(n10, whole - n10, pairs, ends) < -z)
+
+    half = _largest(inside, m // 2 + 1)
+    return np.where(half < 0, -1, np.minimum(2 * half + m % 2, m))
 
 
 def _normal_equivalence(n: int, psi: float, difference: float, delta: float, alpha: float) -> float:
@@ -460,28 +445,21 @@ def samplesize_equivalence(
 
     Parameters
     ----------
-    p10, p01 : float
-        Probabilities that only a is correct, and that only b is correct. Their difference must be
-        smaller than the margin.
-    margin : float
-        The equivalence margin δ, a share in (0, 1).
+    p10, p01, margin, alpha : float
+        As in `power_equivalence`. The difference of p10 and p01 must be smaller than the margin.
     power : float
         The power to reach, in (0, 1): 80% is 0.8.
-    alpha : float
-        The level of each one-sided test, in (0, 0.5).
 
     Returns
     -------
     int
-        The smallest n for which the exact power stays at or above `power` for the next 100 values
-        of n.
+        The smallest n, as in `samplesize_mcnemar`.
 
     Raises
     ------
     ValueError
         If \\|p10 − p01\\| is not below the margin: no number of items then shows equivalence. Also
-        for p10 or p01 outside [0, 1] or a sum above 1, a margin or a power outside (0, 1), or alpha
-        outside (0, 0.5).
+        as `power_equivalence`, and for a power outside (0, 1).
 
     References
     ----------
