@@ -28,8 +28,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from fairstats_collectors.collect import answer_rows
 from fairstats_collectors.journal import Journal, reply_key
-from fairstats_collectors.journal_to_answers import answer_rows
 from fairstats_collectors.models import known_models
 
 from fairstats._lib.safe_names import canonical_json

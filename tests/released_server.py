@@ -12,9 +12,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from fairstats_collectors import amqa, fairmedqa, listed_files
-from fairstats_collectors.amqa import ReleasedFile
-from fairstats_collectors.listed_files import ListedFile
+from fairstats_collectors import amqa, released_files
+from fairstats_collectors.released_files import ListedFile, ReleasedFile
 
 from tests.serving import only_loopback, served
 
@@ -65,13 +64,13 @@ def served_release(
     )
     content = (server.root / ARCHIVE).read_bytes()
     archives = (ListedFile(**listed, path=ARCHIVE, bytes=len(content), sha256=_sha256(content)),)
-    for module in (amqa, fairmedqa):
+    for module in (amqa, released_files):
         monkeypatch.setattr(module, "released_files", lambda: files)
-        monkeypatch.setattr(module, "released_archives", lambda: archives)
+    monkeypatch.setattr(released_files, "released_archives", lambda: archives)
     only_loopback(monkeypatch)
     with served(ThreadingHTTPServer(("127.0.0.1", 0), _handler(server, folder))) as running:
         address = f"http://127.0.0.1:{running.server_port}"
-        monkeypatch.setattr(listed_files, "_ADDRESS", address + "/{repository}/{commit}/{path}")
+        monkeypatch.setattr(released_files, "_ADDRESS", address + "/{repository}/{commit}/{path}")
         yield server
 
 

@@ -1,9 +1,9 @@
-"""Import the answer files that the AMQA and FairMedQA authors released."""
+"""The answer files and the items that the AMQA and FairMedQA authors released."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -14,10 +14,18 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_json import read_json_lines
 from fairstats.answers.schema_checks import check_answers
+from fairstats.benchmarks.benchmark_files import (
+    attribute_table,
+    check_name,
+    item_lines,
+    toml_text,
+    write_benchmark,
+)
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.benchmarks.vignette_texts import read_amqa_items
 from fairstats_collectors.import_answers import join_files
 from fairstats_collectors.import_mapping import FACTS, Given, refuse_others
-from fairstats_collectors.listed_files import ListedFile, listed_file, read_list
+from fairstats_collectors.released_files import released_files
 
 _PREFIX = "test_model_answer_"
 # The two releases spell two of the eight keys differently.
@@ -28,35 +36,6 @@ _GROUPS = {
     "desensitized": "neutralized",
 }
 _UNPARSED = "Unknown"
-
-
-@dataclass(frozen=True)
-class ReleasedFile(ListedFile):
-    """A released answer file as listed in ``data/sources/fairmedqa.csv``."""
-
-    rows: int
-    model: str
-    snapshot: str
-    strategy: str
-    benchmark: str
-    benchmark_version: str
-
-
-def released_files() -> tuple[ReleasedFile, ...]:
-    """Return every listed answer file."""
-    numbers = ("bytes", "rows")
-    rows: list[dict[str, Any]] = [
-        row | {name: int(row[name]) for name in numbers}
-        for row in read_list("fairmedqa.csv")
-        if row["model"]
-    ]
-    return tuple(ReleasedFile(**row) for row in rows)
-
-
-def released_archives() -> tuple[ListedFile, ...]:
-    """Return every listed archive."""
-    rows = read_list("fairmedqa.csv")
-    return tuple(listed_file(row) for row in rows if not row["model"])
 
 
 def import_amqa(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
@@ -180,3 +159,79 @@ def _item_answers(
         }
         for group in attributes
     ], []
+
+
+def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | None = None) -> Path:
+    """Write the items of ``items.parquet`` as JSON Lines, and the benchmark that declares them.
+
+    Parameters
+    ----------
+    source : Path
+        The released items: ``question_id``, ``option_A`` to ``option_D``, ``answer_idx``, and a
+        column for each of the eight variants.
+    out : Path
+        The items file, which ends in ``.jsonl``. The benchmark's file is next to it and ends in
+        ``.toml``.
+    name : str
+        The name of the benchmark.
+    limit : int, optional
+        Use only the first `limit` items.
+
+    Returns
+    -------
+    Path
+        The benchmark's file, for ``fairstats collect --benchmark``.
+
+    Raises
+    ------
+    InputError
+        If the file is not the released one, an item has no usable question, or other files have
+        these names. Then no file is written.
+    """
+    check_name(name)
+    if out.suffix != ".jsonl":
+        raise InputError(
+            [Problem(f"--out {out}", "is not an items file", "end the name in .jsonl")]
+        )
+    if limit is not None and limit < 1:
+        raise InputError([Problem(f"--limit {limit}", "must be at least 1", "use 1 or more")])
+    given = read_amqa_items(source)
+    items = [
+        {
+            "item_id": item.item_id,
+            "options": dict(item.options),
+            "answer_key": item.answer_key,
+            "variants": dict(item.variants),
+        }
+        for item in given[:limit]
+    ]
+    taken = f"{len(items)} of {len(given)} items from the file with sha256 {file_sha256(source)}"
+    contents = {
+        out.name: item_lines(items),
+        out.with_suffix(".toml").name: toml_text(_declaration(name, out.name, taken)),
+    }
+    return write_benchmark(out.parent, contents, source=source)
+
+
+def _declaration(name: str, items_file: str, taken: str) -> dict[str, Any]:
+    """Return the benchmark's declaration: that of the built-in one, with the items' text."""
+    released = load_benchmark("fairmedqa")
+    # The other notes describe the authors' answers.
+    notes = [note for note in released.notes if "two sets" not in note and "parser" not in note]
+    return {
+        "name": name,
+        "title": "AMQA",
+        "description": "Clinical vignettes from exam questions, each neutralized and rewritten in "
+        "six adversarial variants: two groups of race, sex and income.",
+        "options": list(released.options),
+        "items_file": items_file,
+        "missing": released.missing,
+        "equivalence_margin": released.equivalence_margin,
+        "sources": ["https://github.com/XY-Showing/AMQA"],
+        "licence": "CC BY 4.0",
+        "citation": released.citation,
+        "notes": notes,
+        "versions": {"1": taken},
+        "selected_on": dict(released.selected_on),
+        "attributes": {a.name: attribute_table(a) for a in released.attributes.values()},
+    }

@@ -15,16 +15,24 @@ from fairstats._lib.arguments import check_numbers, wrong
 from fairstats._lib.problems import InputError
 from fairstats.asking.models import Ask, Replies, Reply, Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
-from fairstats_collectors.campaign import Campaign, noted_names
+from fairstats_collectors.campaign import (
+    Campaign,
+    noted_names,
+    reconcile,
+    show_progress,
+    unfinished,
+)
 from fairstats_collectors.chat_requests import Service
-from fairstats_collectors.embedded_chat_model import EMBEDDED, EMBEDDED_MODEL, serve_embedded
 from fairstats_collectors.http_clients import endpoint_of, in_a_loop, make_client
-from fairstats_collectors.interruptions import unfinished
 from fairstats_collectors.journal import SUFFIX, Journal
-from fairstats_collectors.journal_to_answers import reconcile
 from fairstats_collectors.limits import Budget, Pace, Price, estimate
-from fairstats_collectors.models import KnownModel, find_model
-from fairstats_collectors.progress import show_progress
+from fairstats_collectors.models import (
+    EMBEDDED,
+    EMBEDDED_MODEL,
+    KnownModel,
+    find_model,
+    serve_embedded,
+)
 
 if TYPE_CHECKING:
     import openai

@@ -9,23 +9,22 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import Paths, importable_files
+from fairstats._lib.json_csv_records import Paths, Record, importable_files
 from fairstats._lib.problems import InputError, Note, Problem
 from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import read_text
-from fairstats.answers.schema_checks import check_answers
 from fairstats.asking.answer_from_reply import parse_answer
-from fairstats.benchmarks.loading import load_benchmark
-from fairstats_collectors.import_answers import join_files
-from fairstats_collectors.import_mapping import FACTS, Given, refuse_others
+from fairstats_collectors.import_answers import imported
+from fairstats_collectors.import_mapping import Given, Mapped, mapping
 
-BENCHMARK = "biasmedqa"
 _AS_RELEASED = "use the file as released"
 _LINE = re.compile(r"^~{20,}\n", re.MULTILINE)
 _BLOCK = re.compile(
@@ -64,8 +63,8 @@ def import_biasmedqa(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
         Files named ``bias_output…txt``, or folders with such files at any depth. A file is in the
         folder of its model.
     **given
-        Only ``constants``: model, snapshot, strategy and benchmark version. By default the model is
-        the folder's name, and the strategy is read from the file's name.
+        See `fairstats_collectors.import_mapping.Given`. By default the model is the folder's name,
+        and the strategy is read from the file's name.
 
     Returns
     -------
@@ -76,8 +75,8 @@ def import_biasmedqa(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If a file is missing, empty, in another layout, or in the folder of another model. If two
-        files contain the same answers. Then no answers are returned.
+        If a file is missing, empty, in another layout, or in the folder of another model. If a
+        question is not in the benchmark, or two files contain the same answers.
 
     Notes
     -----
@@ -85,25 +84,23 @@ def import_biasmedqa(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     (``ae_…``), a second wording of two biases (``…_v2…``), and the prompt ``mitigated``, which was
     not asked without a bias.
     """
-    refuse_others("biasmedqa", given, constants=FACTS)
-    constants = {name: value for name, value in given.get("constants", {}).items() if value}
-    files = importable_files(paths, lambda folder: [*folder.rglob("*bias_output*.txt")], (".txt",))
-    left_out: dict[str, int] = {}
-    for why in filter(None, map(_why_left_out, files)):
-        left_out[why] = left_out.get(why, 0) + 1
-    for why, count in left_out.items():
+    mapped = mapping("biasmedqa", given)
+    files = importable_files(paths, mapped.declared.find, (".txt",))
+    reasons = Counter(filter(None, map(_why_left_out, files)))
+    for why, count in reasons.items():
         note = f"{count} file{'s' * (count != 1)} left out: {why}"
         warnings.warn(note, Note, stacklevel=2)
     kept = [path for path in files if _why_left_out(path) is None]
     if not kept:
         message, remedy = "none of the files can be imported", "give files of the replies"
         raise InputError([Problem(str(files[0].parent), message, remedy)])
-    compared: dict[str, list[int]] = {}
-    answers = join_files(kept, lambda path: _import_file(path, constants, compared))
-    for model, (differ, replies) in compared.items():
-        if differ:
+    compared: dict[str, list[bool]] = {}
+    answers = imported(kept, partial(_read, compared=compared), mapped)
+    for model, differ in compared.items():
+        if any(differ):
             note = f"{model}: the authors' IS_CORRECT differs from the letter in the reply"
-            warnings.warn(f"{note}, in {differ:,} of {replies:,} replies", Note, stacklevel=2)
+            said = f"{note}, in {sum(differ):,} of {len(differ):,} replies"
+            warnings.warn(said, Note, stacklevel=2)
     return answers
 
 
@@ -112,40 +109,36 @@ def _why_left_out(path: Path) -> str | None:
     name = _NAME.fullmatch(path.name)
     if name is None:
         return None
-    found = name.groupdict()
     for part in ("judged", "second"):
-        if found[part]:
+        if name[part]:
             return _LEFT_OUT[part]
-    return _LEFT_OUT["prompt"] if found["prompt"] in ("mitigated", "education") else None
+    return _LEFT_OUT["prompt"] if name["prompt"] in ("mitigated", "education") else None
 
 
-def _import_file(
-    path: Path, given: Mapping[str, str], compared: dict[str, list[int]]
-) -> pd.DataFrame:
-    """Return a file's answers, and add to `compared` how many flags differ, by model."""
-    facts = _facts(path, given)
-    rows: list[dict[str, Any]] = []
+def _read(path: Path, mapped: Mapped, *, compared: dict[str, list[bool]]) -> Sequence[Record]:
+    """Return a file's answers, and add to `compared` whether the flags differ, by model."""
+    facts = _facts(path, mapped.constants)
+    differ = compared.setdefault(mapped.constants.get("model", facts["model"]), [])
+    records: list[Record] = []
     problems: list[Problem] = []
-    counts = compared.setdefault(facts["model"], [0, 0])
-    for number, block in enumerate(_blocks(path), start=1):
+    text = read_text(path).removeprefix("\ufeff")
+    for number, block in enumerate(filter(str.strip, _LINE.split(text)), start=1):
         try:
-            row, flag = _row(block, number, path)
-        except InputError as error:
-            problems += error.problems
+            fields, flag = _fields(block)
+        except ValueError as error:
+            message, column = error.args
+            problems.append(Problem(str(path), message, _AS_RELEASED, row=number, column=column))
             continue
-        rows.append(row)
+        records.append(Record(number, facts | fields))
         if flag != "NR":
-            counts[0] += (row["answer"] == row["answer_key"]) != (flag == "True")
-            counts[1] += 1
-    if not rows and not problems:
-        problems.append(Problem(str(path), "contains no reply", _AS_RELEASED))
+            differ.append((fields["answer"] == fields["answer_key"]) != (flag == "True"))
     if problems:
         raise InputError(problems)
-    return check_answers(pd.DataFrame(rows).assign(**facts), path=str(path))
+    return records
 
 
-def _facts(path: Path, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the file's name and folder state, unless it is given."""
+def _facts(path: Path, given: Mapping[str, str]) -> dict[str, str]:
+    """Return what the file's name and folder state."""
     name = _NAME.fullmatch(path.name)
     if name is None:
         message = "is not named like a released file"
@@ -156,55 +149,41 @@ def _facts(path: Path, given: Mapping[str, str]) -> dict[str, Any]:
         message = f"its name is that of {name['model']}, but it is in the folder {folder}"
         remedy = "move it to the folder of its model, or give --model"
         raise InputError([Problem(str(path), message, remedy)])
-    benchmark = load_benchmark(BENCHMARK)
-    facts: dict[str, Any] = {
-        "benchmark": benchmark.name,
-        "benchmark_version": next(iter(benchmark.versions)),
-        "model": folder,
-        "strategy": name["prompt"] or "plain",
-        "attribute": "bias",
-        "group": name["bias"] or "none",
-        "sample": 0,
-        "collector": BENCHMARK,
-    }
-    return facts | dict(given)
+    bias, prompt = name["bias"] or "none", name["prompt"] or "plain"
+    return {"model": folder, "group": bias, "strategy": prompt}
 
 
-def _blocks(path: Path) -> Iterator[str]:
-    text = read_text(path).removeprefix("\ufeff")
-    return (block for block in _LINE.split(text) if block.strip())
+def _fields(block: str) -> tuple[dict[str, Any], str]:
+    """Return the answer in a block, and the authors' flag.
 
-
-def _row(block: str, number: int, path: Path) -> tuple[dict[str, Any], str]:
-    """Return the answer in a block, and the authors' flag."""
-
-    def wrong(message: str, column: str) -> InputError:
-        return InputError([Problem(str(path), message, _AS_RELEASED, row=number, column=column)])
-
+    Raises
+    ------
+    ValueError
+        With the message and the part of the block, if it is in another layout.
+    """
     found = _BLOCK.fullmatch(block)
     if found is None:
-        raise wrong("is not a prompt, a key, a reply and a flag", "block")
+        raise ValueError("is not a prompt, a key, a reply and a flag", "block")
     options = _OPTIONS.findall(found["prompt"])
     texts = _TEXTS.fullmatch(options[-1]) if options else None
     if texts is None:
-        raise wrong("has no five options", "PROMPT")
+        raise ValueError("has no five options", "PROMPT")
     by_letter = dict(zip("ABCDE", (_END.sub("", text) for text in texts.groups()), strict=True))
     key = found["key"][:1]
     if key not in by_letter:
-        raise wrong("is not an option", "CORRECT ANSWER")
+        raise ValueError("is not an option", "CORRECT ANSWER")
     reply = found["reply"].strip()
     parsed = parse_answer(reply, by_letter)
-    # The authors' mark of a request to which the provider gave no response.
-    status = "refused" if reply == _NO_RESPONSE else parsed.status
-    row = {
+    fields = {
         "item_id": item_id(options[-1], key),
         "answer": parsed.letter,
         "answer_key": key,
-        "status": status,
+        # The authors' mark of a request to which the provider gave no response.
+        "status": "refused" if reply == _NO_RESPONSE else parsed.status,
         "answer_raw": reply,
         "prompt_sha256": text_sha256(found["prompt"]),
     }
-    return row, found["flag"]
+    return fields, found["flag"]
 
 
 def item_id(options: str, key: str) -> str:

@@ -1,4 +1,4 @@
-"""Ask many tasks at once, and keep each reply before it counts."""
+"""Ask many tasks at once, keep each reply before it counts, and tell what is missing."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ import json
 import signal
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Literal
 
-from fairstats.asking.models import Reply, Task
+from pydantic import TypeAdapter, ValidationError
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats.asking.replies import Reply
+from fairstats.asking.tasks import Slot, Task
 from fairstats_collectors.chat_requests import Service
 from fairstats_collectors.journal import Journal
 from fairstats_collectors.limits import Budget, Pace
@@ -185,8 +191,139 @@ def note_names(journal: Journal, service: Service) -> None:
 def noted_names(journal: Journal, service: Service) -> dict[str, str | None] | None:
     """Return the service's names of the settings in an earlier run; None without such a run."""
     noted = journal.campaign().get(_names(service))
-    return None if noted is None else json.loads(noted)
+    if noted is None:
+        return None
+    try:
+        return TypeAdapter(dict[str, str | None]).validate_json(noted, strict=True)
+    except ValidationError:
+        raise journal.not_ours(_names(service), noted) from None
 
 
 def _names(service: Service) -> str:
     return f"names at {service.endpoint} of {service.model}"
+
+
+@dataclass(frozen=True)
+class Reconciliation:
+    """List every expected (item, attribute, group, sample), and its outcome.
+
+    Parameters
+    ----------
+    answered : int
+        The number with a reply.
+    failed : Mapping
+        Those with a request that failed for good, and the reason.
+    missing : tuple
+        Those that were not sent, or have no reply yet.
+    """
+
+    answered: int
+    failed: Mapping[Slot, str]
+    missing: tuple[Slot, ...]
+
+    def __str__(self) -> str:
+        expected = self.answered + len(self.failed) + len(self.missing)
+        return (
+            f"{expected:,} expected: {self.answered:,} answered, {len(self.failed):,} failed, "
+            f"{len(self.missing):,} missing"
+        )
+
+
+def reconcile(tasks: Iterable[Task], replies: Mapping[Slot, Reply]) -> Reconciliation:
+    """Compare the expected replies with the existing ones."""
+    answered, failed, missing = 0, {}, []
+    for task in tasks:
+        reply = replies.get(task.slot)
+        if reply is None:
+            missing.append(task.slot)
+        elif reply.status == "failed":
+            failed[task.slot] = reply.text
+        else:
+            answered += 1
+    return Reconciliation(answered, failed, tuple(missing))
+
+
+class Unfinished(InputError):
+    """Raised if a collection ends early; the journal has all replies so far."""
+
+
+def unfinished(campaign: Campaign, result: Reconciliation) -> BaseException:
+    """Describe how to continue a campaign that ended early."""
+    budget, service = campaign.budget, campaign.service
+    remedies = {
+        "missing": ("some replies did not arrive", "run it again to request the rest"),
+        "interrupted": ("interrupted", "run it again to continue"),
+        "budget": (
+            f"stopped before exceeding the budget of ${budget.max_cost} "
+            f"(${budget.spent:,.4f} so far)",
+            "run it again with a larger max_cost to continue",
+        ),
+        "disk": ("the disk is full", "free some space, then run it again to continue"),
+        "service": (
+            f"the service rejected {service.turned_away} requests in a row",
+            f"{service.advice}, then run it again to continue",
+        ),
+    }
+    message, remedy = remedies[campaign.stopped or "missing"]
+    said = f"{message}; {result}; all answers so far are stored"
+    if campaign.unkept:
+        said = f"{message}; {result}; {len(campaign.unkept)} replies could not be stored"
+    problem = Problem(str(campaign.journal.path), said, remedy)
+    if campaign.stopped == "interrupted":
+        return KeyboardInterrupt(str(problem))
+    return Unfinished([problem])
+
+
+Counted = Callable[[Sequence[Reply]], None]
+
+
+@contextmanager
+def show_progress(
+    title: str, *, total: int, there: int, budget: Budget, shown: bool
+) -> Iterator[Counted]:
+    """Show a bar with the rate, the errors, the cost and the time left.
+
+    Parameters
+    ----------
+    title : str
+        The title of the bar.
+    total, there : int
+        The number of expected replies, and of those that existed before.
+    budget : Budget
+        The budget, with the money spent.
+    shown : bool
+        Whether to show anything.
+
+    Yields
+    ------
+    callable
+        To be called with each batch of committed replies.
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (
+        "{task.description}",
+        BarColumn(),
+        MofNCompleteColumn(),
+        "{task.fields[rate]:.1f}/s, {task.fields[errors]} errors{task.fields[cost]}",
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, refresh_per_second=4, disable=not shown) as bar:
+        task = bar.add_task(
+            escape(title), total=total, completed=there, rate=0.0, errors=0, cost=""
+        )
+        begin = time.monotonic()
+        count = errors = 0
+
+        def counted(replies: Sequence[Reply]) -> None:
+            nonlocal count, errors
+            count += len(replies)
+            errors += sum(reply.status == "failed" for reply in replies)
+            cost = "" if budget.price is None else f", ${budget.spent:,.4f}"
+            rate = count / (time.monotonic() - begin)
+            bar.update(task, completed=there + count, rate=rate, errors=errors, cost=cost)
+
+        yield counted

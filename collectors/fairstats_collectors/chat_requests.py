@@ -14,10 +14,10 @@ from fairstats._lib.untrusted_json import parse_json
 from fairstats.asking.models import Reply, Task
 from fairstats_collectors.http_clients import http_library, redirected_to, within_deadline
 from fairstats_collectors.journal import reply_key
-from fairstats_collectors.misdirected_replies import Doubles, close_connection
 
 if TYPE_CHECKING:
     import openai
+
 
 _RAW_LENGTH = 1_000_000  # the answers schema takes no more
 _REASON_LENGTH = 1_000
@@ -273,3 +273,45 @@ def _count(usage: object, name: str) -> int | None:
 def _clean(text: str) -> str:
     """Text that a file can hold: JSON may bring half of a surrogate pair."""
     return text.encode("utf-8", "replace").decode()
+
+
+class Doubles:
+    """The bodies that came so far."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._alike = False
+
+    def suspect(self, content: bytes, completion: Any, before: int | None) -> int | None:
+        """Check whether a body came before, for another request.
+
+        Parameters
+        ----------
+        content : bytes
+            The body.
+        completion : Any
+            The parsed body.
+        before : int or None
+            The earlier result for the same request, when it was last sent.
+
+        Returns
+        -------
+        int or None
+            None if the body is credible. A body without an id is credible, and so is one that came
+            again over another connection: such a service's replies are simply the same.
+        """
+        if self._alike or not completion.get("id"):
+            return None
+        digest = hash(content)
+        if digest not in self._seen:
+            self._seen.add(digest)
+            return None
+        self._alike = digest == before
+        return None if self._alike else digest
+
+
+async def close_connection(response: Any) -> None:
+    """Close the connection of a response, to read no more from it."""
+    stream = response.extensions.get("network_stream")
+    if stream is not None:
+        await stream.aclose()

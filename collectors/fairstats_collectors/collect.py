@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
-from fairstats._lib.arguments import check_numbers, wrong
-from fairstats.answers.files import write_answers
+import pandas as pd
+
+from fairstats._lib.arguments import check_numbers, path_in, wrong
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import slug
+from fairstats.answers.files import read_answers, write_answers
+from fairstats.answers.schema_checks import check_answers
+from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.asking.item_prompts import STRATEGIES, list_prompts
-from fairstats.asking.models import AskingOptions, Shard, list_tasks
+from fairstats.asking.models import AskingOptions
+from fairstats.asking.replies import Reply
+from fairstats.asking.tasks import Shard, Slot, Task, list_tasks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats_collectors.ask_tasks import ask_tasks, connect, open_journal
-from fairstats_collectors.checking import answers_path, check_writable, version_of
 from fairstats_collectors.excerpts import read_excerpts
-from fairstats_collectors.journal_to_answers import answer_rows, check_replaceable
 
+_SLOT = ["item_id", "attribute", "group", "sample"]
 #: The default number of snippets in a prompt.
 TOP_K = 10
 
@@ -149,3 +158,125 @@ def collect(
         if asked or not path.exists():
             write_answers(answer_rows(tasks, there, facts), path)
         return path
+
+
+def answers_path(out: Path, facts: Mapping[str, str]) -> Path:
+    """Return the file for these answers, after checking that its folder is writable.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    names = ("benchmark", "benchmark_version", "model", "strategy")
+    return path_in(out, f"{'-'.join(slug(facts[name]) for name in names)}.parquet")
+
+
+def check_writable(tasks: Iterable[Task], facts: Mapping[str, str]) -> None:
+    """Refuse answers that could not be written, before any request."""
+    rows = [
+        dict(zip(_SLOT, task.slot, strict=True))
+        | {"answer_key": task.prompt.item.answer_key, "answer": None, "status": "error", **facts}
+        for task in tasks
+    ]
+    try:
+        check_answers(pd.DataFrame(rows), path="collect")
+    except InputError:
+        # A bad name is in every row: report it only once.
+        check_answers(pd.DataFrame(rows[:1]), path="collect")
+        raise
+
+
+def version_of(benchmark: Benchmark, version: str | None) -> str:
+    """Return the version to use; by default the only one."""
+    known = ", ".join(benchmark.versions)
+    if version is None and len(benchmark.versions) == 1:
+        return next(iter(benchmark.versions))
+    if version is None or version not in benchmark.versions:
+        what = f"benchmark_version = {version!r}"
+        message = f"{benchmark.name} has several versions" if version is None else "unknown version"
+        raise wrong(what, message, f"use one of {known}")
+    return version
+
+
+def answer_rows(
+    tasks: Iterable[Task], replies: Mapping[Slot, Reply], facts: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return the rows of the answers table, in the order of the tasks.
+
+    Parameters
+    ----------
+    tasks : iterable of Task
+        The expected tasks; each has its reply.
+    replies : Mapping
+        The reply to each task.
+    facts : Mapping
+        The columns that all rows share: benchmark, benchmark_version, model, strategy.
+    """
+    return pd.DataFrame([dict(facts) | _row(task, replies[task.slot]) for task in tasks])
+
+
+def _row(task: Task, reply: Reply) -> dict[str, Any]:
+    answer, status = None, "error"
+    if reply.status == "refused":
+        status = "refused"
+    elif reply.status == "answered":
+        parsed = parse_answer(reply.text, task.prompt.item.options)
+        answer, status = parsed.letter, parsed.status
+    parameters = json.loads(reply.parameters)
+    return {
+        **dict(zip(_SLOT, task.slot, strict=True)),
+        "answer": answer,
+        "answer_key": task.prompt.item.answer_key,
+        "status": status,
+        "snapshot": reply.snapshot,
+        "answer_raw": reply.text,
+        "prompt_sha256": reply.prompt_sha256,
+        "context_sha256": task.prompt.context_sha256,
+        "temperature": parameters.get("temperature"),
+        "max_tokens": parameters.get("max_tokens", parameters.get("max_completion_tokens")),
+        "seed": parameters.get("seed"),
+        "latency_s": reply.latency_s,
+        "prompt_tokens": reply.prompt_tokens,
+        "completion_tokens": reply.completion_tokens,
+        "collected_at": reply.collected_at,
+        "collector": "chat",
+    }
+
+
+def check_replaceable(path: Path, tasks: Iterable[Task], replies: Mapping[Slot, Reply]) -> None:
+    """Refuse to overwrite answers that the new file would not contain.
+
+    Parameters
+    ----------
+    path : Path
+        The file for the answers.
+    tasks : iterable of Task
+        The tasks of the new file.
+    replies : Mapping
+        Their replies in the journal so far.
+
+    Raises
+    ------
+    InputError
+        If an existing row is not one of these tasks, or its reply is not in the journal.
+    """
+    if not path.exists():
+        return
+    columns = [*_SLOT, "prompt_sha256", "answer_raw"]
+    there = read_answers(path)
+    own = {task.slot for task in tasks}
+    told = there.reindex(columns=[*columns, "status"])
+    for *slot, prompt, raw, status in told.itertuples(index=False, name=None):
+        reply = replies.get(tuple(slot))
+        same = reply is not None and (reply.prompt_sha256, reply.text) == (prompt, raw)
+        if tuple(slot) not in own or not (same or status == "error"):
+            raise InputError(
+                [
+                    Problem(
+                        str(path),
+                        "already contains answers from a different campaign",
+                        "delete or move the file, or write to another folder",
+                    )
+                ]
+            )

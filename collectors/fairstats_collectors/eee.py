@@ -17,30 +17,7 @@ from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, found, i
 
 SUFFIXES = (".jsonl",)
 
-_READ = ("answer", "answer_raw", "answer_key", "status", "latency_s", OPTIONS)
 _SETTINGS = ("temperature", "max_tokens")
-# The columns that fairstats writes to the metadata of a sample, and others may.
-_METADATA = (
-    "benchmark_version",
-    "snapshot",
-    "strategy",
-    "attribute",
-    "group",
-    "prompt_sha256",
-    "context_sha256",
-    "seed",
-    "collected_at",
-)
-_DEFAULTS = {
-    **{name: (f"metadata.{name}",) for name in _METADATA},
-    **{name: (f"metadata.{name}", f"settings.{name}") for name in _SETTINGS},
-    **{name: (name,) for name in _READ},
-    "item_id": ("metadata.item_id", "sample_id"),
-    "sample": ("sample",),
-    "model": ("metadata.model", "model_name", "model_id"),
-    "prompt_tokens": ("token_usage.input_tokens",),
-    "completion_tokens": ("token_usage.output_tokens",),
-}
 # What differs between two records of one sample that belong to different figures.
 _OF_THE_FIGURE = ("evaluation_result_id", "evaluation_name", "evaluation")
 
@@ -70,11 +47,10 @@ def import_eee(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     ------
     InputError
         If samples were changed after the aggregate file was written, or belong to another
-        benchmark, and as `fairstats_collectors.table.import_table`.
+        benchmark, and as `fairstats_collectors.import_answers.import_table`.
     """
-    mapped = mapping("eee", given, _DEFAULTS)
-    files = importable_files(paths, lambda folder: [*folder.rglob("*.jsonl")], SUFFIXES)
-    return imported(files, _read, mapped)
+    mapped = mapping("eee", given)
+    return imported(importable_files(paths, mapped.declared.find, SUFFIXES), _read, mapped)
 
 
 def _read(path: Path, mapped: Mapped) -> Sequence[Record]:

@@ -22,18 +22,6 @@ _INSTANCES, _RUN = "instances.json", "run_spec.json"
 #: First parts of the names of HELM's methods that score each option in a separate request.
 _APART = "multiple_choice_separate"
 
-_DEFAULTS = {
-    "item_id": ("instance.extra_data.item_id", "instance.id"),
-    "attribute": ("instance.extra_data.attribute",),
-    "group": ("instance.extra_data.group", "instance.perturbation.name"),
-    "model": ("adapter_spec.model", "request.model"),
-    "temperature": ("request.temperature",),
-    "max_tokens": ("request.max_tokens",),
-    "latency_s": ("result.request_time",),
-    **{name: (name,) for name in ("sample", "status", "answer_raw", "answer_key", "collected_at")},
-    OPTIONS: (OPTIONS,),
-}
-
 
 def import_helm(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     """Read HELM's ``scenario_state.json`` or ``display_predictions.json`` into the answers table.
@@ -60,10 +48,10 @@ def import_helm(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        As `fairstats_collectors.table.import_table`; also if a run scored each option separately
-        and has no predictions, or does not record the chosen option.
+        As `fairstats_collectors.import_answers.import_table`; also if a run scored each option
+        separately and has no predictions, or does not record the chosen option.
     """
-    mapped = mapping("helm", given, _DEFAULTS)
+    mapped = mapping("helm", given)
     files = [_with_choices(path) for path in importable_files(paths, _runs, SUFFIXES)]
     return imported(dict.fromkeys(files), _read, mapped)
 

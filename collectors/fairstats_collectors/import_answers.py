@@ -1,28 +1,90 @@
-"""From the records of a file to the answers of a declared benchmark."""
+"""From the records of a file to the answers of a declared benchmark, and the importer of tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import Record
+from fairstats._lib.json_csv_records import (
+    SEPARATORS,
+    Paths,
+    Record,
+    csv_records,
+    importable_files,
+    json_lines,
+)
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.spreadsheets import NoValue
+from fairstats._lib.spreadsheets import NoValue, xlsx_records
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats_collectors.import_mapping import ABSENT, OPTIONS, Mapped, field_names, found
+from fairstats_collectors.import_mapping import (
+    ABSENT,
+    OPTIONS,
+    Given,
+    Mapped,
+    MappingFile,
+    field_names,
+    found,
+    mapping,
+    read_mapping,
+)
+
+_SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl")
 
 # These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
 
 _Wrong = list[tuple[str, str | None, str, str]]
+
+
+def import_table(
+    paths: Paths, *, layout: str | Path = "table", **given: Unpack[Given]
+) -> pd.DataFrame:
+    """Read tables of answers into the answers table.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        CSV (with commas, semicolons or tabs), Excel (``.xlsx``, the first sheet) or JSON Lines
+        files, one row per answer; or folders of such files.
+    layout : str or path
+        The mapping: the name of a file in ``data/importers``, or the path of another TOML file.
+    **given
+        See `fairstats_collectors.import_mapping.Given`. Columns of the same name need no mapping;
+        the file's other columns are ignored.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Answers. Without a column for ``answer`` the letter is read from ``answer_raw``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or a row is not valid. Each is named with its row, column and
+        remedy, and no answers are returned.
+    """
+    every = MappingFile(files=tuple(f"*{suffix}" for suffix in _SUFFIXES))
+    declared = every if layout == "table" else read_mapping(layout)
+    if not declared.files:
+        declared = declared.model_copy(update={"files": every.files})
+    mapped = mapping(Path(layout).stem, given, declared, wide=True)
+    return imported(importable_files(paths, declared.find, _SUFFIXES), _table_records, mapped)
+
+
+def _table_records(path: Path, mapped: Mapped) -> Sequence[Record]:
+    if path.suffix.lower() == ".xlsx":
+        return xlsx_records(path)
+    if path.suffix.lower() == ".jsonl":
+        return json_lines(path, unicode=False)
+    return csv_records(path, separators=SEPARATORS)
 
 
 def imported(
@@ -41,18 +103,20 @@ def imported(
 
     Raises
     ------
-    With every problem of every file, by row and column. Then no answers are returned.
+    InputError
         With every problem of every file, by row and column. Then no answers are returned.
     """
     without: list[Problem] = []
 
     def answers_of(path: Path) -> pd.DataFrame | None:
-        kept = [record for record in read(path, mapped) if _is_meant(record, mapped)]
+        kept = mapped.records(read(path, mapped), path)
         if kept:
             return _file_answers(path, kept, mapped)
-        without.append(_no_answer(path, mapped))
+        wanted = ", ".join(f"{field} = {' or '.join(v)}" for field, v in mapped.where.items())
+        message = f"contains no answers with {wanted}" if wanted else "contains no answers"
+        without.append(Problem(str(path), message, "remove the file"))
         # One of several files may have only records that `where` leaves out.
-        if not mapped.where:
+        if not wanted:
             raise InputError(without[-1:])
         return None
 
@@ -97,16 +161,6 @@ def join_files(
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _is_meant(record: Record, mapped: Mapped) -> bool:
-    return all(_text(found(record.fields, field)) == v for field, v in mapped.where.items())
-
-
-def _no_answer(path: Path, mapped: Mapped) -> Problem:
-    wanted = ", ".join(f"{field} = {value}" for field, value in mapped.where.items())
-    message = f"contains no answers with {wanted}" if wanted else "contains no answers"
-    return Problem(str(path), message, "remove the file")
-
-
 def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     problems: list[Problem] = []
     rows: list[dict[str, Any]] = []
@@ -144,14 +198,15 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
             raise InputError(wrongs)
     except InputError as error:
         # Problems name rows of the resulting table; the file has different row numbers.
-        raise InputError(
-            [p if p.row is None else _in_file(p, kept[p.row - 1]) for p in error.problems]
-        ) from None
+        raise InputError([_in_file(one, kept) for one in error.problems]) from None
     return checked
 
 
-def _in_file(problem: Problem, record: Record) -> Problem:
+def _in_file(problem: Problem, kept: Sequence[Record]) -> Problem:
     """Name the row and the column of the file, not those of the table that was made."""
+    if problem.row is None:
+        return problem
+    record = kept[problem.row - 1]
     return replace(problem, row=record.row, column=_named(record, problem.column))
 
 
@@ -229,8 +284,7 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
                 (column, None, f"there is no field {path!r}", f"use {field_names(record.fields)}")
             )
     else:
-        paths = mapped.defaults.get(column, ())
-        value = next((v for p in paths if (v := found(record.fields, p)) is not ABSENT), ABSENT)
+        value = mapped.default(record.fields, column)
     if value is ABSENT or value is None or column == OPTIONS:
         return value
     if not isinstance(value, (str, int, float)):
@@ -241,13 +295,13 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
         kind = "a list" if isinstance(value, (list, tuple)) else "an object"
         wrong.append((column, None, f"is {kind}, not one value", "map a field inside it"))
         return ABSENT
-    meant = mapped.values.get(column, {}).get(_text(value))
+    meant = mapped.values.get(column, {}).get(str(value))
     if meant is not None:
         return meant or None
     # Item 7 of a JSON file is the benchmark's item "7"; a truth value is not a name.
     is_name = ANSWERS.columns[column].dtype == "str"
     if is_name and isinstance(value, (bool, float)):
-        wrong.append((column, _text(value), "is not text", "write it as text, or use --values"))
+        wrong.append((column, str(value), "is not text", "write it as text, or use --values"))
         return ABSENT
     return str(value) if is_name else value
 
@@ -287,7 +341,3 @@ def options_of(options: Any, benchmark: Benchmark) -> dict[str, str] | None:
     if not all(isinstance(text, str) for text in options.values()):
         return None
     return {letter: options[letter] for letter in benchmark.options}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else str(value)

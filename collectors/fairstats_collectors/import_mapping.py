@@ -1,16 +1,25 @@
-"""From the records of a file to the answers of a declared benchmark, by named fields."""
+"""From the records of a file to the answers of a declared benchmark, by named fields.
+
+A mapping says which field fills which column. It is a TOML file, one for each known format in
+``data/importers``, and what a caller adds to it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from fairstats._lib.json_csv_records import Record
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.resources import resource
+from fairstats._lib.toml_files import Fault, Table, parse, read_toml
 from fairstats._lib.untrusted_json import read_json_lines
 from fairstats.answers.schema import ANSWERS
 from fairstats.benchmarks.declaration import Benchmark
@@ -31,10 +40,15 @@ _OPTIONS = {
 }
 #: The constants that have separate options in `fairstats import`.
 FACTS = ("model", "snapshot", "strategy", "benchmark_version")
+_IN_BRACES = re.compile(r"\{([^{}]+)\}")
+# What a cell of a group's column says; the group is that of the column, not of the row.
+_OF_A_CELL = ("answer", "answer_raw", "status")
 
 
 class Given(TypedDict, total=False):
     """Hold a caller's description of the files; an importer refuses settings that it cannot use.
+
+    Each setting takes precedence over the mapping's.
 
     Attributes
     ----------
@@ -62,6 +76,116 @@ class Given(TypedDict, total=False):
     wide: Mapping[str, str]
 
 
+def _are_columns(named: Mapping[str, Any]) -> Mapping[str, Any]:
+    for column in named:
+        if column not in ANSWERS.columns and column != OPTIONS:
+            known = f"use one of {', '.join(ANSWERS.columns)}, {OPTIONS}"
+            raise Fault("is not a column of the answers table", known, column=column)
+    return named
+
+
+def _is_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise Fault(f"is not a regular expression ({error})", "correct it") from None
+    return text
+
+
+_COLUMNS = AfterValidator(_are_columns)
+Texts = Annotated[
+    tuple[str, ...], BeforeValidator(lambda one: (one,) if isinstance(one, str) else one)
+]
+
+
+class Pattern(Table):
+    """Texts of fields, such as ``"{path}"``, and the pattern whose named parts become fields."""
+
+    text: Texts
+    pattern: Annotated[str, AfterValidator(_is_pattern)]
+
+
+class Variant(Table):
+    """The group of the records with these values."""
+
+    where: dict[str, Texts]
+    attribute: str
+    group: str
+
+
+class MappingFile(Table):
+    """The content of a mapping's TOML file, as docs/import.md describes it."""
+
+    benchmark: str | None = None
+    files: Texts = ()
+    patterns: tuple[Pattern, ...] = ()
+    where: dict[str, Texts] = Field(default_factory=dict)
+    map: Annotated[dict[str, Texts], _COLUMNS] = Field(default_factory=dict)
+    set: Annotated[dict[str, str], _COLUMNS] = Field(default_factory=dict)
+    values: Annotated[dict[str, dict[str, str]], _COLUMNS] = Field(default_factory=dict)
+    answers: dict[str, dict[str, str]] = Field(default_factory=dict)
+    variants: tuple[Variant, ...] = ()
+
+    def find(self, folder: Path) -> list[Path]:
+        """Return the files of a folder that are in this format."""
+        return [path for name in self.files for path in folder.rglob(name)]
+
+    def parts(self, record: Record, path: Path) -> Record:
+        """Add the named parts of the patterns to a record's fields.
+
+        Raises
+        ------
+        InputError
+            If a text does not match its pattern.
+        """
+        fields = record.fields
+        for text, pattern in [(text, one.pattern) for one in self.patterns for text in one.text]:
+            value = _filled(text, {"path": path.resolve().as_posix(), **fields}) or ""
+            match = re.fullmatch(pattern, value)
+            if match is None:
+                column = ", ".join(_IN_BRACES.findall(text))
+                message = f"does not match {pattern}"
+                remedy = "use the file as released, or correct the mapping"
+                problem = Problem(str(path), message, remedy, row=record.row, column=column)
+                raise InputError([replace(problem, value=value[-200:])])
+            fields = fields | {name: part for name, part in match.groupdict().items() if part}
+        return replace(record, fields=fields)
+
+    def with_parts(self, records: Iterable[Record], path: Path) -> list[Record]:
+        """Add the parts to every record of a file.
+
+        Raises
+        ------
+        InputError
+            With every text that does not match its pattern.
+        """
+        full: list[Record] = []
+        problems: list[Problem] = []
+        for record in records:
+            try:
+                full.append(self.parts(record, path))
+            except InputError as error:
+                problems.extend(error.problems)
+        if problems:
+            raise InputError(problems)
+        return full
+
+
+def read_mapping(source: str | Path) -> MappingFile:
+    """Return the mapping of a known format, or of a TOML file."""
+    path = Path(source) if str(source).endswith(".toml") else _shipped(str(source))
+    return parse(MappingFile, read_toml(path), path, example="data/importers/medperturb.toml")
+
+
+def _shipped(name: str) -> Path:
+    folder = resource("data", "importers")
+    known = {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    if name not in known:
+        remedy = f"use one of {', '.join(known)}, or a .toml file"
+        raise InputError([Problem(name, "is not a known mapping", remedy)])
+    return known[name]
+
+
 @dataclass(frozen=True)
 class Mapped:
     """Hold the rules that turn fields of records into answers.
@@ -70,11 +194,17 @@ class Mapped:
     ----------
     layout : str
         The importer's name.
-    benchmark, columns, constants, values, where
-        As given, see `Given`.
-    defaults : Mapping[str, Sequence[str]]
-        For a column that is not mapped, the fields that may contain it; the first existing one
-        counts.
+    benchmark : Benchmark
+        The benchmark of the answers.
+    columns, constants : Mapping
+        As the caller gave them, see `Given`.
+    values, where : Mapping
+        Those of the mapping, and the caller's.
+    answers : Mapping
+        The columns that each hold an answer, and the fields that such an answer has: the
+        mapping's, or the caller's groups.
+    declared : MappingFile
+        The mapping. A column that it does not name is filled by the field of the same name.
     """
 
     layout: str
@@ -82,8 +212,9 @@ class Mapped:
     columns: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    where: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    where: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    declared: MappingFile = field(default_factory=MappingFile)
 
     @cached_property
     def texts(self) -> Mapping[str, Mapping[str, str]]:
@@ -99,9 +230,70 @@ class Mapped:
         groups = [group for _, group in self.benchmark.variants]
         return {g: a for a, g in self.benchmark.variants if groups.count(g) == 1}
 
+    def default(self, fields: Mapping[str, Any], column: str) -> Any:
+        """Return what the mapping gives for a column: the first field that exists."""
+        if (template := self.declared.set.get(column)) is not None:
+            text = _filled(template, fields)
+            return ABSENT if text is None else text
+        paths = self.declared.map.get(column, (column,))
+        return next((v for p in paths if (v := found(fields, p)) is not ABSENT), ABSENT)
+
+    def is_meant(self, record: Record) -> bool:
+        """Check whether a record has the wanted values."""
+        return _has(record.fields, self.where)
+
+    def records(self, read: Iterable[Record], path: Path) -> list[Record]:
+        """Return a record for each answer of each record of a file.
+
+        Raises
+        ------
+        InputError
+            If a record does not match a pattern, or a column that should hold answers is missing.
+        """
+        records = self.declared.with_parts(read, path)
+        problems = [
+            Problem(str(path), f"has no column {column!r}", f"use one of {names}")
+            for names in [field_names(record.fields) for record in records[:1]]
+            for column in self.answers
+            if all(found(record.fields, column) is ABSENT for record in records)
+        ]
+        if problems:
+            raise InputError(problems)
+        if self.answers:
+            records = [cell for record in records for cell in self._cells(record)]
+        if self.declared.variants:
+            records = [
+                replace(record, fields=record.fields | of_variant)
+                for record in records
+                for variant in self.declared.variants
+                if _has(record.fields, variant.where)
+                for of_variant in [{"attribute": variant.attribute, "group": variant.group}]
+            ]
+        return [record for record in records if self.is_meant(record)]
+
+    def _cells(self, record: Record) -> Iterator[Record]:
+        """Return a record for each column that holds an answer.
+
+        A cell with one capital letter, or a value that is translated, is the answer itself. Every
+        other cell is a reply to read. An empty cell is a missing answer.
+        """
+        told = self.values.get("answer", {})
+        for column, own in self.answers.items():
+            cell = found(record.fields, column)
+            cell = None if cell is ABSENT else cell
+            is_letter = isinstance(cell, str) and re.fullmatch(r"\s*[A-Z]\s*", cell)
+            holds = "answer" if is_letter or str(cell) in told else "answer_raw"
+            shared = {n: v for n, v in record.fields.items() if n not in (*_OF_A_CELL, *own)}
+            named = {holds: column} | ({"group": column} if "group" in own else {})
+            yield Record(record.row, {**shared, **own, holds: cell}, named)
+
 
 def mapping(
-    layout: str, given: Given, defaults: Mapping[str, Sequence[str]], *, wide: bool = False
+    layout: str,
+    given: Given,
+    declared: MappingFile | None = None,
+    *,
+    wide: bool = False,
 ) -> Mapped:
     """Return a checked `Mapped` from a caller's settings.
 
@@ -111,8 +303,8 @@ def mapping(
         The importer's name.
     given : Given
         The caller's settings.
-    defaults : Mapping[str, Sequence[str]]
-        See `Mapped`.
+    declared : MappingFile, optional
+        The mapping that they are added to, by default the one of the importer's name.
     wide : bool
         Whether the importer reads tables with a column per group.
 
@@ -121,35 +313,85 @@ def mapping(
     InputError
         If no benchmark is named, or a column is not in the answers table.
     """
+    declared = read_mapping(layout) if declared is None else declared
     constants = {name: v for name, v in given.get("constants", {}).items() if v is not None}
     taken = [name for name in _OPTIONS if wide or name != "wide"]
-    refuse_others(layout, given, taken, given.get("constants", {}))
+    refuse_others(layout, given, taken, constants)
     named = constants.pop("benchmark", None)
-    source = given.get("benchmark") or named
+    source = given.get("benchmark") or named or declared.benchmark
     if source is None:
         remedy = "give a benchmark's name or .toml file"
         raise InputError([Problem("--benchmark", "is missing", remedy)])
-    declared = source if isinstance(source, Benchmark) else load_benchmark(str(source))
     columns, values = given.get("columns", {}), given.get("values", {})
-    known = [*ANSWERS.columns, OPTIONS]
-    problems = [
-        Problem(
-            option,
-            "is not a column of the answers table",
-            f"use one of {', '.join(known)}",
-            column=n,
-        )
-        for option, names in (("--map", columns), ("--set", constants), ("--values", values))
-        for n in names
-        if n not in known
-    ]
+    problems = []
+    for option, names in (("--map", columns), ("--set", constants), ("--values", values)):
+        try:
+            _are_columns(names)
+        except Fault as fault:
+            problems.append(Problem(option, fault.message, fault.remedy, column=fault.column))
     if "benchmark" in columns:
         problems.append(
             Problem("--map", "cannot be read from a field", "use --benchmark", column="benchmark")
         )
     if problems:
         raise InputError(problems)
-    return Mapped(layout, declared, columns, constants, values, given.get("where", {}), defaults)
+    where = {name: (value,) for name, value in given.get("where", {}).items()}
+    mapped = Mapped(
+        layout,
+        source if isinstance(source, Benchmark) else load_benchmark(str(source)),
+        columns,
+        constants,
+        declared.values | {c: {**declared.values.get(c, {}), **values[c]} for c in values},
+        {**declared.where, **where},
+        declared.answers,
+        declared,
+    )
+    groups = given.get("wide")
+    return replace(mapped, answers=_wide_columns(groups, mapped)) if groups else mapped
+
+
+def _wide_columns(wide: Mapping[str, str], mapped: Mapped) -> dict[str, dict[str, str]]:
+    """Return the attribute and group of each column of a table with one row per item.
+
+    Raises
+    ------
+    InputError
+        If a group or an attribute is not declared, a group is in several attributes, or a column is
+        named for two groups.
+    """
+    message = "is already given by the columns of the groups"
+    problems = [
+        Problem("--wide", message, "remove it", column=column)
+        for column in ("attribute", "group", *_OF_A_CELL)
+        if column in mapped.columns or column in mapped.constants
+    ]
+    groups: dict[str, dict[str, str]] = {}
+    for name, column in wide.items():
+        variants = [(a, g) for a, g in mapped.benchmark.variants if name in (g, f"{a}:{g}")]
+        if len(variants) != 1:
+            problems.append(_unclear(name, variants, mapped.benchmark))
+            continue
+        own = {"attribute": variants[0][0], "group": variants[0][1]}
+        if own in groups.values():
+            message = "the group is given twice"
+            problems.append(Problem("--wide", message, "give it one column", value=name))
+        elif column in groups:
+            message = f"{column!r} is the column of two groups"
+            problems.append(Problem("--wide", message, "give another column", value=name))
+        groups[column] = own
+    if problems:
+        raise InputError(problems)
+    return groups
+
+
+def _unclear(name: str, variants: Sequence[tuple[str, str]], benchmark: Benchmark) -> Problem:
+    if variants:
+        message = "several attributes have this group"
+        remedy = f"write {' or '.join(f'{a}:{g}' for a, g in variants)}"
+    else:
+        message = f"{benchmark.name} has no such group"
+        remedy = f"use one of {', '.join(f'{a}:{g}' for a, g in benchmark.variants)}"
+    return Problem("--wide", message, remedy, column="group", value=name)
 
 
 def refuse_others(
@@ -169,8 +411,8 @@ def refuse_others(
     options = [option for name, option in _OPTIONS.items() if given.get(name) and name not in taken]
     options += [
         f"--{name.replace('_', '-')}" if name in FACTS else f"--set {name}"
-        for name in given.get("constants", {})
-        if name not in constants
+        for name, value in given.get("constants", {}).items()
+        if value is not None and name not in constants
     ]
     if options:
         message = f"does not accept {', '.join(options)}"
@@ -196,6 +438,18 @@ def found(fields: Any, path: str) -> Any:
 def is_there(value: object) -> bool:
     """Check whether `found` returned a value."""
     return value is not ABSENT
+
+
+def _filled(template: str, fields: Mapping[str, Any]) -> str | None:
+    """Return a text with its fields in the braces; None if one is missing."""
+    values = {name: found(fields, name) for name in _IN_BRACES.findall(template)}
+    if any(value is ABSENT or value is None for value in values.values()):
+        return None
+    return _IN_BRACES.sub(lambda name: str(values[name[1]]), template)
+
+
+def _has(fields: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> bool:
+    return all(str(found(fields, name)) in values for name, values in wanted.items())
 
 
 def _paths(fields: Mapping[str, Any], prefix: str = "", depth: int = 2) -> Iterable[str]:

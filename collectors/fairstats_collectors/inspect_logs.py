@@ -19,31 +19,6 @@ from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, mapping
 #: The usual format of inspect_ai; a log may also be one JSON file.
 SUFFIXES = (".eval", ".json")
 
-_DEFAULTS = {
-    "item_id": ("metadata.item_id",),
-    "attribute": ("metadata.attribute",),
-    "group": ("metadata.group",),
-    **{
-        name: (name,)
-        for name in (
-            "model",
-            "snapshot",
-            "sample",
-            "answer_key",
-            "status",
-            "answer_raw",
-            "temperature",
-            "max_tokens",
-            "seed",
-            "latency_s",
-            "prompt_tokens",
-            "completion_tokens",
-            "collected_at",
-            OPTIONS,
-        )
-    },
-}
-
 
 def import_inspect(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     """Read inspect_ai's logs into the answers table.
@@ -67,10 +42,10 @@ def import_inspect(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     ------
     InputError
         If inspect_ai is not installed or cannot read a file, and as
-        `fairstats_collectors.table.import_table`.
+        `fairstats_collectors.import_answers.import_table`.
     """
-    mapped = mapping("inspect", given, _DEFAULTS)
-    files = importable_files(paths, lambda folder: [*folder.rglob("*.eval")], SUFFIXES)
+    mapped = mapping("inspect", given)
+    files = importable_files(paths, mapped.declared.find, SUFFIXES)
     if problems := [problem for path in files for problem in _too_large(path)]:
         raise InputError(problems)
     return imported(files, partial(_read, read=_reader()), mapped)

@@ -3,7 +3,7 @@
 A journal is an SQLite file next to the answers. A reply is identified by everything that shaped it:
 the model, the endpoint, the messages, the parameters, the sample and the variant. So a second start
 requests only missing replies, and replies to another question are never mistaken for these. The raw
-reply is stored, not its parsed form.
+reply is stored, not its parsed form. A journal from another machine is checked before use.
 
 Contents of a commit
 --------------------
@@ -16,21 +16,25 @@ the next one, in a separate thread, and requests do not wait.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import canonical_json
 from fairstats.asking.models import Reply
 
 FORMAT = "1"
+FACTS = ("benchmark", "benchmark_version", "model", "strategy")
 SUFFIX = ".journal.sqlite"
+_REMEDY = "use a journal written by `fairstats collect`"
 # Freed when the disk is full, to make room for the replies in progress.
 _RESERVE = 4 * 2**20
 
@@ -82,13 +86,66 @@ def reply_key(
     return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 
-def parameters_of(text: object) -> dict[str, Any] | None:
-    """Return the parameters of a reply; None for text that is not a JSON object."""
+def _is_printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("contains characters that cannot be printed")
+    return text
+
+
+_Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_is_printable)]
+_Number = Annotated[int | float, Field(ge=0, allow_inf_nan=False)]
+_Count = Annotated[int, Field(ge=0)]
+_Setting = Literal["temperature", "seed", "max_tokens", "max_completion_tokens"]
+_STRICT = ConfigDict(strict=True)
+_PARAMETERS = TypeAdapter(dict[_Setting, _Number], config=_STRICT)
+_NAME = TypeAdapter(_Name, config=_STRICT)
+
+
+def _is_parameters(text: str) -> str:
+    """Accept the canonical JSON of the settings that a collector sends."""
+    if canonical_json(_PARAMETERS.validate_json(text)) != text:
+        raise ValueError("is not canonical JSON")
+    return text
+
+
+class _StoredReply(BaseModel):
+    """The content of a `Reply` that `fairstats collect` wrote."""
+
+    model_config = _STRICT
+
+    key: str
+    model: _Name
+    endpoint: _Name
+    parameters: Annotated[str, Field(max_length=200), AfterValidator(_is_parameters)]
+    item_id: _Name
+    attribute: _Name
+    variant: _Name
+    sample: _Count
+    prompt_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    status: Literal["answered", "refused", "failed"]
+    text: Annotated[str, Field(max_length=1_000_000)]
+    snapshot: _Name | None
+    latency_s: _Number | None
+    prompt_tokens: _Count | None
+    completion_tokens: _Count | None
+    collected_at: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+
+
+def _fault(reply: Reply) -> str | None:
+    """Return the column of a reply that cannot be right; None if all can."""
     try:
-        found = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+        _StoredReply.model_validate(reply._asdict())
+    except ValidationError as error:
+        return str(error.errors()[0]["loc"][0])
+    key = reply_key(
+        model=reply.model,
+        endpoint=reply.endpoint,
+        parameters=reply.parameters,
+        prompt_sha256=reply.prompt_sha256,
+        variant=(reply.item_id, reply.attribute, reply.variant),
+        sample=reply.sample,
+    )
+    return None if reply.key == key else "key"
 
 
 def schema_of(database: sqlite3.Connection) -> dict[str, str]:
@@ -237,11 +294,10 @@ class Journal:
         except (sqlite3.Error, UnicodeError) as error:
             raise self._problem(error) from None
         for text in {reply.parameters for reply in found.values()}:
-            if parameters_of(text) is None:
-                message, remedy = "was not written by `fairstats collect`", "use another folder"
-                raise InputError(
-                    [Problem(str(self.path), message, remedy, column="parameters", value=str(text))]
-                )
+            try:
+                _PARAMETERS.validate_json(text)
+            except ValidationError:
+                raise self.not_ours("parameters", text) from None
         return found
 
     def close(self) -> None:
@@ -254,6 +310,11 @@ class Journal:
         """Close and remove an empty journal."""
         self.close()
         self.path.unlink(missing_ok=True)
+
+    def not_ours(self, column: str, value: str) -> InputError:
+        """Return the error of a value that this program does not write."""
+        message, remedy = "was not written by `fairstats collect`", "use another folder"
+        return InputError([Problem(str(self.path), message, remedy, column=column, value=value)])
 
     def _problem(self, error: Exception) -> InputError:
         said = str(error)
@@ -278,3 +339,65 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
+    """Return the facts of a journal's campaign, and every reply in it.
+
+    Parameters
+    ----------
+    path : Path
+        A journal; it is not written to.
+
+    Raises
+    ------
+    InputError
+        If it is not a journal, is damaged or in use, or has a row that `fairstats collect` would
+        not have written. This includes a row with a key that does not match its content. Each such
+        row is named.
+    """
+    if not path.is_file():
+        raise InputError([Problem(str(path), "no such file", "check the path")])
+    try:
+        address = f"file:{quote(str(path.resolve()))}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=1)) as database:
+            # A hostile file's schema must not run any code.
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("PRAGMA cell_size_check = ON")
+            if schema_of(database) != TABLES:
+                raise InputError(
+                    [Problem(str(path), "is not a journal of this version of fairstats", _REMEDY)]
+                )
+            (damage,) = database.execute("PRAGMA quick_check(1)").fetchone()
+            if damage != "ok":
+                raise InputError([Problem(str(path), f"is damaged ({damage})", _REMEDY)])
+            campaign = dict(database.execute("SELECT name, value FROM campaign"))
+            replies = stored_replies(database)
+    except (sqlite3.Error, UnicodeError) as error:
+        said = "is in use by another run" if "locked" in str(error) else f"cannot be read ({error})"
+        raise InputError([Problem(str(path), said, _REMEDY)]) from None
+    problems = [
+        Problem(str(path), "is missing from the journal", _REMEDY, column=name)
+        for name in FACTS
+        if not _is_name(campaign.get(name))
+    ]
+    if campaign.get("format") != FORMAT:
+        problems.append(Problem(str(path), "is a journal of another version of fairstats", _REMEDY))
+    for number, reply in enumerate(replies, start=1):
+        if column := _fault(reply):
+            value = str(getattr(reply, column))
+            message = "was not written by `fairstats collect`"
+            problems.append(
+                Problem(str(path), message, _REMEDY, row=number, column=column, value=value)
+            )
+    if problems:
+        raise InputError(problems)
+    return campaign, replies
+
+
+def _is_name(value: object) -> bool:
+    try:
+        _NAME.validate_python(value)
+    except ValidationError:
+        return False
+    return True

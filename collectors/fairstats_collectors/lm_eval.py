@@ -16,23 +16,9 @@ from fairstats._lib.json_csv_records import Paths, Record, importable_files, jso
 from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, found, mapping
+from fairstats_collectors.import_mapping import Given, Mapped, found, mapping
 
 SUFFIXES = (".jsonl",)
-
-# A task's doc is a row of its dataset, so its fields are the dataset's.
-_DEFAULTS = {
-    "item_id": ("doc.item_id", "doc.id"),
-    "attribute": ("doc.attribute",),
-    "group": ("doc.group",),
-    "sample": ("sample",),
-    "answer": ("answer",),
-    "answer_raw": ("answer_raw",),
-    "answer_key": ("answer_key",),
-    "prompt_sha256": ("prompt_hash",),
-    "model": ("model_name",),
-    OPTIONS: ("doc.options", "doc.choices"),
-}
 
 
 def import_lm_eval(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
@@ -58,10 +44,10 @@ def import_lm_eval(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        As `fairstats_collectors.table.import_table`.
+        As `fairstats_collectors.import_answers.import_table`.
     """
-    mapped = mapping("lm-eval", given, _DEFAULTS)
-    files = importable_files(paths, lambda folder: [*folder.rglob("samples_*.jsonl")], SUFFIXES)
+    mapped = mapping("lm-eval", given)
+    files = importable_files(paths, mapped.declared.find, SUFFIXES)
     try:
         return imported(files, _read, mapped)
     except InputError as error:
@@ -106,7 +92,7 @@ def _model_name(path: Path) -> str:
 
 def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
     task = {"task": _task(path)}
-    if mapped.where.get("task", task["task"]) != task["task"]:
+    if task["task"] not in mapped.where.get("task", task.values()):
         return []
     if "model" not in mapped.constants and "model" not in mapped.columns:
         task |= _model(path)

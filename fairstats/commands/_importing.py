@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.resources import resource
 from fairstats.commands._shared import Pairs, plugin, plugins, typed_pairs
 
 if TYPE_CHECKING:
@@ -19,13 +20,18 @@ if TYPE_CHECKING:
 
 @cache
 def layouts() -> str:
-    """List the installed importers. Typer evaluates a help text several times in each command."""
-    return ", ".join(plugins("fairstats.importers"))
+    """List the known formats. Typer evaluates a help text several times in each command."""
+    mappings = [path.stem for path in resource("data", "importers").glob("*.toml")]
+    return ", ".join(sorted({*plugins("fairstats.importers"), *mappings}))
 
 
 From = Annotated[
     str | None,
-    typer.Option("--from", help=f"Format of the files, if they are another tool's: {layouts()}."),
+    typer.Option(
+        "--from",
+        help=f"Format of the files, if they are another tool's: {layouts()}; or the .toml file of "
+        "a mapping.",
+    ),
 ]
 Model = Annotated[str | None, typer.Option(help="Name of the model that gave the answers.")]
 Strategy = Annotated[str | None, typer.Option(help="Prompting strategy.")]
@@ -67,8 +73,18 @@ def import_files(
     where: Pairs = None,
     wide: Pairs = None,
 ) -> pd.DataFrame:
-    """Import files with the options of the command line."""
-    return plugin("fairstats.importers", layout)(
+    """Import files with the options of the command line.
+
+    A format without an importer of its own is a mapping for the importer of tables.
+    """
+    if layout in plugins("fairstats.importers"):
+        importer = plugin("fairstats.importers", layout)
+    elif layout.endswith(".toml") or layout in layouts().split(", "):
+        importer = partial(plugin("fairstats.importers", "table"), layout=layout)
+    else:
+        remedy = f"use one of {layouts()}, or the .toml file of a mapping"
+        raise InputError([Problem(layout, "is not a known format", remedy)])
+    return importer(
         files,
         benchmark=benchmark,
         columns=typed_pairs("--map", map_),

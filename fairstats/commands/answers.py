@@ -52,7 +52,7 @@ def validate(paths: Paths, benchmark_file: Files = None) -> None:
 def import_answers(
     layout: Annotated[
         str,
-        typer.Argument(help=f"Format of the files: {layouts()}."),
+        typer.Argument(help=f"Format of the files: {layouts()}; or the .toml file of a mapping."),
     ],
     files: Annotated[list[Path], typer.Argument(help="Files as released, or folders of them.")],
     out: Annotated[Path, typer.Option(help="Folder to write the answers to.")],

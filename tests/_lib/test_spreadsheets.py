@@ -8,7 +8,7 @@ import zipfile
 import openpyxl
 import pandas as pd
 import pytest
-from fairstats_collectors.table import import_table
+from fairstats_collectors.import_answers import import_table
 
 from fairstats._lib import spreadsheets
 from fairstats._lib.problems import InputError

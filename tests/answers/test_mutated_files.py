@@ -11,7 +11,7 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from fairstats_collectors.table import import_table
+from fairstats_collectors.import_answers import import_table
 
 from fairstats._lib.json_csv_records import json_value
 from fairstats._lib.problems import InputError

@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fairstats_collectors.amqa import import_amqa, released_files
+from fairstats_collectors.amqa import import_amqa
+from fairstats_collectors.released_files import released_files
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.benchmark_checks import validate_answers

@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from fairstats_collectors.amqa_items import convert_amqa
+from fairstats_collectors.amqa import convert_amqa
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError

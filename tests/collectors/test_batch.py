@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 import pytest
 from fairstats_collectors import batch
+from fairstats_collectors.campaign import Unfinished
 from fairstats_collectors.collect import collect
-from fairstats_collectors.interruptions import Unfinished
 
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import Benchmark

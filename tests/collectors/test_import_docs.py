@@ -7,11 +7,13 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from fairstats.answers.files import read_answers
 from fairstats.cli import app
+from fairstats.commands._importing import layouts
 
 LOGS = Path(__file__).parent / "logs"
 DOC = Path(__file__).parents[2] / "docs" / "import.md"
@@ -25,6 +27,7 @@ def test_every_example_works(tmp_path, monkeypatch):
     shutil.copytree(LOGS, tmp_path, dirs_exist_ok=True)
     for name, content in zip(("replies.csv", "wide.csv"), examples("csv"), strict=True):
         (tmp_path / name).write_text(content)
+    (tmp_path / "ours.toml").write_text(*examples("toml"))
     monkeypatch.chdir(tmp_path)
     skipped = []
     for example in examples("sh"):
@@ -38,6 +41,11 @@ def test_every_example_works(tmp_path, monkeypatch):
             answers = read_answers("answers")
             assert answers["answer"].dropna().tolist() == ["C", "A", "A"]
             assert answers["status"].tolist() == ["ok", "ok", "ok", "refused"]
+            by_options = answers
+        if words[2] == "ours.toml":
+            mapped = read_answers("mapped")
+            assert set(mapped["collector"]) == {"ours"}
+            pd.testing.assert_frame_equal(mapped, by_options.assign(collector="ours"))
         if words[2:4] == ["table", "wide.csv"]:
             answers = read_answers("answers").query("model == 'GPT-4o'")
             assert "".join(answers["answer"].dropna()) == "CACCAA"
@@ -51,7 +59,5 @@ def test_every_example_works(tmp_path, monkeypatch):
 
 
 def test_every_importer_is_in_the_document():
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group="fairstats.importers"):
-        assert f"| `{entry.name}` |" in DOC.read_text(encoding="utf-8")
+    for name in layouts().split(", "):
+        assert f"| `{name}` |" in DOC.read_text(encoding="utf-8")

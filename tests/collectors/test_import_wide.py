@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from fairstats_collectors.table import import_table
+from fairstats_collectors.import_answers import import_table
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError

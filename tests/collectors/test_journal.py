@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairstats_collectors.foreign_journals import read_journal
-from fairstats_collectors.journal import Journal, reply_key
+from fairstats_collectors.journal import Journal, read_journal, reply_key
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import canonical_json

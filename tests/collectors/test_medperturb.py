@@ -8,19 +8,21 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from fairstats_collectors.medperturb import (
-    MODELS,
-    medperturb_answers,
-    medperturb_keys,
-    read_medperturb,
-)
-from fairstats_collectors.medperturb_ratings import import_medperturb
+from fairstats_collectors.import_answers import import_table
+from fairstats_collectors.medperturb import import_medperturb, medperturb_keys
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 
+#: The models' names, by the beginning of their columns.
+MODELS = {
+    "GPT4": "GPT-4",
+    "LLAMA3": "Llama-3-8B",
+    "LLAMA3-70": "Llama-3-70B",
+    "PALMYRA-MED": "Palmyra-Med",
+}
 RELEASED = "medperturb/dataset.csv"
 DECISIONS = ("MANAGE", "VISIT", "RESOURCE")
 
@@ -38,6 +40,10 @@ def row(context_id: str, dataset_id: str, *, dataset: str = "askadoc", **fields:
         "clinical_context": "Text,\n<b>in</b> lines",
     }
     return first | clinicians | durations | decided | answered | fields
+
+
+def medperturb_answers(paths, **given) -> pd.DataFrame:
+    return import_table(paths, layout="medperturb", **given)
 
 
 MESSAGE = [row("N75", "1"), row("2-N75", "2"), row("3-N75", "3"), row("4-N75", "4")]
@@ -63,16 +69,16 @@ def test_each_text_has_the_id_of_its_original(released):
         row("v-17", "1", dataset="conversational"),
         row("s-17", "3", dataset="conversational"),
     ]
-    read = read_medperturb(released(rows))
-    assert [(c.original_id, c.perturbation) for c in read] == [
-        ("N75", "original"),
-        ("N75", "swapped"),
-        ("N75", "neutralized"),
-        ("N75", "uncertain"),
-        ("17", "colorful"),
-        ("v-17", "vignette"),
-        ("v-17", "summary"),
-    ]
+    items = import_medperturb(released(rows)).drop_duplicates("task_id").set_index("task_id")
+    assert items["item_id"].to_dict() == {
+        "N75": "N75",
+        "2-N75": "N75",
+        "3-N75": "N75",
+        "4-N75": "N75",
+        "5-17": "17",
+        "v-17": "v-17",
+        "s-17": "v-17",
+    }
 
 
 def test_clinician_with_two_rows_is_a_repeat(released):
@@ -107,57 +113,62 @@ def test_two_of_three_make_the_key(released):
     ]
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"dataset": "usmle"}, "dataset = 'usmle': must be one of askadoc"),
-        ({"dataset_id": "6"}, "dataset_id = '6': must be one of 1, 2, 3, 4, 5"),
-        ({"context_id": "N75"}, "must begin with 2-"),
-        ({"context_id": "2-"}, "does not name a text"),
-        ({"context_id": ""}, "does not name a text"),
-        ({"original_patient_gender": "X"}, "must be one of M, F"),
-        ({"MANAGE_2": "2"}, "MANAGE_2 = '2': must be 0 or 1"),
-        ({"MANAGE_2": ""}, "must be 0 or 1"),
-        ({"PALMYRA-MED_VISIT": "yes"}, "PALMYRA-MED_VISIT = 'yes'"),
-        ({"Clinician_1": ""}, "does not name a clinician"),
-        ({"Duration_3": "soon"}, "must be a number of seconds"),
-        ({"Duration_3": "-1"}, "must be a number of seconds"),
-        ({"Duration_3": "inf"}, "must be a number of seconds"),
-    ],
-)
-def test_content_outside_the_release_is_named(released, changed, said):
+#: A change of a row, what is said of it, and which of ratings, keys and answers say it.
+FAULTS = [
+    ({"dataset": "usmle"}, "'usmle 2 2-N75': does not match", "rka"),
+    ({"dataset_id": "6"}, "'askadoc 6 2-N75': does not match", "rka"),
+    ({"context_id": "N75"}, "'askadoc 2 N75': does not match", "rka"),
+    ({"context_id": "2-"}, "'askadoc 2 2-': does not match", "rka"),
+    ({"context_id": ""}, "does not match", "rka"),
+    ({"original_patient_gender": "X"}, "original_patient_gender = 'X': does not match", "rka"),
+    ({"MANAGE_2": "2"}, "MANAGE_2 = '2': must be 0 or 1", "rk"),
+    ({"MANAGE_2": ""}, "must be 0 or 1", "rk"),
+    ({"PALMYRA-MED_VISIT": "yes"}, "PALMYRA-MED_VISIT = 'yes': does not match [01]", "rka"),
+    ({"PALMYRA-MED_VISIT": ""}, "PALMYRA-MED_VISIT = '': does not match [01]", "rka"),
+    ({"Clinician_1": ""}, "does not name a clinician", "rk"),
+    ({"Duration_3": "soon"}, "must be a number of seconds", "rk"),
+    ({"Duration_3": "-1"}, "must be a number of seconds", "rk"),
+    ({"Duration_3": "inf"}, "must be a number of seconds", "rk"),
+]
+
+
+@pytest.mark.parametrize(("changed", "said", "by"), FAULTS)
+def test_content_outside_the_release_is_named(released, changed, said, by):
     path = released([MESSAGE[0], MESSAGE[1] | changed])
-    for read in (import_medperturb, medperturb_answers, medperturb_keys):
+    readers = {"r": import_medperturb, "k": medperturb_keys, "a": medperturb_answers}
+    for reader in by:
         with pytest.raises(InputError) as caught:
-            read(path)
+            readers[reader](path)
         assert said in str(caught.value)
         assert caught.value.problems[0].row == 2
 
 
 def test_duplicate_text_is_named(released):
-    with pytest.raises(InputError, match="appears twice"):
-        read_medperturb(released([MESSAGE[0], MESSAGE[0]]))
+    path = released([MESSAGE[0], MESSAGE[0]])
+    with pytest.raises(InputError, match="context_id = 'N75': appears twice"):
+        import_medperturb(path)
+    with pytest.raises(InputError, match="row 2: key"):
+        medperturb_answers(path)
 
 
 def test_files_of_other_formats_are_refused(released, tmp_path):
     with pytest.raises(InputError, match="no such file"):
         import_medperturb(tmp_path / "none.csv")
-    lacking = [{name: v for name, v in MESSAGE[0].items() if name != "VISIT_3"}]
+    lacking = [{name: v for name, v in MESSAGE[0].items() if "VISIT" not in name}]
     with pytest.raises(InputError, match="VISIT_3: required column is missing"):
         import_medperturb(released(lacking))
+    with pytest.raises(InputError, match="GPT4_VISIT = '': does not match"):
+        medperturb_answers(released(lacking))
     path = tmp_path / "dataset.csv"
     path.write_text(path.read_text().splitlines()[0] + "\n")
     with pytest.raises(InputError, match="the file is empty"):
-        read_medperturb(path)
+        import_medperturb(path)
 
 
 def test_unusable_medperturb_answers_are_refused(released):
-    path = released(MESSAGE)
-    with pytest.raises(InputError, match="does not accept --model"):
-        medperturb_answers(path, constants={"model": "GPT-4"})
-    with pytest.raises(InputError, match="not an item of the benchmark"):
+    with pytest.raises(InputError, match="unknown item; medperturb has no such item"):
         medperturb_answers(released([row("N999", "1")]))
-    with pytest.raises(InputError, match="varied patient gender"):
+    with pytest.raises(InputError, match="contains no answers with dataset = askadoc or oncqa"):
         medperturb_answers(released([row("v-17", "1", dataset="conversational")]))
     path = released(MESSAGE)
     with pytest.raises(InputError, match="more than one of the files"):

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 from fairstats_collectors import models
-from fairstats_collectors.campaign import Campaign
+from fairstats_collectors.campaign import Campaign, Unfinished
 from fairstats_collectors.collect import collect
-from fairstats_collectors.interruptions import Unfinished
 from fairstats_collectors.limits import Price
 from fairstats_collectors.models import find_model, known_models
 

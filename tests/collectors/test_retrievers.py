@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fairstats_collectors.corpora import Corpus, Snippet
-from fairstats_collectors.retrievers import DEPTH, fuse, rank, search_bm25, search_dense
+from fairstats_collectors.retrieve import DEPTH, fuse, rank, search_bm25, search_dense
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +89,7 @@ def test_equal_scores_keep_the_order_of_the_corpus() -> None:
 def test_order_does_not_depend_on_the_hash_seed() -> None:
     code = """
 from fairstats_collectors.corpora import Corpus, Snippet
-from fairstats_collectors.retrievers import search_bm25
+from fairstats_collectors.retrieve import search_bm25
 texts = [f"word{n} word{n % 7} word{n % 3} chest" for n in range(300)]
 corpus = Corpus("c", tuple(Snippet(str(n), "", t) for n, t in enumerate(texts)))
 print(search_bm25(corpus, ["chest word1 word2 word5 word2 word200"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fairstats_collectors.amqa import import_amqa
-from fairstats_collectors.fairmedqa import fetch_fairmedqa
+from fairstats_collectors.released_files import fetch_fairmedqa
 from fairstats_collectors.retrieve import retrieve
 
 import fairstats.publishing.demo

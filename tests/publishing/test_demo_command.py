@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fairstats_collectors import listed_files
+from fairstats_collectors import released_files
 from typer.testing import CliRunner
 
 import fairstats.publishing.publish
@@ -114,7 +114,9 @@ def test_broken_archive_leaves_no_files_fetched_before(server, place):
 
 def test_missing_network_is_reported_in_one_line(server, place, monkeypatch):
     # Port 9 of loopback: nothing listens there.
-    monkeypatch.setattr(listed_files, "_ADDRESS", "http://127.0.0.1:9/{repository}/{commit}/{path}")
+    monkeypatch.setattr(
+        released_files, "_ADDRESS", "http://127.0.0.1:9/{repository}/{commit}/{path}"
+    )
     lines, releases = demo()
     assert releases == ["demo"]
     assert "Going on without the released answers: 127.0.0.1:9 cannot be reached." in lines

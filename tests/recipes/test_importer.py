@@ -15,8 +15,8 @@ def test_recipe_gives_an_importer(follow, tmp_path):
         json.dumps({"llm": "m", "case": {"id": "demo-01", "patient": group}, "reply": reply})
         for group, reply in cases
     ]
-    (tmp_path / "a.toy").write_text("\n".join(lines), encoding="utf-8")
-    run("import", "toy", tmp_path / "a.toy", "--benchmark", "demo", "--out", tmp_path / "out")
+    (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    run("import", "toy", tmp_path / "a.jsonl", "--benchmark", "demo", "--out", tmp_path / "out")
     answers = read_answers(tmp_path / "out")
     assert dict(zip(answers["group"], answers["answer"], strict=True)) == {
         "white": "C",

@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from fairstats_collectors.ask_tasks import connect
-from fairstats_collectors.interruptions import Unfinished
+from fairstats_collectors.campaign import Unfinished
 
 from fairstats._lib.problems import InputError
 from fairstats.ratings.collection import ask_judge

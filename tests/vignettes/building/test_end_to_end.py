@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairstats_collectors.embedded_chat_model import EMBEDDED
+from fairstats_collectors.models import EMBEDDED
 
 from fairstats.benchmarks.benchmark_files import toml_text
 from fairstats.benchmarks.vignette_items import read_vignettes

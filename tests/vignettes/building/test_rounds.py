@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairstats_collectors.interruptions import Unfinished
+from fairstats_collectors.campaign import Unfinished
 
 from fairstats._lib.problems import InputError
 from tests.serving import FAULT, Answer, chat_reply

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from fairstats_collectors.amqa_items import convert_amqa
+from fairstats_collectors.amqa import convert_amqa
 from fairstats_collectors.collect import collect
 
 from fairstats._lib.problems import InputError

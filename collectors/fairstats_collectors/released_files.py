@@ -1,4 +1,7 @@
-"""Get files that others released, as listed in ``data/sources``, each verified by its sha256."""
+"""Get files that others released: the answers of FairMedQA and the replies of BiasMedQA.
+
+They are listed in ``data/sources``, and each is verified by its sha256.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from fairstats._lib.atomic_files import whole_file
@@ -54,6 +58,75 @@ def listed_file(row: Mapping[str, str]) -> ListedFile:
     """Return the file in a row of a list."""
     path, sha256 = row["path"], row["sha256"]
     return ListedFile(row["repository"], row["commit"], path, int(row["bytes"]), sha256)
+
+
+@dataclass(frozen=True)
+class ReleasedFile(ListedFile):
+    """A released answer file as listed in ``data/sources/fairmedqa.csv``."""
+
+    rows: int
+    model: str
+    snapshot: str
+    strategy: str
+    benchmark: str
+    benchmark_version: str
+
+
+def released_files() -> tuple[ReleasedFile, ...]:
+    """Return every listed answer file."""
+    numbers = ("bytes", "rows")
+    rows: list[dict[str, Any]] = [
+        row | {name: int(row[name]) for name in numbers}
+        for row in read_list("fairmedqa.csv")
+        if row["model"]
+    ]
+    return tuple(ReleasedFile(**row) for row in rows)
+
+
+def released_archives() -> tuple[ListedFile, ...]:
+    """Return every listed archive."""
+    rows = read_list("fairmedqa.csv")
+    return tuple(listed_file(row) for row in rows if not row["model"])
+
+
+def fetch_fairmedqa(
+    out: str | os.PathLike[str],
+    *,
+    source: str | os.PathLike[str] | None = None,
+    say: Callable[[str], object] = lambda line: None,
+) -> Fetched:
+    """Copy or download every listed answer file into a folder per repository.
+
+    Parameters and errors are those of `fetch_listed`.
+    """
+    # The file's name, without its folders in the repository or archive.
+    listed = {
+        Path(one.repository.split("/")[1]) / one.path.rsplit("/", 1)[-1]: one
+        for one in released_files()
+    }
+    return fetch_listed(listed, out, archives=released_archives(), source=source, say=say)
+
+
+def released_replies() -> dict[Path, ListedFile]:
+    """Return the listed files that can be imported, by their paths in the fetched folder.
+
+    Each is in the folder of its model, from which `import_biasmedqa` takes the model's name.
+    """
+    files = map(listed_file, read_list("biasmedqa.csv"))
+    return {Path(one.repository.split("/")[1], *one.path.split("/")[-2:]): one for one in files}
+
+
+def fetch_biasmedqa(
+    out: str | os.PathLike[str],
+    *,
+    source: str | os.PathLike[str] | None = None,
+    say: Callable[[str], object] = lambda line: None,
+) -> Fetched:
+    """Copy or download every listed file of replies into the folder of its model.
+
+    Parameters and errors are those of `fetch_listed`.
+    """
+    return fetch_listed(released_replies(), out, source=source, say=say)
 
 
 def fetch_listed(
