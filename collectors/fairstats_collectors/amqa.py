@@ -22,7 +22,7 @@ from fairstats.benchmarks.benchmark_files import (
     write_benchmark,
 )
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.benchmarks.vignette_texts import read_amqa_items
+from fairstats.benchmarks.vignette_items import read_amqa_items
 from fairstats_collectors.import_answers import join_files
 from fairstats_collectors.import_mapping import FACTS, Given, refuse_others
 from fairstats_collectors.released_files import released_files

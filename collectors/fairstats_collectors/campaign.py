@@ -17,8 +17,7 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Slot, Task
+from fairstats.asking.models import Reply, Slot, Task
 from fairstats_collectors.chat_requests import Service
 from fairstats_collectors.journal import Journal
 from fairstats_collectors.limits import Budget, Pace

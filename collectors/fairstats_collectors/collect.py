@@ -17,9 +17,7 @@ from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.schema_checks import check_answers
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.asking.item_prompts import STRATEGIES, list_prompts
-from fairstats.asking.models import AskingOptions
-from fairstats.asking.replies import Reply
-from fairstats.asking.tasks import Shard, Slot, Task, list_tasks
+from fairstats.asking.models import AskingOptions, Reply, Shard, Slot, Task, list_tasks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats_collectors.ask_tasks import ask_tasks, connect, open_journal
