@@ -6,7 +6,7 @@ import importlib.util
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
@@ -39,15 +39,46 @@ def chat_reply(content: str | None, *, tokens: tuple[int, int] = (90, 10), **mor
     return 200, {"model": "tiny-2026-01-01", "choices": choices, "usage": usage}
 
 
-def send_answer(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
-    """Send an answer as JSON."""
+def send_answer(handler: BaseHTTPRequestHandler, answer: tuple[int, Any], **headers: str) -> None:
+    """Send an answer as JSON, or as the bytes that it is; the headers are written with _ for -."""
     status, found = answer
-    body = json.dumps(found).encode()
+    body = found if isinstance(found, bytes) else json.dumps(found).encode()
     handler.send_response(status)
-    for name, value in (("content-type", "application/json"), ("content-length", len(body))):
-        handler.send_header(name, str(value))
+    usual = {"content_type": "application/json", "content_length": str(len(body))}
+    for name, value in (usual | headers).items():
+        handler.send_header(name.replace("_", "-"), value)
     handler.end_headers()
     handler.wfile.write(body)
+
+
+class Service(ModelServer):
+    """A service that stores the content of its requests; a subclass responds."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        self.requests: list[Any] = []
+        self.keys: set[str] = set()
+        self.lock = threading.Lock()
+
+    def respond(self, handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        raise NotImplementedError
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Service
+
+    def do_POST(self) -> None:
+        with self.server.lock:
+            self.server.keys.add(self.headers["authorization"])
+        # A client may hang up before the end.
+        with suppress(OSError):
+            self.server.respond(self, self.rfile.read(int(self.headers["content-length"] or 0)))
+
+    do_GET = do_POST
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @contextmanager

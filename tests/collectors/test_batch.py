@@ -18,7 +18,7 @@ from fairstats_collectors.collect import collect
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from tests.serving import ModelServer, only_loopback, served
+from tests.serving import Service, only_loopback, send_answer, served
 
 KEY = "sk-planted-0123456789abcdef"
 
@@ -31,7 +31,7 @@ def completion(text: str = "Answer: B") -> dict[str, Any]:
     }
 
 
-class Batches(ModelServer):
+class Batches(Service):
     """Stores the batches it receives; each is done after a number of status checks."""
 
     looks = 2
@@ -44,82 +44,58 @@ class Batches(ModelServer):
     )
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        super().__init__()
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}
         self.seen: dict[str, int] = {}
         self.chats = 0
         self.dies_after_creating = False
 
-    def requests(self, number: str) -> list[dict[str, Any]]:
+    def sent(self, number: str) -> list[dict[str, Any]]:
         lines = self.files[self.batches[number]["input_file_id"]].splitlines()
         return [json.loads(line) for line in lines]
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Batches
-
-    def do_POST(self) -> None:
-        server = self.server
-        content = self.rfile.read(int(self.headers["content-length"]))
-        if self.path == "/v1/chat/completions":
-            server.chats += 1
-            self.say(completion())
-        elif self.path == "/v1/files":
-            boundary = re.search("boundary=(.*)", self.headers["content-type"])
+    def respond(self, handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        if handler.command == "GET":
+            return send_answer(handler, (200, self.found(handler.path)))
+        if handler.path == "/v1/chat/completions":
+            self.chats += 1
+            return send_answer(handler, (200, completion()))
+        if handler.path == "/v1/files":
+            boundary = re.search("boundary=(.*)", handler.headers["content-type"])
             assert boundary
             parts = content.split(b"--" + boundary[1].strip('"').encode())
             (file,) = [part for part in parts if b'filename="requests.jsonl"' in part]
             assert any(b'name="purpose"\r\n\r\nbatch' in part for part in parts)
-            number = f"file-{len(server.files)}"
-            server.files[number] = file.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n")
-            self.say({"id": number, "object": "file", "purpose": "batch"})
-        else:
-            asked = json.loads(content)
-            number = f"batch-{len(server.batches)}"
-            assert asked["endpoint"] == "/v1/chat/completions"
-            server.batches[number] = {
-                "id": number,
-                "object": "batch",
-                "status": "in_progress",
-                "request_counts": {"total": 1, "completed": 0, "failed": 0},
-                **asked,
-            }
-            if server.dies_after_creating:
-                self.close_connection = True
-                return
-            self.say(server.batches[number])
+            number = f"file-{len(self.files)}"
+            self.files[number] = file.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n")
+            return send_answer(handler, (200, {"id": number, "object": "file", "purpose": "batch"}))
+        asked = json.loads(content)
+        number = f"batch-{len(self.batches)}"
+        assert asked["endpoint"] == "/v1/chat/completions"
+        counts = {"total": 1, "completed": 0, "failed": 0}
+        made = {"id": number, "object": "batch", "status": "in_progress", "request_counts": counts}
+        self.batches[number] = made | asked
+        if self.dies_after_creating:
+            handler.close_connection = True
+            return None
+        return send_answer(handler, (200, self.batches[number]))
 
-    def do_GET(self) -> None:
-        server = self.server
-        *_, number = self.path.removesuffix("/content").split("/")
-        if self.path.startswith("/v1/batches?"):
-            self.say({"object": "list", "data": list(server.batches.values()), "has_more": False})
-        elif self.path.startswith("/v1/batches/"):
-            server.seen[number] = server.seen.get(number, 0) + 1
-            found = server.batches[number]
-            if server.seen[number] > server.looks:
-                rows = [server.outcome(request) for request in server.requests(number)]
-                # In random order, with unrequested replies in between.
-                lines = [json.dumps(row) for row in reversed(rows) if row]
-                lines += ["", "{", "[]", '{"custom_id": "other", "response": null}']
-                server.files[f"out-{number}"] = "\n".join(lines).encode()
-                found |= {"status": "completed", "output_file_id": f"out-{number}"}
-            self.say(found)
-        else:
-            self.say(server.files[number])
-
-    def say(self, body: Any) -> None:
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    def found(self, path: str) -> Any:
+        *_, number = path.removesuffix("/content").split("/")
+        if path.startswith("/v1/batches?"):
+            return {"object": "list", "data": list(self.batches.values()), "has_more": False}
+        if not path.startswith("/v1/batches/"):
+            return self.files[number]
+        self.seen[number] = self.seen.get(number, 0) + 1
+        if self.seen[number] > self.looks:
+            rows = [self.outcome(request) for request in self.sent(number)]
+            # In random order, with unrequested replies in between.
+            lines = [json.dumps(row) for row in reversed(rows) if row]
+            lines += ["", "{", "[]", '{"custom_id": "other", "response": null}']
+            self.files[f"out-{number}"] = "\n".join(lines).encode()
+            self.batches[number] |= {"status": "completed", "output_file_id": f"out-{number}"}
+        return self.batches[number]
 
 
 @pytest.fixture
@@ -162,7 +138,7 @@ def test_a_batch_is_built_sent_waited_for_and_fetched(
     assert len(answers) == 16
     assert set(answers["answer"]) == {"B"}
     assert server.chats == 1  # the request that found the accepted settings
-    requests = server.requests("batch-0")
+    requests = server.sent("batch-0")
     assert len(requests) == len({request["custom_id"] for request in requests}) == 15
     assert requests[0]["body"]["max_tokens"] == 24
     assert requests[0]["body"]["messages"][0]["role"] == "user"
@@ -212,7 +188,7 @@ def test_failed_and_missing_replies_are_requested_again(server: Batches, run: Ru
     outcome = server.outcome
 
     def some(request: dict[str, Any]) -> dict[str, Any] | None:
-        number = [r["custom_id"] for r in server.requests("batch-0")].index(request["custom_id"])
+        number = [r["custom_id"] for r in server.sent("batch-0")].index(request["custom_id"])
         if number == 0:
             return None
         if number == 1:
@@ -226,7 +202,7 @@ def test_failed_and_missing_replies_are_requested_again(server: Batches, run: Ru
         run()
     server.outcome = outcome  # type: ignore[method-assign]
     assert set(run()["status"]) == {"ok"}
-    assert len(server.requests("batch-1")) == 3
+    assert len(server.sent("batch-1")) == 3
 
 
 def test_batch_that_may_exceed_the_budget_is_not_sent(server: Batches, run: Run) -> None:

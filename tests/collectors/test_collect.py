@@ -3,13 +3,12 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
@@ -21,12 +20,10 @@ from fairstats.asking.item_prompts import STRATEGIES, load_prompt
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
-from tests.serving import ModelServer, only_loopback, served
+from tests.serving import Service, chat_reply, only_loopback, send_answer, served
 
 KEY = "sk-planted-0123456789abcdef"
 PROMPTS = Path(__file__).parents[2] / "fairstats" / "asking" / "prompts"
-# Retry at once: the client waits as long as this header states.
-SOON = {"retry-after-ms": "1"}
 TOML = """
 name = "small"
 title = "Small"
@@ -60,75 +57,42 @@ ITEMS: list[dict[str, Any]] = [
     for number, key in enumerate("BAC", start=1)
 ]
 
-Answer = tuple[int, dict[str, str], bytes]
+Answer = tuple[int, Any]
 
 
-def reply(content: str | None = "B", **more: Any) -> Answer:
-    body = {
-        "object": "chat.completion",
-        "created": 0,
-        "model": "tiny-2026-01-01",
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": content},
-            }
-        ],
-        "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9},
-    }
-    return 200, {}, json.dumps(body | more).encode()
+def reply(content: Any = "B", **more: Any) -> Answer:
+    status, body = chat_reply(content, tokens=(7, 2))
+    return status, body | more
 
 
-def fault(status: int, message: str, headers: dict[str, str] | None = None, **more: Any) -> Answer:
-    body = {"error": {"message": message, "type": "x", "param": None, "code": None} | more}
-    return status, SOON | (headers or {}), json.dumps(body).encode()
+def fault(status: int, message: str, **more: Any) -> Answer:
+    return status, {"error": {"message": message, "type": "x", "param": None, "code": None} | more}
 
 
-class Service(ModelServer):
-    """A chat completions server that follows a script and stores the requests."""
+class Chat(Service):
+    """A chat completions service that follows a script."""
 
     script: Callable[[str, int], Answer] = staticmethod(lambda prompt, times: reply())
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
-        self.requests: list[dict[str, Any]] = []
-        self.keys: set[str] = set()
-        self.lock = threading.Lock()
+    # Retry at once: the client waits as long as this header states.
+    headers: ClassVar[dict[str, str]] = {"retry_after_ms": "1"}
 
     def prompts(self) -> list[str]:
         return [request["messages"][0]["content"] for request in self.requests]
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Service
-
-    def do_POST(self) -> None:
-        service = self.server
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        assert self.path == "/v1/chat/completions"
-        with service.lock:
-            service.requests.append(request)
-            service.keys.add(self.headers["authorization"])
-            prompt = request["messages"][0]["content"]
-            times = service.prompts().count(prompt)
-        status, headers, body = service.script(prompt, times)
-        self.send_response(status)
-        headers = {"content-type": "application/json", "content-length": str(len(body))} | headers
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    def respond(self, handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        assert handler.path == "/v1/chat/completions"
+        with self.lock:
+            self.requests.append(json.loads(content))
+            prompt = self.requests[-1]["messages"][0]["content"]
+            times = self.prompts().count(prompt)
+        answer = self.script(prompt, times)
+        send_answer(handler, answer, **(self.headers if answer[0] != 200 else {}))
 
 
 @pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Chat]:
     only_loopback(monkeypatch, KEY)
-    with served(Service()) as server:
+    with served(Chat()) as server:
         yield server
 
 
@@ -154,7 +118,7 @@ def write_items(folder: Path, items: list[dict[str, Any]]) -> None:
 
 
 @pytest.fixture
-def run(service: Service, benchmark: Benchmark, tmp_path: Path) -> Callable[..., pd.DataFrame]:
+def run(service: Chat, benchmark: Benchmark, tmp_path: Path) -> Callable[..., pd.DataFrame]:
     def collected(**options: Any) -> pd.DataFrame:
         options = {"model": "tiny", "base_url": service.url, "progress": False} | options
         return read_answers(collect(benchmark, out=tmp_path / "out", **options))
@@ -169,7 +133,7 @@ def nothing_written(tmp_path: Path) -> bool:
     return not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
-def test_rows_are_ordered_by_item_and_group(service: Service, run: Run) -> None:
+def test_rows_are_ordered_by_item_and_group(service: Chat, run: Run) -> None:
     def script(prompt: str, times: int) -> Answer:
         time.sleep(0.001 * (hash(prompt) % 20))
         return reply("B" if "black" in prompt else "Answer: C" if "white" in prompt else "Hm.")
@@ -194,7 +158,7 @@ def test_rows_are_ordered_by_item_and_group(service: Service, run: Run) -> None:
 
 
 def test_metadata_is_stored_with_an_answer(
-    service: Service, benchmark: Benchmark, tmp_path: Path
+    service: Chat, benchmark: Benchmark, tmp_path: Path
 ) -> None:
     path = collect(
         benchmark, model="Tiny/Model", out=tmp_path / "out", base_url=service.url, progress=False
@@ -204,36 +168,37 @@ def test_metadata_is_stored_with_an_answer(
     assert path.name.endswith("-plain.parquet")
     answers = read_answers(path)
     row = answers.iloc[0]
-    assert row["benchmark"] == "small"
-    assert row["benchmark_version"] == "1"
-    assert row["model"] == "Tiny/Model"
-    assert row["snapshot"] == "tiny-2026-01-01"
-    assert row["strategy"] == "plain"
-    assert row["sample"] == 0
-    assert row["collector"] == "chat"
-    assert row["temperature"] == 0
-    assert row["seed"] == 0
-    assert row["max_tokens"] == STRATEGIES["plain"]
-    assert row["prompt_tokens"] == 7
-    assert row["completion_tokens"] == 2
+    expected = {
+        "benchmark": "small",
+        "benchmark_version": "1",
+        "model": "Tiny/Model",
+        "snapshot": "tiny-2026-01-01",
+        "strategy": "plain",
+        "sample": 0,
+        "collector": "chat",
+        "temperature": 0,
+        "seed": 0,
+        "max_tokens": STRATEGIES["plain"],
+        "prompt_tokens": 7,
+        "completion_tokens": 2,
+    }
+    assert row[list(expected)].to_dict() == expected
     assert 0 <= row["latency_s"] < 10
-    collected = pd.Timestamp(row["collected_at"])
     assert row["collected_at"].endswith("Z")
-    assert abs(pd.Timestamp.now("UTC") - collected) < pd.Timedelta(minutes=5)
+    since = pd.Timestamp.now("UTC") - pd.Timestamp(row["collected_at"])
+    assert abs(since) < pd.Timedelta(minutes=5)
     sent = {hashlib.sha256(prompt.encode()).hexdigest() for prompt in service.prompts()}
     assert sent == set(answers["prompt_sha256"])
     assert len(sent) == len(answers)
 
 
-def test_requests_contain_the_prompt_and_settings(service: Service, run: Run) -> None:
+def test_requests_contain_the_prompt_and_settings(service: Chat, run: Run) -> None:
     run(strategy="cot", max_tokens=33, limit=1, concurrency=1)
     request = service.requests[0]
-    assert request["model"] == "tiny"
-    assert request["temperature"] == 0
-    assert request["seed"] == 0
-    assert request["max_tokens"] == 33
-    assert [message["role"] for message in request["messages"]] == ["user"]
-    prompt = request["messages"][0]["content"]
+    (message,) = request.pop("messages")
+    assert request == {"model": "tiny", "temperature": 0, "seed": 0, "max_tokens": 33}
+    assert message["role"] == "user"
+    prompt = message["content"]
     # Dollar signs and braces in a vignette are text; options are in the benchmark's order.
     assert "Vignette 1 white $5 {x}" in prompt
     assert "A. Aspirin\nB. Rest\nC. Surgery" in prompt
@@ -255,17 +220,17 @@ def test_each_placeholder_occurs_once_in_a_prompt(strategy: str) -> None:
 
 @pytest.mark.parametrize(
     "passing",
-    [fault(500, "busy"), fault(429, "slow down", {"Retry-After": "0"}), fault(503, "later")],
+    [fault(500, "busy"), fault(429, "slow down"), fault(503, "later")],
     ids=["500", "429", "503"],
 )
-def test_temporary_faults_are_retried(service: Service, run: Run, passing: Answer) -> None:
+def test_temporary_faults_are_retried(service: Chat, run: Run, passing: Answer) -> None:
     service.script = lambda prompt, times: passing if times == 1 else reply()
     answers = run(limit=1)
     assert set(answers["status"]) == {"ok"}
     assert len(service.requests) == 8
 
 
-def test_identical_replies_are_accepted(service: Service, run: Run) -> None:
+def test_identical_replies_are_accepted(service: Chat, run: Run) -> None:
     service.script = lambda prompt, times: reply(id="1")
     answers = run(concurrency=1)
     assert set(answers["status"]) == {"ok"}
@@ -273,14 +238,15 @@ def test_identical_replies_are_accepted(service: Service, run: Run) -> None:
     assert len(service.requests) == 13
 
 
-def test_retry_waits_as_long_as_the_service_requests(service: Service, run: Run) -> None:
+def test_retry_waits_as_long_as_the_service_requests(service: Chat, run: Run) -> None:
     asked: list[float] = []
 
     def script(prompt: str, times: int) -> Answer:
         asked.append(time.monotonic())
-        return (429, {"Retry-After": "0.8"}, b"{}") if len(asked) == 2 else reply()
+        return (429, {}) if len(asked) == 2 else reply()
 
     service.script = script
+    service.headers = {"retry_after": "0.8"}
     assert set(run(limit=1, concurrency=1)["status"]) == {"ok"}
     assert len(asked) == 5
     assert 0.8 <= asked[2] - asked[1] < 3
@@ -292,17 +258,17 @@ def test_retry_waits_as_long_as_the_service_requests(service: Service, run: Run)
         (fault(500, "out of memory"), "out of memory"),
         (fault(400, "too long"), "too long"),
         (fault(401, "key revoked"), "key revoked"),
-        ((200, {}, b'{"choices": ['), "JSON"),
-        ((200, {}, b'{"choices": []}'), "not a chat completion"),
-        ((200, {}, b"[]"), "not a chat completion"),
-        ((200, {"content-type": "text/html"}, b"<html>"), "not a chat completion"),
-        (reply(content=[1]), "not text"),  # type: ignore[arg-type]
-        ((200, {}, b"[" * 100_000), ""),
+        ((200, b'{"choices": ['), "JSON"),
+        ((200, {"choices": []}), "not a chat completion"),
+        ((200, []), "not a chat completion"),
+        ((200, b"<html>"), "not a chat completion"),
+        (reply([1]), "not text"),
+        ((200, b"[" * 100_000), ""),
     ],
     ids=["500", "400", "401", "cut", "empty", "list", "html", "parts", "deep"],
 )
 def test_permanent_failure_gives_an_error_row(
-    service: Service, run: Run, broken: Answer, reason: str
+    service: Chat, run: Run, broken: Answer, reason: str
 ) -> None:
     service.script = lambda prompt, times: broken if "black" in prompt else reply()
     answers = run(limit=2)
@@ -325,7 +291,7 @@ def test_permanent_failure_gives_an_error_row(
     ids=["401", "403", "404", "429"],
 )
 def test_refusal_of_the_first_request_stops_the_run(
-    service: Service, run: Run, tmp_path: Path, broken: Answer, message: str, requests: int
+    service: Chat, run: Run, tmp_path: Path, broken: Answer, message: str, requests: int
 ) -> None:
     service.script = lambda prompt, times: broken
     with pytest.raises(InputError, match=f"tiny at 127.0.0.1: .*{message}"):
@@ -338,7 +304,7 @@ def test_refusal_of_the_first_request_stops_the_run(
     "base_url", ["http://127.0.0.1:9/v1", "localhost", "http://[", "http://user:hunter2@[::1]:9/"]
 )
 def test_unreachable_service_is_reported(
-    service: Service, run: Run, tmp_path: Path, base_url: str
+    service: Chat, run: Run, tmp_path: Path, base_url: str
 ) -> None:
     with pytest.raises(InputError, match="base_url") as raised:
         run(base_url=base_url, retries=0)
@@ -346,14 +312,14 @@ def test_unreachable_service_is_reported(
     assert nothing_written(tmp_path)
 
 
-def test_run_without_any_answer_writes_no_file(service: Service, run: Run, tmp_path: Path) -> None:
+def test_run_without_any_answer_writes_no_file(service: Chat, run: Run, tmp_path: Path) -> None:
     service.script = lambda prompt, times: fault(400, "Model Not Exist")
     with pytest.raises(InputError, match="Model Not Exist"):
         run()
     assert nothing_written(tmp_path)
 
 
-def test_unsupported_settings_are_left_out(service: Service, run: Run) -> None:
+def test_unsupported_settings_are_left_out(service: Chat, run: Run) -> None:
     def script(prompt: str, times: int) -> Answer:
         request = service.requests[-1]
         if "max_tokens" in request:
@@ -375,7 +341,7 @@ def test_unsupported_settings_are_left_out(service: Service, run: Run) -> None:
     assert set(answers["max_tokens"]) == {50}
 
 
-def test_temperature_in_a_vignette_changes_no_setting(service: Service, run: Run) -> None:
+def test_temperature_in_a_vignette_changes_no_setting(service: Chat, run: Run) -> None:
     service.script = lambda prompt, times: (
         fault(400, "filtered: The temperature is 39 and the seed is")
         if "white" in prompt
@@ -386,7 +352,7 @@ def test_temperature_in_a_vignette_changes_no_setting(service: Service, run: Run
 
 @pytest.mark.parametrize("echo", ["first", "later", "reply", "model"])
 def test_key_is_in_no_output(
-    service: Service,
+    service: Chat,
     run: Run,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -424,9 +390,7 @@ def test_key_is_in_no_output(
     assert KEY[:10] not in said + caplog.text + "".join(capfd.readouterr())
 
 
-def test_invalid_key_is_not_shown(
-    service: Service, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_key_is_not_shown(service: Chat, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("sk-planted\nline", "sk-plantéd", "sk planted"):
         monkeypatch.setenv("OPENAI_API_KEY", key)
         with pytest.raises(InputError, match="OPENAI_API_KEY") as raised:
@@ -436,7 +400,7 @@ def test_invalid_key_is_not_shown(
 
 
 def test_a_local_service_needs_no_key_and_a_remote_one_does(
-    service: Service, run: Run, monkeypatch: pytest.MonkeyPatch
+    service: Chat, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(InputError, match="OPENAI_API_KEY: is not set"):
@@ -446,9 +410,7 @@ def test_a_local_service_needs_no_key_and_a_remote_one_does(
     assert service.keys == {"Bearer none"}
 
 
-def test_existing_answers_are_not_collected_again(
-    service: Service, run: Run, tmp_path: Path
-) -> None:
+def test_existing_answers_are_not_collected_again(service: Chat, run: Run, tmp_path: Path) -> None:
     run(limit=1)
     (file,) = (tmp_path / "out").glob("*.parquet")
     before = file.read_bytes()
@@ -459,14 +421,9 @@ def test_existing_answers_are_not_collected_again(
     assert len(run()) == 12
     assert len(service.requests) == 12
     before = file.read_bytes()
-    with pytest.raises(
-        InputError, match="already contains answers from a different campaign; delete"
-    ):
-        run(limit=1)
-    with pytest.raises(
-        InputError, match="already contains answers from a different campaign; delete"
-    ):
-        run(max_tokens=99)
+    for other in ({"limit": 1}, {"max_tokens": 99}):
+        with pytest.raises(InputError, match="contains answers from a different campaign; delete"):
+            run(**other)
     assert file.read_bytes() == before
     assert len(service.requests) == 12
     run(limit=1, model_name="another")
@@ -475,7 +432,7 @@ def test_existing_answers_are_not_collected_again(
 
 
 def test_answers_without_a_journal_are_not_overwritten(
-    service: Service, run: Run, tmp_path: Path
+    service: Chat, run: Run, tmp_path: Path
 ) -> None:
     run()
     (journal,) = (tmp_path / "out").glob("*.sqlite")
@@ -486,7 +443,7 @@ def test_answers_without_a_journal_are_not_overwritten(
     assert not journal.exists()
 
 
-def test_only_failed_requests_are_repeated(service: Service, run: Run) -> None:
+def test_only_failed_requests_are_repeated(service: Chat, run: Run) -> None:
     service.script = lambda prompt, times: fault(400, "no") if "black" in prompt else reply()
     first = run()
     assert first["status"].tolist().count("error") == 3
@@ -501,7 +458,7 @@ def test_only_failed_requests_are_repeated(service: Service, run: Run) -> None:
     assert again[rest].equals(first[rest].astype(again.dtypes.to_dict()))
 
 
-def test_a_refusal_of_the_service_and_an_empty_reply(service: Service, run: Run) -> None:
+def test_a_refusal_of_the_service_and_an_empty_reply(service: Chat, run: Run) -> None:
     refusal = {"role": "assistant", "content": None, "refusal": "I'd rather not."}
     service.script = lambda prompt, times: (
         reply(choices=[{"index": 0, "finish_reason": "stop", "message": refusal}])
@@ -513,7 +470,7 @@ def test_a_refusal_of_the_service_and_an_empty_reply(service: Service, run: Run)
     assert answers["answer_raw"].tolist()[:2] == ["", "I'd rather not."]
 
 
-def test_odd_replies_can_be_written(service: Service, run: Run) -> None:
+def test_odd_replies_can_be_written(service: Chat, run: Run) -> None:
     odd = {"prompt_tokens": "many", "completion_tokens": -1}
     service.script = lambda prompt, times: (
         reply("Answer: B\n\ud800 " + "x" * 2_000_000, model="/mnt/me/tiny.gguf", usage=odd)
@@ -531,7 +488,7 @@ def test_odd_replies_can_be_written(service: Service, run: Run) -> None:
 
 
 def test_progress_is_shown_only_on_the_error_output(
-    service: Service, run: Run, capfd: pytest.CaptureFixture[str]
+    service: Chat, run: Run, capfd: pytest.CaptureFixture[str]
 ) -> None:
     service.script = lambda prompt, times: fault(400, "no") if "black" in prompt else reply()
     run(progress=False)
@@ -556,7 +513,7 @@ def test_progress_is_shown_only_on_the_error_output(
     ],
 )
 def test_arguments_are_checked_before_any_request(
-    service: Service, run: Run, tmp_path: Path, options: dict[str, Any], message: str
+    service: Chat, run: Run, tmp_path: Path, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         run(**options)
@@ -564,14 +521,14 @@ def test_arguments_are_checked_before_any_request(
     assert nothing_written(tmp_path)
 
 
-def test_folder_that_is_a_file_is_refused(service: Service, run: Run, tmp_path: Path) -> None:
+def test_folder_that_is_a_file_is_refused(service: Chat, run: Run, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with pytest.raises(InputError, match="cannot be written to"):
         run()
     assert not service.requests
 
 
-def test_version_is_required_if_there_are_several(tmp_path: Path, service: Service) -> None:
+def test_version_is_required_if_there_are_several(tmp_path: Path, service: Chat) -> None:
     benchmark = write_benchmark(tmp_path, TOML.replace('1 = "the one"', '1 = "x"\n2 = "y"'))
     options: dict[str, Any] = {"model": "tiny", "base_url": service.url, "progress": False}
     with pytest.raises(InputError, match="use one of 1, 2"):

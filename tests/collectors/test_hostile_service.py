@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
+import json
 import resource
 import threading
 import time
@@ -21,35 +21,22 @@ from fairstats_collectors.embeddings import service_embedder
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import Benchmark
 from tests.collectors.test_collect import reply, write_benchmark
-from tests.serving import ModelServer, only_loopback, served
+from tests.serving import Service, only_loopback, send_answer, served
 
 Respond = Callable[[BaseHTTPRequestHandler], None]
 
 
-class Server(ModelServer):
-    """A server on loopback that answers every request with one function."""
+class Server(Service):
+    """A service that answers every request with one function."""
 
-    def __init__(self, respond: Respond) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.respond = respond
-        self.bodies: list[bytes] = []
+    def __init__(self, answer: Respond) -> None:
+        super().__init__()
+        self.answer = answer
         self.ended = threading.Event()
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        self.server.bodies.append(self.rfile.read(int(self.headers["content-length"])))
-        # The client hangs up, as it should.
-        with contextlib.suppress(OSError):
-            self.server.respond(self)
-
-    do_GET = do_POST
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    def respond(self, handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        self.requests.append(content)
+        self.answer(handler)
 
 
 @pytest.fixture
@@ -127,9 +114,7 @@ def test_compressed_replies_are_not_requested(serve, benchmark, tmp_path):
 
     def plain(handler: BaseHTTPRequestHandler) -> None:
         asked.append(handler.headers["accept-encoding"])
-        status, _, body = reply()
-        send(handler, status, content_length=str(len(body)))
-        handler.wfile.write(body)
+        send_answer(handler, reply())
 
     collect(benchmark, out=tmp_path, model="t", base_url=serve(plain).url, progress=False)
     assert set(asked) == {"identity"}
@@ -145,12 +130,7 @@ def test_dripping_reply_ends_at_the_deadline(serve, benchmark, tmp_path, monkeyp
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirect_is_not_followed(serve, benchmark, tmp_path, status):
-    def plain(handler: BaseHTTPRequestHandler) -> None:
-        code, _, body = reply()
-        send(handler, code, content_length=str(len(body)))
-        handler.wfile.write(body)
-
-    other = serve(plain)
+    other = serve(lambda handler: send_answer(handler, reply()))
     target = other.url.replace("127.0.0.1", "localhost") + "/chat/completions?token=secret"
     first = serve(lambda handler: send(handler, status, location=target, content_length="0"))
     said = refused(first, benchmark, tmp_path)
@@ -158,15 +138,14 @@ def test_redirect_is_not_followed(serve, benchmark, tmp_path, status):
         "the service redirects to localhost; if you trust it, use that address as base_url" in said
     )
     assert "secret" not in said
-    assert other.bodies == []
-    assert len(first.bodies) == 1
+    assert other.requests == []
+    assert len(first.requests) == 1
 
 
 def test_reply_with_a_duplicate_name_is_invalid(serve, benchmark, tmp_path):
     def twice(handler: BaseHTTPRequestHandler) -> None:
-        body = reply("A")[2][:-1] + b', "choices": [{"message": {"content": "D"}}]}'
-        send(handler, 200, content_length=str(len(body)))
-        handler.wfile.write(body)
+        body = json.dumps(reply("A")[1])[:-1] + ', "choices": [{"message": {"content": "D"}}]}'
+        send_answer(handler, (200, body.encode()))
 
     said = refused(serve(twice), benchmark, tmp_path)
     assert "'choices' appears more than once" in said
