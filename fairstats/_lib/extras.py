@@ -6,7 +6,7 @@ import re
 from importlib.metadata import PackageNotFoundError, requires
 
 #: Import names of libraries, if they differ from their names on the package index.
-_IMPORTED_AS = {"scikit-learn": "sklearn", "quarto-cli": "quarto", "pyyaml": "yaml"}
+_IMPORTED_AS = {"quarto-cli": "quarto", "pyyaml": "yaml"}
 # Collections of other extras, and extras for development only.
 _COLLECTIONS = ("all", "benchmarks", "dev")
 
@@ -17,7 +17,7 @@ def extra_of(module: str) -> str | None:
     Parameters
     ----------
     module : str
-        The imported name, e.g. ``"sklearn.cluster"``.
+        The imported name, e.g. ``"nltk.stem"``.
 
     Returns
     -------
@@ -26,7 +26,7 @@ def extra_of(module: str) -> str | None:
 
     Examples
     --------
-    >>> extra_of("bm25s"), extra_of("sklearn.cluster"), extra_of("json")
+    >>> extra_of("bm25s"), extra_of("nltk.stem"), extra_of("json")
     ('retrieval', 'audit', None)
     """
     try:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 
-from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
 from fairstats.commands._asking import DryRun, KeepFailures, stoppable
 from fairstats.commands._shared import (
@@ -93,24 +92,9 @@ def audit(
         str | None,
         typer.Option(help="Version of the benchmark's vignettes that the items belong to."),
     ] = None,
-    substitution: Annotated[
-        list[Path] | None,
-        typer.Option(help="Answers of the same models to plain substitution. Repeatable."),
-    ] = None,
-    substitution_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="The .toml file of the benchmark that the --substitution answers belong to."
-        ),
-    ] = None,
-    embedding: Annotated[
-        Literal["auto", "embedded", "none"],
-        typer.Option(help="Embedding model for semantic similarity; auto: embedded, if installed."),
-    ] = "auto",
     alpha: Alpha = 0.05,
 ) -> None:
-    """Audit the variants of a benchmark: leakage, wording, content, items."""
-    from fairstats.benchmarks.loading import load_benchmark
+    """Audit the variants of a benchmark: leakage, added text, content, duplicates, selection."""
     from fairstats.report.vignettes_document import report_vignettes
 
     check_alpha(alpha)
@@ -120,30 +104,12 @@ def audit(
         answers=answers or (),
         benchmark=benchmark_file,
         benchmark_version=benchmark_version,
-        substitution=substitution or (),
-        substitution_benchmark=load_benchmark(substitution_file) if substitution_file else None,
-        embed=_embed(embedding),
         alpha=alpha,
     )
     for path in written.pages:
         typer.echo(path)
     counted = f"{len(written.audit.findings):,} findings, {len(written.audit.flags):,} flags"
     typer.echo(f"{counted} in {written.folder}", err=True)
-
-
-def _embed(wanted: str) -> Any:
-    """Return the function that turns texts into vectors; None if none was chosen."""
-    if wanted == "none":
-        return None
-    embed = plugin("fairstats.embedders", "embedded")
-    try:
-        embed(["whether its weights are there"])
-    except InputError as error:
-        if wanted == "embedded":
-            raise
-        typer.echo(f"semantic similarity is left out: {error}", err=True)
-        return None
-    return embed
 
 
 @vignettes.command()

@@ -47,7 +47,7 @@ from fairstats.retrieval.variant_lists import RETRIEVER_COLUMNS, asked_with, no_
 from fairstats.retrieval.voting import VOTE_COLUMNS, vote_counts
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
 from fairstats.submissions.records import no_submissions
-from fairstats.vignettes.benchmark_audit import audit_findings
+from fairstats.vignettes.audit import audit_findings
 from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.measures import no_measures
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pandas as pd
-
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
@@ -27,13 +25,9 @@ from fairstats.release.tables import write_table
 from fairstats.report.page_output import show_markdown
 from fairstats.report.site_pages import copy_pages
 from fairstats.report.standalone_document import draw_document
-from fairstats.report.vignettes_tables import FINDINGS
-from fairstats.vignettes.benchmark_audit import Audit, audit_vignettes
-from fairstats.vignettes.leakage.leakage_vectors import Embed
+from fairstats.report.vignettes_page import FINDINGS, FLAGS
+from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.measures import write_measures
-
-#: The table of texts that a person should check; a release does not contain it.
-FLAGS = "vignette_flags"
 
 
 @dataclass(frozen=True)
@@ -62,9 +56,6 @@ def report_vignettes(
     answers: Iterable[str | os.PathLike[str]] = (),
     benchmark: str | os.PathLike[str] | Benchmark | None = None,
     benchmark_version: str | None = None,
-    substitution: Iterable[str | os.PathLike[str]] = (),
-    substitution_benchmark: Benchmark | None = None,
-    embed: Embed | None = None,
     alpha: float = 0.05,
 ) -> AuditFiles:
     """Audit the variants of a benchmark and write the results.
@@ -83,10 +74,6 @@ def report_vignettes(
         The declaration of the groups of an items file.
     benchmark_version : str, optional
         The set of variants of the items (default: the benchmark's only one).
-    substitution, substitution_benchmark
-        As for `fairstats.vignettes.benchmark_audit.audit_vignettes`.
-    embed : callable, optional
-        Turns texts into vectors, for similarity of meaning.
     alpha : float
         1 − confidence level.
 
@@ -105,16 +92,8 @@ def report_vignettes(
     if out.exists() and not out.is_dir():
         raise InputError([Problem(str(out), "is not a folder", "give the path of a folder")])
     vignettes = read_vignettes(items, benchmark=benchmark)
-    paths, swapped = list(answers), list(substitution)
-    audit = audit_vignettes(
-        vignettes,
-        paths,
-        benchmark_version=benchmark_version,
-        substitution=swapped,
-        substitution_benchmark=substitution_benchmark,
-        embed=embed,
-        alpha=alpha,
-    )
+    paths = list(answers)
+    audit = audit_vignettes(vignettes, paths, benchmark_version=benchmark_version, alpha=alpha)
     name = vignettes.benchmark.name
     with temporary_folder("report") as temporary:
         folder, project = temporary / "audit", temporary / "pages"
@@ -134,10 +113,9 @@ def report_vignettes(
             "benchmark": name,
             "benchmark_version": audit.benchmark_version,
             "items": len(vignettes.items),
-            "embedding": (audit.measures["measure"] == "leakage_embedding").any().item(),
             "sources": [
                 {"name": path.name, "sha256": file_sha256(path)}
-                for path in (vignettes.path, *_answer_files([*paths, *swapped]))
+                for path in (vignettes.path, *(answer_files(paths) if paths else []))
             ],
         }
         (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
@@ -167,10 +145,6 @@ def report_vignettes(
     return AuditFiles(out, tuple(out / path.name for path in drawn), audit)
 
 
-def _answer_files(paths: list[str | os.PathLike[str]]) -> list[Path]:
-    return answer_files(paths) if paths else []
-
-
 def show_head(release: Release) -> None:
     """Show the audited vignettes, and the time of the audit."""
     manifest = release.manifest
@@ -187,14 +161,7 @@ def show_provenance(release: Release) -> None:
     manifest = release.manifest
     lines = [
         *(f"{source['name']}: sha256 {source['sha256']}" for source in manifest["sources"]),
-        f"Similarity of meaning: {'measured' if manifest['embedding'] else 'not measured'}",
         f"alpha = {release.alpha}; fairstats {__version__}, Python {platform.python_version()}",
     ]
     listed = "\n".join(f"- {escape_markdown(line)}" for line in lines)
     show_markdown(f"## Input files and versions\n\n{listed}")
-
-
-def flags_of(release: Release) -> pd.DataFrame:
-    """Read the flags that a person should check, with the text concerned; empty in a site."""
-    path = release.path / DOWNLOADS / f"{FLAGS}.parquet"
-    return pd.read_parquet(path) if path.exists() else pd.DataFrame()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
 from fairstats._lib.formatting import (
     capital,
     counted,
     decimal,
+    escape_html,
     escape_markdown,
     p_figure,
     percent,
@@ -19,7 +23,6 @@ from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.ratings_parts import files_of
 from fairstats.report.tables import written_table
-from fairstats.report.vignettes_tables import escaped, pair_label
 
 ITEMS = "item_gaps"
 #: The number of items shown per pair, besides the significant ones; the table has all.
@@ -64,7 +67,7 @@ def _sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     first = rows.iloc[0]
     gap, models = float(first["gap"]), int(rows["models"].max())
     text = (
-        f"{capital(escape_markdown(pair_label(benchmark, first.to_dict())))}: mean gap "
+        f"{capital(escape_markdown(_pair_label(benchmark, first.to_dict())))}: mean gap "
         f"{points(gap)} points over {counted(models, 'model')}."
     )
     if gap:
@@ -75,6 +78,10 @@ def _sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
             f"make{'s' * (half == 1)} up half of it."
         )
     return text
+
+
+def _pair_label(benchmark: Benchmark, row: Mapping[str, Any]) -> str:
+    return benchmark.attribute(row["attribute"]).pair_label((row["group_a"], row["group_b"]))
 
 
 def _of_tests(rows: pd.DataFrame, alpha: float) -> str:
@@ -94,8 +101,8 @@ def _cells(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> list[dict[
     shown = (rows["p_bh"] < alpha) | (rows.reset_index().index < _SHOWN)
     return [
         {
-            "pair": escaped(pair_label(benchmark, row)),
-            "item": escaped(row["item_id"]),
+            "pair": escape_html(_pair_label(benchmark, row)),
+            "item": escape_html(str(row["item_id"])),
             "estimate": points(row["estimate"]),
             "contribution": decimal(100 * row["contribution"], 2),
             "share": percent(row["share"]),

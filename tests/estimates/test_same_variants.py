@@ -28,9 +28,8 @@ from fairstats.estimates.same_variants import (
     same_variants,
     variant_sets,
 )
-from fairstats.report.vignettes_prose import variant_sets_sentence
 from fairstats.vignettes.findings import FINDING_COLUMNS
-from fairstats.vignettes.items.variant_set_findings import variant_set_findings, variant_set_flags
+from fairstats.vignettes.variant_sets import variant_set_findings, variant_set_flags
 
 _GROUPS = {
     "race": ("white", "black"),
@@ -260,10 +259,6 @@ def test_findings_without_an_odds_ratio_state_the_reason(answers):
     findings = variant_set_findings(table)
     assert not set(findings["quantity"]) & {SAME, DIFFERENT, CANNOT_TELL}
     assert findings["note"].str.contains("does not declare same_variants_odds_ratio").sum() == 3
-    sentence = variant_sets_sentence(findings, load_benchmark("demo"))
-    assert sentence.startswith("**No verdict.**")
-    assert variant_sets_sentence(findings, JUDGED[0]) == ""
-    assert variant_sets_sentence(findings.iloc[:0], load_benchmark("demo")) == ""
 
 
 def _board(answers, flips):

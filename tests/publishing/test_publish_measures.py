@@ -15,7 +15,7 @@ from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
-from fairstats.vignettes.benchmark_audit import measure_vignettes
+from fairstats.vignettes.audit import measure_vignettes
 from fairstats.vignettes.measures import write_measures
 
 pytestmark = pytest.mark.usefixtures("without_pages")

@@ -25,7 +25,6 @@ from fairstats.report.model_sets import AnswerSet
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.row_chart import MOST_CHARTED
 from fairstats.report.sensitivity_tables import _pair_label
-from fairstats.report.vignettes_remaining import _plotted_differences
 
 GROUPS = tuple(f"g{number:02}" for number in range(12))
 PAIRS = [(GROUPS[0], other) for other in GROUPS[1:]] + [GROUPS[1:3], GROUPS[2:4]]
@@ -126,22 +125,6 @@ def test_comparison_charts_the_pairs_with_the_largest_changes(own):
     assert len(shown) == MOST_CHARTED
     assert -0.1 in shown
     assert 0.0 not in shown
-
-
-def test_leakage_chart_has_a_panel_per_pair_and_few_of_them(own):
-    rows = pd.DataFrame(
-        [
-            {"attribute": "origin", "group_a": a, "group_b": b, "model": "One", "estimate": n / 100}
-            for n, (a, b) in enumerate(PAIRS)
-        ]
-    ).assign(quantity="difference", ci_low=0.0, ci_high=0.2)
-    drawn = _plotted_differences(rows, own.benchmark)
-    assert set(drawn["panel"]) == {
-        "Group 00 − Group 10",
-        "Group 00 − Group 11",
-        "Group 01 − Group 02",
-        "Group 02 − Group 03",
-    }
 
 
 def test_bars_on_one_side_share_a_label_at_the_end_of_the_longer_one(own, monkeypatch):

@@ -65,6 +65,14 @@ def test_the_first_sentence_has_the_figures_of_the_findings(audit, page):
     assert key > 0.5
     plain = re.sub(r"<[^>]+>", "", page)
     assert f"{percent(key)} of the key" in plain
+    more = found[(found["measure"] == "words") & (found["group_b"] == "black")].iloc[0]
+    assert f"White − Black: +{more['estimate']:.1f} words" in plain
+    for title in ("How much text is added?", "Are items duplicated, or keys wrong?"):
+        assert title in plain
+    for title in ("Were items selected by a model?", "Are the answers to the same variants?"):
+        assert title in plain
+    # The benchmark declares no odds ratio.
+    assert "No verdict." in plain
     asks = found[(found["aspect"] == "content") & (found["measure"] == "question_asked")]
     asks = asks[asks["group_b"] == "black"]
     assert asks["estimate"].item() == 1
@@ -89,7 +97,7 @@ def test_texts_and_names_do_no_harm(page):
 def test_pdf_is_complete(audit):
     text = "".join(p.extract_text() for p in PdfReader(audit.folder / "audit.pdf").pages)
     assert "How good are the variants" in text
-    assert "What remains of a disparity" in text
+    assert "Is the clinical content unchanged?" in text
 
 
 def test_unreadable_items_prevent_writing(tmp_path):

@@ -150,6 +150,8 @@ def _leaking_problems(wanted: Wanted, text: str) -> list[str]:
     added words. Right and wrong options count equally, and only the matching words are reported:
     the agent that revises the text has seen neither options nor key.
     """
+    from fairstats.vignettes.text.words_and_sentences import content_stems
+
     known = set(content_stems(" ".join([wanted.neutral, wanted.group_label, *wanted.words])))
     said = set(content_stems(text)) - known
     problems = []

@@ -26,7 +26,7 @@ from fairstats.vignettes.review.rounds import (
     round_folder,
 )
 from fairstats.vignettes.text.clinical_content import content_problems
-from fairstats.vignettes.text.sentences import final_sentence
+from fairstats.vignettes.text.words_and_sentences import final_sentence
 
 EDIT_COLUMNS = (*KEY, "text", "editor", "why")
 

@@ -1,4 +1,4 @@
-"""Whether a background, and the variant made from it, follow the instructions."""
+"""Whether a background written for a group has the wanted sentences and names the group."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from fairstats.vignettes.text.clinical_content import same_sentence
 from fairstats.vignettes.text.quantities import spelled_alike
-from fairstats.vignettes.text.sentences import final_sentence, sentences
+from fairstats.vignettes.text.words_and_sentences import sentences
 
 SENTENCES_OF_A_BACKGROUND = 3
 NOT_THREE_SENTENCES = "other number of sentences"
 NOT_NAMED = "attribute not named"
 ONLY_A_PRONOUN = "attribute named by pronouns alone"
-FINAL_SENTENCE = "final sentence changed"
 
 #: Words that name a group in addition to its label, by the group's usual name. Nouns and
 #: adjectives; a hyphen also matches a space, and each may end in -s.
@@ -41,7 +39,7 @@ GROUP_PRONOUNS = MappingProxyType(
 
 @dataclass(frozen=True)
 class StructureProblem:
-    """One error in a background or variant: its kind, and the text concerned."""
+    """One error in a background: its kind, and the text concerned."""
 
     kind: str
     detail: str
@@ -86,15 +84,9 @@ def is_named(neutral: str, variant: str, words: Iterable[str]) -> bool:
 
 
 def structure_problems(
-    background: str,
-    *,
-    words: Iterable[str],
-    pronouns: Iterable[str] = (),
-    neutral: str | None = None,
-    variant: str | None = None,
-    sentence_count: int = SENTENCES_OF_A_BACKGROUND,
+    background: str, *, words: Iterable[str], pronouns: Iterable[str] = ()
 ) -> list[StructureProblem]:
-    """Report errors in the structure of a background, and of the variant made from it.
+    """Report errors in the structure of a background.
 
     Parameters
     ----------
@@ -104,11 +96,6 @@ def structure_problems(
         Words that name the group (`words_of_group`).
     pronouns : iterable of str
         Words that identify it without naming it (`GROUP_PRONOUNS`).
-    neutral, variant : str, optional
-        The neutral text and the variant. If both are given, their final sentences are compared
-        letter for letter, and the group may be named anywhere in the variant.
-    sentence_count : int
-        The required number of sentences in a background.
 
     Returns
     -------
@@ -126,19 +113,12 @@ def structure_problems(
     words, pronouns = tuple(words), tuple(pronouns)
     problems = []
     found = sentences(background)
-    if len(found) != sentence_count:
-        detail = f"{len(found)} instead of {sentence_count}"
+    if len(found) != SENTENCES_OF_A_BACKGROUND:
+        detail = f"{len(found)} instead of {SENTENCES_OF_A_BACKGROUND}"
         problems.append(StructureProblem(NOT_THREE_SENTENCES, detail))
-    named = times_named(background, words) > 0
-    if not named and neutral is not None and variant is not None:
-        named = is_named(neutral, variant, words)
-    if not named:
+    if not times_named(background, words):
         kind = ONLY_A_PRONOUN if times_named(background, pronouns) else NOT_NAMED
         problems.append(StructureProblem(kind, ", ".join(words)))
-    if neutral is not None and variant is not None:
-        asked, asks = final_sentence(neutral), final_sentence(variant)
-        if not same_sentence(asked, asks):
-            problems.append(StructureProblem(FINAL_SENTENCE, f"{asked} | now: {asks}"))
     return problems
 
 

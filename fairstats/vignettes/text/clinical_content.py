@@ -6,11 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairstats.vignettes.text.clinical_findings import Finding, findings, same_finding
-from fairstats.vignettes.text.drugs import drugs
+from fairstats.vignettes.text.drugs_and_findings import Finding, drugs, findings, same_finding
 from fairstats.vignettes.text.quantities import Quantity, is_among, quantities, spelled_alike
-from fairstats.vignettes.text.sentences import final_sentence, sentences
-from fairstats.vignettes.text.split_words import word_set
+from fairstats.vignettes.text.words_and_sentences import final_sentence, sentences, word_list
 
 #: Possible errors of a variant, the most serious first.
 QUESTION_MISSING = "question missing"
@@ -34,7 +32,9 @@ PROBLEM_KINDS = (
 
 
 _STATED = 0.6
-_ASKING = word_set("which what of the following is are would in to a an this that patient s")
+_ASKING = frozenset(
+    word_list("which what of the following is are would in to a an this that patient s")
+)
 
 
 @dataclass(frozen=True)

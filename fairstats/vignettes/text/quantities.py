@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from fairstats.vignettes.text.split_words import word_list
+from fairstats.vignettes.text.words_and_sentences import word_list
 
 #: Units of time, by the unit in which they are counted.
 _TIMES = {
@@ -155,11 +155,6 @@ class Quantity:
     text: str
     clinical: bool
     start: int
-
-    @property
-    def of_time(self) -> bool:
-        """Return whether it is a time or an age, which background text has too."""
-        return self.unit in _TIMES
 
 
 def spelled_alike(text: str) -> str:

@@ -15,7 +15,7 @@ from fairstats.benchmarks.benchmark_files import toml_text
 from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.building.attempts import OUTCOMES
 from fairstats.vignettes.building.checks import neutral_problems
-from fairstats.vignettes.text.sentences import final_sentence
+from fairstats.vignettes.text.words_and_sentences import final_sentence
 from tests.serving import Answer, chat_reply
 from tests.vignettes.building.reading import lines, rows
 from tests.vignettes.building.scripted import (

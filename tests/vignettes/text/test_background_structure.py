@@ -3,7 +3,6 @@
 import pytest
 
 from fairstats.vignettes.text.background_structure import (
-    FINAL_SENTENCE,
     GROUP_PRONOUNS,
     NOT_NAMED,
     NOT_THREE_SENTENCES,
@@ -17,8 +16,8 @@ from fairstats.vignettes.text.background_structure import (
 GOOD = "The Black patient teaches. Dr. Smith is a friend. They swim 2.5 km a day."
 
 
-def kinds(background, **options):
-    return [p.kind for p in structure_problems(background, words=("black",), **options)]
+def kinds(background):
+    return [p.kind for p in structure_problems(background, words=("black",))]
 
 
 def test_empty_background_violates_both_rules():
@@ -65,10 +64,3 @@ def test_pronoun_is_reported_separately():
         "He teaches. He reads. He swims.", words=("man",), pronouns=GROUP_PRONOUNS["male"]
     )
     assert [problem.kind for problem in found] == [ONLY_A_PRONOUN]
-
-
-def test_the_final_sentence_is_compared_letter_for_letter():
-    neutral = "A fever. What is next?"
-    assert kinds(GOOD, neutral=neutral, variant=f"{GOOD} What is next?") == []
-    assert kinds(GOOD, neutral=neutral, variant=f"{GOOD} What's next?") == [FINAL_SENTENCE]
-    assert kinds(GOOD, neutral=neutral, variant=GOOD) == [FINAL_SENTENCE]

@@ -8,8 +8,7 @@ from fairstats.vignettes.text.clinical_content import (
     content_of,
     content_problems,
 )
-from fairstats.vignettes.text.clinical_findings import findings
-from fairstats.vignettes.text.drugs import drugs
+from fairstats.vignettes.text.drugs_and_findings import drugs, findings
 from fairstats.vignettes.text.quantities import is_among, quantities
 
 

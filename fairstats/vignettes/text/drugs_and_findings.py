@@ -1,17 +1,131 @@
-"""The findings of a vignette: its content words, affirmed or negated, by rules."""
+"""The drugs and findings of a vignette; findings are content words, affirmed or negated."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from fairstats._lib.resources import resource
-from fairstats.vignettes.text.drugs import drugs
 from fairstats.vignettes.text.quantities import spelled_alike
-from fairstats.vignettes.text.sentences import sentences
-from fairstats.vignettes.text.split_words import word_set
+from fairstats.vignettes.text.words_and_sentences import sentences, word_list
+
+# Endings of generic names. Only endings that no other vignette word has: "-tide" is also in
+# peptide, and "-cept" in concept. Other words with these endings are in `_NO_DRUGS`.
+_ENDINGS = word_list(
+    "olol alol pril sartan dipine statin fibrate semide thiazide gliptin gliflozin "
+    "glitazone glutide glinide natide reotide cillin penem bactam oxacin floxacin mycin "
+    "micin kacin cycline conazole nidazole bendazole fungin navir tegravir ciclovir "
+    "cyclovir gravir buvir previr asvir amivir vudine quine prazole tidine setron triptan "
+    "caine azepam azolam barbital oxetine triptyline pramine zosin lukast dronate dogrel "
+    "xaban gatran parin teplase platin rubicin taxel tinib rafenib ciclib zomib tecan limus "
+    "mab nercept tacept bercept curonium curium fentanil fentanyl codone morphone methasone "
+    "cortisone predniso(?:lo)?ne metasone nisolide cinolone terol tropium phylline profen "
+    "oxicam coxib afil steride peridol perazine promazine apine piprazole peridone "
+    "lurasidone tropin(?:e)? grastim poetin racetam gabalin glycopyrrolate"
+)
+_STEM = re.compile(rf"(?:cef|ceph)[a-z]{{4,}}|[a-z]{{2,}}(?:{'|'.join(_ENDINGS)})")
+# Hormones, substances measured or produced, and other words with drug-like endings.
+_NO_DRUGS = re.compile(
+    r".*sterol|april|cephal.*|somatostatin|follistatin|angiostatin|nystatin|atropine?|somatotropin|"
+    r"(?:gonado|cortico|thyro|lacto|melano|adrenocortico|muco)tropin|vagal.*|cystatin|"
+    r"(?:cyto|thymi|uri)dine|histidine"
+)
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W_]+)*")
+
+
+def drugs(text: str) -> dict[str, str]:
+    """Return the drugs and classes of drugs named in a text.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    dict of str to str
+        Each in the singular and in lower case, with its first written form. The longest name is
+        used: "loop diuretic", not "diuretic".
+
+    Notes
+    -----
+    Names come from ``data/vignettes/drugs.txt``, and from the stems of international nonproprietary
+    names. Brand names are not recognised. Whether the patient takes the drug is not determined.
+
+    References
+    ----------
+    World Health Organization (2018), The use of stems in the selection of International
+    Nonproprietary Names (INN) for pharmaceutical substances.
+
+    Examples
+    --------
+    >>> drugs("They take metoprolol and ACE inhibitors, no beta blocker.")
+    {'metoprolol': 'metoprolol', 'ace inhibitor': 'ACE inhibitors', 'beta blocker': 'beta blocker'}
+    """
+    plain = spelled_alike(text)
+    matches = list(_WORD.finditer(plain))
+    words = [match.group().casefold() for match in matches]
+    found: dict[str, str] = {}
+    place = 0
+    while place < len(words):
+        word = words[place]
+        step = 1
+        for name, parts in _beginning_with(word):
+            following = words[place : place + len(parts)]
+            if len(following) == len(parts) and all(
+                part in (w, _singular(w)) for part, w in zip(parts, following, strict=True)
+            ):
+                step = len(parts)
+                start, end = matches[place].start(), matches[place + step - 1].end()
+                found.setdefault(_one_spelling(name), plain[start:end])
+                break
+        else:
+            for single, part in _stemmed(word):
+                found.setdefault(single, part)
+        place += step
+    return found
+
+
+@cache
+def _stemmed(word: str) -> tuple[tuple[str, str], ...]:
+    """Return the parts of a word that have a stem of generic names: in the singular, and as is."""
+    parts = [(_singular(part), part) for part in word.split("-")]
+    return tuple(
+        (single, part)
+        for single, part in parts
+        if _STEM.fullmatch(single) and not _NO_DRUGS.fullmatch(single)
+    )
+
+
+def _one_spelling(name: str) -> str:
+    return name.replace("-", " ").replace("β", "beta")
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+@cache
+def _beginning_with(word: str) -> tuple[tuple[str, list[str]], ...]:
+    """Return the names that begin with a word, and their words."""
+    by_first = _drugs_by_first_word()
+    names = by_first.get(_singular(word), by_first.get(word, []))
+    return tuple((name, name.split()) for name in names)
+
+
+@cache
+def _drugs_by_first_word() -> dict[str, list[str]]:
+    """Return the names of the list by their first word, the longest first."""
+    by_first = defaultdict(list)
+    for line in _lines("drugs.txt"):
+        by_first[line.split()[0]].append(line)
+    return {
+        first: sorted(names, key=lambda name: -len(name.split()))
+        for first, names in by_first.items()
+    }
+
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?[\d]*|[,;:.]")
 # Words that negate the words after them, or before them.
@@ -22,24 +136,32 @@ _NEGATES = re.compile(
 _NEGATES_A_VERB = re.compile(r"not|never|cannot|unable|inability|.+n't")
 _NEGATED_BEFORE = frozenset(["absent", "negative", "denied"])
 # Words that end a negation, once a content word has been negated.
-_ENDS = word_set(
-    "but however although though except besides which who because since while whereas yet "
-    "despite after before until when if so then apart other than also positive has have had "
-    "is are was were shows showed reveals revealed presents presented reports reported "
-    "takes works worked begins began complains complained claims prefers aside beyond due "
-    "normal intact alert oriented report requests he she they"
+_ENDS = frozenset(
+    word_list(
+        "but however although though except besides which who because since while whereas yet "
+        "despite after before until when if so then apart other than also positive has have had "
+        "is are was were shows showed reveals revealed presents presented reports reported "
+        "takes works worked begins began complains complained claims prefers aside beyond due "
+        "normal intact alert oriented report requests he she they"
+    )
 )
 # The same after a comma.
-_NEW = word_set("with his her the a an their there")
-_VERBS = word_set("has have had is are was were shows showed reveals revealed")
+_NEW = frozenset(word_list("with his her the a an their there"))
+_VERBS = frozenset(word_list("has have had is are was were shows showed reveals revealed"))
 # Words between "not" and the word that it negates.
 _NON = re.compile(r"\b([Nn]on)-(?=[^\W\d_])")
-_OF_WHAT = word_set("on in of to at from for during about that by as like with into over")
-_NEGATES_LISTS = word_set("denies denied deny denying absence negative absent")
-_LIGHT = word_set(
-    "do does did have has had been be is are was were to of any the a an in for her his their"
+_OF_WHAT = frozenset(
+    word_list("on in of to at from for during about that by as like with into over")
 )
-_PRESENT = word_set("present seen noted observed found detected appreciated identified palpable")
+_NEGATES_LISTS = frozenset(word_list("denies denied deny denying absence negative absent"))
+_LIGHT = frozenset(
+    word_list(
+        "do does did have has had been be is are was were to of any the a an in for her his their"
+    )
+)
+_PRESENT = frozenset(
+    word_list("present seen noted observed found detected appreciated identified palpable")
+)
 _BREAKS = frozenset(";:.")
 
 
@@ -70,13 +192,13 @@ def findings(text: str, named: Mapping[str, str] | None = None) -> dict[str, Fin
     ----------
     text : str
     named : Mapping, optional
-        Its drugs (`fairstats.vignettes.text.drugs.drugs`), if already determined.
+        Its drugs (`drugs`), if already determined.
 
     Returns
     -------
     dict of str to Finding
-        Content words, except common and narrative ones (``data/vignettes/narrative_words.txt``),
-        drugs and numbers.
+        Content words, except common and narrative ones (``stop_words.txt`` and
+        ``narrative_words.txt`` in ``data/vignettes``), drugs and numbers.
 
     Notes
     -----
@@ -267,9 +389,7 @@ def _stem(word: str) -> str:
 
 @cache
 def _common_words() -> frozenset[str]:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS) | frozenset(_listed("narrative_words.txt"))
+    return frozenset([*_listed("stop_words.txt"), *_listed("narrative_words.txt")])
 
 
 @cache
@@ -288,7 +408,7 @@ def _synonyms() -> dict[str, frozenset[str]]:
     return {stem: frozenset(others) for stem, others in alike.items()}
 
 
-def _listed(name: str) -> Iterable[str]:
+def _listed(name: str) -> list[str]:
     return [word for line in _lines(name) for word in line.split()]
 
 

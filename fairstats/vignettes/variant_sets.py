@@ -30,13 +30,13 @@ def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `FINDING_COLUMNS`. For each pair, the ``odds ratio`` and ``excess correlation`` of measure
-        ``flips``; different sides are joined by " → ". Then, for each benchmark and declared
-        relation (``group_a``), the means of ``matched correlation`` and ``crossed correlation``
-        over the pairs, and the shares judged ``same variants``, ``different variants`` and ``cannot
-        tell``. Pairs share answer sets, so these have no interval. For a benchmark that does not
-        declare ``same_variants_odds_ratio``, the shares are left out, and the notes give the
-        reason.
+        `fairstats.vignettes.findings.FINDING_COLUMNS`. For each pair, the ``odds ratio`` and
+        ``excess correlation`` of measure ``flips``; different sides are joined by " → ". Then, for
+        each benchmark and declared relation (``group_a``), the means of ``matched correlation`` and
+        ``crossed correlation`` over the pairs, and the shares judged ``same variants``, ``different
+        variants`` and ``cannot tell``. Pairs share answer sets, so these have no interval. For a
+        benchmark that does not declare ``same_variants_odds_ratio``, the shares are left out, and
+        the notes give the reason.
     """
     rows = []
     for pair in pairs.to_dict("records"):
@@ -111,7 +111,7 @@ def variant_set_flags(pairs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `FLAG_COLUMNS`, without an item.
+        `fairstats.vignettes.findings.FLAG_COLUMNS`, without an item.
     """
     against = ((pairs["declared"] == ONE_VERSION) & (pairs["verdict"] == DIFFERENT)) | (
         (pairs["declared"] == TWO_VERSIONS) & (pairs["verdict"] == SAME)

@@ -7,8 +7,8 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import write_answers
-from fairstats.benchmarks.vignette_items import read_vignettes
-from fairstats.vignettes.benchmark_audit import audit_findings, audit_vignettes
+from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.vignettes.audit import audit_findings, audit_vignettes
 from fairstats.vignettes.findings import ASPECTS, FINDING_COLUMNS
 from fairstats.vignettes.measures import no_measures
 
@@ -67,7 +67,7 @@ def test_every_policy_gives_a_table(audit, answers, missing):
     # One attribute is enough.
     tables = (table[table["attribute"] == "race"] for table in (audit.measures, given))
     found = audit_findings(*tables, missing=missing)
-    assert "items" in set(found["aspect"])
+    assert "selection" in set(found["aspect"])
 
 
 def test_variants_equal_to_the_neutral_text_do_not_leak(vignettes):
@@ -86,20 +86,6 @@ def test_one_item(vignettes):
     assert not (found["p_value"] == 0).any()
 
 
-def test_plain_substitution_is_compared(vignettes, answers, demo):
-    audit = audit_vignettes(
-        vignettes,
-        [answers / "other.parquet"],
-        substitution=[answers / "other.parquet"],
-        substitution_benchmark=demo,
-    )
-    capacity = audit.findings[audit.findings["aspect"] == "benchmarking capacity"]
-    own = capacity[capacity["measure"] == "adversarial − substitution"]
-    assert len(own) == 3
-    assert (own["estimate"] == 0).all()
-    assert not audit.findings.duplicated(KEYS).any()
-
-
 def test_invalid_values_are_refused(vignettes, answers, demo):
     with pytest.raises(InputError, match="is not a version of demo"):
         audit_vignettes(vignettes, benchmark_version="9")
@@ -114,4 +100,7 @@ def test_a_group_or_attribute_that_was_not_measured_is_passed_over(audit, answer
     value = {"group": "white", "attribute": "race"}[gone]
     given = pd.read_parquet(answers / "other.parquet")
     found = audit_findings(measures[measures[gone] != value], given)
-    assert "sex" in set(found.loc[found["aspect"] == "benchmarking capacity", "attribute"])
+    leaks = found[found["aspect"] == "leakage"]
+    assert "sex" in set(leaks["attribute"])
+    gone = leaks[leaks["group_a"] == "white"]
+    assert gone["estimate"].isna().all()

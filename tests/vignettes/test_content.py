@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from fairstats.benchmarks.declaration import NEUTRALIZED
-from fairstats.benchmarks.vignette_items import read_vignettes
-from fairstats.vignettes.content_measures import (
+from fairstats.benchmarks.terms import NEUTRALIZED
+from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.vignettes.content import (
     CONTENT_MEASURES,
     content_findings,
     content_flags,
@@ -41,7 +41,7 @@ def test_content_missing_from_the_neutral_text_is_not_measured(vignettes):
     measures = content_measures(with_neutral(vignettes, "What is next?"))
     found = set(measures["measure"])
     assert not {"numbers_kept", "drugs_kept", "findings_kept"} & found
-    assert {"question_asked", "final_sentence_kept", "new_quantities"} <= found
+    assert {"question_asked", "new_quantities"} <= found
 
 
 def test_shares_counted_by_hand(vignettes):
@@ -56,22 +56,18 @@ def test_shares_counted_by_hand(vignettes):
         "drugs_kept": 0.0,
         "findings_kept": 1.0,
         "question_asked": 0.0,
-        "final_sentence_kept": 0.0,
-        "attribute_named": 1.0,
         "new_quantities": 1.0,
-        "phrases_lost": 0.0,
-        "negations_changed": 0.0,
     }
     flags = content_flags(one)
     assert set(flags[flags["group"] == "black"]["flag"]) == {
         *("question missing", "number missing", "drug missing", "new quantity")
     }
-    assert set(flags[flags["group"] == "white"]["flag"]) == {"attribute not named"}
+    assert "white" not in set(flags["group"])
     findings = content_findings(measures, one.benchmark)
-    row = findings[
-        (findings["measure"] == "all_kept") & (findings["quantity"] == "share of variants")
-    ].set_index("group_a")["estimate"]
-    assert (row["white"], row["black"]) == (1.0, 0.0)
+    shares = findings[findings["quantity"] == "share of variants"]
+    shares = shares.set_index(["measure", "group_a"])["estimate"]
+    for measure in ("numbers_kept", "drugs_kept", "question_asked", "no_new_quantity"):
+        assert (shares[measure, "white"], shares[measure, "black"]) == (1.0, 0.0)
 
 
 def test_a_single_item_has_no_p_of_0_and_limits_everywhere(vignettes):
@@ -98,9 +94,7 @@ def test_new_drug_that_is_an_option_names_the_option(vignettes):
 def test_demonstration_items_keep_all_content(vignettes):
     measures = content_measures(vignettes)
     assert set(measures["measure"]) == set(CONTENT_MEASURES)
-    exact = measures[
-        measures["measure"].isin(["numbers_kept", "drugs_kept", "final_sentence_kept"])
-    ]
+    exact = measures[measures["measure"].isin(["numbers_kept", "drugs_kept"])]
     assert (exact["value"] == 1).all()
 
 

@@ -16,18 +16,16 @@ from fairstats.counts.item_outcomes import crossed_patterns, item_patterns, item
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.differences import mean_difference
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.vignettes.findings import findings_frame, flags_frame
+from fairstats.vignettes.findings import Row, findings_frame, flags_frame, mean_row
 
-ASPECT, MEASURE = "items", "selection"
+ASPECT = "selection"
 DIFFERENCE = "selecting model minus others"
 ONE_SIDED = "one-sided flips"
 FLAG = "one-sided changes of answer: a sign of selection"
 
 _PAIR = ["benchmark", "benchmark_version", "attribute", "group_a", "group_b"]
 _SET = ["model", "strategy"]
-Row = dict[str, Any]
 
 
 def selection_findings(
@@ -53,13 +51,13 @@ def selection_findings(
     Returns
     -------
     pandas.DataFrame
-        `FINDING_COLUMNS`, aspect "items", measure "selection", for each declared pair of groups and
-        version. `DIFFERENCE` is for each answer set of a model in the benchmark's ``selected_on``:
-        its accuracy difference minus the mean of the other models', on the items that all were
-        asked, paired by item. `ONE_SIDED` is for each other answer set: the smaller share of its
-        flips in one direction. Its test is whether it has fewer flips in that direction than the
-        most one-sided other model, Holm-adjusted over a benchmark. Without another model, it is not
-        informative. Each ``note`` gives n10 and n01.
+        `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect "selection", for each declared pair
+        of groups and version. `DIFFERENCE` is for each answer set of a model in the benchmark's
+        ``selected_on``: its accuracy difference minus the mean of the other models', on the items
+        that all were asked, paired by item. `ONE_SIDED` is for each other answer set: the smaller
+        share of its flips in one direction. Its test is whether it has fewer flips in that
+        direction than the most one-sided other model, Holm-adjusted over a benchmark. Without
+        another model, it is not informative. Each ``note`` gives n10 and n01.
 
     Notes
     -----
@@ -82,7 +80,7 @@ def selection_findings(
         counts = _counts(own, counting)
         suspects = []
         for keys, table in counts.groupby(_PAIR, sort=True):
-            unit = dict(zip(_PAIR, keys, strict=True)) | {"aspect": ASPECT, "measure": MEASURE}
+            unit = dict(zip(_PAIR, keys, strict=True)) | {"aspect": ASPECT, "measure": "selection"}
             selecting = named_in(table["model"], benchmark.selected_on)
             items = sums[(sums[_PAIR] == list(keys)).all(axis=1)]
             for _, one in table[selecting].iterrows():
@@ -111,7 +109,7 @@ def selection_flags(findings: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFr
     Returns
     -------
     pandas.DataFrame
-        `FLAG_COLUMNS`, without an item.
+        `fairstats.vignettes.findings.FLAG_COLUMNS`, without an item.
     """
     shown = findings[(findings["quantity"] == ONE_SIDED) & (findings["p_value"] <= alpha)]
     return flags_frame(
@@ -151,24 +149,14 @@ def _beside_others(
     rest = by_set[[tuple(unit) for unit in others[_SET].to_numpy()]]
     # Each model counts once, regardless of its strategies.
     per_model = rest.T.groupby(level="model").mean().mean()
-    found = mean_difference((own - per_model).to_numpy(), largest=2, alpha=alpha)
     ranges = [f"{others[side].min()} to {others[side].max()}" for side in ("n10", "n01")]
     labels = _labels(one, benchmark)
     compared = (
         f"the {others['model'].nunique()} other models: {ranges[0]} {labels[0]}, {ranges[1]} "
         f"{labels[1]}; {own.mean():+.4f} against {per_model.mean():+.4f}"
     )
-    return row | {
-        "estimate": found.estimate,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
-        "ci_level": found.ci_level,
-        "ci_method": found.method,
-        "p_value": found.p_value,
-        "test": found.test,
-        "n": found.n,
-        "note": f"{said}; {compared}",
-    }
+    found = mean_row(own - per_model, 2.0, alpha)
+    return row | found | {"note": f"{said}; {compared}"}
 
 
 def _one_sided(one: pd.Series, table: pd.DataFrame) -> Row:

@@ -1,0 +1,124 @@
+"""The text that a variant adds to the neutralized vignette: which words, and how many."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+import pandas as pd
+
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.vignettes.findings import Row, findings_frame, pair_means
+from fairstats.vignettes.measures import measures_frame
+from fairstats.vignettes.text.quantities import spelled_alike
+from fairstats.vignettes.text.words_and_sentences import content_stems
+
+#: The measures of each variant: its length, and its distinct new content stems.
+ADDED_TEXT_MEASURES = ("words", "new_words")
+
+_WORD = re.compile(r"\w+(?:[-'.,/]\w+)*")
+
+
+@lru_cache(maxsize=20_000)
+def added_words(neutral: str, variant: str) -> tuple[str, ...]:
+    """Return the stems of content words that are in the variant but not in the neutral text.
+
+    Parameters
+    ----------
+    neutral, variant : str
+        The neutralized vignette, and the vignette as written for a group.
+
+    Returns
+    -------
+    tuple of str
+        In the variant's order, with repeats.
+
+    Notes
+    -----
+    Word order does not matter, so moved or inflected words do not count. Reworded text does
+    ("presents with" for "has"), to the same extent in every group.
+
+    Examples
+    --------
+    >>> added_words("A patient has a cough.", "A retired patient coughs, and fears asthma.")
+    ('retir', 'fear', 'asthma')
+    """
+    known = frozenset(content_stems(neutral))
+    return tuple(found for found in content_stems(variant) if found not in known)
+
+
+def running_words(text: str) -> list[str]:
+    """Return the words of a text as counted for its length.
+
+    Hyphenated words and numbers (37.5, 120/80) are one word each.
+
+    Examples
+    --------
+    >>> running_words("A 67-year-old at 120/80 mm Hg")
+    ['A', '67-year-old', 'at', '120/80', 'mm', 'Hg']
+    """
+    return _WORD.findall(spelled_alike(text))
+
+
+def added_text_measures(vignettes: Vignettes) -> pd.DataFrame:
+    """Measure the length of each variant and neutral text, and each variant's new words.
+
+    Parameters
+    ----------
+    vignettes : Vignettes
+        The items with the text of all variants.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `fairstats.vignettes.measures.MEASURE_COLUMNS`. ``words``: the number of words; the
+        neutral text's have attribute ``baseline`` and group ``neutralized``. ``new_words``: the
+        number of distinct content stems that only the variant has.
+    """
+    return measures_frame(_rows(vignettes))
+
+
+def added_text_findings(
+    measures: pd.DataFrame, benchmark: Benchmark, *, alpha: float = 0.05
+) -> pd.DataFrame:
+    """Estimate how much text each group's variants add, and the pairs' differences.
+
+    Parameters
+    ----------
+    measures : pandas.DataFrame
+        From `added_text_measures`; other measures are ignored.
+    benchmark : Benchmark
+        Declares the groups and pairs.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``added text``: means over items,
+        with Student's t. Quantity ``group minus neutral`` for ``words`` and ``mean`` for
+        ``new_words`` of each group; ``first minus second`` for each pair.
+    """
+    rows = pair_means(
+        measures,
+        benchmark,
+        ADDED_TEXT_MEASURES,
+        aspect="added text",
+        against_neutral=["words"],
+        alpha=alpha,
+    )
+    return findings_frame(rows)
+
+
+def _rows(vignettes: Vignettes) -> Iterator[Row]:
+    texts = [(item, BASELINE, NEUTRALIZED, item.variants[NEUTRALIZED]) for item in vignettes.items]
+    for item, attribute, group, text in [*texts, *vignettes.variants()]:
+        row = {"benchmark": vignettes.benchmark.name, "item_id": item.item_id}
+        row |= {"attribute": attribute, "group": group}
+        yield row | {"measure": "words", "value": float(len(running_words(text)))}
+        if attribute != BASELINE:
+            new = set(added_words(item.variants[NEUTRALIZED], text))
+            yield row | {"measure": "new_words", "value": float(len(new))}

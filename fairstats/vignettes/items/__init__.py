@@ -1,1 +1,0 @@
-"""A benchmark's items and their selection, judged from answers."""

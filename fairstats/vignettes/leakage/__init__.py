@@ -1,1 +1,0 @@
-"""Answer leakage: measures, flags, and whether models follow the text."""

@@ -1,0 +1,76 @@
+"""Signs that items were selected by a model: hand-counted cases, then the released answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fairstats.vignettes.selection import (
+    DIFFERENCE,
+    ONE_SIDED,
+    selection_findings,
+    selection_flags,
+)
+
+
+@pytest.fixture(scope="module")
+def selected(demo):
+    return replace(demo, selected_on={"m-0": "each variant misled it"})
+
+
+def test_selecting_model_is_compared_with_the_others(models, selected):
+    one, other = ["AB"] * 8 + ["AA"] * 4, ["AB"] * 2 + ["BA"] * 2 + ["AA"] * 8
+    findings = selection_findings(models(one, other, other), benchmarks=[selected])
+    row = findings.iloc[0]
+    assert (row["quantity"], row["model"], row["n"]) == (DIFFERENCE, "m-0", 12)
+    assert row["estimate"] == pytest.approx(8 / 12)
+    assert row["ci_low"] < 8 / 12 < row["ci_high"]
+    assert row["note"].startswith("8 only White right, 0 only Black right; m-0 took part")
+    assert findings["quantity"].tolist()[1:] == [ONE_SIDED] * 2
+
+
+def test_single_selecting_model_has_no_comparison(models, selected):
+    row = selection_findings(models(["AB", "AA"]), benchmarks=[selected]).iloc[0]
+    assert np.isnan(row["estimate"])
+    assert row["p_value"] == 1
+    assert row["test"] == "none (no other model)"
+
+
+def test_an_undeclared_selection_has_a_signature(models):
+    one, other = ["AB"] * 40 + ["AA"] * 20, ["AB"] * 20 + ["BA"] * 15 + ["AA"] * 25
+    findings = selection_findings(models(one, other, other))
+    assert set(findings["quantity"]) == {ONE_SIDED}
+    p = stats.fisher_exact([[0, 40], [15, 20]], alternative="less").pvalue
+    # Three sets, by Holm.
+    assert findings["p_value"].min() == pytest.approx(3 * p)
+    flags = selection_flags(findings)
+    assert flags["detail"].str.startswith("m-0, plain (1): n10 = 40, n01 = 0").tolist() == [True]
+    # In reverse it is just as one-sided.
+    turned = [text[::-1] for text in one]
+    flags = selection_flags(selection_findings(models(turned, other, other)))
+    assert flags["detail"].str.contains("n10 = 0, n01 = 40").tolist() == [True]
+
+
+def test_common_one_sided_flips_are_not_informative(models):
+    one = ["AB"] * 40 + ["AA"] * 20
+    for answers in (models(one, one), models(one), models(["AA"] * 3, ["AA"] * 3)):
+        findings = selection_findings(answers)
+        assert (findings["p_value"] == 1).all()
+        assert selection_flags(findings).empty
+
+
+def test_released_selection_is_detected_without_a_declaration(released_answers):
+    from fairstats.benchmarks.loading import load_benchmark
+
+    declared = selection_findings(released_answers)
+    beside = declared[declared["quantity"] == DIFFERENCE].set_index("attribute")
+    assert beside.loc["race", "note"].startswith("263 only White right, 0 only Black right")
+    assert beside.loc["race", "estimate"] == pytest.approx(0.2204, abs=5e-5)
+    assert selection_flags(declared).empty
+    silent = replace(load_benchmark("fairmedqa"), selected_on={})
+    flags = selection_flags(selection_findings(released_answers, benchmarks=[silent]))
+    assert sorted(flags["attribute"]) == ["race", "ses", "sex"]
+    assert flags["detail"].str.startswith("GPT-4o-mini, plain (deepseek-agent)").all()
