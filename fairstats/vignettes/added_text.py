@@ -8,9 +8,8 @@ from functools import lru_cache
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.benchmarks.vignette_items import Vignettes
 from fairstats.vignettes.findings import Row, findings_frame, pair_means
 from fairstats.vignettes.measures import measures_frame
 from fairstats.vignettes.text.quantities import spelled_alike

@@ -13,10 +13,9 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.benchmark_checks import validate_files
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.answers.files import read_answers
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.benchmarks.loading import by_name, load_benchmarks
-from fairstats.benchmarks.terms import MissingPolicy
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.vignette_items import Vignettes
 from fairstats.estimates.same_variants import variant_sets
 from fairstats.inference._checks import check_alpha
 from fairstats.vignettes.added_text import added_text_findings, added_text_measures
@@ -69,7 +68,7 @@ def audit_vignettes(
     Parameters
     ----------
     vignettes : Vignettes
-        From `fairstats.benchmarks.vignette_texts.read_vignettes`.
+        From `fairstats.benchmarks.vignette_items.read_vignettes`.
     answers : iterable of paths
         Files or folders of answers to these items.
     benchmark_version : str, optional
@@ -89,7 +88,7 @@ def audit_vignettes(
 
     Examples
     --------
-    >>> from fairstats.benchmarks.vignette_texts import read_vignettes
+    >>> from fairstats.benchmarks.vignette_items import read_vignettes
     >>> audit = audit_vignettes(read_vignettes("demo"))
     >>> sorted(set(audit.findings["aspect"]))
     ['added text', 'content', 'duplicates', 'leakage']

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import NEUTRALIZED
-from fairstats.benchmarks.vignette_items import Item
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.declaration import NEUTRALIZED, Benchmark
+from fairstats.benchmarks.vignette_items import Item, Vignettes
 from fairstats.vignettes.findings import (
     findings_frame,
     flags_frame,

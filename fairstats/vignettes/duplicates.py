@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
-from fairstats.benchmarks.vignette_items import Item
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Item, Vignettes
 from fairstats.vignettes.added_text import running_words
 from fairstats.vignettes.findings import Row, findings_frame, flags_frame, share_row
 from fairstats.vignettes.measures import measures_frame

@@ -9,13 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
-from fairstats.inference.intervals import wilson
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.inference.differences import mean_difference
+from fairstats.inference.intervals import tango_limits, wilson
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
-from fairstats.inference.mean_difference import mean_difference
-from fairstats.inference.tango import tango_limits
 
 #: Columns of the table of findings, in order. ``aspect`` is the question (`ASPECTS`), ``measure``
 #: the measure, and ``quantity`` the estimate. A row for one group has no ``group_b``. A row for a

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats.answers.engine_frames import OpenAnswers
-from fairstats.benchmarks.terms import BASELINE
+from fairstats.benchmarks.declaration import BASELINE
 from fairstats.vignettes.findings import Row, findings_frame, flags_frame, share_row
 
 #: Version name for all versions combined.

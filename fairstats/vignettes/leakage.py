@@ -10,10 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import NEUTRALIZED
-from fairstats.benchmarks.vignette_items import Item
-from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.benchmarks.declaration import NEUTRALIZED, Benchmark
+from fairstats.benchmarks.vignette_items import Item, Vignettes
 from fairstats.inference._checks import check_alpha
 from fairstats.vignettes.added_text import added_words
 from fairstats.vignettes.findings import (
@@ -95,7 +93,7 @@ def leakage_measures(vignettes: Vignettes) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from fairstats.benchmarks.vignette_texts import read_vignettes
+    >>> from fairstats.benchmarks.vignette_items import read_vignettes
     >>> sorted(set(leakage_measures(read_vignettes("demo"))["measure"]))[:2]
     ['leakage_distinct', 'leakage_distinct_by_chance']
     """
@@ -225,7 +223,7 @@ def leakage_findings(
 
     Examples
     --------
-    >>> from fairstats.benchmarks.vignette_texts import read_vignettes
+    >>> from fairstats.benchmarks.vignette_items import read_vignettes
     >>> demo = read_vignettes("demo")
     >>> found = leakage_findings(leakage_measures(demo), demo.benchmark)
     >>> found.loc[found["quantity"] == "advantage difference", "attribute"].unique().tolist()

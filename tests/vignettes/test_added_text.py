@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.added_text import (
     ADDED_TEXT_MEASURES,
     added_text_findings,

@@ -7,7 +7,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import write_answers
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.audit import audit_findings, audit_vignettes
 from fairstats.vignettes.findings import ASPECTS, FINDING_COLUMNS
 from fairstats.vignettes.measures import no_measures

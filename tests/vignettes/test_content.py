@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from fairstats.benchmarks.terms import NEUTRALIZED
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.content import (
     CONTENT_MEASURES,
     content_findings,

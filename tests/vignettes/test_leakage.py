@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.added_text import added_words
 from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.leakage import (

@@ -22,8 +22,7 @@ from fairstats.vignettes.text.clinical_content import (
     QUESTION_STATED,
     content_problems,
 )
-from fairstats.vignettes.text.sentences import final_sentence
-from fairstats.vignettes.text.words import content_stems
+from fairstats.vignettes.text.words_and_sentences import content_stems, final_sentence
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 # An option is pointed to if at least this share of its words is added.
@@ -150,7 +149,6 @@ def _leaking_problems(wanted: Wanted, text: str) -> list[str]:
     added words. Right and wrong options count equally, and only the matching words are reported:
     the agent that revises the text has seen neither options nor key.
     """
-    from fairstats.vignettes.text.words_and_sentences import content_stems
 
     known = set(content_stems(" ".join([wanted.neutral, wanted.group_label, *wanted.words])))
     said = set(content_stems(text)) - known

@@ -6,8 +6,8 @@ import unicodedata
 import pytest
 
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.terms import NEUTRALIZED
-from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.text.words_and_sentences import (
     STOP_WORDS,
     content_stems,
