@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from fairstats._lib.formatting import (
     decimal,
     escape_html,
     escape_markdown,
+    p_figure,
     p_value,
     percent,
     percent_range,
@@ -38,82 +40,43 @@ FINDINGS = "vignette_findings"
 FLAGS = "vignette_flags"
 
 Row = Mapping[str, Any]
-Cell = Callable[[Row], str]
+Cells = list[dict[str, str]]
 
 _ANSWERS_ONLY = (
     "The text of the vignettes was not audited for this release. The results below are based on "
     "models' answers alone."
-)
-_LEAKAGE = (
-    "An option's *shared words* are the share of its content words that the variant has and the "
-    "neutralized vignette has not. *Words of no other option* leaves out words that several "
-    "options of the item have. *A distractor* is the mean of the distractors, and the *advantage* "
-    "is the key's value minus that mean. *Chance* is the same figure for the words added to all "
-    "other items for that group. Shared words do not prove that a reader follows the hint: a "
-    "negated word counts, and a paraphrase without a shared word does not."
-)
-_ADDED = (
-    "A longer text repeats more words of any option. *New content words* are the distinct words, "
-    "without inflections and stop words, that the neutralized vignette does not have."
-)
-_CONTENT = (
-    "Rules compare each variant with the neutralized vignette: numbers with their units, drugs, "
-    "findings and whether a question is asked. Rules miss paraphrases and raise false alarms, so a "
-    "person should check the flags."
-)
-_DUPLICATES = (
-    "Two texts are compared by the runs of five words that they share. An item on which most "
-    "answers to the original and neutralized text are one wrong option may have a wrong key, or be "
-    "hard."
-)
-_SELECTION = (
-    "If variants are kept because they mislead a model, that model changes its answers in one "
-    "direction only, and its accuracy difference does not show its bias. An undeclared selection "
-    "shows in the same way: fewer changes in one direction than the most one-sided other model "
-    "explains (Fisher's exact test, adjusted by Holm)."
-)
-_VARIANT_SETS = (
-    "Two models that read the same text tend to change their answers on the same variants. "
-    "Changes on one pair of groups are compared with changes on other pairs of the same items. "
-    "Those have the same difficulty, but not the same text."
 )
 _NO_VERDICT = (
     "**No verdict.** How many changed answers two models share depends on how the variants "
     "were written. A verdict needs an odds ratio above which two answer sets count as answers "
     "to the same variants. The benchmark does not declare one (`same_variants_odds_ratio`)."
 )
-_MEASURES = {OVERLAP: "Shared words", DISTINCT: "Words of no other option"}
-_OPTIONS = {
-    "key": "Of the key",
-    "key beyond chance": "Above chance",
-    "distractors": "Of a distractor",
-    "distractors beyond chance": "Above chance",
-    "advantage": "Advantage",
-}
-_OF_ADDED = {"words": "Words more than the neutral text", "new_words": "New content words"}
-_OF_CONTENT = {
-    "numbers_kept": "All numbers kept",
-    "no_new_quantity": "No new quantity",
-    "drugs_kept": "All drugs kept",
-    "findings_kept": "Findings kept (mean)",
-    "question_asked": "A question asked",
-}
 _OF_DUPLICATES = {
     "nearest_item": "Items with a near-duplicate",
     "like_neutral": "Variants that hardly differ from the neutralized vignette",
     "like_other_group": "Variants that hardly differ from another group's",
     "key": "Items on which most answers are one wrong option",
 }
-_OF_RELATIONS = {
-    "pairs": "Pairs of answer sets",
-    "ratio": "Odds ratio, lowest to highest",
-    SAME: "Judged same",
-    DIFFERENT: "Judged different",
-    CANNOT_TELL: "Undecided",
-}
 #: The number of flags shown per kind; the table has all of them.
 _FLAGS_SHOWN = 12
 _LONGEST = 300
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A question of the audit: its aspects in the findings, how to read it, its table.
+
+    `make` returns the finding in a sentence, and the cells by column; those of ``of`` name a row.
+    """
+
+    title: str
+    aspects: tuple[str, ...]
+    explained: str
+    caption: str
+    labels: Mapping[str, str]
+    make: Callable[[pd.DataFrame, Benchmark], tuple[str, Cells]]
+    heading: str = "Group"
+    group: str | None = None
 
 
 def show_vignettes(release: Release) -> None:
@@ -128,228 +91,94 @@ def show_vignettes(release: Release) -> None:
             continue
         benchmark = release.benchmarks[name]
         show_markdown(f"## {escape_markdown(benchmark.title)}")
-        aspects = dict(iter(own.groupby("aspect")))
-        for aspects_of, show in _SECTIONS.items():
-            there = [aspects[aspect] for aspect in aspects_of if aspect in aspects]
-            if there:
-                show(release, benchmark, pd.concat(there))
+        for section in _SECTIONS:
+            rows = own[own["aspect"].isin(section.aspects)]
+            if rows.empty:
+                continue
+            sentence, cells = section.make(rows, benchmark)
+            parts = (f"### {section.title}", sentence, section.explained)
+            show_markdown("\n\n".join(part for part in parts if part))
+            _show_cells(release, cells, section, name=f"{section.aspects[0]}-{name}")
         show_items(release, benchmark)
     _show_flags(release)
 
 
-def _show_leakage(release: Release, benchmark: Benchmark, rows: pd.DataFrame) -> None:
-    sentence = _leakage_sentence(rows[rows["measure"] == OVERLAP], benchmark)
-    show_markdown(
-        f"### Does the added text give the answer away?\n\n::: lede\n{sentence}\n:::\n\n{_LEAKAGE}"
+def _show_cells(release: Release, cells: Cells, section: _Section, *, name: str) -> None:
+    """Show finished cells as a table, with links to the files of all findings."""
+    if not cells:
+        return
+    labels = {key: label for key, label in section.labels.items() if any(key in c for c in cells)}
+    table = written_table(
+        cells,
+        labels,
+        name=slug(name),
+        stub="of",
+        heading=section.heading,
+        group=section.group,
+        html=["of", *labels, *([section.group] if section.group else [])],
     )
-    columns = rows.assign(column=rows["quantity"].str.removesuffix(" difference"))
+    show_table(table, caption=section.caption, download=files_of(release, FINDINGS))
+
+
+def _leakage(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
+    rows = rows.assign(column=rows["quantity"].str.removesuffix(" difference"))
     cells = [
         cell | {"measure": title}
-        for measure, title in _MEASURES.items()
-        for cell in _cells(columns[columns["measure"] == measure], benchmark, _share)
+        for measure, title in (
+            (OVERLAP, "Shared words"),
+            (DISTINCT, "Words of no other option"),
+        )
+        for cell in _cells(rows[rows["measure"] == measure], benchmark, _share)
     ]
-    _show(
-        release,
-        cells,
-        name=f"leakage-{benchmark.name}",
-        caption="Words of the options in the added text, % with 95% intervals. Differences from "
-        "chance, and those of pairs, first group minus second, in points",
-        labels=_OPTIONS,
-        group="measure",
-    )
-
-
-def _show_added_text(release: Release, benchmark: Benchmark, rows: pd.DataFrame) -> None:
-    change = rows[(rows["measure"] == "words") & rows["estimate"].notna()]
-    groups, pairs = change[change["group_b"] == ""], change[change["group_b"] != ""]
-    sentence = ""
-    if len(groups):
-        least, most = groups["estimate"].min(), groups["estimate"].max()
-        sentence = (
-            f"On average, a variant has {_signed(least)} to {_signed(most)} words compared with "
-            "the neutralized vignette, depending on the group."
-        )
-    if len(pairs):
-        row = pairs.loc[pairs["estimate"].abs().idxmax()].to_dict()
-        sentence += (
-            f" The largest difference between two groups is {_signed(row['estimate'])} words "
-            f"({escape_markdown(_label(benchmark, row))}; {_signed(row['ci_low'])} to "
-            f"{_signed(row['ci_high'])})."
-        )
-    show_markdown(f"### How much text is added?\n\n{sentence}\n\n{_ADDED}")
-    _show(
-        release,
-        _cells(rows.assign(column=rows["measure"]), benchmark, _number),
-        name=f"added-{benchmark.name}",
-        caption="Mean number of words per variant with 95% intervals; for a pair, the first group "
-        "minus the second",
-        labels=_OF_ADDED,
-    )
-
-
-def _show_content(release: Release, benchmark: Benchmark, rows: pd.DataFrame) -> None:
-    sentence = _content_sentence(rows[rows["measure"] == "question_asked"], benchmark)
-    show_markdown(f"### Is the clinical content unchanged?\n\n{sentence}\n\n{_CONTENT}")
-    _show(
-        release,
-        _cells(rows.assign(column=rows["measure"]), benchmark, _share),
-        name=f"content-{benchmark.name}",
-        caption="Variants that keep the content, % with 95% intervals; for a pair, the first group "
-        "minus the second in points",
-        labels={name: label for name, label in _OF_CONTENT.items() if name in set(rows["measure"])},
-    )
-
-
-def _show_duplicates(release: Release, benchmark: Benchmark, rows: pd.DataFrame) -> None:
-    lead = rows[rows["measure"].isin(["nearest_item", "key"])].drop_duplicates("measure")
-    sentences = []
-    for row in lead[lead["n"] > 0].to_dict("records"):
-        count, many = round(row["estimate"] * row["n"]), counted(row["n"], "item")
-        said = (
-            "have a near-duplicate"
-            if row["measure"] == "nearest_item"
-            else "are answered by most models with one wrong option"
-        )
-        sentences.append(f"{count:,} of {many} ({percent(row['estimate'])}) {said}.")
-    show_markdown(
-        f"### Are items duplicated, or keys wrong?\n\n{' '.join(sentences)}\n\n{_DUPLICATES}"
-    )
-    cells = [
-        {
-            "what": _OF_DUPLICATES[row["measure"]],
-            "of": escape_html(_label(benchmark, row) or _version(benchmark, row)),
-            "share": _share(row),
-            "n": f"{row['n']:,}",
-        }
-        for row in rows.to_dict("records")
-    ]
-    _show(
-        release,
-        cells,
-        name=f"duplicates-{benchmark.name}",
-        caption="Near-duplicates and shared wrong options, % with 95% intervals",
-        labels={"share": "Share, %", "n": "Items or variants"},
-        group="what",
-    )
-
-
-def _show_selection(release: Release, benchmark: Benchmark, rows: pd.DataFrame) -> None:
-    own = rows[(rows["quantity"] == DIFFERENCE) & rows["estimate"].notna()]
-    others = rows[rows["quantity"] == ONE_SIDED]
-    signs = others[others["p_value"] <= release.alpha]
-    sentences = []
-    if len(own):
-        most = own.loc[own["estimate"].abs().idxmax()].to_dict()
-        sentences.append(
-            f"{escape_markdown(most['model'])} was used to select the items. Its accuracy "
-            f"difference minus that of the others is {points(most['estimate'])} points "
-            f"({point_range(most['ci_low'], most['ci_high'])}; "
-            f"{escape_markdown(_label(benchmark, most))})."
-        )
-    sets = others[["benchmark_version", "model", "strategy"]].drop_duplicates()
-    if len(sets):
-        found = f"{counted(len(signs), 'sign')} of" if len(signs) else "no sign of"
-        sentences.append(
-            f"The answers of the {counted(len(sets), 'other answer set')} show {found} an "
-            "undeclared selection."
-        )
-    show_markdown(f"### Were items selected by a model?\n\n{' '.join(sentences)}\n\n{_SELECTION}")
-    shown = pd.concat([rows[rows["quantity"] == DIFFERENCE], signs])
-    cells = [
-        {
-            "model": escape_html(_set(benchmark, row)),
-            "of": escape_html(_label(benchmark, row)),
-            "figure": _share(row) if row["quantity"] == DIFFERENCE else p_value(row["p_value"]),
-            "note": escape_html(row["note"]),
-        }
-        for row in shown.to_dict("records")
-    ]
-    _show(
-        release,
-        cells,
-        name=f"selection-{benchmark.name}",
-        caption="Accuracy difference minus that of the other models in points, with 95% intervals",
-        labels={"figure": "Difference", "note": "Changed answers"},
-        group="model",
-        heading="Pair",
-    )
-
-
-def _show_variant_sets(release: Release, benchmark: Benchmark, rows: pd.DataFrame) -> None:
-    ratios = rows[rows["quantity"] == "odds ratio"].groupby("group_a")["estimate"]
-    sentences = [_NO_VERDICT] if benchmark.same_variants_odds_ratio is None else []
-    cells = []
-    for declared, of in rows[rows["measure"] == "pairs"].groupby("group_a", sort=False):
-        found, n = of.set_index("quantity")["estimate"], of["n"].iloc[0]
-        cell = {"of": escape_html(str(declared)), "pairs": f"{n:,}"}
-        known = ratios.get_group(declared).dropna()
-        if len(known):
-            cell["ratio"] = f"{decimal(known.min(), 2)} to {decimal(known.max(), 2)}"
-        if SAME in found:
-            cell |= {name: percent(found[name]) for name in (SAME, DIFFERENT, CANNOT_TELL)}
-            sentences.append(
-                f"Of {counted(n, 'pair')} of answer sets that are declared to be to {declared} of "
-                f"the variants, {percent(found[SAME])} are judged to be to the same ones, and "
-                f"{percent(found[DIFFERENT])} to different ones."
-            )
-        cells.append(cell)
-    show_markdown(
-        f"### Are the answers to the same variants?\n\n{' '.join(sentences)}\n\n{_VARIANT_SETS}"
-    )
-    there = {name for cell in cells for name in cell}
-    _show(
-        release,
-        cells,
-        name=f"sets-{benchmark.name}",
-        caption="Changed answers that two answer sets share, by what is declared",
-        labels={name: label for name, label in _OF_RELATIONS.items() if name in there},
-        heading="Declared",
-    )
-
-
-#: The sections in order, by the aspects that they show.
-_SECTIONS: Mapping[tuple[str, ...], Callable[[Release, Benchmark, pd.DataFrame], None]] = {
-    ("leakage",): _show_leakage,
-    ("added text",): _show_added_text,
-    ("content",): _show_content,
-    ("duplicates", "keys"): _show_duplicates,
-    ("selection",): _show_selection,
-    ("variant sets",): _show_variant_sets,
-}
-
-
-def _leakage_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
-    """Describe the pair of groups that differ most in words shared with the options."""
-    pairs = rows[(rows["quantity"] == "advantage difference") & rows["estimate"].notna()]
+    own = rows[rows["measure"] == OVERLAP]
+    pairs = own[(own["quantity"] == "advantage difference") & own["estimate"].notna()]
     if pairs.empty:
-        return "The added text has no words to compare with the options."
-    most = pairs.loc[pairs["estimate"].abs().idxmax()].to_dict()
+        return "The added text has no words to compare with the options.", cells
+    most = _largest(pairs)
     parts = []
     for group in (most["group_a"], most["group_b"]):
-        own = rows[(rows["attribute"] == most["attribute"]) & (rows["group_a"] == group)]
-        found = own[own["group_b"] == ""].set_index("quantity")["estimate"]
-        figures = [
-            f"{percent(found[which])} of {name} words"
-            + f" (by chance {percent(found[f'{which} by chance'])})"
-            for which, name in (("key", "the key's"), ("distractors", "a distractor's"))
-        ]
+        of = own[(own["attribute"] == most["attribute"]) & (own["group_a"] == group)]
+        found = of[of["group_b"] == ""].set_index("quantity")["estimate"]
+        key, distractors = (
+            f"{percent(found[which])} (by chance {percent(found[f'{which} by chance'])})"
+            for which in ("key", "distractors")
+        )
         label = escape_markdown(_label(benchmark, most | {"group_a": group, "group_b": ""}))
-        parts.append(f"for *{label}* {' and '.join(figures)}")
+        parts.append(f"for *{label}* {key} of the key's words and {distractors} of a distractor's")
     return (
-        f"The added text has words of the answer options: {parts[0]}; {parts[1]}. The key's "
-        f"advantage differs by {points(most['estimate'])} points between the two groups "
+        f"::: lede\nThe added text has words of the answer options: {parts[0]}; {parts[1]}. The "
+        f"key's advantage differs by {points(most['estimate'])} points between the two groups "
         f"({point_range(most['ci_low'], most['ci_high'])})"
-        + (", the largest difference of all pairs." if len(pairs) > 1 else ".")
+        + (", the largest difference of all pairs" if len(pairs) > 1 else "")
+        + ".\n:::",
+        cells,
     )
 
 
-def _content_sentence(asks: pd.DataFrame, benchmark: Benchmark) -> str:
-    """State how many variants ask the item's question, if some do not."""
+def _added_text(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
+    cells = _cells(rows.assign(column=rows["measure"]), benchmark, _number)
+    words = rows[(rows["measure"] == "words") & rows["estimate"].notna()]
+    groups, pairs = words[words["group_b"] == ""], words[words["group_b"] != ""]
+    if pairs.empty:
+        return "", cells
+    least, most, row = groups["estimate"].min(), groups["estimate"].max(), _largest(pairs)
+    return (
+        f"On average, a variant has {_signed(least)} to {_signed(most)} words compared with the "
+        "neutralized vignette, depending on the group. The largest difference between two groups "
+        f"is {_signed(row['estimate'])} words ({escape_markdown(_label(benchmark, row))}; "
+        f"{_signed(row['ci_low'])} to {_signed(row['ci_high'])}).",
+        cells,
+    )
+
+
+def _content(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
+    cells = _cells(rows.assign(column=rows["measure"]), benchmark, _share)
+    asks = rows[rows["measure"] == "question_asked"]
     pairs = asks[(asks["group_b"] != "") & asks["estimate"].notna()]
     shares = asks[asks["group_b"] == ""].set_index(["attribute", "group_a"])["estimate"]
     if pairs.empty or shares.ge(1).all():
-        return ""
-    most = pairs.loc[pairs["estimate"].abs().idxmax()].to_dict()
+        return "", cells
+    most = _largest(pairs)
     groups = [
         f"{percent(shares[most['attribute'], group])} of the variants for "
         f"*{escape_markdown(_label(benchmark, most | {'group_a': group, 'group_b': ''}))}*"
@@ -359,39 +188,192 @@ def _content_sentence(asks: pd.DataFrame, benchmark: Benchmark) -> str:
         f"**Not every variant asks a question.** If the neutralized vignette asks one, "
         f"{groups[0]} and {groups[1]} do, a difference of {points(most['estimate'])} points "
         f"({point_range(most['ci_low'], most['ci_high'])}). A model that gets such a variant with "
-        "only its options is not given the question."
+        "only its options is not given the question.",
+        cells,
     )
 
 
-def _cells(rows: pd.DataFrame, benchmark: Benchmark, form: Cell) -> list[dict[str, str]]:
-    """Return a row of cells for each group and then each pair; ``column`` names the cells."""
+def _duplicates(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
+    said = {
+        "nearest_item": "{} have a near-duplicate.",
+        "key": "On {}, most answers are one wrong option.",
+    }
+    # The first row of keys is that of all versions.
+    lead = rows[rows["measure"].isin([*said]) & (rows["n"] > 0)].drop_duplicates("measure")
+    sentences = [
+        said[row["measure"]].format(
+            f"{round(row['estimate'] * row['n']):,} of {counted(row['n'], 'item')} "
+            f"({percent(row['estimate'])})"
+        )
+        for row in lead.to_dict("records")
+    ]
+    alike = rows["measure"].isin(["like_neutral", "like_other_group"])
+    if alike.any() and not rows.loc[alike, "estimate"].any():
+        sentences.append("Every variant differs from the neutralized vignette and from the others.")
+        rows = rows[~alike]
+    cells = [
+        {
+            "what": _OF_DUPLICATES[row["measure"]],
+            "of": escape_html(_label(benchmark, row) or _version(benchmark, row)),
+            "share": _share(row),
+            "n": f"{row['n']:,}",
+        }
+        for row in rows.to_dict("records")
+    ]
+    return " ".join(sentences), cells
+
+
+def _selection(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
+    own = rows[rows["quantity"] == DIFFERENCE]
+    others = rows[rows["quantity"] == ONE_SIDED]
+    sentences = []
+    if own["estimate"].notna().any():
+        most = _largest(own)
+        sentences.append(
+            f"{escape_markdown(most['model'])} was used to select the items. Its accuracy "
+            f"difference minus that of the others is {points(most['estimate'])} points "
+            f"({point_range(most['ci_low'], most['ci_high'])}; "
+            f"{escape_markdown(_label(benchmark, most))})."
+        )
+    sets = len(others[["benchmark_version", "model", "strategy"]].drop_duplicates())
+    if sets:
+        sentences.append(
+            f"Among {counted(sets, 'other answer set')}, the smallest adjusted p-value for an "
+            f"undeclared selection is {p_figure(others['p_value'].min())}."
+        )
+    cells = [
+        {
+            "set": escape_html(
+                f"{row['model']}, {prompt_label(row['strategy'])} ({_version(benchmark, row)})"
+            ),
+            "of": escape_html(_label(benchmark, row)),
+            "note": escape_html(row["note"].partition(";")[0]),
+            **(
+                {"difference": _share(row)}
+                if row["quantity"] == DIFFERENCE
+                else {"p": p_value(row["p_value"])}
+            ),
+        }
+        # Of the others, those that are less one-sided than another model show no sign.
+        for row in pd.concat([own, others[others["p_value"] < 1]]).to_dict("records")
+    ]
+    return " ".join(sentences), cells
+
+
+def _variant_sets(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
+    ratios = rows[rows["quantity"] == "odds ratio"].groupby("group_a")["estimate"]
+    sentences = [_NO_VERDICT] if benchmark.same_variants_odds_ratio is None else []
     cells = []
-    keys = [rows["group_b"] != "", "attribute", "group_a", "group_b"]
-    for _, of in sorted(rows.groupby(keys, sort=False), key=lambda part: bool(part[0][0])):
-        records = of.to_dict("records")
-        cell = {"of": escape_html(_label(benchmark, records[0]))}
-        cells.append(cell | {row["column"]: form(row) for row in records})
-    return cells
+    for declared, of in rows[rows["measure"] == "pairs"].groupby("group_a", sort=False):
+        found, n = of.set_index("quantity")["estimate"], int(of["n"].iloc[0])
+        cell = {"of": escape_html(str(declared)), "pairs": f"{n:,}"}
+        known = ratios.get_group(declared).dropna()
+        if len(known):
+            cell["ratio"] = f"{decimal(known.min(), 2)} to {decimal(known.max(), 2)}"
+        if SAME in found:
+            cell |= {name: percent(found[name]) for name in (SAME, DIFFERENT, CANNOT_TELL)}
+            sentences.append(
+                f"Of {counted(n, 'pair')} of answer sets declared as answers to {declared}, "
+                f"{percent(found[SAME])} are judged to be to the same variants, and "
+                f"{percent(found[DIFFERENT])} to different ones."
+            )
+        cells.append(cell)
+    return " ".join(sentences), cells
 
 
-def _show(
-    release: Release,
-    cells: Sequence[Mapping[str, str]],
-    *,
-    name: str,
-    caption: str,
-    labels: Mapping[str, str],
-    group: str | None = None,
-    heading: str = "Group",
-) -> None:
-    """Show finished cells as a table, with links to the files of all findings."""
-    if not cells:
-        return
-    html = ["of", *([group] if group else []), *labels]
-    table = written_table(
-        cells, labels, name=slug(name), stub="of", heading=heading, group=group, html=html
-    )
-    show_table(table, caption=caption, download=files_of(release, FINDINGS))
+_SECTIONS = (
+    _Section(
+        "Does the added text give the answer away?",
+        ("leakage",),
+        "An option's *shared words* are the share of its content words that the variant has and "
+        "the neutralized vignette has not. *Words of no other option* leaves out words that "
+        "several options of the item have. *A distractor* is the mean of the distractors, and the "
+        "*advantage* is the key's value minus that mean. *Chance* is the same figure for the words "
+        "added to all other items for that group. Shared words do not prove that a reader follows "
+        "the hint: a negated word counts, and a paraphrase without a shared word does not.",
+        "Words of the options in the added text, % with 95% intervals. Differences from chance, "
+        "and those of pairs, first group minus second, in points",
+        {
+            "key": "Of the key",
+            "key beyond chance": "Above chance",
+            "distractors": "Of a distractor",
+            "distractors beyond chance": "Above chance",
+            "advantage": "Advantage",
+        },
+        _leakage,
+        group="measure",
+    ),
+    _Section(
+        "How much text is added?",
+        ("added text",),
+        "A longer text repeats more words of any option. *New content words* are the distinct "
+        "words, without inflections and stop words, that the neutralized vignette does not have.",
+        "Mean number of words per variant with 95% intervals; for a pair, the first group minus "
+        "the second",
+        {"words": "Words more than the neutral text", "new_words": "New content words"},
+        _added_text,
+    ),
+    _Section(
+        "Is the clinical content unchanged?",
+        ("content",),
+        "Rules compare each variant with the neutralized vignette: numbers with their units, "
+        "drugs, findings, and whether a question is asked. Rules miss paraphrases and raise false "
+        "alarms, so a person should check the flags.",
+        "Variants that keep the content, % with 95% intervals; for a pair, the first group minus "
+        "the second in points",
+        {
+            "numbers_kept": "All numbers kept",
+            "no_new_quantity": "No new quantity",
+            "drugs_kept": "All drugs kept",
+            "findings_kept": "Findings kept (mean)",
+            "question_asked": "A question asked",
+        },
+        _content,
+    ),
+    _Section(
+        "Are items duplicated, or keys wrong?",
+        ("duplicates", "keys"),
+        "Two texts are compared by the runs of five words that they share. If most answers to an "
+        "item's original and neutralized text are one wrong option, its key may be wrong, or the "
+        "item is hard.",
+        "Near-duplicates and shared wrong options, % with 95% intervals",
+        {"share": "Share, %", "n": "Items or variants"},
+        _duplicates,
+        group="what",
+    ),
+    _Section(
+        "Were items selected by a model?",
+        ("selection",),
+        "If variants are kept because they mislead a model, that model changes its answers in one "
+        "direction only, and its accuracy difference does not show its bias. An undeclared "
+        "selection shows in the same way: an answer set has fewer changes in one direction than "
+        "the most one-sided other model explains (Fisher's exact test, adjusted by Holm).",
+        "Accuracy difference minus that of the other models in points, with 95% intervals, and the "
+        "test for an undeclared selection",
+        {"difference": "Difference", "p": "Undeclared selection", "note": "Changed answers"},
+        _selection,
+        heading="Pair",
+        group="set",
+    ),
+    _Section(
+        "Are the answers to the same variants?",
+        ("variant sets",),
+        "Two models that read the same text tend to change their answers on the same variants. "
+        "Changes on one pair of groups are compared with changes on other pairs of the same items. "
+        "Those have the same difficulty, but not the same text. For unrelated variants the *odds "
+        "ratio* is 1.",
+        "Changed answers that two answer sets share, by what is declared",
+        {
+            "pairs": "Pairs of answer sets",
+            "ratio": "Odds ratio, lowest to highest",
+            SAME: "Judged same",
+            DIFFERENT: "Judged different",
+            CANNOT_TELL: "Undecided",
+        },
+        _variant_sets,
+        heading="Declared",
+    ),
+)
 
 
 def _show_flags(release: Release) -> None:
@@ -405,27 +387,32 @@ def _show_flags(release: Release) -> None:
         "of each kind are shown; the table of flags has all."
     )
     for (aspect, flag), own in flags.groupby(["aspect", "flag"], sort=False):
-        cells = [
-            {
-                "of": escape_html(row["item_id"]),
-                "group": escape_html(row["group"]),
-                "detail": escape_html(
-                    row["detail"]
-                    if len(row["detail"]) <= _LONGEST
-                    else f"{row['detail'][:_LONGEST]} …"
-                ),
-            }
-            for row in own.head(_FLAGS_SHOWN).to_dict("records")
+        shown = own.head(_FLAGS_SHOWN).rename(columns={"item_id": "of"})
+        shown["detail"] = [
+            text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …" for text in shown["detail"]
         ]
+        cells = shown[["of", "group", "detail"]].map(escape_html).to_dict("records")
+        labels = {"group": "Group", "detail": "Detail"}
+        name = f"{aspect}: {flag}"
+        table = _Section(name, (), "", name, labels, _duplicates, heading="Item")
         with closed(f"{flag} ({len(own):,})"):
-            _show(
-                release,
-                cells,
-                name=f"flags-{aspect}-{flag}",
-                caption=f"{aspect}: {flag}",
-                labels={"group": "Group", "detail": "Detail"},
-                heading="Item",
-            )
+            _show_cells(release, cells, table, name=f"flags-{aspect}-{flag}")
+
+
+def _cells(rows: pd.DataFrame, benchmark: Benchmark, form: Callable[[Row], str]) -> Cells:
+    """Return a row of cells for each group and then each pair; ``column`` names the cells."""
+    cells = []
+    keys = [rows["group_b"] != "", "attribute", "group_a", "group_b"]
+    for _, of in sorted(rows.groupby(keys, sort=False), key=lambda part: bool(part[0][0])):
+        records = of.to_dict("records")
+        cell = {"of": escape_html(_label(benchmark, records[0]))}
+        cells.append(cell | {row["column"]: form(row) for row in records})
+    return cells
+
+
+def _largest(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the row with the largest absolute estimate."""
+    return rows.loc[rows["estimate"].abs().idxmax()].to_dict()
 
 
 def _share(row: Row) -> str:
@@ -440,14 +427,14 @@ def _share(row: Row) -> str:
 
 
 def _number(row: Row) -> str:
-    """Format a mean number with its limits below, and its p-value if it is a difference."""
+    """Format a mean number with its limits below, and the p-value of a pair."""
     if math.isnan(row["estimate"]):
         return "not known"
     mean = row["quantity"] == "mean"
     form = partial(decimal, places=1) if mean else _signed
     limits = f"{form(row['ci_low'])} to {form(row['ci_high'])}"
     known = not math.isnan(row["ci_low"])
-    p = "" if mean else p_value(row["p_value"])
+    p = p_value(row["p_value"]) if row["group_b"] else ""
     return _with_limits(form(row["estimate"]), limits if known else "", p)
 
 
@@ -470,7 +457,3 @@ def _label(benchmark: Benchmark, row: Row) -> str:
 def _version(benchmark: Benchmark, row: Row) -> str:
     version = str(row["benchmark_version"])
     return benchmark.versions.get(version, version) or "All"
-
-
-def _set(benchmark: Benchmark, row: Row) -> str:
-    return f"{row['model']}, {prompt_label(row['strategy'])} ({_version(benchmark, row)})"

@@ -40,7 +40,7 @@ def test_measures_in_the_folder_are_published_and_the_findings_recomputed(site, 
     release = Release(site / "v" / "1")
     pd.testing.assert_frame_equal(release.measures, measures)
     findings = release.table("vignette_findings")
-    assert {"leakage", "content", "items"} <= set(findings["aspect"])
+    assert {"leakage", "content", "selection"} <= set(findings["aspect"])
     for found in verify(site):
         assert found.problems == ()
 

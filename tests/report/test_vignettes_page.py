@@ -64,9 +64,9 @@ def test_the_first_sentence_has_the_figures_of_the_findings(audit, page):
     key = own.loc[(own["quantity"] == "key") & (own["group_b"] == ""), "estimate"].item()
     assert key > 0.5
     plain = re.sub(r"<[^>]+>", "", page)
-    assert f"{percent(key)} of the key" in plain
+    assert f"{percent(key)} (by chance" in plain
     more = found[(found["measure"] == "words") & (found["group_b"] == "black")].iloc[0]
-    assert f"White − Black: +{more['estimate']:.1f} words" in plain
+    assert f"is +{more['estimate']:.1f} words (White − Black" in plain
     for title in ("How much text is added?", "Are items duplicated, or keys wrong?"):
         assert title in plain
     for title in ("Were items selected by a model?", "Are the answers to the same variants?"):
