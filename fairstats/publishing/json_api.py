@@ -24,6 +24,8 @@ from fairstats.release.contents import Board, Release
 #: The version of both documents. A minor version adds fields; a major one changes or removes them.
 SCHEMA_VERSION = "1.0"
 
+# The models' pages, from the folder of the documents.
+_PAGES = "../reports/models"
 _FIGURE = ("estimate", "ci_low", "ci_high", "ci_level", "ci_method", "n", "method_note")
 _TEST = ("test", "p_value", "p_adjusted", "adjust_method", "n", "n10", "n01", "method_note")
 _RANK = (
@@ -45,7 +47,7 @@ MODEL_SCHEMA = "model.schema.json"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def write_api(release: Release, folder: Path, *, model_pages: str | None = None) -> list[Path]:
+def write_api(release: Release, folder: Path) -> list[Path]:
     """Write all files of a release that are meant for programs.
 
     Parameters
@@ -53,9 +55,7 @@ def write_api(release: Release, folder: Path, *, model_pages: str | None = None)
     release : Release
         The release.
     folder : Path
-        The folder to write to, e.g. ``site/api/2026.11``; created if missing.
-    model_pages : str, optional
-        As for `leaderboard_document`.
+        The folder ``api`` in the release's folder; created if missing.
 
     Returns
     -------
@@ -63,10 +63,10 @@ def write_api(release: Release, folder: Path, *, model_pages: str | None = None)
         ``leaderboard.json``, ``models/<slug>.json``, ``badges/<slug>.json``, and the
         two schemas.
     """
-    board = leaderboard_document(release, model_pages=model_pages)
+    board = leaderboard_document(release)
     written = [write_text(json_text(board), folder / "leaderboard.json")]
     for model, slug in release.slugs.items():
-        document = model_document(release, model, model_pages=model_pages)
+        document = model_document(release, model)
         written += [
             write_text(json_text(document), folder / "models" / f"{slug}.json"),
             write_text(json_text(badge(release, model)), folder / "badges" / f"{slug}.json"),
@@ -76,24 +76,14 @@ def write_api(release: Release, folder: Path, *, model_pages: str | None = None)
     return written
 
 
-def leaderboard_document(release: Release, *, model_pages: str | None = None) -> dict[str, Any]:
+def leaderboard_document(release: Release) -> dict[str, Any]:
     """Return every board of a release: its models and the figures that are compared.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-    model_pages : str, optional
-        The folder of the models' pages, as an address relative to the document. The default is
-        ``../../v/<release>/reports/models``, for a site that keeps these documents in
-        ``api/<release>``.
 
     Returns
     -------
     dict
         As `LEADERBOARD_SCHEMA` describes it. Addresses in it are relative to the document.
     """
-    pages = model_pages or _model_pages(release)
     return {
         "$schema": LEADERBOARD_SCHEMA,
         "schema_version": SCHEMA_VERSION,
@@ -103,19 +93,17 @@ def leaderboard_document(release: Release, *, model_pages: str | None = None) ->
             {
                 "model": model,
                 "slug": slug,
-                "page": f"{pages}/{slug}.html",
+                "page": f"{_PAGES}/{slug}.html",
                 "document": f"models/{slug}.json",
                 "badge": f"badges/{slug}.json",
             }
             for model, slug in release.slugs.items()
         ],
-        "boards": [_board(release, board, pages) for board in release.boards],
+        "boards": [_board(release, board) for board in release.boards],
     }
 
 
-def model_document(
-    release: Release, model: str, *, model_pages: str | None = None
-) -> dict[str, Any]:
+def model_document(release: Release, model: str) -> dict[str, Any]:
     """Return all results of one model in a release: the rows of its tables as records.
 
     Parameters
@@ -124,8 +112,6 @@ def model_document(
         The release.
     model : str
         One of its models.
-    model_pages : str, optional
-        As for `leaderboard_document`, relative to that document; this one is one folder deeper.
 
     Returns
     -------
@@ -140,7 +126,6 @@ def model_document(
     if model not in release.slugs:
         raise ValueError(f"model={model!r} is not in release {release.name}")
     slug = release.slugs[model]
-    pages = model_pages or _model_pages(release)
     comparisons = release.comparisons
     part = (comparisons["model_old"] == model) | (comparisons["model_new"] == model)
     return {
@@ -149,7 +134,7 @@ def model_document(
         "release": _release(release),
         "model": model,
         "slug": slug,
-        "page": f"../{pages}/{slug}.html",
+        "page": f"../{_PAGES}/{slug}.html",
         "leaderboard": "../leaderboard.json",
         "badge": f"../badges/{slug}.json",
         "selected_items": [
@@ -166,10 +151,6 @@ def model_document(
         "ranks": _records(release.ranks, release.ranks["model"] == model),
         "comparisons": _records(comparisons, part),
     }
-
-
-def _model_pages(release: Release) -> str:
-    return f"../../v/{release.name}/reports/models"
 
 
 def _release(release: Release) -> Record:
@@ -216,7 +197,7 @@ def _attribute(attribute: Attribute) -> Record:
     }
 
 
-def _board(release: Release, board: Board, pages: str) -> Record:
+def _board(release: Release, board: Board) -> Record:
     policies = board.estimates["missing"].dropna().unique()
     return {
         "benchmark": board.benchmark.name,
@@ -225,11 +206,11 @@ def _board(release: Release, board: Board, pages: str) -> Record:
         "missing": str(policies[0]),
         "equivalence_margin": board.benchmark.equivalence_margin,
         "items": len(board.benchmark.answer_keys),
-        "rows": [_row(release, board, model, pages) for model in board.ordered],
+        "rows": [_row(release, board, model) for model in board.ordered],
     }
 
 
-def _row(release: Release, board: Board, model: str, pages: str) -> Record:
+def _row(release: Release, board: Board, model: str) -> Record:
     slug = release.slugs[model]
     estimates = records(board.estimates[board.estimates["model"] == model])
     ranks = records(board.ranks[board.ranks["model"] == model])
@@ -238,7 +219,7 @@ def _row(release: Release, board: Board, model: str, pages: str) -> Record:
     return {
         "model": model,
         "slug": slug,
-        "page": f"{pages}/{slug}.html",
+        "page": f"{_PAGES}/{slug}.html",
         "snapshot": estimates[0]["snapshot"],
         "rank": _part(ranks[0], _RANK) if ranks else None,
         "selected_items": reason is not None,

@@ -297,7 +297,7 @@ def write_changes(old: Release, new: Release, folder: Path) -> None:
 
 def write_documents(release: Release, folder: Path) -> None:
     """Write the JSON API, its badges, the citation file and the exports among the downloads."""
-    write_api(release, folder / API, model_pages="../reports/models")
+    write_api(release, folder / API)
     write_text(citation_cff(release), folder / CITATION)
     write_site_files(release, folder)
 
