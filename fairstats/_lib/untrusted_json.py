@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from fairstats._lib import untrusted_files as limits
+from fairstats._lib.formatting import counted
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import (
     SPLIT,
@@ -29,7 +30,6 @@ _JSON_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 _FEW_VALUES = 64
 _LONG_JSON = 64 * 2**20
 REPORTED_LINES = 1_000
-_REPORTED_FIELDS = 10
 
 T = TypeVar("T")
 
@@ -72,8 +72,8 @@ def checked(
     Raises
     ------
     InputError
-        If it is not JSON as `parse_json` accepts it, or with the first fields that are missing,
-        unknown or wrong. No problem contains a value: the file may be from anybody.
+        If it is not JSON as `parse_json` accepts it, or with the first field that is missing,
+        unknown or wrong. The problem contains no value: the file may be from anybody.
 
     Examples
     --------
@@ -87,13 +87,12 @@ def checked(
             parse_json(text if isinstance(text, str) else text.decode()), strict=True
         )
     except ValidationError as error:
-        problems = []
-        for one in error.errors(include_url=False, include_input=False)[:_REPORTED_FIELDS]:
-            said = one["msg"].removeprefix("Value error, ")
-            why = f"{message} ({said[:1].lower()}{said[1:]})"
-            column = ".".join(str(step)[:80] for step in one["loc"]) or None
-            problems.append(Problem(os.fspath(path), why, remedy, column=column))
-        raise InputError(problems) from None
+        first, *others = error.errors(include_url=False, include_input=False)
+        said = first["msg"].removeprefix("Value error, ")
+        more = f", and {counted(len(others), 'other field')}" if others else ""
+        why = f"{message} ({said[:1].lower()}{said[1:]}{more})"
+        column = ".".join(str(step)[:80] for step in first["loc"]) or None
+        raise InputError([Problem(os.fspath(path), why, remedy, column=column)]) from None
     except ValueError as error:
         raise InputError([Problem(os.fspath(path), f"{message} ({error})", remedy)]) from None
 

@@ -610,28 +610,46 @@ def test_nothing_is_published_after_a_release_that_is_damaged(manifest, site, tm
     assert not (site / "v" / "4").exists()
 
 
+def with_entries(**entries: object):
+    return lambda text: json.dumps(json.loads(text) | entries)
+
+
+NONE = "is not the manifest of a release ("
+
+
 @pytest.mark.parametrize(
-    "edit",
+    ("edit", "said"),
     [
-        lambda text: text.replace('"arguments": {', '"arguments": {"certified_by": "us", ', 1),
-        lambda text: json.dumps(json.loads(text) | {"answers": [{}]}),
-        lambda text: json.dumps(json.loads(text) | {"overruled": [{"model": "One"}]}),
-        lambda text: json.dumps(json.loads(text) | {"libraries": 5}),
-        lambda text: json.dumps(json.loads(text) | {"libraries": {"pandas": ["3"]}}),
-        lambda text: json.dumps(json.loads(text) | {"sources": [{"path": 1}]}),
-        lambda text: text.replace("{", '{"measures": {"rows": 9}, ', 1),
-        lambda text: text.replace('"alpha": 0.05', '"alpha": 1' + "0" * 400),
-        lambda text: text.replace('"alpha": 0.05', '"alpha": 0.01, "alpha": 0.05'),
-        lambda text: text.replace("{", '{"certified_by": "us", ', 1),
+        (
+            lambda text: text.replace('"arguments": {', '"arguments": {"certified_by": "us", ', 1),
+            f"arguments.certified_by: {NONE}",
+        ),
+        (with_entries(answers=[{}]), f"answers.0.benchmark: {NONE}"),
+        (with_entries(overruled=[{"model": "One"}]), f"overruled.0: {NONE}"),
+        (with_entries(libraries=5), f"libraries: {NONE}"),
+        (with_entries(libraries={"pandas": ["3"]}), f"libraries.pandas: {NONE}"),
+        (with_entries(sources=[{"path": 1}]), f"sources.0.path: {NONE}"),
+        (with_entries(certified_by="us"), f"certified_by: {NONE}"),
+        (with_entries(files={"a": "0" * 63}), f"files.a: {NONE}"),
+        (with_entries(created_at="2026-11-20T10:00:00"), f"created_at: {NONE}has no time zone"),
+        (with_entries(measures={"rows": 9}), "measures: does not match the content"),
+        (
+            lambda text: text.replace('"alpha": 0.05', '"alpha": 1' + "0" * 400),
+            f"arguments.alpha: {NONE}",
+        ),
+        (lambda text: text.replace('"alpha": 0.05', '"alpha": NaN'), f"arguments.alpha: {NONE}"),
+        (
+            lambda text: text.replace('"alpha": 0.05', '"alpha": 0.01, "alpha": 0.05'),
+            f"{NONE}the name 'alpha' appears more than once",
+        ),
     ],
 )
-def test_a_manifest_with_other_entries_is_none(edit, release):
+def test_a_manifest_with_other_entries_is_none(edit, said, release):
     path = release / "manifest.json"
     text = json.dumps(json.loads(path.read_text()))
     assert edit(text) != text
     path.write_text(edit(text))
-    said = refused(run(release, "--no-pages"))
-    assert "is not the manifest of a release" in said or "manifest.json: measures" in said
+    assert f"{path}: {said}" in refused(run(release, "--no-pages"))
 
 
 # --- What reads a release without verifying it
