@@ -38,14 +38,8 @@ from .publishing.diff import diff_releases as diff_releases
 from .publishing.publish import publish as publish
 from .publishing.verify import verify as verify
 from .ratings.agreement import rating_agreement as rating_agreement
-from .ratings.bradley_terry import bradley_terry as bradley_terry
-from .ratings.dawid_skene import dawid_skene as dawid_skene
 from .ratings.files import read_ratings as read_ratings
 from .ratings.files import write_ratings as write_ratings
-from .ratings.judge_planner import plan_judged as plan_judged
-from .ratings.pilot import design_from as design_from
-from .ratings.planner import plan_agreement as plan_agreement
-from .ratings.planner import plan_ratings as plan_ratings
 from .ratings.rates import bias_rates as bias_rates
 from .replication.check_table import check_table as check_table
 from .report.estimate_plots import plot_forest as plot_forest

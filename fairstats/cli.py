@@ -19,7 +19,6 @@ from fairstats.commands import (
     plan,
     published,
     rating_figures,
-    rating_models,
     ratings,
     releases,
     screening,
@@ -61,7 +60,6 @@ for group in (
 ):
     app.add_typer(group.commands)
 ratings.commands.add_typer(rating_figures.commands)
-ratings.commands.add_typer(rating_models.commands)
 app.add_typer(ratings.commands, name="ratings")
 app.add_typer(benchmarks.commands, name="benchmark")
 app.add_typer(submissions.commands, name="submission")

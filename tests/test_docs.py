@@ -83,6 +83,22 @@ def test_the_python_of_the_page_on_ratings_runs(tmp_path, monkeypatch):
     assert set(names["table"].columns) == {"p0", "p1", "p2", "p3", "h0", "h1", "h2"}
 
 
+def test_ratings_can_be_given_to_other_libraries(tmp_path, monkeypatch):
+    write_ratings(drawn_ratings(), tmp_path / "ratings" / "a.ratings.parquet")
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "ratings.md").read_text(encoding="utf-8")
+    code = next(c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "crowdkit" in c)
+    names = {"fairstats": fairstats}
+    exec(code, names)
+    assert list(names["labels"].columns) == ["task", "worker", "label"]
+    compared = names["compared"]
+    assert len(names["wins"]) == len(compared)
+    (winner, loser), first = names["wins"][0], compared.iloc[0]
+    better = first["model"] if first["prefers"] == 1 else first["model_2"]
+    assert names["models"][winner] == better
+    assert {winner, loser} == {names["models"].index(first[c]) for c in ("model", "model_2")}
+
+
 def test_examples_of_the_page_on_evidence_give_the_results_shown():
     found = doctest.testfile(str(DOCS / "evidence.md"), module_relative=False)
     assert found.attempted > 12

@@ -1,4 +1,4 @@
-"""Commands on ratings that are there: checking them, and every figure that they give."""
+"""Commands on collected ratings: check them, and print every figure."""
 
 from __future__ import annotations
 
@@ -45,10 +45,6 @@ _SHOWN = {
         "rubric", "dataset", "model", "model_2", "rater_group", "dimension", "metric", "estimate",
         "ci_low", "ci_high", "crossed_low", "crossed_high", "crossed_p_value", "n_ratings",
     ),
-    "strengths": (
-        "rubric", "dataset", "rater_group", "model", "strength", "ci_low", "ci_high", "n_ratings",
-        "method_note",
-    ),
     "counterfactual_rates": (
         "dataset", "model", "rater_group", "dimension", "ideal_answers_differ", "contents_differ",
         "estimate", "ci_low", "ci_high", "crossed_low", "crossed_high", "n_reported", "n_ratings",
@@ -57,11 +53,15 @@ _SHOWN = {
         "dataset", "model", "rater_group", "dimension", "aggregation", "metric", "estimate",
         "ci_low", "ci_high", "clustered_low", "clustered_high", "n_pairs",
     ),
-    "raters": (
-        "benchmark", "rubric", "rater_id", "rater_kind", "rater_group", "n_judgements",
-        "n_repeats", "duration_s", "median_duration_s", "share_reported",
-    ),
 }  # fmt: skip
+
+
+#: The columns of `judged` in a terminal; --json and --csv give all of them.
+_JUDGED_SHOWN = (
+    "rubric", "dataset", "model", "rater_group", "dimension", "judge", "judge_rate", "judge_bias",
+    "estimate", "ci_low", "ci_high", "people_rate", "people_low", "people_high", "correlation",
+    "n_people", "n_items",
+)  # fmt: skip
 
 
 @commands.command()
@@ -95,13 +95,9 @@ def _main(table: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """Return the rows of all datasets together, if several, and of dimensions always asked."""
     from fairstats.ratings.pooling import all_datasets
 
-    if "dataset" not in table:
-        return table
     table = table[all_datasets(table)]
-    if "dimension" in table:
-        keys = zip(table["rubric"], table["dimension"], strict=True)
-        table = table[[dimension in rubrics[name].leading for name, dimension in keys]]
-    return table
+    keys = zip(table["rubric"], table["dimension"], strict=True)
+    return table[[dimension in rubrics[name].leading for name, dimension in keys]]
 
 
 def _add(command: str, table: str, said: str, nothing: str) -> None:
@@ -186,12 +182,6 @@ _add(
     "give ratings by a rubric that compares models, e.g. pairwise",
 )
 _add(
-    "strengths",
-    "strengths",
-    "Estimate Bradley-Terry strengths of models from pairwise comparisons.",
-    "give ratings by a rubric that compares models, e.g. pairwise",
-)
-_add(
     "pairs",
     "counterfactual_rates",
     "Show bias in counterfactual pairs, by whether ideal answers and contents differ.",
@@ -204,12 +194,92 @@ _add(
     "give ratings of single answers and of pairs of items together: of the same "
     "benchmark, with the same item ids and model",
 )
-_add(
-    "raters",
-    "raters",
-    "Show each rater's judgements, repeats, time and share of reported bias.",
-    "give a ratings file",
-)
+
+
+@commands.command()
+@says_what_is_wrong
+def regression(
+    paths: Ratings,
+    raters: Annotated[
+        Path, typer.Option(help="CSV with rater_id and the raters' characteristics.")
+    ],
+    covariate: Annotated[
+        list[str],
+        typer.Option(help="A column of --raters, or rater_group, dataset or model. Repeatable."),
+    ],
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="COVARIATE=LEVEL to use as the reference level (default: the most common level)."
+        ),
+    ] = None,
+    dimension: Annotated[str, typer.Option(help="Dimension to model.")] = "bias",
+    rubric: Annotated[str, typer.Option(help="Name of the rubric.")] = "independent",
+    alpha: Alpha = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    rubric_file: RubricFiles = None,
+) -> None:
+    """Estimate odds ratios of reported bias by rater characteristics, clustered by rater."""
+    from fairstats.answers.files import load_table
+    from fairstats.ratings.files import read_ratings
+    from fairstats.ratings.rater_models import rater_regression
+
+    check_alpha(alpha)
+    rubrics = load_rubric_files(rubric_file)
+    references = {}
+    for text in reference or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(
+                [Problem("--reference", f"{text!r} is not COVARIATE=LEVEL", "give both parts")]
+            )
+        references[name] = value
+    table = rater_regression(
+        read_ratings(paths, rubrics=rubrics),
+        load_table(raters),
+        covariates=covariate,
+        reference=references,
+        dimension=dimension,
+        rubric=rubric,
+        alpha=alpha,
+        rubrics=rubrics,
+    )
+    print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+@commands.command()
+@says_what_is_wrong
+def judged(
+    paths: Ratings,
+    alpha: Alpha = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    rubric_file: RubricFiles = None,
+) -> None:
+    """Estimate people's rates from a model's ratings of all items and people's of some.
+
+    The model's errors are measured on the items that both rated, and removed. The items that people
+    rated must be a random subset.
+    """
+    from fairstats.ratings.files import read_ratings
+    from fairstats.ratings.judged_rates import judged_rates
+    from fairstats.report import terminal
+
+    check_alpha(alpha)
+    rubrics = load_rubric_files(rubric_file)
+    table = judged_rates(read_ratings(paths, rubrics=rubrics), alpha=alpha, rubrics=rubrics)
+    if table.empty:
+        where = ", ".join(map(str, paths))
+        message = "has no ratings by people and by a model of the same benchmark and rubric"
+        remedy = "give both: see `fairstats ratings ask`"
+        raise InputError([Problem(where, message, remedy)])
+
+    def show(rows: pd.DataFrame) -> None:
+        shown = rows[list(_JUDGED_SHOWN)]
+        terminal.print_table(shown.loc[:, shown.notna().any()])
+
+    print_table(table, as_json=as_json, as_csv=as_csv, show=show)
 
 
 @commands.command()

@@ -16,7 +16,6 @@ from fairstats.ratings.agreement import (
     disagreement_of,
     votes_of,
 )
-from fairstats.ratings.bradley_terry import STRENGTH_COLUMNS, bradley_terry
 from fairstats.ratings.counterfactual_rates import (
     CONTEXTS,
     COUNTERFACTUAL_COLUMNS,
@@ -31,7 +30,6 @@ from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, rates_of, value
 from fairstats.ratings.rating_units import UNIT_COLUMNS
 from fairstats.ratings.rubrics import Rubric, Rubrics, load_rubrics
 from fairstats.ratings.separately_judged import PAIRED_BIAS_COLUMNS, paired_bias_rates
-from fairstats.ratings.workload import WORKLOAD_COLUMNS, workload_of
 
 
 @dataclass(frozen=True)
@@ -79,22 +77,10 @@ RATING_TABLES: Mapping[str, RatingTable] = {
         ("benchmark", "dataset", "rubric", "task_id", "rater_group", "dimension"),
         lambda ratings, rubrics, _: disagreement_of(ratings, rubrics),
     ),
-    "raters": RatingTable(
-        WORKLOAD_COLUMNS,
-        ("benchmark", "rubric", "rater_id"),
-        lambda ratings, rubrics, _: workload_of(ratings, rubrics),
-    ),
     "preferences": RatingTable(
         PREFERENCE_COLUMNS,
         (*COMPARISON_COLUMNS, "metric"),
         lambda ratings, rubrics, alpha: preference_rates(ratings, alpha=alpha, rubrics=rubrics),
-    ),
-    "strengths": RatingTable(
-        STRENGTH_COLUMNS,
-        ("benchmark", "dataset", "rubric", "rater_kind", "rater_group", "model"),
-        lambda ratings, rubrics, alpha: (
-            bradley_terry(ratings, alpha=alpha, rubrics=rubrics).strengths
-        ),
     ),
     "counterfactual_rates": RatingTable(
         COUNTERFACTUAL_COLUMNS,

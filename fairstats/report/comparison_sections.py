@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from fairstats._lib.formatting import level
 from fairstats.ratings.pooling import all_datasets
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import Release
@@ -13,7 +12,6 @@ from fairstats.report.comparison_tables import (
     paired_bias_table,
     preference_plot,
     preference_table,
-    strengths_table,
 )
 from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.ratings_parts import (
@@ -38,7 +36,7 @@ _PREFERENCES = (
 def show_preferences(
     release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
 ) -> None:
-    """Show which of two models raters prefer, and each model's strength if there are more."""
+    """Show which of two models raters prefer."""
     preferences = own_rows(release, "preferences", name, rubric, model)
     if preferences.empty:
         return
@@ -65,19 +63,6 @@ def show_preferences(
                 ),
                 download=files_of(release, "preferences"),
             )
-    strengths = own_rows(release, "strengths", name, rubric, None)
-    if strengths["model"].nunique() > 2:
-        show_markdown("### Models by strength")
-        show_table(
-            strengths_table(strengths, rubric, name=f"strengths-{place}"),
-            caption=caption_of(
-                name,
-                rubric,
-                f"log strengths by Bradley, Terry and Davidson with {level(release.alpha)} "
-                "intervals for other raters and items; the mean of all models is 0",
-            ),
-            download=files_of(release, "strengths"),
-        )
     with closed("How to read preferences"):
         show_markdown(_PREFERENCES)
 

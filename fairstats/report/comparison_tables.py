@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib.formatting import (
-    MINUS,
     escape_html,
     p_value,
     point_range,
@@ -191,63 +190,6 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
         + labs(x="", y="% of ratings", color="")
         + plot_theme()
     )
-
-
-def strengths_table(strengths: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Show Bradley-Terry strengths, one row per model, strongest first.
-
-    Parameters
-    ----------
-    strengths : pandas.DataFrame
-        The table ``strengths`` of one benchmark and rubric.
-    rubric, name
-        As for `preference_table`.
-    """
-    rows = [
-        {
-            "panel": escape_html(
-                f"{_dataset(row['dataset'])}, {group_label(row['rater_group'], rubric).lower()}"
-            ),
-            "model": escape_html(breakable(row["model"])),
-            "strength": _strength(row),
-            "counts": f"{row['n_preferred']:,} / {row['n_not_preferred']:,} / "
-            f"{row['n_indifferent']:,}",
-            "note": f'<span class="said">{escape_html(_text(row["method_note"]))}</span>',
-        }
-        for row in strengths.to_dict("records")
-    ]
-    frame = pd.DataFrame(rows).assign(value=strengths["strength"].to_numpy())
-    frame = in_panels(frame.sort_values("value", ascending=False, kind="stable"))
-    labels = {"strength": "Strength", "counts": "Preferred / not / neither"}
-    if strengths["method_note"].fillna("").ne("").any():
-        labels["note"] = "Note"
-    return written_table(
-        frame,
-        labels,
-        name=name,
-        stub="model",
-        heading="Model",
-        group="panel",
-        html=["model", *labels],
-    )
-
-
-def _text(note: object) -> str:
-    return note if isinstance(note, str) else ""
-
-
-def _strength(row: Mapping[Any, Any]) -> str:
-    if math.isnan(row["strength"]):
-        return "not finite"
-    low, high = (_log_strength(row[name]) for name in ("ci_low", "ci_high"))
-    known = "" if math.isnan(row["ci_low"]) else f"<br><small>{low} to {high}</small>"
-    return f"<strong>{_log_strength(row['strength'])}</strong>{known}"
-
-
-def _log_strength(value: float) -> str:
-    text = f"{value:+.2f}"
-    # A value that rounds to zero has no sign.
-    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
 
 
 def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:

@@ -18,10 +18,10 @@ from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import Release
 from fairstats.report.agreement_section import show_agreement, show_disagreement
 from fairstats.report.comparison_sections import show_pairs, show_preferences
-from fairstats.report.page_output import closed, show_markdown, show_table
+from fairstats.report.page_output import show_markdown
 from fairstats.report.rates_section import show_rates
-from fairstats.report.ratings_parts import caption_of, files_of, own_rows
-from fairstats.report.ratings_tables import group_label, noun, raters_table
+from fairstats.report.ratings_parts import own_rows
+from fairstats.report.ratings_tables import group_label, noun
 
 #: The dimension of bias of any kind.
 BIAS = "bias"
@@ -53,13 +53,6 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
     show_agreement(release, name, rubric, place=place)
     if rubric.compares != "models":
         show_disagreement(release, name, rubric, place=place)
-    raters = own_rows(release, "raters", name, rubric)
-    with closed("Raters: workload and time"):
-        show_table(
-            raters_table(raters, rubric, name=f"raters-{place}"),
-            caption=caption_of(name, rubric, f"{len(raters):,} raters, with pseudonyms"),
-            download=files_of(release, "raters"),
-        )
 
 
 def bias_reported(rates: pd.DataFrame, alpha: float) -> list[str]:

@@ -33,7 +33,7 @@ def own_rows(
     rows = release.table(table)
     rows = rows[(rows["benchmark"] == name) & (rows["rubric"] == rubric.name)]
     groups = group_order(rows["rater_group"], rubric)
-    by = [c for c in ("model", "model_2") if c in rows and table != "strengths"]
+    by = [c for c in ("model", "model_2") if c in rows]
     rows = rows.assign(place=rows["rater_group"].map(groups.index))
     rows = rows.sort_values([*by, "place"], kind="stable").drop(columns="place")
     if model is None:

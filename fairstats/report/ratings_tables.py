@@ -268,55 +268,6 @@ def in_words(by_name: pd.DataFrame) -> str:
     return f"{text}."
 
 
-def raters_table(raters: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Show one row per rater: number of judgements, time, share with a report.
-
-    Parameters
-    ----------
-    raters : pandas.DataFrame
-        The table ``raters`` of one benchmark and rubric.
-    rubric, name
-        As for `rates_table`.
-    """
-    rows = [
-        {
-            "group": escape_html(group_label(row["rater_group"], rubric)),
-            "rater": escape_html(breakable(row["rater_id"])),
-            "judgements": f"{row['n_judgements']:,}",
-            "repeats": f"{row['n_repeats']:,}" if row["n_repeats"] else "–",
-            "hours": _hours(row["duration_s"]),
-            "median": _seconds(row["median_duration_s"]),
-            "reported": percent(row["share_reported"]),
-        }
-        for row in raters.to_dict("records")
-    ]
-    labels = {
-        "judgements": "Judgements",
-        "repeats": "Of these repeated",
-        "hours": "Hours",
-        "median": "Median time",
-        "reported": "Reported",
-    }
-    return written_table(
-        rows,
-        labels,
-        name=name,
-        stub="rater",
-        heading="Rater",
-        group="group",
-        html=["group", "rater"],
-        right=[*labels],
-    )
-
-
-def _hours(seconds: float) -> str:
-    return "not known" if math.isnan(seconds) else f"{seconds / 3600:.1f}"
-
-
-def _seconds(seconds: float) -> str:
-    return "not known" if math.isnan(seconds) else f"{seconds:.0f} s"
-
-
 def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str, limit: int) -> GT:
     """Show the tasks on which raters differ most, with one column per dimension.
 

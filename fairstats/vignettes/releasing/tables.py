@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.problems import first_of
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.agreement import AGREEMENT_COLUMNS, rating_agreement
-from fairstats.ratings.workload import workload
+from fairstats.ratings.schema import JUDGEMENT_COLUMNS
 from fairstats.vignettes.building.folder import KEY, Built, Variant
 from fairstats.vignettes.review.rounds import ACCEPTED, EDITED, Review
 
@@ -161,12 +161,14 @@ def work(review: Review) -> pd.DataFrame:
         groups = {r["rater_id"]: r["rater_group"] for r in one.handed_out.key.values()}
         done = {}
         if one.ratings is not None:
-            table = workload(one.ratings, rubrics=[one.handed_out.rubric])
-            done = table.set_index("rater_id").to_dict("index")
+            judged = one.ratings.drop_duplicates(list(JUDGEMENT_COLUMNS)).groupby("rater_id")
+            table = judged["duration_s"].agg(judged="size", timed="count")
+            table["seconds"] = judged["duration_s"].sum(min_count=1)
+            done = table.to_dict("index")
         for rater, group in sorted(groups.items()):
             own = done.get(rater, {})
-            counts = (own.get("n_judgements", 0), own.get("n_timed", 0))
-            hours = own.get("duration_s", float("nan")) / 3600
+            counts = (own.get("judged", 0), own.get("timed", 0))
+            hours = own.get("seconds", float("nan")) / 3600
             rows.append((one.number, rater, group, int(asked[rater]), *counts, hours))
     types = dict.fromkeys(WORK_COLUMNS, "int64") | {"hours": "float64"}
     types |= {"rater_id": "str", "rater_group": "str"}
