@@ -27,14 +27,14 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from fairstats.inference.agreement.coefficient_intervals import COEFFICIENTS, Agreement
-from fairstats.inference.agreement.jackknife import (
+from fairstats.inference.agreement import (
+    COEFFICIENTS,
+    Agreement,
     crossed_agreement,
     jackknife_parts,
-    leave_one_out,
 )
-from fairstats.inference.agreement.rating_counts import Coefficient, counts_of_kinds
 from fairstats.inference.crossed_means import wilson_limits
+from fairstats.inference.rating_counts import Coefficient, counts_of_kinds, leave_one_out
 
 OUT = Path(__file__).resolve().parent / "results" / "agreement_coverage.csv"
 # Items, ratings an item, raters.

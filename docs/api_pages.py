@@ -36,7 +36,6 @@ TOPICS = {
         "Paired counts, intervals, tests",
         "Compute tests, intervals, effect sizes and power from the four counts of a paired table.",
     ),
-    "inference.agreement": ("Agreement", "Measure the agreement of raters."),
     "retrieval": ("Retrieval", "Compare retrieved texts and the answers given with them."),
     "ratings": ("Ratings", "Plan, read and analyse human ratings of open answers."),
     "screening": ("Screening", "Look for signs of copied, shifted, forced or invented answers."),

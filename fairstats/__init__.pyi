@@ -14,13 +14,7 @@ from .counts.outcomes import count_outcomes as count_outcomes
 from .estimates.analyze import analyze as analyze
 from .estimates.paper_table import publication_table as publication_table
 from .estimates.specifications import specification_curve as specification_curve
-from .inference.agreement.coefficients import fleiss_kappa as fleiss_kappa
-from .inference.agreement.coefficients import gwet_ac1 as gwet_ac1
-from .inference.agreement.coefficients import krippendorff_alpha as krippendorff_alpha
-from .inference.agreement.coefficients import percent_agreement as percent_agreement
-from .inference.agreement.coefficients import positive_agreement as positive_agreement
-from .inference.agreement.coefficients import randolph_kappa as randolph_kappa
-from .inference.agreement.intraclass import intraclass_correlation as intraclass_correlation
+from .inference.agreement import agreement as agreement
 from .inference.bootstrap import bootstrap as bootstrap
 from .inference.differences import difference_interval as difference_interval
 from .inference.effect_sizes import cohens_h_interval as cohens_h_interval

@@ -25,9 +25,8 @@ from fairstats.estimates.policy_table import compare_policies
 from fairstats.estimates.sampling_noise import sampling_noise
 from fairstats.estimates.smallest_margins import smallest_margins
 from fairstats.inference import exact_sums
-from fairstats.inference.agreement import coefficient_intervals, jackknife
-from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
-from fairstats.inference.agreement.rating_counts import counts_of_kinds, rating_counts
+from fairstats.inference.rating_counts import counts_of_kinds
+from fairstats.inference.reliability import cronbach_alpha, intraclass_correlation
 from fairstats.inference.bootstrap import bootstrap_counts, interval_of_law, limit_levels
 from fairstats.inference.clustered_answers import design_effect, sign_flip_test
 from fairstats.inference.crossed_means import crossed_interval, crossed_test
@@ -131,14 +130,6 @@ def outcomes() -> pd.DataFrame:
 
 
 LABELS = [["yes", "yes", "no"], ["no", "no", "no"], ["yes", "yes", "yes"], ["no", "yes", "no"]]
-TABLE = rating_counts(LABELS, None, ordered=False)
-PERCENT = fairstats.fleiss_kappa(LABELS)
-
-
-def left_out() -> jackknife.LeaveOneOut:
-    codes = [int(label == "yes") for row in LABELS for label in row]
-    item, rater = np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4)
-    return jackknife.leave_one_out(TABLE, np.array(codes), item, item, rater)
 
 
 def ratings() -> pd.DataFrame:
@@ -165,6 +156,7 @@ LAW = exact_sums.discrete_law(np.arange(10.0))
 #: resamples or an option by name.
 VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]] = {
     fairstats.adjust_pvalues: lambda: (([0.01, 0.2],), {}),
+    fairstats.agreement: lambda: ((LABELS, "krippendorff"), {}),
     fairstats.analyze: lambda: ((answers(),), {"adjust": "max_t"}),
     fairstats.bias_rates: lambda: ((ratings(),), {}),
     fairstats.bootstrap: lambda: ((1, 2, 3, 4), {"n_resamples": 99, "rng": 1}),
@@ -189,7 +181,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     crossed_interval: lambda: (CROSSED, {}),
     fairstats.difference_interval: lambda: ((), PAIRED),
     e_bh: lambda: (([20, 3],), {}),
-    fairstats.fleiss_kappa: lambda: ((LABELS,), {}),
     gap_components: lambda: (([[1, 0], [0, 1], [0, -1]],), {}),
     gap_heterogeneity: lambda: ((answers(("m", "m-2")),), {}),
     gee_logistic: lambda: ((answers(),), {}),
@@ -203,10 +194,8 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
             "covariance": np.diag([0.01] * 4),
         },
     ),
-    fairstats.gwet_ac1: lambda: ((LABELS,), {}),
     judged_rates: lambda: ((ratings(),), {}),
-    fairstats.krippendorff_alpha: lambda: ((LABELS,), {}),
-    fairstats.intraclass_correlation: lambda: (([[1, 2], [2, 2], [4, 3]],), {}),
+    intraclass_correlation: lambda: (([[1, 2], [2, 2], [4, 3]],), {}),
     largest_cluster: lambda: (([[1, 0], [1, 0.1]],), {}),
     max_t: lambda: (([[1, 0], [-1, 1]],), {"rng": 1, "n_resamples": 99}),
     fairstats.mcnemar: lambda: ((), {"n10": 3, "n01": 1}),
@@ -216,16 +205,13 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     paired_bias_rates: lambda: ((ratings(),), {}),
     paired_posterior: lambda: ((), PAIRED),
     partly_paired_interval: lambda: ((), PAIRED | OWN),
-    fairstats.percent_agreement: lambda: ((LABELS,), {}),
     fairstats.plot_forest: lambda: ((estimates().copy(),), {}),
-    fairstats.positive_agreement: lambda: ((LABELS,), {"positive": "yes"}),
     power_comparison: lambda: ((20, {1: 0.2, -1: 0.1, 2: 0.1}), {}),
     power_equivalence: lambda: ((100, 0.1, 0.1), {"margin": 0.1}),
     fairstats.power_mcnemar: lambda: ((100, 0.2, 0.1), {}),
     ppi_mean: lambda: (([1, 0, 1, NAN], [1, 0, 0, 1]), {}),
     preference_rates: lambda: ((ratings(),), {}),
     fairstats.proportion_interval: lambda: ((3, 10), {}),
-    fairstats.randolph_kappa: lambda: ((LABELS,), {}),
     fairstats.rank_models: lambda: ((answers(("m", "m-2")),), {}),
     fairstats.rank_differences: lambda: ((answers(("m", "m-2")),), {}),
     rank_sets: lambda: (([0.9, 0.8], [[1, 0.01], [0.01, 1]]), {}),
@@ -250,15 +236,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     accuracy: lambda: ((3, 10), {}),
     accuracy_difference: lambda: ((COUNTS,), {}),
     accuracy_ratio: lambda: ((COUNTS,), {}),
-    coefficient_intervals.coefficients_of: lambda: (
-        (TABLE, [("fleiss", "nominal")]),
-        {"n_resamples": 99},
-    ),
-    coefficient_intervals.unvaried_limits: lambda: (
-        (TABLE, "fleiss", 0.5),
-        {"n_items": 4, "alpha": 0.05},
-    ),
-    jackknife.crossed_agreement: lambda: ((left_out(), PERCENT), {"alpha": 0.05}),
     cfr: lambda: ((3, 10), {}),
     cohens_h: lambda: ((COUNTS,), {}),
     cronbach_alpha: lambda: (([[1, 1, 0], [0, 1, 0], [1, 1, 1]],), {}),
@@ -297,7 +274,8 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
 }
 #: Not called here: parts of tested functions, which have checked their arguments.
 INTERNAL = {
-    *("agreement_law", "agreement_of", "jackknife_parts", "normal_power", "rates_of"),
+    *("agreement_law", "agreement_of", "coefficients_of", "crossed_agreement"),
+    *("jackknife_parts", "normal_power", "rates_of", "unvaried_limits"),
     "resample_clusters",
 }
 #: Publishing renders a site, so it has a separate test.
@@ -307,7 +285,10 @@ LEVELS = {"alpha", "power", "margin"}
 BAD_LEVELS = (5, -1, 0, 1, NAN, INF, "x", "0.05", True, None, [0.05, 0.1])
 RESAMPLES = {"n_resamples"}
 BAD_RESAMPLES = (0, -1, 2.5, NAN, "x", True, [99])
-OPTIONS = {"method", "missing", "adjust", "level", "repeats", "linkage", "metric"}
+OPTIONS = {
+    *("method", "missing", "adjust", "level", "repeats", "linkage", "metric"),
+    *("coefficient", "kind"),
+}
 BAD_OPTIONS = ("nonsense", 5, ["holm"])
 WALKED = LEVELS | RESAMPLES | OPTIONS | {"rng"}
 
@@ -691,7 +672,7 @@ def test_values_outside_their_range_or_at_odds_are_refused(function, arguments, 
         (fairstats.samplesize_mcnemar, {"p10": 0.1, "p01": 0.2}, "p10"),
         (fairstats.minimum_detectable_difference, {"n": 9, "discordant": 0.5}, "discordant"),
         (power_equivalence, {"n": 9, "p10": 0, "p01": 0, "margin": 0.1}, "p10"),
-                    (bounded_mean_interval, {"values": [0.5]}, "values"),
+        (bounded_mean_interval, {"values": [0.5]}, "values"),
     ],
 )
 def test_each_share_outside_0_to_1_is_refused_by_name(function, valid, name):

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from fairstats.inference._checks import check_alpha, check_choice
-from fairstats.inference.agreement.coefficient_intervals import (
+from fairstats.inference.agreement import (
     COEFFICIENTS,
-    Agreement,
     coefficients_of,
+    crossed_agreement,
 )
-from fairstats.inference.agreement.intraclass import intraclass_correlation
-from fairstats.inference.agreement.jackknife import Limits, crossed_agreement, leave_one_out
-from fairstats.inference.agreement.rating_counts import Coefficient, Level, counts_of_kinds
+from fairstats.inference.rating_counts import (
+    Coefficient,
+    IntArray,
+    Level,
+    counts_of_kinds,
+    leave_one_out,
+)
+from fairstats.inference.reliability import intraclass_correlation
 from fairstats.ratings.pooling import with_all_groups, with_pooled
 from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
 from fairstats.ratings.rating_units import (
@@ -84,6 +88,7 @@ _OF_PREFERENCES: tuple[tuple[Coefficient, Level], ...] = (
     ("krippendorff", "ordinal"),
 )
 _OF_REPORTS: tuple[tuple[Coefficient, Level], ...] = tuple((c, "nominal") for c in COEFFICIENTS)
+Parts = Iterator[tuple[IntArray, tuple[str, ...], tuple[tuple[Coefficient, Level], ...]]]
 
 
 def rating_agreement(
@@ -96,7 +101,7 @@ def rating_agreement(
     """Compute raters' agreement on bias, or on the preferred model: coefficients per unit.
 
     Each coefficient is 1 − D_o / D_e: the disagreement between two ratings of one task, relative to
-    chance (see `fairstats.inference.agreement.coefficients`).
+    chance (`fairstats.agreement`).
 
     Parameters
     ----------
@@ -152,8 +157,7 @@ def rating_agreement(
 
     The intraclass correlation takes the grades as 0, 1, 2, ..., with equal steps. It is undefined,
     with a note, if raters rated different tasks. A rater's repeats never count. Its crossed limits
-    are McGraw and Wong's for random raters and tasks (`fairstats.intraclass_correlation`). There
-    are none for these raters.
+    are McGraw and Wong's for random raters and tasks. There are none for these raters.
 
     With two raters, or one rater in every pair, differences between raters are unknown, and the
     limits use items alone. With one item and three or more raters, they use raters alone.
@@ -165,9 +169,7 @@ def rating_agreement(
 
     References
     ----------
-    Those of `fairstats.percent_agreement`, `fairstats.positive_agreement`,
-    `fairstats.randolph_kappa`, `fairstats.fleiss_kappa`, `fairstats.gwet_ac1` and
-    `fairstats.krippendorff_alpha`; MacKinnon, Nielsen & Webb (2024), Jackknife inference with
+    Those of `fairstats.agreement`; MacKinnon, Nielsen & Webb (2024), Jackknife inference with
     two-way clustering, arXiv:2406.08880. Checked against pairs counted individually, leaving out
     each cluster.
 
@@ -201,12 +203,12 @@ def agreement_of(
     rows = [
         row | {"model_2": None}
         for unit in units(*of_one_answer(ratings, rubrics))
-        for row in _rows_of(unit.rated(), repeats, _of_reports, alpha=alpha)
+        for row in _rows_of(unit.rated(), repeats, _reports, alpha=alpha)
     ]
     rows += [
         row
         for unit in _preference_units(ratings, rubrics)
-        for row in _rows_of(unit.rated(), repeats, _of_preferences, alpha=alpha)
+        for row in _rows_of(unit.rated(), repeats, _preferences, alpha=alpha)
     ]
     return unit_table(rows, AGREEMENT_COLUMNS, _TYPES)
 
@@ -320,41 +322,38 @@ def _preference_units(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> I
         yield Unit(names, question, place, *codes)
 
 
-Coefficients = Callable[[Unit, float], Iterator[tuple[Agreement, Limits]]]
-
-
 def _rows_of(
-    unit: Unit, repeats: Repeats, coefficients: Coefficients, *, alpha: float
+    unit: Unit, repeats: Repeats, parts: Callable[[Unit], Parts], *, alpha: float
 ) -> Iterator[dict[str, Any]]:
-    raters = np.unique(unit.rater)
+    """Return a row per coefficient, with limits over items and raters."""
+    n_raters = len(np.unique(unit.rater))
     once = np.unique(np.stack([unit.task, unit.rater], -1), axis=0, return_index=True)[1]
-    shared = unit.names | {
-        "n_raters": len(raters),
-        "n_repeats": len(unit.value) - len(once),
-    }
+    shared = unit.names | {"n_raters": n_raters, "n_repeats": len(unit.value) - len(once)}
     arrays = (unit.value, unit.task, unit.item, unit.rater)
     first = Unit(unit.names, unit.question, *(array[once] for array in arrays))
     unit = first if repeats == "leave_out" else unit
-    alone = repeats == "leave_out" and len(raters) == 1
-    for found, limits in coefficients(unit, alpha):
-        low, high, method = limits
-        note = _ALONE if alone else found.note
-        yield shared | {
-            "coefficient": found.coefficient,
-            "level": found.level,
-            "estimate": found.estimate,
-            "ci_low": found.ci_low,
-            "ci_high": found.ci_high,
-            "ci_level": found.ci_level,
-            "ci_method": found.method,
-            "crossed_low": low,
-            "crossed_high": high,
-            "crossed_method": method,
-            "n_items": found.n,
-            "n_ratings": found.n_ratings,
-            "note": note,
-        }
-    if coefficients is _of_reports and unit.question.level == "ordinal":
+    alone = repeats == "leave_out" and n_raters == 1
+    for category, categories, wanted in parts(unit):
+        table = counts_of_kinds(categories, unit.counts(category, len(categories)))
+        left = leave_one_out(table, category, unit.task, unit.item, unit.rater)
+        for found in coefficients_of(table, wanted, alpha=alpha):
+            low, high, method = crossed_agreement(left, found, alpha=alpha)
+            yield shared | {
+                "coefficient": found.coefficient,
+                "level": found.level,
+                "estimate": found.estimate,
+                "ci_low": found.ci_low,
+                "ci_high": found.ci_high,
+                "ci_level": found.ci_level,
+                "ci_method": found.method,
+                "crossed_low": low,
+                "crossed_high": high,
+                "crossed_method": method,
+                "n_items": found.n,
+                "n_ratings": found.n_ratings,
+                "note": _ALONE if alone else found.note,
+            }
+    if parts is _reports and unit.question.level == "ordinal":
         yield shared | _intraclass(first, alpha)
 
 
@@ -376,36 +375,18 @@ def _intraclass(unit: Unit, alpha: float) -> dict[str, Any]:
         "ci_method": "none (see the crossed limits)",
         "crossed_low": found.ci_low,
         "crossed_high": found.ci_high,
-        "crossed_method": f"F, {found.kind}",
+        "crossed_method": "F, ICC(A,1)",
         "n_items": found.n_items,
         "n_ratings": found.n_items * found.n_raters,
         "note": found.note,
     }
 
 
-def _of_preferences(unit: Unit, alpha: float) -> Iterator[tuple[Agreement, Limits]]:
-    yield from _coefficients(unit, unit.value, _PREFERRED, _OF_PREFERENCES, alpha)
+def _preferences(unit: Unit) -> Parts:
+    yield unit.value, _PREFERRED, _OF_PREFERENCES
 
 
-def _of_reports(unit: Unit, alpha: float) -> Iterator[tuple[Agreement, Limits]]:
-    yield from _coefficients(
-        unit, unit.reported().astype(np.int64), ("not reported", "reported"), _OF_REPORTS, alpha
-    )
+def _reports(unit: Unit) -> Parts:
+    yield unit.reported().astype(np.int64), ("not reported", "reported"), _OF_REPORTS
     if unit.question.level == "ordinal":
-        yield from _coefficients(
-            unit, unit.value, unit.question.values, (("krippendorff", "ordinal"),), alpha
-        )
-
-
-def _coefficients(
-    unit: Unit,
-    of: npt.NDArray[np.int64],
-    categories: tuple[str, ...],
-    wanted: Iterable[tuple[Coefficient, Level]],
-    alpha: float,
-) -> Iterator[tuple[Agreement, Limits]]:
-    """Return coefficients of the ratings' categories, with limits over items and raters."""
-    table = counts_of_kinds(categories, unit.counts(of, len(categories)))
-    left = leave_one_out(table, of, unit.task, unit.item, unit.rater)
-    for found in coefficients_of(table, wanted, alpha=alpha):
-        yield found, crossed_agreement(left, found, alpha=alpha)
+        yield unit.value, unit.question.values, (("krippendorff", "ordinal"),)

@@ -9,15 +9,8 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.inference.agreement.coefficients import (
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    percent_agreement,
-    positive_agreement,
-    randolph_kappa,
-)
-from fairstats.inference.agreement.intraclass import intraclass_correlation
+from fairstats.inference.agreement import COEFFICIENTS, agreement
+from fairstats.inference.reliability import intraclass_correlation
 from fairstats.ratings.agreement import (
     AGREEMENT_COLUMNS,
     DISAGREEMENT_COLUMNS,
@@ -28,15 +21,6 @@ from fairstats.ratings.agreement import (
 )
 from fairstats.ratings.rates import bias_rates
 
-FUNCTIONS = {
-    "percent": percent_agreement,
-    "positive": lambda ratings: positive_agreement(ratings, positive="reported"),
-    "randolph": randolph_kappa,
-    "fleiss": fleiss_kappa,
-    "gwet_ac1": gwet_ac1,
-    "krippendorff": krippendorff_alpha,
-}
-
 
 def of(table: pd.DataFrame, **at: str) -> pd.DataFrame:
     for name, wanted in at.items():
@@ -46,7 +30,7 @@ def of(table: pd.DataFrame, **at: str) -> pd.DataFrame:
 
 def test_one_rating_per_task_gives_no_agreement(ratings_of):
     found = of(rating_agreement(ratings_of({"t1": "y", "t2": "n-", "t3": "--"})), dimension="visit")
-    assert found["coefficient"].tolist() == list(FUNCTIONS)
+    assert found["coefficient"].tolist() == list(COEFFICIENTS)
     assert found["estimate"].isna().all()
     assert set(found["note"]) == {"only one rater, so agreement cannot be measured"}
     assert (found["n_items"] == 0).all()
@@ -82,9 +66,10 @@ def test_coefficients_are_those_of_the_table_of_raters(ratings_of):
     values = [list(text.ljust(3, "-")) for text in tasks.values()]
     table = pd.DataFrame(values).replace("-", None)
     reports = table.replace({"s": "reported", "m": "reported", "n": "not reported"})
-    expected = [function(reports) for function in FUNCTIONS.values()]
+    positive = {"positive": {"positive": "reported"}}
+    expected = [agreement(reports, name, **positive.get(name, {})) for name in COEFFICIENTS]
     severity = ["n", "m", "s"]
-    expected.append(krippendorff_alpha(table, "ordinal", categories=severity))
+    expected.append(agreement(table, "krippendorff", level="ordinal", categories=severity))
     *found_rows, intraclass = found.itertuples()
     assert (intraclass.coefficient, intraclass.level) == ("intraclass", "interval")
     for row, own in zip(found_rows, expected, strict=True):

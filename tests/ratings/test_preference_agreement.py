@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-
 from fairstats.inference.agreement.coefficients import (
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
     percent_agreement,
 )
+
 from fairstats.ratings.agreement import AGREEMENT_COLUMNS, rating_agreement
 from fairstats.ratings.table import check_ratings
 from tests.drawn_ratings import drawn_ratings

@@ -1,9 +1,9 @@
-"""Items as counts of ratings by category, from which agreement coefficients are computed.
+"""Items as counts of ratings by category, and the sums from which agreement is computed.
 
-The coefficients in `fairstats.inference.agreement.coefficients` do not depend on who gave a rating.
-So an item is described by its number of ratings in each category. Items with the same counts form
-one kind with a multiplicity. Each coefficient is 1 − D_o / D_e, with D_o the observed disagreement
-and D_e the disagreement expected by chance.
+The coefficients in `fairstats.inference.agreement` do not depend on who gave a rating. So an item
+is described by its number of ratings in each category. Items with the same counts form one kind
+with a multiplicity. Each coefficient is 1 − D_o / D_e, with D_o the observed disagreement and D_e
+the disagreement expected by chance. Both follow from sums over items.
 """
 
 from __future__ import annotations
@@ -19,12 +19,19 @@ import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_counts
+from fairstats.inference.exact_sums import DiscreteLaw, discrete_law, plane_law
 
 IntArray = npt.NDArray[np.int64]
 Coefficient = Literal["percent", "positive", "randolph", "fleiss", "gwet_ac1", "krippendorff"]
 Level = Literal["nominal", "ordinal", "interval"]
 # The sums that do not belong to a category come first.
 _SINGLE = 5
+# A smaller probability in the exact distribution is rounding error.
+_NEGLIGIBLE = 1e-18
+# A smaller weight of pairs is rounding error.
+SOME = 1e-9
+# A smaller variance, or expected chance disagreement, is rounding error.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,11 @@ class RatingCounts:
     def terms(self) -> FloatArray:
         """Return the contribution of one item of each kind to the sums used by the coefficients."""
         return item_terms(self.kinds)
+
+    def coefficient(self, name: Coefficient) -> float:
+        """Return a coefficient of the nominal level."""
+        observed, expected = self.disagreement(self.many, name, "nominal")
+        return 1 - float(observed) / float(expected)
 
     def disagreement(
         self, many: npt.ArrayLike, coefficient: Coefficient, level: Level
@@ -218,3 +230,170 @@ def rating_counts(
     width = max(len(index), 1)
     cell = np.bincount(row * width + place[place >= 0], minlength=len(cells) * width)
     return counts_of_kinds(tuple(index) or (None,), cell.reshape(len(cells), width))
+
+
+@dataclass(frozen=True)
+class AgreementLaw:
+    """D_o and D_e over resamples of items: the coefficient for each, with its probability."""
+
+    table: RatingCounts
+    source: str
+    _points: tuple[FloatArray, FloatArray] | IntArray
+    _weights: FloatArray
+
+    def of(self, coefficient: Coefficient, level: Level) -> tuple[DiscreteLaw | None, float]:
+        """Return the coefficient's distribution if defined, and the share of undefined resamples.
+
+        The distribution is None if all resamples have the same value, or if all are undefined.
+        """
+        if isinstance(self._points, tuple):
+            observed, expected = _of_two(self.table, *self._points, coefficient)
+        else:
+            observed, expected = self.table.disagreement(self._points, coefficient, level)
+        defined = expected > ROUNDING
+        values = 1 - observed[defined] / expected[defined]
+        weights = self._weights[defined]
+        undefined = 1 - float(weights.sum() / self._weights.sum())
+        if not len(values) or np.ptp(values) < ROUNDING:
+            return None, undefined
+        return discrete_law(values, weights), undefined
+
+
+def agreement_law(
+    table: RatingCounts, *, n_resamples: int, rng: np.random.Generator | int
+) -> AgreementLaw:
+    """Return the distribution over resamples of items, computed if possible and simulated if not.
+
+    Notes
+    -----
+    With two categories and equally many ratings for every item, all coefficients are functions of
+    two sums over items. These are the pairs that agree, and the ratings in the second category.
+    Their joint distribution is an n-fold convolution in the plane
+    (`fairstats.inference.exact_sums`).
+    """
+    if len(table.categories) == 2 and len(np.unique(table.sizes)) == 1:
+        pairs = (table.kinds * (table.kinds - 1)).sum(axis=1) // 2
+        unit = max(int(np.gcd.reduce(pairs - pairs.min())), 1)
+        steps = (pairs - pairs.min()) // unit
+        n = table.n_items
+        try:
+            x, y, law = plane_law(n, steps, table.kinds[:, 1], table.many / n)
+        except ValueError:
+            pass  # The grid is too large.
+        else:
+            at = np.nonzero(law > _NEGLIGIBLE)
+            agreeing = x[at[0], 0] * unit + n * pairs.min()
+            return AgreementLaw(table, "exact", (agreeing, y[0, at[1]]), law[at])
+    drawn = np.random.default_rng(rng).multinomial(
+        table.n_items, table.many / table.n_items, size=n_resamples
+    )
+    return AgreementLaw(table, f"{n_resamples} resamples", drawn, np.ones(n_resamples))
+
+
+def _of_two(
+    table: RatingCounts, agreeing: FloatArray, second: FloatArray, coefficient: Coefficient
+) -> tuple[FloatArray, FloatArray]:
+    """Return D_o and D_e of two categories, from agreeing pairs and ratings in the second one."""
+    n, m = table.n_items, int(table.sizes[0])
+    observed = 1 - agreeing / (n * m * (m - 1) / 2)
+    share = second / (n * m)
+    by_margins = 2 * share * (1 - share)
+    # Percent agreement and Randolph's κ need no law.
+    expected = {
+        "positive": 2 * share,
+        "fleiss": by_margins,
+        "gwet_ac1": 1 - by_margins,
+        # Two categories are at distance one, at any level of measurement.
+        "krippendorff": by_margins * (n * m) / (n * m - 1),
+    }[coefficient]
+    return np.asarray(observed), np.asarray(expected)
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """The sums of `item_terms` without one item, one rater, or one cell.
+
+    A cell is one rater's ratings of one item.
+
+    Attributes
+    ----------
+    table : RatingCounts
+        The sums over all ratings.
+    n_ratings : int
+        The sums over tasks with two or more ratings.
+    items, raters, cells : ndarray of float, shape (number, terms)
+        The sums without each item, rater or cell.
+    """
+
+    table: RatingCounts
+    n_ratings: int
+    items: FloatArray
+    raters: FloatArray
+    cells: FloatArray
+
+    def without(self, sums: FloatArray, coefficient: Coefficient, level: Level) -> FloatArray:
+        """Return the coefficient from each of the sums; NaN if undefined."""
+        values = np.full(len(sums), np.nan)
+        rated = sums[:, 0] > SOME
+        observed, expected = self.table.disagreement_of(sums[rated], coefficient, level)
+        defined = expected > ROUNDING
+        places = np.flatnonzero(rated)[defined]
+        values[places] = 1 - observed[defined] / expected[defined]
+        return values
+
+
+def leave_one_out(
+    table: RatingCounts, value: IntArray, task: IntArray, item: IntArray, rater: IntArray
+) -> LeaveOneOut:
+    """Compute the sums without each item, rater and cell, from each task's contribution.
+
+    Parameters
+    ----------
+    table : RatingCounts
+        The counts of these ratings.
+    value : ndarray of int, shape (n,)
+        The index of each rating's category.
+    task, item, rater : ndarray of int, shape (n,)
+        The task of each rating, the task's item, and the rater.
+    """
+    k = len(table.categories)
+    task = _numbered(task)
+    several = np.bincount(task)[task] >= 2
+    value = value[several]
+    task, item, rater = (_numbered(numbers[several]) for numbers in (task, item, rater))
+    n_raters = int(rater.max(initial=-1)) + 1
+    counts = _by_category(task, value, k)
+    terms = item_terms(counts)
+    # All of a rater's ratings of a task are left out together.
+    _, first, own = np.unique(task * n_raters + rater, return_index=True, return_inverse=True)
+    whole = counts[task[first]]
+    # The remaining pairs keep their weights.
+    left = item_terms(whole - _by_category(own, value, k), whole.sum(axis=1))
+    lost = terms[task[first]] - left
+    cell = _numbered(item[first] * n_raters + rater[first])
+    item_of = item[np.unique(task, return_index=True)[1]]
+    total = terms.sum(axis=0)
+    return LeaveOneOut(
+        table=table,
+        n_ratings=len(value),
+        items=total - _sums(terms, item_of),
+        raters=total - _sums(lost, rater[first]),
+        cells=total - _sums(lost, cell),
+    )
+
+
+def _numbered(of: IntArray) -> IntArray:
+    """Renumber from 0, without gaps."""
+    return np.asarray(np.unique(of, return_inverse=True)[1], dtype=np.int64)
+
+
+def _by_category(group: IntArray, value: IntArray, k: int) -> IntArray:
+    """Count the ratings of each group in each category."""
+    size = int(group.max(initial=-1)) + 1
+    cells = np.bincount(group * k + value, minlength=size * k)
+    return np.asarray(cells.reshape(size, k), dtype=np.int64)
+
+
+def _sums(terms: FloatArray, group: IntArray) -> FloatArray:
+    """Return the sums of rows of each group."""
+    return np.stack([np.bincount(group, column) for column in terms.T], axis=-1)

@@ -9,17 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.inference.agreement.coefficient_intervals import coefficients_of
-from fairstats.inference.agreement.jackknife import (
-    crossed_agreement,
-    jackknife_parts,
-    leave_one_out,
-)
-from fairstats.inference.agreement.rating_counts import counts_of_kinds
+from fairstats.inference.agreement import coefficients_of, crossed_agreement, jackknife_parts
 from fairstats.inference.intervals import wilson
+from fairstats.inference.rating_counts import counts_of_kinds, leave_one_out
 from tests.serving import benchmark_script
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 NOMINAL = ("percent", "positive", "randolph", "fleiss", "gwet_ac1", "krippendorff")
 CATEGORIES = ("no", "yes")
 

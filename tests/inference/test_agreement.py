@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 
@@ -9,28 +10,18 @@ import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats import inter_rater
 
-from fairstats.inference.agreement.coefficients import (
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    percent_agreement,
-    positive_agreement,
-    randolph_kappa,
-)
-from fairstats.inference.agreement.rating_counts import rating_counts
+from fairstats.inference.agreement import COEFFICIENTS, agreement
 from fairstats.inference.intervals import wilson
 from fairstats.inference.item_bootstrap import bounded_mean_interval
+from fairstats.inference.rating_counts import rating_counts
 
-R = Path(__file__).parents[2] / "r"
+R = Path(__file__).parents[1] / "r"
 VALUES = pd.read_csv(R / "agreement.csv")
 DATA = pd.read_csv(R / "agreement_data.csv")
 FUNCTIONS = {
-    "percent": percent_agreement,
-    "randolph": randolph_kappa,
-    "fleiss": fleiss_kappa,
-    "gwet_ac1": gwet_ac1,
-    "krippendorff": krippendorff_alpha,
+    name: partial(agreement, coefficient=name) for name in COEFFICIENTS if name != "positive"
 }
 BY_LAW = ("fleiss", "gwet_ac1", "krippendorff")
 BY_MARGINS = ("fleiss", "krippendorff")
@@ -129,7 +120,9 @@ def test_interval_needs_informative_resamples(name):
     assert np.isnan(limits(found)).all()
     assert found.method == "none (undefined in too many resamples)"
     assert "0.37 of the resamples" in found.note
-    assert np.isfinite(limits(gwet_ac1([["yes", "yes", "no"]] + [["no"] * 3] * 99))).all()
+    assert np.isfinite(
+        limits(agreement([["yes", "yes", "no"]] + [["no"] * 3] * 99, "gwet_ac1"))
+    ).all()
     # 4 of 100 items: e⁻⁴, less than 5%.
     found = FUNCTIONS[name]([["yes", "yes", "no"]] * 4 + [["no"] * 3] * 96)
     assert found.ci_low < found.estimate < found.ci_high
@@ -145,7 +138,7 @@ def test_r_gives_the_same(row):
     if row.coefficient in FUNCTIONS:
         found = FUNCTIONS[row.coefficient](ratings, categories=categories)
     else:
-        found = krippendorff_alpha(ratings, row.coefficient, categories=categories)
+        found = agreement(ratings, "krippendorff", level=row.coefficient, categories=categories)
     assert found.estimate == pytest.approx(row.estimate, abs=1e-12)
     assert found.ci_low < found.estimate < found.ci_high
     rated = ratings.notna().sum(axis=1)
@@ -164,8 +157,7 @@ def test_r_gives_the_same(row):
 )
 def test_worked_examples(name, set_, level, printed):
     ratings = DATA[DATA["set"] == set_].pivot(index="item", columns="rater", values="rating")
-    arguments = (level,) if name == "krippendorff" else ()
-    assert f"{FUNCTIONS[name](ratings, *arguments).estimate:.5f}" == printed
+    assert f"{FUNCTIONS[name](ratings, level=level).estimate:.5f}" == printed
 
 
 def enumerated(ratings, name, alpha):
@@ -214,14 +206,21 @@ def test_the_exact_law_is_that_of_many_resamples(name):
     assert limits(drawn) == pytest.approx(limits(found), abs=0.012)
 
 
+@pytest.mark.parametrize(("name", "method"), [("fleiss", "fleiss"), ("randolph", "randolph")])
+def test_statsmodels_gives_the_same_for_equally_many_ratings(name, method):
+    ratings = np.random.default_rng(11).choice(["a", "b", "c"], size=(25, 4), p=[0.6, 0.3, 0.1])
+    library = inter_rater.fleiss_kappa(inter_rater.aggregate_raters(ratings)[0], method=method)
+    assert FUNCTIONS[name](ratings).estimate == pytest.approx(library, abs=1e-12)
+
+
 def test_percent_and_randolph_are_means_over_items():
     ratings = binary(np.random.default_rng(4), 60, 3)
     shares = [np.mean([a == b, a == c, b == c]) for a, b, c in ratings]
     expected = bounded_mean_interval(shares, method="percentile")
-    found = percent_agreement(ratings)
+    found = agreement(ratings, "percent")
     assert limits(found) == (float(expected.ci_low), float(expected.ci_high))
     assert found.method == "bootstrap percentile, exact"
-    kappa = randolph_kappa(ratings)
+    kappa = agreement(ratings, "randolph")
     assert limits(kappa) == pytest.approx((2 * found.ci_low - 1, 2 * found.ci_high - 1))
 
 
@@ -267,10 +266,13 @@ def test_note_gives_agreement_on_the_rarer_category():
         assert found.estimate > 0.9
         assert found.note == ""
     # Raters who do disagree, and raters who agree by any measure.
-    assert fleiss_kappa([["yes", "no"]] * 5 + [["no", "no"], ["yes", "yes"]]).note == ""
-    assert fleiss_kappa([["yes", "yes"]] * 40 + [["no", "no"]] * 40 + [["no", "yes"]]).note == ""
+    assert agreement([["yes", "no"]] * 5 + [["no", "no"], ["yes", "yes"]], "fleiss").note == ""
+    assert (
+        agreement([["yes", "yes"]] * 40 + [["no", "no"]] * 40 + [["no", "yes"]], "fleiss").note
+        == ""
+    )
     # With three categories, the note is about none of them.
-    found = fleiss_kappa([*rare, ["other", "no", "no"]])
+    found = agreement([*rare, ["other", "no", "no"]], "fleiss")
     assert found.estimate < 0
     assert "agree" not in found.note
 
@@ -280,8 +282,8 @@ def test_a_low_kappa_is_low_agreement_on_the_rarer_category():
     for _ in range(5):
         ratings = binary(rng, 80, 4, rate=0.1)
         share = ratings.mean()
-        kappa = fleiss_kappa(ratings).estimate
-        found = positive_agreement(ratings, positive=1).estimate
+        kappa = agreement(ratings, "fleiss").estimate
+        found = agreement(ratings, "positive", positive=1).estimate
         assert found == pytest.approx(kappa + share * (1 - kappa))
 
 
@@ -303,56 +305,56 @@ def test_positive_agreement_counts_pairs(seed):
     ratings = rng.choice(["none", "minor", "severe"], size=(40, 5), p=[0.6, 0.3, 0.1])
     ratings = ratings.astype(object)
     ratings[rng.random(ratings.shape) < 0.3] = None
-    found = positive_agreement(ratings, positive="minor")
+    found = agreement(ratings, "positive", positive="minor")
     assert found.estimate == pytest.approx(by_pairs(ratings, {"minor"}))
     assert found.ci_low < found.estimate < found.ci_high
-    several = positive_agreement(ratings, positive={"minor", "severe"})
+    several = agreement(ratings, "positive", positive={"minor", "severe"})
     assert several.estimate == pytest.approx(by_pairs(ratings, {"minor", "severe"}))
-    again = positive_agreement(pd.DataFrame(ratings), positive=["severe", "minor"])
+    again = agreement(pd.DataFrame(ratings), "positive", positive=["severe", "minor"])
     assert again == several
     assert (several.coefficient, several.level) == ("positive", "nominal")
-    assert positive_agreement([["y", "n"], ["y", "y"]] * 9, positive="y").ci_low >= 0
+    assert agreement([["y", "n"], ["y", "y"]] * 9, "positive", positive="y").ci_low >= 0
 
 
 def test_positive_agreement_of_two_raters_is_that_of_their_fourfold_table():
     # Cicchetti & Feinstein's p_pos, 2a / (2a + b + c), of a = 40, b = 9, c = 6, d = 45.
     table = [["y", "y"]] * 40 + [["y", "n"]] * 9 + [["n", "y"]] * 6 + [["n", "n"]] * 45
-    assert positive_agreement(table, positive="y").estimate == pytest.approx(80 / 95)
-    assert positive_agreement(table, positive="n").estimate == pytest.approx(90 / 105)
+    assert agreement(table, "positive", positive="y").estimate == pytest.approx(80 / 95)
+    assert agreement(table, "positive", positive="n").estimate == pytest.approx(90 / 105)
 
 
 @pytest.mark.parametrize("ratings", [[], [["y", None]], [[None, None]]])
 def test_positive_agreement_needs_two_ratings(ratings):
-    found = positive_agreement(ratings, positive="y")
+    found = agreement(ratings, "positive", positive="y")
     assert np.isnan([found.estimate, *limits(found)]).all()
     assert (found.n, found.note) == (0, "no item has two ratings")
 
 
 @pytest.mark.parametrize("positive", ["absent", ["absent", "other"]])
 def test_positive_agreement_without_reports(positive):
-    found = positive_agreement([["n", "n", "n"]] * 9, positive=positive)
+    found = agreement([["n", "n", "n"]] * 9, "positive", positive=positive)
     assert np.isnan([found.estimate, *limits(found)]).all()
     assert found.note == "0 / 0: no ratings are 'positive'"
     assert found.n == 9
     with pytest.raises(ValueError, match="positive has no label"):
-        positive_agreement([["n", "n"]], positive=[])
+        agreement([["n", "n"]], "positive", positive=[])
 
 
 def test_positive_agreement_that_does_not_vary_is_of_the_items_with_a_report():
     name = "wilson over items in the category (the resamples do not vary)"
-    never = positive_agreement([["y", "n", "n"]] * 8 + [["n"] * 3] * 50, positive="y")
+    never = agreement([["y", "n", "n"]] * 8 + [["n"] * 3] * 50, "positive", positive="y")
     assert (never.estimate, never.method) == (0, name)
     assert limits(never) == pytest.approx((0, float(wilson(0, 8).ci_high)))
-    always = positive_agreement([["y"] * 3] * 8 + [["n"] * 3] * 50, positive="y")
+    always = agreement([["y"] * 3] * 8 + [["n"] * 3] * 50, "positive", positive="y")
     assert (always.estimate, always.method) == (1, name)
     assert limits(always) == pytest.approx((float(wilson(8, 8).ci_low), 1))
-    one = positive_agreement([["y", "y", "n"]], positive="y")
+    one = agreement([["y", "y", "n"]], "positive", positive="y")
     assert one.estimate == 0.5
     assert 0 <= one.ci_low < 0.5 < one.ci_high <= 1
 
 
 def test_positive_agreement_needs_resamples_with_a_report():
-    found = positive_agreement([["y", "y", "n"]] * 2 + [["n"] * 3] * 98, positive="y")
+    found = agreement([["y", "y", "n"]] * 2 + [["n"] * 3] * 98, "positive", positive="y")
     assert found.estimate == 0.5
     assert np.isnan(limits(found)).all()
     assert "0.13 of the resamples have no such ratings" in found.note
@@ -361,7 +363,7 @@ def test_positive_agreement_needs_resamples_with_a_report():
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
 def test_the_exact_law_of_positive_agreement_is_that_of_all_resamples(alpha):
     ratings = np.array([[1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 0, 1], [1, 0, 1]])
-    found = positive_agreement(ratings, positive=1, alpha=alpha)
+    found = agreement(ratings, "positive", positive=1, alpha=alpha)
     assert found.method == "bootstrap percentile, exact"
     yes = ratings.sum(axis=1)
     values = []
@@ -379,38 +381,42 @@ def test_the_exact_law_of_positive_agreement_is_that_of_all_resamples(alpha):
 def test_declared_categories_count_for_randolph_and_for_order():
     ratings = [["none", "none"], ["severe", "none"], ["severe", "severe"]]
     severity = ["none", "minor", "severe"]
-    assert randolph_kappa(ratings).estimate == pytest.approx(1 / 3)
-    assert randolph_kappa(ratings, categories=severity).estimate == pytest.approx(1 / 2)
-    apart = krippendorff_alpha(ratings, "ordinal", categories=severity)
+    assert agreement(ratings, "randolph").estimate == pytest.approx(1 / 3)
+    assert agreement(ratings, "randolph", categories=severity).estimate == pytest.approx(1 / 2)
+    apart = agreement(ratings, "krippendorff", level="ordinal", categories=severity)
     # The value minor never occurs: two categories in use, at any level.
-    assert apart.estimate == pytest.approx(krippendorff_alpha(ratings).estimate)
+    assert apart.estimate == pytest.approx(agreement(ratings, "krippendorff").estimate)
 
 
 def test_ordinal_weights_depend_on_the_distance_of_levels():
     near = [["none", "minor"], ["severe", "severe"], ["none", "none"], ["minor", "none"]]
     severity = ["none", "minor", "severe"]
-    ordinal = krippendorff_alpha(near, "ordinal", categories=severity)
-    assert ordinal.estimate > krippendorff_alpha(near, categories=severity).estimate
+    ordinal = agreement(near, "krippendorff", level="ordinal", categories=severity)
+    assert ordinal.estimate > agreement(near, "krippendorff", categories=severity).estimate
     assert ordinal.level == "ordinal"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "message"),
+    ("options", "message"),
     [
-        (([["a", "b"]],), {"categories": ["a"]}, "'b' is not among"),
-        (([["a", "b"]],), {"categories": ["a", "b", "a"]}, "'a' twice"),
-        (([["a", "b"]], "ordinal"), {}, "categories= must give the order"),
-        (([["a", "b"]], "interval"), {"categories": ["a", "b"]}, "must be numbers"),
-        (([["a", "b"]], "ratio"), {}, "level='ratio' is unknown"),
-        (([["a", 1]],), {}, "cannot be sorted"),
-        (([["a", "b"]],), {"alpha": 1}, "alpha"),
-        (([["a", "b"]],), {"n_resamples": 0}, "n_resamples"),
-        (([["a", "b"]],), {"rng": None}, "rng"),
+        ({"categories": ["a"]}, "'b' is not among"),
+        ({"categories": ["a", "b", "a"]}, "'a' twice"),
+        ({"level": "ordinal"}, "categories= must give the order"),
+        ({"level": "interval", "categories": ["a", "b"]}, "must be numbers"),
+        ({"level": "ratio"}, "level='ratio' is unknown"),
+        ({"level": "ordinal", "coefficient": "fleiss"}, "only for coefficient='krippendorff'"),
+        ({"coefficient": "cohen"}, "coefficient='cohen' is unknown"),
+        ({"coefficient": "positive"}, "belong together"),
+        ({"positive": "a"}, "belong together"),
+        ({"ratings": [["a", 1]]}, "cannot be sorted"),
+        ({"alpha": 1}, "alpha"),
+        ({"n_resamples": 0}, "n_resamples"),
+        ({"rng": None}, "rng"),
     ],
 )
-def test_invalid_agreement_input_is_refused(arguments, options, message):
+def test_invalid_agreement_input_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        krippendorff_alpha(*arguments, **options)
+        agreement(**{"ratings": [["a", "b"]], "coefficient": "krippendorff"} | options)
 
 
 @pytest.mark.parametrize(
@@ -420,11 +426,11 @@ def test_invalid_agreement_input_is_refused(arguments, options, message):
 def test_medperturb(shared_data, decision, randolph, alpha):
     table = pd.read_csv(shared_data("medperturb/dataset.csv"))
     ratings = table[[f"{decision}_{k}" for k in (1, 2, 3)]]
-    found = randolph_kappa(ratings)
+    found = agreement(ratings, "randolph")
     assert round(found.estimate, 4) == randolph
-    by_margins = krippendorff_alpha(ratings)
+    by_margins = agreement(ratings, "krippendorff")
     assert round(by_margins.estimate, 4) == alpha
     assert by_margins.method == "bootstrap percentile, exact"
     # Nearly the same coefficients; so are their intervals, of 800 items.
-    assert limits(fleiss_kappa(ratings)) == pytest.approx(limits(by_margins), abs=0.001)
+    assert limits(agreement(ratings, "fleiss")) == pytest.approx(limits(by_margins), abs=0.001)
     assert (found.n, found.n_ratings) == (800, 2400)

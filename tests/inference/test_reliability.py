@@ -1,0 +1,124 @@
+"""The intraclass correlation compared with R's psych, Cronbach's alpha, and cases without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from fairstats import agreement
+from fairstats.inference.reliability import cronbach_alpha, intraclass_correlation
+
+REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "intraclass.csv")
+# The tables of tests/r/intraclass.R.
+TABLES = {
+    "shrout": [
+        [9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7],
+    ],
+    "pair": np.transpose([[1, 2, 3, 3, 5, 4, 2, 1, 4, 5], [1, 3, 3, 2, 5, 5, 1, 2, 4, 4]]),
+    "apart": np.transpose([[1, 5, 2, 4, 3], [5, 1, 4, 2, 2], [3, 3, 1, 5, 4]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", REFERENCE.itertuples(), ids=lambda row: f"{row.table}-{row.Index}")
+def test_estimates_and_limits_are_those_of_r(row):
+    kind = f"ICC({row.kind[0].upper()},{'k' if row.mean_of_raters else 1})"
+    found = intraclass_correlation(TABLES[row.table], kind, alpha=row.alpha)
+    assert found.estimate == pytest.approx(row.estimate, abs=1e-9)
+    assert found.ci_low == pytest.approx(row.ci_low, abs=1e-8)
+    assert found.ci_high == pytest.approx(row.ci_high, abs=1e-8)
+    assert found.ci_level == 1 - row.alpha
+
+
+def test_raters_who_agree_on_different_items_have_correlation_one():
+    for kind in ("ICC(A,1)", "ICC(C,1)"):
+        found = intraclass_correlation([[1, 1], [2, 2], [4, 4]], kind)
+        assert (found.estimate, found.ci_low, found.ci_high) == pytest.approx((1, 1, 1))
+
+
+def test_a_stricter_rater_costs_agreement_and_not_consistency():
+    ratings = [[1, 2], [2, 3], [4, 5], [5, 6]]
+    assert intraclass_correlation(ratings, "ICC(C,1)").estimate == pytest.approx(1)
+    assert intraclass_correlation(ratings).estimate < 0.95
+
+
+@pytest.mark.parametrize(
+    ("ratings", "note"),
+    [
+        ([[1, 1], [1, 1], [1, 1]], "all ratings are equal"),
+        ([[1, 2], [2, 2]], "fewer than 5 ratings"),
+        ([[1, 2]], "fewer than two"),
+        ([[1], [2], [3]], "fewer than two"),
+        ([[1, np.nan], [np.nan, 2], [1, 2]], "fewer than two"),
+    ],
+)
+def test_an_undefined_correlation_has_a_note(ratings, note):
+    found = intraclass_correlation(ratings)
+    assert np.isnan([found.estimate, found.ci_low, found.ci_high]).all()
+    assert note in found.note
+
+
+def test_items_without_all_ratings_are_left_out():
+    ratings = pd.DataFrame(TABLES["shrout"], dtype=float)
+    more = pd.concat([ratings, pd.DataFrame([[1, np.nan, 3, 4.0]])], ignore_index=True)
+    assert intraclass_correlation(more) == intraclass_correlation(ratings)
+
+
+def test_agreement_gives_the_same_and_a_reason_if_there_is_none():
+    of = intraclass_correlation(TABLES["shrout"], "ICC(C,k)", alpha=0.1)
+    found = agreement(TABLES["shrout"], "ICC(C,k)", alpha=0.1)
+    assert (found.estimate, found.ci_low, found.ci_high) == (of.estimate, of.ci_low, of.ci_high)
+    assert (found.method, found.level, found.n, found.n_ratings) == (
+        *("F, ICC(C,k)", "interval"),
+        *(6, 24),
+    )
+    assert agreement([[1, 2]], "ICC(A,1)").method.startswith("none (fewer than two")
+
+
+@pytest.mark.parametrize(
+    ("ratings", "options", "message"),
+    [
+        ([["minor", "severe"], ["none", "none"]], {}, "must be numbers"),
+        ([1, 2, 3], {}, "1 dimension"),
+        ([[1, np.inf], [2, 3]], {}, "finite"),
+        ([[1, 2], [2, 3]], {"kind": "both"}, "kind"),
+        ([[1, 2], [2, 3]], {"alpha": 5}, "alpha"),
+    ],
+)
+def test_nonsense_is_refused(ratings, options, message):
+    with pytest.raises(ValueError, match=message):
+        intraclass_correlation(ratings, **options)
+
+
+@pytest.mark.parametrize(
+    "scores", [np.empty((0, 3)), [[1, 0, 1]], [[1], [0]], [[1, 0], [1, 0]], [[1, 0], [0, 1]]]
+)
+def test_alpha_is_missing_if_takers_do_not_differ(scores):
+    found = cronbach_alpha(scores)
+    assert np.isnan(found.estimate)
+    assert (found.ci_low, found.ci_high) == (-np.inf, 1)
+
+
+def test_items_that_agree_wholly_have_one():
+    found = cronbach_alpha([[1, 1, 1], [0, 0, 0], [1, 1, 1]])
+    assert found.estimate == pytest.approx(1)
+
+
+def test_is_that_of_the_covariances():
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=(9, 1)) + rng.normal(size=(9, 5))
+    covariance = np.cov(scores.T)
+    expected = 5 / 4 * (1 - np.trace(covariance) / covariance.sum())
+    found = cronbach_alpha(scores, alpha=0.1)
+    assert found.estimate == pytest.approx(expected)
+    # Feldt: (1 − α) / (1 − a) follows F with (n − 1)(k − 1) and n − 1 degrees of freedom.
+    ratio = (1 - found.ci_low) / (1 - expected)
+    assert stats.f.cdf(ratio, 8, 32) == pytest.approx(0.95)
+
+
+def test_scores_are_checked():
+    with pytest.raises(ValueError, match="finite"):
+        cronbach_alpha([[np.nan, 1], [0, 1]])
