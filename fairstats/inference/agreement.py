@@ -19,7 +19,7 @@ import scipy
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.crossed_means import wilson_limits
-from fairstats.inference.mean_bootstrap import bounded_mean_interval
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.rating_counts import (
     ROUNDING,
     SOME,

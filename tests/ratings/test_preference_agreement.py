@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from fairstats.inference.agreement.coefficients import (
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    percent_agreement,
-)
 
+from fairstats.inference.agreement import agreement
 from fairstats.ratings.agreement import AGREEMENT_COLUMNS, rating_agreement
 from fairstats.ratings.table import check_ratings
 from tests.drawn_ratings import drawn_ratings
@@ -38,18 +33,14 @@ def test_the_coefficients_are_those_of_the_table_of_values(pairwise):
     table = own.pivot(index="task_id", columns="rater_id", values="value")
     here = of(found, model="Model-1", model_2="Model-2", dimension="bias", rater_group="pooled")
     options = {"categories": CATEGORIES}
-    for name, figure in (
-        ("percent", percent_agreement(table, **options)),
-        ("fleiss", fleiss_kappa(table, **options)),
-        ("gwet_ac1", gwet_ac1(table, **options)),
-        ("krippendorff", krippendorff_alpha(table, **options)),
-    ):
+    for name in ("percent", "fleiss", "gwet_ac1", "krippendorff"):
+        figure = agreement(table, name, **options)
         row = here.loc[(name, "nominal")]
         assert row["estimate"] == pytest.approx(figure.estimate)
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((figure.ci_low, figure.ci_high))
         assert (row["n_items"], row["n_ratings"]) == (figure.n, figure.n_ratings)
         assert row["crossed_low"] <= row["estimate"] <= row["crossed_high"]
-    ordinal = krippendorff_alpha(table, level="ordinal", **options)
+    ordinal = agreement(table, "krippendorff", level="ordinal", **options)
     assert here.loc[("krippendorff", "ordinal"), "estimate"] == pytest.approx(ordinal.estimate)
     assert ("positive", "nominal") not in here.index
 
