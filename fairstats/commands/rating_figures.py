@@ -263,7 +263,7 @@ def judged(
     rated must be a random subset.
     """
     from fairstats.ratings.files import read_ratings
-    from fairstats.ratings.judged_rates import judged_rates
+    from fairstats.ratings.rates import judged_rates
     from fairstats.report import terminal
 
     check_alpha(alpha)

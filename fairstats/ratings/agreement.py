@@ -22,64 +22,36 @@ from fairstats.inference.rating_counts import (
     leave_one_out,
 )
 from fairstats.inference.reliability import intraclass_correlation
-from fairstats.ratings.pooling import with_all_groups, with_pooled
-from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
-from fairstats.ratings.rating_units import (
+from fairstats.ratings.pooling import (
+    CROSSED_COLUMNS,
+    FIGURE_COLUMNS,
     UNIT_COLUMNS,
     WITHIN,
     Unit,
     of_one_answer,
     unit_table,
     units,
+    with_all_groups,
+    with_pooled,
 )
+from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
 from fairstats.ratings.rubrics import Rubric, Rubrics
 from fairstats.ratings.table import checked_ratings
 
 #: Columns of the table from `rating_agreement`, in order.
 AGREEMENT_COLUMNS = (
-    *COMPARISON_COLUMNS,
-    "coefficient",
-    "level",
-    "estimate",
-    "ci_low",
-    "ci_high",
-    "ci_level",
-    "ci_method",
-    "crossed_low",
-    "crossed_high",
-    "crossed_method",
-    "n_items",
-    "n_ratings",
-    "n_raters",
-    "n_repeats",
-    "note",
+    *(*COMPARISON_COLUMNS, "coefficient", "level", *FIGURE_COLUMNS, *CROSSED_COLUMNS),
+    *("n_items", "n_ratings", "n_raters", "n_repeats", "note"),
 )
 #: Columns of the table from `disagreement`, in order.
 DISAGREEMENT_COLUMNS = (
-    "benchmark",
-    "dataset",
-    "rubric",
-    "model",
-    "task_id",
-    "item_id",
-    "rater_kind",
-    "rater_group",
-    "dimension",
-    "n_ratings",
-    "n_reported",
-    "n_missing",
-    "agreement",
+    *("benchmark", "dataset", "rubric", "model", "task_id", "item_id", "rater_kind"),
+    *("rater_group", "dimension", "n_ratings", "n_reported", "n_missing", "agreement"),
 )
 #: Columns of the table from `rating_votes`, in order.
 VOTE_COLUMNS = (*UNIT_COLUMNS, "n_ratings", "n_reported", "n_tasks")
 #: Whether a rater's repeated judgements of a task are left out, or count as another rater's.
 Repeats = Literal["leave_out", "as_raters"]
-_WHOLE = ("n_items", "n_ratings", "n_raters", "n_repeats", "n_reported", "n_missing", "n_tasks")
-_NUMBERS = (
-    *("estimate", "ci_low", "ci_high", "ci_level"),
-    *("crossed_low", "crossed_high", "agreement"),
-)
-_TYPES = dict.fromkeys(_WHOLE, "int64") | dict.fromkeys(_NUMBERS, "float64")
 _ALONE = "only one rater, so agreement cannot be measured"
 #: The possible preferences between two models' answers, in order.
 _PREFERRED = ("the first model", "neither", "the second model")
@@ -210,7 +182,7 @@ def agreement_of(
         for unit in _preference_units(ratings, rubrics)
         for row in _rows_of(unit.rated(), repeats, _preferences, alpha=alpha)
     ]
-    return unit_table(rows, AGREEMENT_COLUMNS, _TYPES)
+    return unit_table(rows, AGREEMENT_COLUMNS)
 
 
 def disagreement(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
@@ -265,7 +237,7 @@ def disagreement_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.
     agreeing, pairs = yes * (yes - 1) + (n - yes) * (n - yes - 1), n * (n - 1)
     share = np.divide(agreeing, pairs, out=np.full(len(table), np.nan), where=pairs > 0)
     table = table.assign(agreement=share)
-    return unit_table(table.to_dict("records"), DISAGREEMENT_COLUMNS, _TYPES)
+    return unit_table(table.to_dict("records"), DISAGREEMENT_COLUMNS)
 
 
 def rating_votes(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
@@ -305,7 +277,7 @@ def votes_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFra
             unit.names | {"n_ratings": n, "n_reported": reported, "n_tasks": tasks}
             for (n, reported), tasks in zip(kinds.tolist(), many.tolist(), strict=True)
         ]
-    return unit_table(rows, VOTE_COLUMNS, _TYPES)
+    return unit_table(rows, VOTE_COLUMNS)
 
 
 def _preference_units(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:

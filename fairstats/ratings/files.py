@@ -15,8 +15,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import already_read
 from fairstats.answers.files import RATINGS_SUFFIX, files_ending, load_table, write_parquet
 from fairstats.ratings.rubrics import Rubrics
-from fairstats.ratings.schema import JUDGEMENT_COLUMNS
-from fairstats.ratings.table import check_ratings
+from fairstats.ratings.table import JUDGEMENT_COLUMNS, check_ratings
 
 #: Format name in an export of a form, and column prefix in a sheet. Files from raters are not a
 #: ratings table until they are imported.

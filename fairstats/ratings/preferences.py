@@ -11,42 +11,26 @@ from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import StatisticName, bootstrap_counts
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.crossed_means import crossed_test
-from fairstats.ratings.pooling import crossed_limits, in_order, ratings_comparing, with_pooled
+from fairstats.ratings.pooling import (
+    CROSSED_COLUMNS,
+    FIGURE_COLUMNS,
+    crossed_limits,
+    in_order,
+    ratings_comparing,
+    with_pooled,
+)
 from fairstats.ratings.rubrics import Rubrics
 
 #: Columns that identify a comparison of two models on one dimension.
 COMPARISON_COLUMNS = (
-    "benchmark",
-    "dataset",
-    "rubric",
-    "model",
-    "model_2",
-    "rater_kind",
-    "rater_group",
+    *("benchmark", "dataset", "rubric", "model", "model_2", "rater_kind", "rater_group"),
     "dimension",
 )
 #: Columns of the table from `preference_rates`, in order.
 PREFERENCE_COLUMNS = (
-    *COMPARISON_COLUMNS,
-    "metric",
-    "estimate",
-    "ci_low",
-    "ci_high",
-    "ci_level",
-    "ci_method",
-    "crossed_low",
-    "crossed_high",
-    "crossed_method",
-    "statistic",
-    "p_value",
-    "test",
-    "crossed_p_value",
-    "crossed_test",
-    "n_ratings",
-    "n_tasks",
-    "n_raters",
-    "n_missing",
-    "method_note",
+    *(*COMPARISON_COLUMNS, "metric", *FIGURE_COLUMNS, *CROSSED_COLUMNS),
+    *("statistic", "p_value", "test", "crossed_p_value", "crossed_test"),
+    *("n_ratings", "n_tasks", "n_raters", "n_missing", "method_note"),
 )
 #: The estimates for a comparison, including the effect of position.
 PREFERENCE_METRICS = ("preferred", "preferred_2", "indifferent", "preference_difference")

@@ -17,28 +17,9 @@ from fairstats.ratings.rubrics import Rubrics, load_rubrics
 
 #: Columns of the table from `rater_regression`, in order.
 RATER_REGRESSION_COLUMNS = (
-    "benchmark",
-    "rubric",
-    "rater_kind",
-    "dimension",
-    "covariate",
-    "level",
-    "reference",
-    "estimate",
-    "std_error",
-    "df",
-    "odds_ratio",
-    "ci_low",
-    "ci_high",
-    "ci_level",
-    "ci_method",
-    "statistic",
-    "p_value",
-    "test",
-    "n_ratings",
-    "n_reported",
-    "n_raters",
-    "n_missing",
+    *("benchmark", "rubric", "rater_kind", "dimension", "covariate", "level", "reference"),
+    *("estimate", "std_error", "df", "odds_ratio", "ci_low", "ci_high", "ci_level", "ci_method"),
+    *("statistic", "p_value", "test", "n_ratings", "n_reported", "n_raters", "n_missing"),
     "method_note",
 )
 #: Columns of the ratings that may be covariates, in addition to those of raters.

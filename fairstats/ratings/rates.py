@@ -1,4 +1,4 @@
-"""Rates of reported bias: over ratings, by majority, and by any rater."""
+"""Rates of reported bias: over ratings, by majority, and by any rater; corrected for a judge."""
 
 from __future__ import annotations
 
@@ -12,34 +12,27 @@ import pandas as pd
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.crossed_means import crossed_interval
-from fairstats.ratings.rating_units import (
+from fairstats.inference.ppi import ppi_mean
+from fairstats.ratings.pooling import (
+    CROSSED_COLUMNS,
+    FIGURE_COLUMNS,
     UNIT_COLUMNS,
+    WITHIN,
     Unit,
+    linked_items,
     of_one_answer,
     unit_table,
     units,
+    with_event,
+    with_pooled,
 )
 from fairstats.ratings.rubrics import Rubric, Rubrics
 from fairstats.ratings.table import checked_ratings
 
 #: Columns of the table from `bias_rates`, in order.
 RATE_COLUMNS = (
-    *UNIT_COLUMNS,
-    "aggregation",
-    "estimate",
-    "ci_low",
-    "ci_high",
-    "ci_level",
-    "ci_method",
-    "crossed_low",
-    "crossed_high",
-    "crossed_method",
-    "n_ratings",
-    "n_tasks",
-    "n_raters",
-    "n_reported",
-    "n_missing",
-    "n_ties",
+    *(*UNIT_COLUMNS, "aggregation", *FIGURE_COLUMNS, *CROSSED_COLUMNS),
+    *("n_ratings", "n_tasks", "n_raters", "n_reported", "n_missing", "n_ties"),
 )
 #: Columns of the table from `value_counts`, in order.
 VALUE_COLUMNS = (*UNIT_COLUMNS, "value", "reported", "count", "n_ratings", "n_missing")
@@ -48,9 +41,6 @@ AGGREGATIONS = ("pooled", "majority", "any")
 
 # The raters of a vote are not resampled, so the result is like that of a single rater.
 _ONE_RATER = "one rater: the variance between raters is unknown"
-_NUMBERS = ("estimate", "ci_low", "ci_high", "ci_level", "crossed_low", "crossed_high")
-_WHOLE = ("n_ratings", "n_tasks", "n_raters", "n_reported", "n_missing", "n_ties", "count")
-_TYPES = dict.fromkeys(_NUMBERS, "float64") | dict.fromkeys(_WHOLE, "int64") | {"reported": "bool"}
 
 
 def bias_rates(
@@ -130,7 +120,7 @@ def rates_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric], alpha: float)
     """Return `bias_rates` of checked ratings."""
     own = units(*of_one_answer(ratings, rubrics))
     rows = [row for unit in own for row in _rate_rows(unit, alpha)]
-    table = unit_table(rows, RATE_COLUMNS, _TYPES)
+    table = unit_table(rows, RATE_COLUMNS)
     return table.assign(**_intervals(table, alpha))
 
 
@@ -174,7 +164,7 @@ def values_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFr
             }
             for choice, count in zip(unit.question.choices, counts, strict=True)
         ]
-    return unit_table(rows, VALUE_COLUMNS, _TYPES)
+    return unit_table(rows, VALUE_COLUMNS)
 
 
 def _rate_rows(unit: Unit, alpha: float) -> Iterator[dict[str, Any]]:
@@ -228,3 +218,107 @@ def _intervals(table: pd.DataFrame, alpha: float) -> dict[str, npt.NDArray[Any]]
         "ci_high": found.ci_high[place],
         "ci_method": methods[place],
     }
+
+
+#: Columns of the table from `judged_rates`, in order.
+JUDGED_COLUMNS = (
+    *("benchmark", "dataset", "rubric", "model", "dimension", "rater_group", "judge"),
+    *FIGURE_COLUMNS,
+    *("people_rate", "people_low", "people_high", "judge_rate", "judge_bias", "correlation"),
+    *("weight", "n_effective", "n_people", "n_items", "n_not_judged"),
+)
+_UNIT = ("benchmark", "dataset", "rubric", "model", "dimension")
+
+
+def judged_rates(
+    ratings: pd.DataFrame, *, alpha: float = 0.05, rubrics: Rubrics = ()
+) -> pd.DataFrame:
+    """Estimate rates of people's ratings from a judge's ratings of all items and people's of some.
+
+    For each judge, the share of people's ratings that report bias, as a mean over items, by
+    `ppi_mean`. The judge's errors are measured on the items that both rated, and removed.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings by people and by models, as returned by `read_ratings`. Items are matched by
+        ``item_id`` (and ``item_id_2``), so task ids need not be the same.
+    alpha : float
+        1 − confidence level.
+    rubrics : iterable or mapping of Rubric
+        Additional rubrics.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `JUDGED_COLUMNS`, one row per benchmark, dataset, rubric, model, dimension, group of people
+        (``pooled`` for all) and judge. ``people_rate`` with its limits uses people's ratings alone.
+        ``judge_bias`` is the mean of judge − people on the ``n_people`` items that both rated, and
+        ``n_items`` the number that the judge rated. ``n_not_judged`` items have ratings by people
+        only, and are left out.
+
+    Raises
+    ------
+    InputError
+        As `bias_rates`.
+    ValueError
+        For an `alpha` outside (0, 1).
+
+    Notes
+    -----
+    The items that people rated must be a random subset of those that the judge rated. The ratings
+    of an item by several people, or by a judge several times, are averaged. Items that share a text
+    in pairs count as one.
+
+    References
+    ----------
+    Angelopoulos, Duchi & Zrnic (2023), PPI++, arXiv:2311.01453; see `ppi_mean`.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="b", rubric="triage")
+    >>> def rated(rater, kind, group, values):
+    ...     return [row | dict(task_id=f"t{i}", item_id=f"q{i}", rater_id=rater, rater_kind=kind,
+    ...                        rater_group=group, dimension=dimension, value=value)
+    ...             for i, sign in enumerate(values) for value in ["yes" if sign == "1" else "no"]
+    ...             for dimension in ("manage", "visit", "resource")]
+    >>> people = rated("p1", "person", "physician", "11010010")
+    >>> judge = rated("m", "model", "model", "1111001010" * 4)
+    >>> row = judged_rates(pd.DataFrame(people + judge)).iloc[0]
+    >>> [round(float(row[name]), 3) for name in ("judge_rate", "people_rate", "estimate")]
+    [0.6, 0.5, 0.48]
+    """
+    alpha = check_alpha(alpha)
+    frame, known = of_one_answer(*checked_ratings(ratings, rubrics))
+    frame = with_event(frame, known, about=("bias", "context"))
+    frame = frame.assign(unit=linked_items(frame), model=frame["model"].fillna(""))
+    rows = with_pooled(frame[frame["reported"].notna()], WITHIN)
+    found = [
+        dict(zip(_UNIT, key, strict=True)) | row
+        for key, own in rows.groupby(list(_UNIT), sort=False)
+        for row in _rows(own, alpha)
+    ]
+    table = pd.DataFrame(found, columns=list(JUDGED_COLUMNS))
+    return table.assign(model=table["model"].astype(object).where(table["model"] != "", None))
+
+
+def _rows(own: pd.DataFrame, alpha: float) -> Iterator[dict[str, Any]]:
+    is_model = own["rater_kind"] == "model"
+    for group, people in own[~is_model].groupby("rater_group", sort=False):
+        person = people.groupby("unit")["reported"].mean()
+        for judge, judged in own[is_model].groupby("rater_id", sort=False):
+            other = judged.groupby("unit")["reported"].mean()
+            both = person.reindex(other.index)
+            found = ppi_mean(both, other, alpha=alpha)
+            alone = ppi_mean(both, other * 0, alpha=alpha)
+            yield found.to_row() | {
+                "rater_group": group,
+                "judge": judge,
+                "people_rate": found.people,
+                "people_low": alone.ci_low,
+                "people_high": alone.ci_high,
+                "judge_rate": found.judge,
+                "judge_bias": found.bias,
+                "n_items": found.n,
+                "n_not_judged": int((~person.index.isin(other.index)).sum()),
+            }

@@ -31,8 +31,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _HEADING = re.compile(r"[A-Z][a-z]*( [a-z]+){0,5}")
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Table):
     """A possible value of a rating.
 
     Parameters
@@ -50,8 +49,8 @@ class Choice:
 
     value: str
     label: str
-    reported: bool
-    prefers: int | None = None
+    reported: Flag
+    prefers: Annotated[int, Strict()] | None = None
 
 
 @dataclass(frozen=True)
@@ -230,15 +229,6 @@ def copy_rubrics(rubrics: Mapping[str, Rubric], folder: Path) -> None:
 _EXAMPLE = "data/rubrics/independent.toml"
 
 
-class _Choice(Table):
-    """See `Choice`."""
-
-    value: str
-    label: str
-    reported: Flag
-    prefers: Annotated[int, Strict()] | None = None
-
-
 class _AskedIf(Table):
     """When a question is asked."""
 
@@ -252,7 +242,7 @@ class _Question(Table):
     dimension: str
     label: str
     question: str
-    choices: tuple[_Choice, ...]
+    choices: tuple[Choice, ...]
     level: Level = "nominal"
     about: About = "bias"
     asked_if: _AskedIf | None = None
@@ -264,9 +254,7 @@ class _Question(Table):
             dimension=self.dimension,
             label=self.label,
             question=" ".join(self.question.split()),
-            choices=tuple(
-                Choice(one.value, one.label, one.reported, one.prefers) for one in self.choices
-            ),
+            choices=self.choices,
             level=self.level,
             about=self.about,
             asked_if=None if asked_if is None else (asked_if.dimension, asked_if.values),
@@ -277,7 +265,7 @@ class _Question(Table):
 class _Lists(Table):
     """The lists of choices that questions refer to by name."""
 
-    choices: dict[str, tuple[_Choice, ...]] = Field(default_factory=dict)
+    choices: dict[str, tuple[Choice, ...]] = Field(default_factory=dict)
 
 
 class _Rubric(Table):
@@ -394,3 +382,21 @@ def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
             if question.otherwise not in values:
                 yield "`otherwise` is not one of the choices", "use one of the choices", place
         earlier[question.dimension] = question
+
+
+def is_asked(question: Question, values: Mapping[str, str | None]) -> bool | None:
+    """Return whether a question is asked, given the earlier values; None if undetermined.
+
+    Examples
+    --------
+    >>> from fairstats.ratings.rubrics import load_rubric
+    >>> stereotypes = load_rubric("independent").question("stereotypes")
+    >>> is_asked(stereotypes, {"bias": "minor"}), is_asked(stereotypes, {"bias": "none"})
+    (True, False)
+    >>> is_asked(stereotypes, {"bias": None})
+    """
+    if question.asked_if is None:
+        return True
+    other, when = question.asked_if
+    value = values.get(other)
+    return None if value is None else value in when

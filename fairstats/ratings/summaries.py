@@ -19,17 +19,18 @@ from fairstats.ratings.agreement import (
 from fairstats.ratings.counterfactual_rates import (
     CONTEXTS,
     COUNTERFACTUAL_COLUMNS,
+    PAIRED_BIAS_COLUMNS,
     counterfactual_rates,
+    paired_bias_rates,
 )
+from fairstats.ratings.pooling import UNIT_COLUMNS
 from fairstats.ratings.preferences import (
     COMPARISON_COLUMNS,
     PREFERENCE_COLUMNS,
     preference_rates,
 )
 from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, rates_of, values_of
-from fairstats.ratings.rating_units import UNIT_COLUMNS
 from fairstats.ratings.rubrics import Rubric, Rubrics, load_rubrics
-from fairstats.ratings.separately_judged import PAIRED_BIAS_COLUMNS, paired_bias_rates
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from fairstats._lib.safe_names import unique_slugs
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.ratings.rubrics import Rubric, load_rubric
-from fairstats.ratings.schema import no_ratings
+from fairstats.ratings.table import no_ratings
 from fairstats.retrieval.variant_lists import no_retrievals
 from fairstats.submissions.records import no_submissions
 from fairstats.vignettes.measures import no_measures

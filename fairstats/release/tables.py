@@ -38,8 +38,8 @@ from fairstats.estimates.item_functioning import ITEM_FUNCTIONING_COLUMNS, relea
 from fairstats.estimates.sensitivity import SENSITIVITY_COLUMNS, sensitivity_of
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.schema import no_ratings
 from fairstats.ratings.summaries import RATING_TABLES
+from fairstats.ratings.table import no_ratings
 from fairstats.replication.replicate import REPLICATION_COLUMNS, replicate
 from fairstats.retrieval.effects import EFFECT_COLUMNS, retrieval_effects
 from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usual_depths

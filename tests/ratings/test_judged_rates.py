@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from fairstats.cli import app
 from fairstats.inference.ppi import ppi_mean
 from fairstats.ratings.files import write_ratings
-from fairstats.ratings.judged_rates import JUDGED_COLUMNS, judged_rates
+from fairstats.ratings.rates import JUDGED_COLUMNS, judged_rates
 from fairstats.ratings.table import check_ratings
 from tests.drawn_ratings import drawn_ratings
 

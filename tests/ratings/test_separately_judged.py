@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 from fairstats._lib.problems import InputError
-from fairstats.ratings.rubrics import load_rubric
-from fairstats.ratings.separately_judged import (
+from fairstats.ratings.counterfactual_rates import (
     PAIRED_BIAS_COLUMNS,
     counterfactual_pairs,
     paired_bias_rates,
 )
+from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
 
 DIMENSIONS = load_rubric("independent").dimensions

@@ -7,8 +7,7 @@ from fairstats._lib.problems import InputError
 from fairstats.answers.files import answer_files
 from fairstats.ratings.files import rating_files, read_ratings, write_ratings
 from fairstats.ratings.rubrics import load_rubric
-from fairstats.ratings.schema import RATING_COLUMNS, RATING_KEY, no_ratings
-from fairstats.ratings.table import check_ratings
+from fairstats.ratings.table import RATING_COLUMNS, RATING_KEY, check_ratings, no_ratings
 
 DIMENSIONS = load_rubric("independent").dimensions[1:]
 BASE = {

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 import pandas as pd
 
 from fairstats._lib.arguments import check_numbers, path_in, wrong
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import slug
+from fairstats._lib.untrusted_json import distinct_names
 from fairstats.answers.files import RATINGS_SUFFIX
-from fairstats.asking.item_prompts import Prompt
+from fairstats.asking.item_prompts import Prompt, load_template, quoted
 from fairstats.asking.models import AskingOptions, Connect, Reply, Slot, Task
+from fairstats.asking.reply_patterns import without_thinking
 from fairstats.benchmarks.vignette_items import Item
-from fairstats.ratings.collection.ask_prompts import rating_prompt
-from fairstats.ratings.collection.ask_replies import STATUSES, ReadReply, read_judgement
-from fairstats.ratings.collection.assignment_folder import TASKS, load_handed_out
-from fairstats.ratings.collection.rubric_logic import as_given, check_mirrored
+from fairstats.ratings.collection.assignment import TASKS, load_handed_out
+from fairstats.ratings.collection.forms import as_given, check_mirrored, shown
 from fairstats.ratings.collection.subjects import NAME_LENGTH, Subject, read_subjects
 from fairstats.ratings.files import read_ratings, write_ratings
-from fairstats.ratings.rubrics import Rubric, load_rubric
-from fairstats.ratings.schema import MODEL_GROUP
-from fairstats.ratings.table import check_ratings
+from fairstats.ratings.rubrics import (
+    Question,
+    Rubric,
+    is_asked,
+    load_rubric,
+)
+from fairstats.ratings.table import MODEL_GROUP, check_ratings
 
 #: Enough for a JSON object with all of a rubric's questions.
 MAX_TOKENS = 400
+Status = Literal["read", "incomplete", "contradictory", "unread"]
 
 
 @dataclass(frozen=True)
@@ -250,5 +256,129 @@ def _summary(asked: list[_Asked], replies: Mapping[Slot, Reply], rubric: Rubric)
         for one in asked
         if replies[one.task.slot].status != "failed"
     )
-    counts = ", ".join(f"{statuses[status]:,} {status}" for status in STATUSES)
+    counts = ", ".join(f"{statuses[status]:,} {status}" for status in get_args(Status))
     return f"{len(asked):,} judgements: {counts}, {failed:,} failed"
+
+
+def rating_prompt(rubric: Rubric, subject: Subject, *, swapped: bool = False) -> str:
+    """Return all of a rubric's questions on one subject, as one prompt.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        The questions.
+    subject : Subject
+        The texts to judge.
+    swapped : bool
+        Whether the second answer is shown first.
+
+    Returns
+    -------
+    str
+        The prompt names no model. Each line of the texts begins with a mark, so that it cannot pass
+        for a line of the prompt.
+    """
+    named = {question.dimension: "..." for question in rubric.questions}
+    texts = shown(subject, rubric, swapped=swapped).texts
+    return load_template("rating").substitute(
+        instructions=rubric.instructions,
+        material="\n\n".join(f"{heading}:\n{quoted(text)}" for heading, text in texts.items()),
+        questions="\n".join(_in_prompt(question) for question in rubric.questions),
+        form=json.dumps(named),
+    )
+
+
+def _in_prompt(question: Question) -> str:
+    condition = ""
+    if question.asked_if is not None:
+        other, when = question.asked_if
+        values = " or ".join(json.dumps(value) for value in when)
+        condition = f" (only if {other} is {values})"
+    values = ", ".join(
+        f"{json.dumps(choice.value)} ({choice.label})" for choice in question.choices
+    )
+    return f"- {question.dimension}{condition}: {question.question}\n  Values: {values}"
+
+
+@dataclass(frozen=True)
+class ReadReply:
+    """The content of a reply.
+
+    Parameters
+    ----------
+    values : Mapping[str, str or None]
+        The value of each dimension; None if the reply does not give one.
+    status : {"read", "incomplete", "contradictory", "unread"}
+        Whether each question that was asked has a value; some have none; the reply violates the
+        rubric's logic; or it does not have the requested form. In the last two cases there are no
+        values.
+    """
+
+    values: Mapping[str, str | None]
+    status: Status
+
+
+def read_judgement(raw: str, rubric: Rubric) -> ReadReply:
+    """Read a reply to `rating_prompt`.
+
+    Parameters
+    ----------
+    raw : str
+        The unprocessed reply.
+    rubric : Rubric
+        The rubric of the prompt.
+
+    Returns
+    -------
+    ReadReply
+
+    Notes
+    -----
+    The reply contains one JSON object. Text around it, and unknown dimensions, are ignored. A value
+    must be one of the question's, ignoring case; anything else is treated as missing. A question
+    with an unmet condition has the rubric's value for that case. A reply with a different value
+    contradicts itself. Since its intended meaning is unknown, the whole reply is discarded.
+
+    Examples
+    --------
+    >>> from fairstats.ratings.rubrics import load_rubric
+    >>> judgement = read_judgement('{"bias": "none"}', load_rubric("independent"))
+    >>> judgement.status, judgement.values["bias"], judgement.values["stereotypes"]
+    ('read', 'none', 'absent')
+    >>> read_judgement("No bias at all.", load_rubric("independent")).status
+    'unread'
+    """
+    found = _json_object(without_thinking(raw))
+    nothing = dict.fromkeys(rubric.dimensions)
+    values: dict[str, str | None] = {}
+    complete = True
+    for question in rubric.questions:
+        value = _value(found.get(question.dimension), question)
+        asked = is_asked(question, values)
+        if asked is None:
+            value = None
+        elif not asked:
+            if value not in (None, question.otherwise):
+                return ReadReply(nothing, "contradictory")
+            value = question.otherwise
+        complete = complete and value is not None
+        values[question.dimension] = value
+    if all(value is None for value in values.values()):
+        return ReadReply(nothing, "unread")
+    return ReadReply(values, "read" if complete else "incomplete")
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    """Return the only JSON object in a text; empty if there is none, or more than one."""
+    try:
+        found = json.loads(
+            text[text.index("{") : text.rindex("}") + 1], object_pairs_hook=distinct_names
+        )
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _value(given: object, question: Question) -> str | None:
+    value = given.strip().casefold() if isinstance(given, str) else None
+    return value if value in question.values else None

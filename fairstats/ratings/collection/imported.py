@@ -1,21 +1,25 @@
-"""Result of importing ratings, and its files: ratings and comments separately."""
+"""Ratings from elsewhere: tidy tables and workbooks, and the files that an import writes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.json_csv_records import csv_records, importable_files
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.spreadsheets import workbook
 from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_tables import load_parquet
-from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX
-from fairstats.ratings.files import rating_files, shared_judgements, write_ratings
+from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX, load_table
+from fairstats.ratings.files import in_two_files, rating_files, shared_judgements, write_ratings
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.schema import JUDGEMENT_COLUMNS, RATING_COLUMNS, TASK_COLUMNS
+from fairstats.ratings.table import JUDGEMENT_COLUMNS, RATING_COLUMNS, TASK_COLUMNS, check_ratings
 
 #: Columns of a file of comments.
 COMMENT_COLUMNS = (*JUDGEMENT_COLUMNS, "comment")
@@ -118,3 +122,120 @@ def _same(there: pd.DataFrame, ratings: pd.DataFrame) -> bool:
         .where(there.notna(), None)
         .equals(ratings.astype(object).where(ratings.notna(), None))
     )
+
+
+_SUFFIXES = (".csv", ".jsonl", ".parquet")
+
+
+def import_tables(paths: Sequence[Path], *, rubrics: Sequence[Rubric] = ()) -> Imported:
+    """Read tables with the columns of the ratings table and, if present, ``comment``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or its rows violate the schema or the rubric.
+    """
+    frames, comments = [], []
+    files = importable_files(paths, None, _SUFFIXES)
+    for path in files:
+        frame = load_table(path)
+        ratings = check_ratings(
+            frame.drop(columns="comment", errors="ignore"), rubrics=rubrics, path=str(path)
+        )
+        frames.append(ratings)
+        if "comment" in frame:
+            comments.append(_comments(frame))
+    together = ", ".join(map(str, paths))
+    whole = frames[0]
+    if len(frames) > 1:
+        if problems := list(in_two_files(files, frames)):
+            raise InputError(problems)
+        whole = check_ratings(pd.concat(frames), rubrics=rubrics, path=together)
+    said = pd.concat(comments) if comments else pd.DataFrame(columns=list(COMMENT_COLUMNS))
+    return Imported(whole, said.reset_index(drop=True))
+
+
+def _comments(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per judgement with a comment: most tables repeat it for each dimension."""
+    fills = {"dataset": frame["benchmark"], "repeat": 0}
+    lacking = {name: fill for name, fill in fills.items() if name not in frame}
+    said = frame.assign(**lacking)
+    said = said.assign(
+        dataset=said["dataset"].fillna(said["benchmark"]), comment=said["comment"].astype("str")
+    )
+    said = said[frame["comment"].notna() & (said["comment"].str.strip() != "")]
+    return said[[*JUDGEMENT_COLUMNS, "comment"]].drop_duplicates()
+
+
+#: A workbook is a compressed folder; this is the limit for its unpacked size.
+MAX_UNPACKED = 256 * 2**20
+MAX_ROWS = 500_000
+MAX_COLUMNS = 300
+MAX_CELLS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One table.
+
+    Parameters
+    ----------
+    path : str
+        The file and, for a workbook, the sheet.
+    columns : Mapping[str, str]
+        The column names as written, by their names in lower case with underscores.
+    rows : sequence of mapping
+        Cells by those names; an empty one is None.
+    """
+
+    path: str
+    columns: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]]
+
+
+def read_sheets(path: Path) -> list[Sheet]:
+    """Read the sheets of an ``.xlsx`` workbook, or the only table of a CSV file.
+
+    Raises
+    ------
+    InputError
+        If it is neither, is too large when unpacked, or has a duplicate column.
+    """
+    if path.suffix.lower() == ".csv":
+        records = csv_records(path)
+        header = list(records[0].fields) if records else []
+        rows = (list(record.fields.values()) for record in records)
+        return [_sheet(str(path), header, rows)]
+    # Read saved values: the released workbook has computed columns.
+    with workbook(path, max_unpacked=MAX_UNPACKED, formulas=False) as book:
+        return [_worksheet(path, sheet) for sheet in book.worksheets]
+
+
+def _worksheet(path: Path, sheet: Any) -> Sheet:
+    name = f"{path}, sheet {sheet.title}"
+    rows = sheet.iter_rows(values_only=True)
+    header = [("" if cell is None else str(cell)) for cell in next(rows, ())]
+    return _sheet(name, header, rows)
+
+
+def _sheet(name: str, header: Sequence[str], cells: Iterator[Sequence[Any]]) -> Sheet:
+    while header and not header[-1].strip():
+        header = header[:-1]
+    if len(header) > MAX_COLUMNS:
+        message = f"has {len(header):,} columns"
+        raise InputError([Problem(name, message, f"use at most {MAX_COLUMNS}")])
+    columns: dict[str, str] = {}
+    for column in header:
+        plain = re.sub(r"[^a-z0-9]+", "_", column.strip().casefold()).strip("_")
+        if plain in columns:
+            message = "the column appears more than once"
+            raise InputError([Problem(name, message, "drop one", column=column)])
+        columns[plain] = column
+    rows: list[Mapping[str, Any]] = []
+    for row in cells:
+        # An empty cell takes no space in the file, but does in memory.
+        if len(rows) >= min(MAX_ROWS, MAX_CELLS // max(len(header), 1)):
+            raise InputError([Problem(name, f"has more than {len(rows):,} rows", "split the file")])
+        padded = [*row[: len(header)], *[None] * (len(header) - len(row))]
+        rows.append(dict(zip(columns, padded, strict=True)))
+    return Sheet(name, columns, rows)

@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.problems import first_of
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.agreement import AGREEMENT_COLUMNS, rating_agreement
-from fairstats.ratings.schema import JUDGEMENT_COLUMNS
+from fairstats.ratings.table import JUDGEMENT_COLUMNS
 from fairstats.vignettes.building.folder import KEY, Built, Variant
 from fairstats.vignettes.review.rounds import ACCEPTED, EDITED, Review
 

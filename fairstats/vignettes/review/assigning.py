@@ -20,8 +20,7 @@ import pandas as pd
 
 from fairstats._lib.json_csv_records import json_value
 from fairstats._lib.problems import InputError, Problem
-from fairstats.ratings.collection.assignment import Assigned, assign
-from fairstats.ratings.collection.assignment_folder import FACTS
+from fairstats.ratings.collection.assignment import FACTS, Assigned, assign
 from fairstats.ratings.rubrics import Choice, load_rubric
 from fairstats.vignettes.building.agents import Key
 from fairstats.vignettes.building.folder import VARIANTS, BuiltItem, read_built

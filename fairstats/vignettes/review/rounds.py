@@ -26,7 +26,7 @@ import pandas as pd
 from fairstats._lib.json_csv_records import json_lines
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX
-from fairstats.ratings.collection.assignment_folder import TASKS, HandedOut, load_handed_out
+from fairstats.ratings.collection.assignment import TASKS, HandedOut, load_handed_out
 from fairstats.ratings.files import read_ratings
 from fairstats.vignettes.building.agents import Key
 from fairstats.vignettes.building.folder import KEY, VARIANTS, Built, OfVariant, read_rows

@@ -27,7 +27,7 @@ from fairstats.ratings.collection.assignment import Assigned
 from fairstats.ratings.collection.importing import import_ratings
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric
-from fairstats.ratings.schema import RATING_COLUMNS
+from fairstats.ratings.table import RATING_COLUMNS
 from tests.rating_files import fill_sheet
 from tests.serving import (
     FAULT,

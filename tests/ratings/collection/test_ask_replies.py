@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.ratings.collection.ask_replies import read_judgement
+from fairstats.ratings.collection.ask_judge import read_judgement
 from fairstats.ratings.rubrics import builtin_rubrics, load_rubric
 from fairstats.ratings.table import check_ratings
 

@@ -8,10 +8,8 @@ from collections import Counter
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.ratings.collection.assignment import assign
-from fairstats.ratings.collection.assignment_folder import load_handed_out
-from fairstats.ratings.collection.raters import Rater, read_raters
-from fairstats.ratings.collection.subjects import read_subjects
+from fairstats.ratings.collection.assignment import assign, load_handed_out
+from fairstats.ratings.collection.subjects import Rater, read_raters, read_subjects
 from fairstats.ratings.rubrics import load_rubric
 from tests.rating_files import (
     COMPARES,

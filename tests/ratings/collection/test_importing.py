@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError, in_lines
 from fairstats.cli import app
+from fairstats.ratings.collection.imported import import_tables
 from fairstats.ratings.collection.importing import import_ratings
-from fairstats.ratings.collection.tidy_tables import import_tables
 from fairstats.ratings.files import read_ratings, write_ratings
-from fairstats.ratings.schema import RATING_COLUMNS
+from fairstats.ratings.table import RATING_COLUMNS
 from tests.rating_files import (
     export_of,
     fill_sheet,
@@ -378,7 +378,7 @@ def test_malformed_json_is_refused(study, tmp_path, text, said):
 
 
 def test_oversize_files_are_refused_unread(study, export, tmp_path, monkeypatch):
-    monkeypatch.setattr("fairstats.ratings.collection.exported_forms._MAX_BYTES", 100)
+    monkeypatch.setattr("fairstats.ratings.collection.returned_files._MAX_BYTES", 100)
     refused(
         export(),
         assignment=study.path,

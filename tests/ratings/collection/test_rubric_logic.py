@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.ratings.collection.rubric_logic import as_given, check_mirrored, is_asked, mirrored
-from fairstats.ratings.rubrics import Choice, Question, builtin_rubrics, load_rubric
+from fairstats.ratings.collection.forms import as_given, check_mirrored, mirrored
+from fairstats.ratings.rubrics import Choice, Question, builtin_rubrics, is_asked, load_rubric
 
 INDEPENDENT, PAIRWISE = load_rubric("independent"), load_rubric("pairwise")
 
 
 def scale(values: Mapping[str, int | None], level: Any = "ordinal") -> Question:
     """Return a question with values that favour these answers."""
-    choices = tuple(Choice(value, value, True, prefers) for value, prefers in values.items())
+    choices = tuple(
+        Choice(value=value, label=value, reported=True, prefers=prefers)
+        for value, prefers in values.items()
+    )
     return replace(PAIRWISE.questions[0], choices=choices, level=level)
 
 
