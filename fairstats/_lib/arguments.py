@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import ArgumentProblem, InputError
 
 
 def path_in(out: Path, name: str) -> Path:
@@ -30,6 +30,6 @@ def check_numbers(**numbers: float | None) -> None:
             raise wrong(f"{argument} = {number}", "must be at least 1", "use 1 or more")
 
 
-def wrong(where: str, message: str, remedy: str) -> InputError:
-    """Return the error for an argument that cannot be used."""
-    return InputError([Problem(where, message, remedy)])
+def wrong(argument: str, message: str, remedy: str) -> InputError:
+    """Return the error for an argument, given as its name or ``name = value``."""
+    return InputError([ArgumentProblem(argument, message, remedy)])

@@ -56,6 +56,13 @@ class Problem:
         return printable(said)
 
 
+class ArgumentProblem(Problem):
+    """One problem of an argument: ``path`` is its name, e.g. ``limit`` or ``limit = 0``.
+
+    A command names its option instead (`fairstats.commands._shared.print_problems`).
+    """
+
+
 class InputError(ValueError):
     """Raised for input that cannot be used; ``problems`` lists each problem.
 
@@ -69,6 +76,14 @@ class InputError(ValueError):
         if len(self.problems) > shown:
             lines.append(f"... and {len(self.problems) - shown} more")
         super().__init__("\n".join(lines))
+
+
+class ArgumentError(ValueError):
+    """Raised for the value of an argument that a statistic cannot use."""
+
+    def __init__(self, argument: str, said: str) -> None:
+        super().__init__(f"{argument}{said}")
+        self.argument, self.said = argument, said
 
 
 # Tracebacks show the public name.

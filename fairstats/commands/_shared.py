@@ -6,17 +6,27 @@ import errno
 import os
 import sys
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar, get_args, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from fairstats._lib.extras import how_to_install
-from fairstats._lib.problems import InputError, Note, Problem, RenderError, in_lines, printable
+from fairstats._lib.problems import (
+    ArgumentError,
+    ArgumentProblem,
+    InputError,
+    Note,
+    Problem,
+    RenderError,
+    in_lines,
+    printable,
+)
 from fairstats.benchmarks.declaration import MissingPolicy
 
 if TYPE_CHECKING:
@@ -89,7 +99,9 @@ def _run(command: Callable[P, R], code: int, /, *args: P.args, **kwargs: P.kwarg
             warnings.showwarning = partial(_show, warnings.showwarning)
             return command(*args, **kwargs)
     except InputError as error:
-        print_problems(error.problems)
+        print_problems(_with_option(problem, command) for problem in error.problems)
+    except ArgumentError as error:
+        typer.echo(f"{_option(error.argument, command)}{error.said}", err=True)
     except ModuleNotFoundError as error:
         remedy = how_to_install(error.name or "")
         if remedy is None:
@@ -141,9 +153,29 @@ def check_alpha(alpha: float) -> None:
         )
 
 
-def print_problems(problems: Any, *, err: bool = True) -> None:
+def print_problems(problems: Iterable[Problem], *, err: bool = True) -> None:
     for line in in_lines(problems):
         typer.echo(line, err=err)
+
+
+def _with_option(problem: Problem, command: Callable[..., Any]) -> Problem:
+    """Name an argument of the API, e.g. ``limit = 0``, by the command's option."""
+    if not isinstance(problem, ArgumentProblem):
+        return problem
+    names, equals, value = problem.path.partition(" = ")
+    options = ", ".join(_option(name, command) for name in names.split(", "))
+    return replace(problem, path=f"{options}{equals}{value}")
+
+
+def _option(argument: str, command: Callable[..., Any]) -> str:
+    """Return the option of the command's parameter with this name; without one, the name."""
+    for info in get_args(get_type_hints(command, include_extras=True).get(argument)):
+        if isinstance(info, OptionInfo):
+            # In `Annotated`, the first name of an option is in the place of a default.
+            names = [str(name) for name in (info.default, *(info.param_decls or ()))]
+            own = (name for name in names if name.startswith("--"))
+            return next(own, f"--{argument.replace('_', '-')}")
+    return argument
 
 
 def print_table(

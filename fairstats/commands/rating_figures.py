@@ -203,9 +203,12 @@ def regression(
     raters: Annotated[
         Path, typer.Option(help="CSV with rater_id and the raters' characteristics.")
     ],
-    covariate: Annotated[
+    covariates: Annotated[
         list[str],
-        typer.Option(help="A column of --raters, or rater_group, dataset or model. Repeatable."),
+        typer.Option(
+            "--covariate",
+            help="A column of --raters, or rater_group, dataset or model. Repeatable.",
+        ),
     ],
     reference: Annotated[
         list[str] | None,
@@ -238,7 +241,7 @@ def regression(
     table = rater_regression(
         read_ratings(paths, rubrics=rubrics),
         load_table(raters),
-        covariates=covariate,
+        covariates=covariates,
         reference=references,
         dimension=dimension,
         rubric=rubric,

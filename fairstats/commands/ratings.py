@@ -125,7 +125,7 @@ def import_ratings(
         Path | None,
         typer.Option(help="Folder of the assignment that the forms and sheets came from."),
     ] = None,
-    format_: Annotated[
+    reader: Annotated[
         str | None,
         typer.Option("--format", help="Format of a released data set: equitymedqa or medperturb."),
     ] = None,
@@ -141,7 +141,7 @@ def import_ratings(
         files,
         out=out,
         assignment=assignment,
-        reader=None if format_ is None else plugin("fairstats.rating_importers", format_),
+        reader=None if reader is None else plugin("fairstats.rating_importers", reader),
         name=name,
         rubric_files=rubric_file or (),
     )

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.problems import ArgumentError
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -147,7 +149,7 @@ def check_number(
         As `check_numbers`, and for more than one number.
     """
     if np.ndim(value):
-        raise ValueError(f"{name}={_shown(value)} must be one number, e.g. {example}")
+        raise ArgumentError(name, f"={_shown(value)} must be one number, e.g. {example}")
     return float(check_numbers(name, value, low=low, high=high, nan=nan, example=example))
 
 
@@ -291,7 +293,7 @@ def check_choice(name: str, value: Choice, choices: Iterable[str]) -> Choice:
     known = tuple(choices)
     if not isinstance(value, str) or value not in known:
         listed = f"{', '.join(known[:-1])} or {known[-1]}" if len(known) > 1 else known[0]
-        raise ValueError(f"{name}={value!r} is unknown; use {listed}")
+        raise ArgumentError(name, f"={value!r} is unknown; use {listed}")
     return value
 
 
@@ -326,7 +328,8 @@ def _numbers(name: str, value: npt.ArrayLike, must: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError:  # Rows of different lengths.
-        raise ValueError(f"{name}={_shown(value)} must {must}, in an array of one shape") from None
+        must = f"{must}, in an array of one shape"
+        raise ArgumentError(name, f"={_shown(value)} must {must}") from None
     if array.dtype == object:
         array = _of_objects(name, array, must)
     if array.size and array.dtype.kind not in "iuf":
@@ -350,7 +353,7 @@ def _one(
     if isinstance(value, float) and allowed(np.float64(value)):
         return value
     if np.ndim(value):
-        raise ValueError(f"{name}={_shown(value)} must be one number and {must}")
+        raise ArgumentError(name, f"={_shown(value)} must be one number and {must}")
     return float(_floats(name, value, must, allowed))
 
 
@@ -376,7 +379,7 @@ def _refuse(
     cell = array[place] if array.ndim else array[()]
     cell = cell.item() if isinstance(cell, np.generic) else cell
     at = f"[{', '.join(map(str, place))}]" if array.ndim else ""
-    raise ValueError(f"{name}{at}={_shown(cell)} must {must}")
+    raise ArgumentError(name, f"{at}={_shown(cell)} must {must}")
 
 
 def _shown(value: object) -> str:

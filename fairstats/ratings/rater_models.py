@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.arguments import wrong
+from fairstats._lib.problems import ArgumentProblem, InputError
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.logistic import bias_reduced_errors, fit_choices, separating_direction
@@ -85,9 +86,8 @@ def rater_regression(
     ------
     InputError
         If `raters` has no rater_id or has one twice, lacks a rater or a covariate, or a number is
-        empty; if a reference level does not occur.
-    ValueError
-        If the rubric has no such dimension, or no covariate is named.
+        empty; if a reference level does not occur, the rubric has no such dimension, or no
+        covariate is named.
 
     Notes
     -----
@@ -133,10 +133,11 @@ def rater_regression(
     alpha = check_alpha(alpha)
     names = list(dict.fromkeys(covariates))
     if not names:
-        raise ValueError("give at least one covariate")
+        raise wrong("covariates", "is empty", "give at least one covariate")
     known = load_rubrics([rubric], rubrics)[rubric]
     if dimension not in known.dimensions:
-        raise ValueError(f"dimension={dimension!r}: {rubric} has {', '.join(known.dimensions)}")
+        remedy = f"use one of {', '.join(known.dimensions)}"
+        raise wrong(f"dimension = {dimension!r}", f"is not asked by {rubric}", remedy)
     frame = ratings[
         (ratings["rubric"] == rubric)
         & (ratings["dimension"] == dimension)
@@ -162,34 +163,35 @@ def rater_regression(
 def _with_covariates(frame: pd.DataFrame, raters: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     """Return the ratings with one column ``covariate <name>`` per covariate."""
 
-    def wrong(message: str, remedy: str, column: str, value: str | None = None) -> InputError:
-        return InputError([Problem("<raters>", message, remedy, column=column, value=value)])
+    def refused(message: str, remedy: str, column: str, value: str | None = None) -> InputError:
+        problem = ArgumentProblem("raters", message, remedy, column=column, value=value)
+        return InputError([problem])
 
     if "rater_id" in raters:
         raters = raters.set_index("rater_id")
     elif raters.index.name != "rater_id":
-        raise wrong("is missing", "add the column, or use this name for the index", "rater_id")
+        raise refused("is missing", "add the column, or use this name for the index", "rater_id")
     raters = raters.set_axis(raters.index.astype(str))
     if raters.index.has_duplicates:
         twice = str(raters.index[raters.index.duplicated()][0])
-        raise wrong("appears twice", "delete one", "rater_id", twice)
+        raise refused("appears twice", "delete one", "rater_id", twice)
     lacking = sorted(set(frame["rater_id"]) - set(raters.index))
     if lacking and any(name in raters for name in names):
-        raise wrong("the rater is missing", "add a row for each rater", "rater_id", lacking[0])
+        raise refused("the rater is missing", "add a row for each rater", "rater_id", lacking[0])
     for name in names:
         if name in raters:
             values = frame["rater_id"].map(raters[name])
             number = pd.api.types.is_numeric_dtype(raters[name])
             number = number and not pd.api.types.is_bool_dtype(raters[name])
             if number and not np.isfinite(values.astype("float64")).all():
-                raise wrong(
+                raise refused(
                     "a number is missing or infinite", "fill it in, or use text levels", name
                 )
         elif name in RATING_COVARIATES:
             values, number = frame[name], False
         else:
             remedy = f"add it, or use one of {', '.join(RATING_COVARIATES)}"
-            raise wrong("is not a column of the raters", remedy, name)
+            raise refused("is not a column of the raters", remedy, name)
         if number:
             values = values.astype("float64")
         else:
@@ -210,7 +212,9 @@ def _references(frame: pd.DataFrame, names: list[str], given: Mapping[str, str])
         if name in given and str(given[name]) not in raters.index:
             remedy = f"use one of {', '.join(map(str, raters.index))}"
             message = "no rating has this reference level"
-            problem = Problem("<reference>", message, remedy, column=name, value=str(given[name]))
+            problem = ArgumentProblem(
+                "reference", message, remedy, column=name, value=str(given[name])
+            )
             raise InputError([problem])
         if len(raters):
             found[name] = str(given.get(name, raters.idxmax()))

@@ -107,3 +107,16 @@ def test_a_report_is_drawn(small, tmp_path):
     out = tmp_path / "r.html"
     assert run("report", small, "--out", out, "--title", "Study").stdout.strip() == str(out)
     assert "Agreement between raters" in out.read_text(encoding="utf-8")
+
+
+def test_a_wrong_argument_is_named_by_its_option(path, tmp_path):
+    table = tmp_path / "raters.csv"
+    table.write_text("rater_id,age\np0,young\n")
+    options = ("regression", path, "--raters", table, "--covariate", "age")
+    told = run(*options, "--dimension", "tone", code=1).stderr
+    assert told.startswith("--dimension = 'tone': is not asked by independent; use one of bias, ")
+    assert run(*options, code=1).stderr.startswith(
+        "--raters: rater_id = 'h0': the rater is missing"
+    )
+    ways = ("import", path, "--out", tmp_path, "--format", "medperturb", "--assignment", tmp_path)
+    assert run(*ways, code=1).stderr.startswith("--format: is only for released data sets")

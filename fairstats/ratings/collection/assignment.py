@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.json_csv_records import csv_records, importable_files, json_value
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import ArgumentProblem, InputError, Problem
 from fairstats._lib.safe_names import file_sha256, text_sha256, unique_slugs
 from fairstats._lib.table_text import table_csv
 from fairstats.ratings.collection.balance import (
@@ -305,13 +305,8 @@ def _replicates(
                 Problem(str(path), message, "give both or none", column="rater_group", value=group)
             )
         elif wanted[group] < 1:
-            problems.append(
-                Problem(
-                    "--replicates",
-                    "must be a whole number of at least 1",
-                    "give a number of raters",
-                )
-            )
+            message = "must be a whole number of at least 1"
+            problems.append(ArgumentProblem("replicates", message, "give a number of raters"))
     if problems:
         raise InputError(problems)
     return {group: wanted[group] for group in present}
@@ -337,7 +332,7 @@ def _assigned(
             )
         except ValueError as error:
             message = f"the {len(members)} raters of the group have {error}"
-            remedy = "add raters, raise max_tasks, or lower --replicates"
+            remedy = "add raters, raise max_tasks, or lower the replicates"
             raise InputError(
                 [Problem(str(path), message, remedy, column="rater_group", value=group)]
             ) from None

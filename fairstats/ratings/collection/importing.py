@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats._lib.arguments import wrong
 from fairstats._lib.json_csv_records import importable_files
 from fairstats._lib.problems import InputError, Problem, first_of
 from fairstats._lib.safe_names import slug
@@ -95,15 +96,7 @@ def import_ratings(
     paths = [Path(path) for path in given]
     rubrics = [load_rubric(Path(path)) for path in rubric_files]
     if assignment is not None and reader is not None:
-        raise InputError(
-            [
-                Problem(
-                    "--format",
-                    "is only for released data sets",
-                    "remove it, or remove --assignment",
-                )
-            ]
-        )
+        raise wrong("reader", "is only for released data sets", "remove it, or the assignment")
     if assignment is not None:
         handed_out = load_handed_out(Path(assignment))
         rubrics.append(handed_out.rubric)
@@ -117,7 +110,7 @@ def import_ratings(
     parts = [*ratings["benchmark"].unique(), *ratings["rubric"].unique()]
     if name is not None and (slug(name) != name.lower() or not name):
         remedy = "use letters, digits, dots and single hyphens"
-        raise InputError([Problem("--name", f"{name!r} is not a valid file name", remedy)])
+        raise wrong("name", f"{name!r} is not a valid file name", remedy)
     stem = name or "_".join(slug(part) for part in parts)[:120]
     written, beside = write_imported(imported, Path(out), stem, rubrics=rubrics)
     return Written(tuple(written), ratings, (*imported.notes, *beside))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairstats._lib.arguments import wrong
 from fairstats._lib.json_csv_records import (
     SEPARATORS,
     Record,
@@ -98,10 +99,10 @@ def read_subjects(
         For a file that cannot be read, and each missing, too long or duplicate entry.
     """
     given = {"benchmark": Path(path).stem if benchmark is None else benchmark, "dataset": dataset}
-    for option, name in given.items():
+    for argument, name in given.items():
         if name is not None and not is_name(name):
             remedy = f"use 1 to {NAME_LENGTH} printable characters"
-            raise InputError([Problem(f"--{option}", f"{name!r} is not a valid name", remedy)])
+            raise wrong(argument, f"{name!r} is not a valid name", remedy)
     (file,) = importable_files(path, None, (".csv", ".jsonl"), MAX_BYTES)
     if file.suffix.lower() == ".csv":
         records = csv_records(file, separators=SEPARATORS)
@@ -126,10 +127,10 @@ def read_subjects(
         for name in (*names, *texts):
             value = record.fields.get(name)
             required = name not in optional or name in _NAMES[rubric.compares]
-            if wrong := _wrong_entry(value, is_text=name in texts, required=required):
+            if error := _wrong_entry(value, is_text=name in texts, required=required):
                 shown = None if value is None else str(value)
                 problems.append(
-                    Problem(str(file), *wrong, row=record.row, column=name, value=shown)
+                    Problem(str(file), *error, row=record.row, column=name, value=shown)
                 )
     if problems:
         raise InputError(problems)
@@ -256,13 +257,13 @@ def read_raters(path: Path, rubric: Rubric) -> list[Rater]:
         raise InputError(problems)
     for record in records:
         found = {name: (record.fields.get(name) or "").strip() for name in _COLUMNS}
-        wrong = list(_wrong_rater(found, seen, rubric))
+        errors = list(_wrong_rater(found, seen, rubric))
         problems += [
             Problem(str(path), message, remedy, row=record.row, column=column, value=found[column])
-            for column, message, remedy in wrong
+            for column, message, remedy in errors
         ]
         seen.add(found["rater_id"])
-        if not wrong:
+        if not errors:
             limit = int(found["max_tasks"]) if found["max_tasks"] else None
             raters.append(Rater(found["rater_id"], found["rater_group"], limit))
     if not seen:
