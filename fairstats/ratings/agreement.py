@@ -185,13 +185,15 @@ def agreement_of(
     return unit_table(rows, AGREEMENT_COLUMNS)
 
 
-def disagreement(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
+def disagreement(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """Return the judgements of each task's raters, to find tasks with disagreement.
 
     Parameters
     ----------
-    ratings, rubrics
-        As in `fairstats.bias_rates`.
+    ratings : pandas.DataFrame
+        Ratings in normal form.
+    rubrics : Mapping[str, Rubric]
+        Their rubrics by name.
 
     Returns
     -------
@@ -201,21 +203,11 @@ def disagreement(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
         ``n_reported`` of these report, and ``n_missing`` have no value. ``agreement`` is the share
         of pairs of ratings that agree on whether to report; NaN with fewer than two ratings.
 
-    Raises
-    ------
-    InputError
-        As `fairstats.bias_rates`.
-
     Notes
     -----
     Judgements are counted: a rater's repeats of a task count separately here, as in rates.
     `rating_agreement` leaves them out.
     """
-    return disagreement_of(*checked_ratings(ratings, rubrics))
-
-
-def disagreement_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
-    """Return `disagreement` of checked ratings."""
     frame, known = of_one_answer(ratings, rubrics)
     reports = [
         (rubric.name, question.dimension, value)
@@ -240,35 +232,24 @@ def disagreement_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.
     return unit_table(table.to_dict("records"), DISAGREEMENT_COLUMNS)
 
 
-def rating_votes(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
+def rating_votes(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """Count the tasks by number of reports and number of ratings.
 
     Parameters
     ----------
-    ratings, rubrics
-        As in `fairstats.bias_rates`.
+    ratings : pandas.DataFrame
+        Ratings in normal form.
+    rubrics : Mapping[str, Rubric]
+        Their rubrics by name.
 
     Returns
     -------
     pandas.DataFrame
         `VOTE_COLUMNS`, one row per unit of `fairstats.bias_rates`, number of ratings of a task and
         number of reports among them, if there is such a task. All votes, and agreement with
-        ``repeats="as_raters"``, can be computed from it.
-
-    Raises
-    ------
-    InputError
-        As `fairstats.bias_rates`.
-
-    Notes
-    -----
-    Judgements are counted: a rater's repeats of a task are additional votes.
+        ``repeats="as_raters"``, can be computed from it. A rater's repeats of a task are additional
+        votes.
     """
-    return votes_of(*checked_ratings(ratings, rubrics))
-
-
-def votes_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
-    """Return `rating_votes` of checked ratings."""
     rows = []
     for unit in (unit.rated() for unit in units(*of_one_answer(ratings, rubrics))):
         no, yes = unit.counts(unit.reported().astype(np.int64), 2).T

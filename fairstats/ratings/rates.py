@@ -124,13 +124,15 @@ def rates_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric], alpha: float)
     return table.assign(**_intervals(table, alpha))
 
 
-def value_counts(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
+def value_counts(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """Count the ratings with each value, e.g. no, minor and severe bias.
 
     Parameters
     ----------
-    ratings, rubrics
-        As in `bias_rates`.
+    ratings : pandas.DataFrame
+        Ratings in normal form.
+    rubrics : Mapping[str, Rubric]
+        Their rubrics by name.
 
     Returns
     -------
@@ -138,17 +140,7 @@ def value_counts(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
         `VALUE_COLUMNS`, one row per unit of `bias_rates` and declared value of its question, in
         order, including values that were never chosen. ``n_missing`` is the number of ratings
         without a value.
-
-    Raises
-    ------
-    InputError
-        As `bias_rates`.
     """
-    return values_of(*checked_ratings(ratings, rubrics))
-
-
-def values_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
-    """Return `value_counts` of checked ratings."""
     rows = []
     for unit in units(*of_one_answer(ratings, rubrics)):
         rated = unit.rated()

@@ -13,8 +13,8 @@ from fairstats.ratings.agreement import (
     DISAGREEMENT_COLUMNS,
     VOTE_COLUMNS,
     agreement_of,
-    disagreement_of,
-    votes_of,
+    disagreement,
+    rating_votes,
 )
 from fairstats.ratings.counterfactual_rates import (
     CONTEXTS,
@@ -29,7 +29,7 @@ from fairstats.ratings.preferences import (
     PREFERENCE_COLUMNS,
     preference_rates,
 )
-from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, rates_of, values_of
+from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, rates_of, value_counts
 from fairstats.ratings.rubrics import Rubric, Rubrics, load_rubrics
 
 
@@ -63,12 +63,12 @@ RATING_TABLES: Mapping[str, RatingTable] = {
     "rating_values": RatingTable(
         VALUE_COLUMNS,
         (*UNIT_COLUMNS, "value"),
-        lambda ratings, rubrics, _: values_of(ratings, rubrics),
+        lambda ratings, rubrics, _: value_counts(ratings, rubrics),
     ),
     "rating_votes": RatingTable(
         VOTE_COLUMNS,
         (*UNIT_COLUMNS, "n_ratings", "n_reported"),
-        lambda ratings, rubrics, _: votes_of(ratings, rubrics),
+        lambda ratings, rubrics, _: rating_votes(ratings, rubrics),
     ),
     "rater_agreement": RatingTable(
         AGREEMENT_COLUMNS, (*COMPARISON_COLUMNS, "coefficient", "level"), agreement_of
@@ -76,7 +76,7 @@ RATING_TABLES: Mapping[str, RatingTable] = {
     "disagreement": RatingTable(
         DISAGREEMENT_COLUMNS,
         ("benchmark", "dataset", "rubric", "task_id", "rater_group", "dimension"),
-        lambda ratings, rubrics, _: disagreement_of(ratings, rubrics),
+        lambda ratings, rubrics, _: disagreement(ratings, rubrics),
     ),
     "preferences": RatingTable(
         PREFERENCE_COLUMNS,

@@ -15,11 +15,16 @@ from fairstats.ratings.agreement import (
     AGREEMENT_COLUMNS,
     DISAGREEMENT_COLUMNS,
     VOTE_COLUMNS,
-    disagreement,
     rating_agreement,
-    rating_votes,
 )
 from fairstats.ratings.rates import bias_rates
+from fairstats.ratings.summaries import RATING_TABLES
+from fairstats.ratings.table import check_ratings
+from tests.drawn_ratings import drawn_ratings
+
+
+def made(name: str, ratings: pd.DataFrame) -> pd.DataFrame:
+    return RATING_TABLES[name].make(check_ratings(ratings), alpha=0.05, rubrics=())
 
 
 def of(table: pd.DataFrame, **at: str) -> pd.DataFrame:
@@ -141,10 +146,10 @@ def test_single_rater_has_no_agreement(ratings_of):
 def test_judgements_are_counted_task_by_task(ratings_of):
     once = ratings_of({"t1": "y", "t2": "n"})
     again = pd.concat([once, ratings_of({"t1": "n", "t2": "n"}).assign(repeat=1)])
-    tasks = of(disagreement(again), dimension="visit")
+    tasks = of(made("disagreement", again), dimension="visit")
     assert tasks["n_ratings"].tolist() == [2, 2]
     assert tasks["agreement"].tolist() == [0, 1]
-    assert set(rating_votes(again)["n_ratings"]) == {2}
+    assert set(made("rating_votes", again)["n_ratings"]) == {2}
 
 
 def test_two_raters_have_limits_over_items_only(ratings_of):
@@ -195,7 +200,7 @@ def test_persons_and_models_are_never_together(ratings_of):
     )
     found = rating_agreement(pd.concat([person, judge]))
     assert (found["n_items"] == 0).all()
-    tasks = disagreement(pd.concat([person, judge]))
+    tasks = made("disagreement", pd.concat([person, judge]))
     assert tasks["n_ratings"].tolist() == [1] * 6
     assert tasks["agreement"].isna().all()
 
@@ -207,7 +212,7 @@ def test_disagreement_by_hand(ratings_of):
             ratings_of({"t1": "s"}, rubric="independent", model="m", group="consumer"),
         ]
     )
-    found = disagreement(ratings)
+    found = made("disagreement", ratings)
     assert tuple(found.columns) == DISAGREEMENT_COLUMNS
     own = of(found, dimension="bias", rater_group="physician")
     assert own["task_id"].tolist() == ["t1", "t2", "t3"]
@@ -224,7 +229,7 @@ def test_votes_agree_with_vote_rates_and_agreement(ratings_of):
     rng = np.random.default_rng(2)
     tasks = {f"t{i}": "".join(rng.choice(list("ynn-."), size=4)) for i in range(60)}
     ratings = ratings_of({task: text for task, text in tasks.items() if text.strip(".")})
-    votes = of(rating_votes(ratings), dimension="manage")
+    votes = of(made("rating_votes", ratings), dimension="manage")
     assert tuple(votes.columns) == VOTE_COLUMNS
     there = votes[votes["n_ratings"] > 0]
     rates = of(bias_rates(ratings), dimension="manage").set_index("aggregation")
@@ -240,22 +245,25 @@ def test_votes_agree_with_vote_rates_and_agreement(ratings_of):
     assert percent["estimate"].tolist() == [pytest.approx(mean)]
 
 
-@pytest.mark.parametrize("function", [rating_agreement, disagreement, rating_votes])
-def test_comparisons_of_models_are_left_out_and_wrong_tables_refused(ratings_of, function):
+TABLES = ("rater_agreement", "disagreement", "rating_votes")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_comparisons_of_models_are_left_out_and_wrong_tables_refused(ratings_of, name):
     pairs = ratings_of({"p1": "12="}, rubric="pairwise", model="a", model_2="b")
     # Preferring a model is a different question from reporting bias.
-    assert function is rating_agreement or function(pairs).empty
+    assert name == "rater_agreement" or made(name, pairs).empty
     with pytest.raises(InputError, match="is reserved for all groups together"):
-        function(ratings_of({"t1": "y"}).assign(dataset="pooled"))
+        made(name, ratings_of({"t1": "y"}).assign(dataset="pooled"))
 
 
-@pytest.mark.parametrize("function", [rating_agreement, disagreement, rating_votes])
-def test_table_does_not_depend_on_row_order(ratings_of, function):
+@pytest.mark.parametrize("name", TABLES)
+def test_table_does_not_depend_on_row_order(ratings_of, name):
     rng = np.random.default_rng(5)
     ratings = ratings_of({f"t{i}": "".join(rng.choice(list("ynn-"), size=5)) for i in range(30)})
-    found = function(ratings)
-    pd.testing.assert_frame_equal(function(ratings.sample(frac=1, random_state=1)), found)
-    pd.testing.assert_frame_equal(function(ratings), found)
+    found = made(name, ratings)
+    pd.testing.assert_frame_equal(made(name, ratings.sample(frac=1, random_state=1)), found)
+    pd.testing.assert_frame_equal(made(name, ratings), found)
 
 
 @pytest.fixture(scope="module")
@@ -331,3 +339,74 @@ def test_medperturb_for_other_clinicians(clinicians):
     row = found.loc["manage"]
     assert row["crossed_low"] == pytest.approx(low, abs=0.06)
     assert row["crossed_high"] == pytest.approx(high, abs=0.06)
+
+
+CATEGORIES = ["answer_2", "tie", "answer_1"]  # the first model preferred, neither, the second
+
+
+@pytest.fixture(scope="module")
+def pairwise():
+    ratings = drawn_ratings(items=20)
+    return ratings[ratings["rubric"] == "pairwise"]
+
+
+def comparison(table, **values):
+    for column, value in values.items():
+        table = table[table[column] == value]
+    return table.set_index(["coefficient", "level"])
+
+
+def test_the_coefficients_are_those_of_the_table_of_values(pairwise):
+    found = rating_agreement(pairwise)
+    assert tuple(found.columns) == AGREEMENT_COLUMNS
+    own = pairwise[(pairwise["dimension"] == "bias") & (pairwise["model"] == "Model-1")]
+    own = own[own["model_2"] == "Model-2"]
+    table = own.pivot(index="task_id", columns="rater_id", values="value")
+    here = comparison(
+        found, model="Model-1", model_2="Model-2", dimension="bias", rater_group="pooled"
+    )
+    options = {"categories": CATEGORIES}
+    for name in ("percent", "fleiss", "gwet_ac1", "krippendorff"):
+        figure = agreement(table, name, **options)
+        row = here.loc[(name, "nominal")]
+        assert row["estimate"] == pytest.approx(figure.estimate)
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((figure.ci_low, figure.ci_high))
+        assert (row["n_items"], row["n_ratings"]) == (figure.n, figure.n_ratings)
+        assert row["crossed_low"] <= row["estimate"] <= row["crossed_high"]
+    ordinal = agreement(table, "krippendorff", level="ordinal", **options)
+    assert here.loc[("krippendorff", "ordinal"), "estimate"] == pytest.approx(ordinal.estimate)
+    assert ("positive", "nominal") not in here.index
+
+
+def test_model_order_does_not_matter(pairwise):
+    half = pairwise["task_id"].str.endswith(("1", "3", "5", "7", "9"))
+    turned = pairwise.copy()
+    turned.loc[half, ["model", "model_2"]] = pairwise.loc[half, ["model_2", "model"]].to_numpy()
+    other = {"answer_1": "answer_2", "answer_2": "answer_1", "tie": "tie"}
+    turned.loc[half, "value"] = pairwise.loc[half, "value"].map(other)
+    assert half.any()
+    pd.testing.assert_frame_equal(
+        rating_agreement(check_ratings(turned)), rating_agreement(pairwise)
+    )
+
+
+def test_both_orders_by_one_judge_are_not_agreement(pairwise):
+    one = pairwise[pairwise["rater_id"] == pairwise["rater_id"].iloc[0]]
+    again = pd.concat([one, one.assign(repeat=1)])
+    judge = check_ratings(again.assign(rater_kind="model", rater_group="model"))
+    found = rating_agreement(judge)
+    assert found["estimate"].isna().all()
+    assert found["note"].str.contains("one rater").all()
+    assert (found["n_repeats"] > 0).all()
+    kept = rating_agreement(judge, repeats="as_raters")
+    assert (kept.loc[kept["coefficient"] == "percent", "estimate"] == 1).all()
+
+
+def test_other_rubrics_do_not_change_preference_agreement(pairwise):
+    both = rating_agreement(drawn_ratings(items=20))
+    alone = both[both["rubric"] == "independent"]
+    assert alone["model_2"].isna().all()
+    compared = both[both["rubric"] == "pairwise"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(
+        compared, rating_agreement(pairwise).reset_index(drop=True), check_dtype=False
+    )

@@ -8,16 +8,33 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
+from fairstats.cli import app
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.crossed_means import crossed_interval
 from fairstats.inference.intervals import wilson
-from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, bias_rates, value_counts
+from fairstats.inference.ppi import ppi_mean
+from fairstats.ratings.files import write_ratings
+from fairstats.ratings.rates import (
+    JUDGED_COLUMNS,
+    RATE_COLUMNS,
+    VALUE_COLUMNS,
+    bias_rates,
+    judged_rates,
+)
 from fairstats.ratings.rubrics import load_rubric
+from fairstats.ratings.summaries import RATING_TABLES
+from fairstats.ratings.table import check_ratings
+from tests.drawn_ratings import drawn_ratings
 
 HOSTILE = "<script>alert(1)</script>|*a*"
+
+
+def made(name: str, ratings: pd.DataFrame) -> pd.DataFrame:
+    return RATING_TABLES[name].make(check_ratings(ratings), alpha=0.05, rubrics=())
 
 
 def one(table: pd.DataFrame, **at: object) -> pd.Series:
@@ -100,7 +117,7 @@ def test_rubric_defines_which_values_are_reports(ratings_of):
     rates = bias_rates(ratings)
     bias = one(rates, dimension="bias", aggregation="pooled")
     assert (bias["n_reported"], bias["n_ratings"], bias["n_missing"]) == (2, 5, 1)
-    counts = value_counts(ratings)
+    counts = made("rating_values", ratings)
     assert tuple(counts.columns) == VALUE_COLUMNS
     own = counts[counts["dimension"] == "bias"]
     assert own["value"].tolist() == ["none", "minor", "severe"]
@@ -123,7 +140,7 @@ def test_comparisons_of_models_are_left_out(ratings_of):
     nothing = bias_rates(pairs)
     assert nothing.empty
     assert tuple(nothing.columns) == RATE_COLUMNS
-    assert value_counts(pairs).empty
+    assert made("rating_values", pairs).empty
     both = pd.concat([pairs, ratings_of({"t1": "yn"})])
     pd.testing.assert_frame_equal(bias_rates(both), bias_rates(ratings_of({"t1": "yn"})))
 
@@ -265,10 +282,9 @@ def test_order_and_hostile_names_do_not_matter(mixed):
         ({"value": "perhaps"}, "is not a value of"),
     ],
 )
-@pytest.mark.parametrize("function", [bias_rates, value_counts])
-def test_a_wrong_table_is_refused(ratings_of, function, change, message):
+def test_a_wrong_table_is_refused(ratings_of, change, message):
     with pytest.raises(InputError, match=message):
-        function(ratings_of({"t1": "y"}).assign(**change))
+        bias_rates(ratings_of({"t1": "y"}).assign(**change))
 
 
 def test_alpha_is_checked_and_kept(ratings_of):
@@ -422,3 +438,89 @@ def test_counts_are_those_that_were_implied(shared_data):
 def test_the_printed_rates_are_those_of_the_shared_file(shared_data):
     expected = shared_data("published/equitymedqa_rates.csv").read_bytes()
     assert resource("data", "published", "equitymedqa_rates.csv").read_bytes() == expected
+
+
+PEOPLE, JUDGE = "1101001000", "1111001010" * 5
+
+
+def rated(rater, kind, values, *, task="t"):
+    return [
+        {
+            "benchmark": "b",
+            "rubric": "triage",
+            "task_id": f"{task}{place}",
+            "item_id": f"q{place}",
+            "rater_id": rater,
+            "rater_kind": kind,
+            "rater_group": "physician" if kind == "person" else "model",
+            "dimension": dimension,
+            "value": "yes" if sign == "1" else "no",
+        }
+        for place, sign in enumerate(values)
+        for dimension in ("manage", "visit", "resource")
+    ]
+
+
+def checked(*rows):
+    return check_ratings(pd.DataFrame([one for part in rows for one in part]))
+
+
+def test_rates_are_those_of_ppi_mean():
+    # People's tasks have other names than the judge's.
+    ratings = checked(rated("p1", "person", PEOPLE, task="s"), rated("m", "model", JUDGE))
+    found = judged_rates(ratings)
+    assert tuple(found) == JUDGED_COLUMNS
+    assert len(found) == 3
+    row = found.iloc[0]
+    people = [float(sign) for sign in PEOPLE] + [np.nan] * 40
+    expected = ppi_mean(people, [int(sign) for sign in JUDGE])
+    for name in ("estimate", "ci_low", "ci_high", "weight", "correlation", "n_people"):
+        assert row[name] == pytest.approx(getattr(expected, name))
+    assert row["n_items"] == 50
+    assert row["judge_rate"] == pytest.approx(0.6)
+    assert row["people_rate"] == pytest.approx(0.4)
+    assert row["judge_bias"] == pytest.approx(0.2)
+
+
+def test_several_people_are_averaged_by_item():
+    second = "1100001000"
+    one = rated("p1", "person", PEOPLE)
+    found = judged_rates(checked(one, rated("p2", "person", second), rated("m", "model", JUDGE)))
+    people = [(int(a) + int(b)) / 2 for a, b in zip(PEOPLE, second, strict=True)]
+    expected = ppi_mean(people + [np.nan] * 40, [int(sign) for sign in JUDGE])
+    assert found["estimate"].iloc[0] == pytest.approx(expected.estimate)
+    assert found["n_people"].iloc[0] == 10
+
+
+def test_items_without_a_judge_are_counted():
+    found = judged_rates(checked(rated("p1", "person", PEOPLE), rated("m", "model", JUDGE[:6])))
+    assert found["n_not_judged"].tolist() == [4] * 3
+    assert found["n_people"].tolist() == [6] * 3
+
+
+def test_only_people_or_only_models_give_no_rows():
+    for ratings in (checked(rated("p1", "person", PEOPLE)), checked(rated("m", "model", JUDGE))):
+        assert judged_rates(ratings).empty
+
+
+def test_each_judge_and_group_of_people_has_a_row():
+    found = judged_rates(drawn_ratings(items=6))
+    keys = ["dataset", "model", "dimension", "rater_group", "judge"]
+    assert not found.duplicated(keys).any()
+    assert set(found["rater_group"]) == {"physician", "health_equity_expert", "pooled"}
+    assert set(found["judge"]) == {"judge"}
+
+
+def run(*words, code=0):
+    done = CliRunner().invoke(app, ["ratings", *map(str, words)])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_command_prints_the_corrected_rates(tmp_path):
+    ratings = checked(rated("p1", "person", PEOPLE), rated("m", "model", JUDGE))
+    path = write_ratings(ratings, tmp_path / "a.ratings.parquet")
+    assert "judge_bias" in run("judged", path)
+    assert run("judged", path, "--csv").startswith("benchmark,dataset,rubric")
+    alone = write_ratings(checked(rated("p1", "person", PEOPLE)), tmp_path / "b.ratings.parquet")
+    assert "no ratings by people and by a model" in run("judged", alone, code=1)
