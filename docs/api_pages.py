@@ -37,7 +37,7 @@ TOPICS = {
         "Compute tests, intervals, effect sizes and power from the four counts of a paired table.",
     ),
     "retrieval": ("Retrieval", "Compare retrieved texts and the answers given with them."),
-    "ratings": ("Ratings", "Plan, read and analyse human ratings of open answers."),
+    "ratings": ("Ratings", "Read and analyse human ratings of open answers."),
     "screening": ("Screening", "Look for signs of copied, shifted, forced or invented answers."),
     "replication": (
         "Tables of papers",

@@ -103,8 +103,8 @@ def crossed_variance(influence: FloatArray, crossing: Crossing) -> CrossedVarian
     References
     ----------
     Cameron, Gelbach & Miller (2011), Journal of Business & Economic Statistics 29:238-249;
-    Satterthwaite (1946), Biometrics Bulletin 2:110-114. Checked against R's
-    ``sandwich::vcovCL(type = "HC0", cadjust = TRUE, multi0 = FALSE)`` (tests/r/bradley_terry.R).
+    Satterthwaite (1946), Biometrics Bulletin 2:110-114. Checked against
+    statsmodels' two-way clusters.
     """
     n, n_items, n_raters = len(influence), crossing.n_items, crossing.n_raters
     parts = [cluster_variance(total) for total in crossing.totals(influence)]

@@ -1,8 +1,6 @@
-"""Logistic models of choices: fit, separation, and standard errors with few clusters (CR2)."""
+"""Logistic regression: separation, and standard errors with few clusters (CR2)."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,67 +9,8 @@ from fairstats._lib.result_objects import FloatArray
 
 # A smaller rise of the likelihood is rounding error of the linear programme.
 _NO_RISE = 1e-6
-_SINGULAR = 1e-10
-
 # If a single cluster determines a direction, 1 minus its leverage is rounding error.
 _ALONE = 1e-12
-
-
-@dataclass(frozen=True)
-class ChoiceFit:
-    """Maximum of the likelihood of a logit model.
-
-    Attributes
-    ----------
-    params : ndarray, shape (p,)
-        The estimates; the shortest vector of those that fit equally well.
-    information : ndarray, shape (p, p)
-        Minus the second derivatives at the maximum.
-    scores : ndarray, shape (n, p)
-        The first derivatives of each choice.
-    """
-
-    params: FloatArray
-    information: FloatArray
-    scores: FloatArray
-
-
-def diverging_direction(features: FloatArray, chosen: npt.NDArray[np.int64]) -> FloatArray | None:
-    """Find a direction along which the likelihood rises without bound; None if it has a maximum.
-
-    Parameters
-    ----------
-    features : ndarray, shape (n, alternatives, p)
-        Description of each alternative of each choice.
-    chosen : ndarray of int, shape (n,)
-        The chosen alternative.
-
-    Returns
-    -------
-    ndarray, shape (p,), or None
-        A direction d with x(chosen)·d ≥ x(other)·d in all choices and > in at least one.
-
-    Notes
-    -----
-    A linear programme finds the direction with the largest sum of such differences, given |d| ≤ 1.
-    So no iteration has to diverge first, and the result does not depend on a threshold for a
-    standard error.
-
-    References
-    ----------
-    Albert & Anderson (1984), Biometrika 71:1-10; Konis (2007), Linear programming algorithms for
-    detecting separated data in binary logistic regression models, thesis, University of Oxford.
-    """
-    from scipy.optimize import linprog
-
-    rows = _behind(features, chosen).reshape(-1, features.shape[-1])
-    rows = np.unique(rows[np.any(rows != 0, axis=1)], axis=0)
-    if not len(rows):
-        return None
-    found = linprog(rows.sum(axis=0), A_ub=rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
-    if not found.success or -found.fun < _NO_RISE:
-        return None
-    return np.asarray(found.x)
 
 
 def separating_direction(design: FloatArray, yes: npt.NDArray[np.bool_]) -> FloatArray | None:
@@ -93,101 +32,27 @@ def separating_direction(design: FloatArray, yes: npt.NDArray[np.bool_]) -> Floa
 
     Notes
     -----
-    This is the only rule for separation, including quasi-complete separation, and needs no fit. The
-    standard errors of a diverging fit do not show it: robust ones shrink as fitted probabilities
-    reach 0 or 1.
+    A linear programme finds the direction with the largest sum of x·d, with the sign of the answer,
+    given |d| ≤ 1. So no iteration has to diverge first. This is the only rule for separation,
+    including quasi-complete separation, and needs no fit. The standard errors of a diverging fit do
+    not show it: robust ones shrink as fitted probabilities reach 0 or 1.
 
     References
     ----------
-    Albert & Anderson (1984), Biometrika 71:1-10, theorems 1 to 3.
+    Albert & Anderson (1984), Biometrika 71:1-10, theorems 1 to 3; Konis (2007), Linear programming
+    algorithms for detecting separated data in binary logistic regression models, thesis, University
+    of Oxford.
     """
-    features = np.stack([design, np.zeros_like(design)], axis=1)
-    return diverging_direction(features, np.where(yes, 0, 1))
+    from scipy.optimize import linprog
 
-
-def rank_of_choices(features: FloatArray, chosen: npt.NDArray[np.int64]) -> int:
-    """Return the number of parameters that the choices identify."""
-    rows = _behind(features, chosen).reshape(-1, features.shape[-1])
-    return int(np.linalg.matrix_rank(np.unique(rows, axis=0)))
-
-
-def fit_choices(
-    features: FloatArray, chosen: npt.NDArray[np.int64], weights: FloatArray | None = None
-) -> ChoiceFit:
-    """Fit P(alternative) ∝ exp(x·θ) by maximum likelihood.
-
-    Parameters
-    ----------
-    features, chosen
-        As in `diverging_direction`, which must return None.
-    weights : ndarray, shape (n,), optional
-        Number of times that each choice was made (default: once).
-
-    Returns
-    -------
-    ChoiceFit
-
-    Raises
-    ------
-    ValueError
-        If Newton's method does not converge.
-
-    Notes
-    -----
-    This is Newton's method with step halving; the likelihood is concave. Parameters that do not
-    affect it (the mean strength of models) stay 0 through the pseudo-inverse.
-    """
-    behind = _behind(features, chosen)
-    many = np.ones(len(chosen)) if weights is None else weights
-    theta = np.zeros(features.shape[-1])
-
-    def deviance(at: FloatArray) -> float:
-        return float(many @ np.log(np.exp(behind @ at).sum(axis=1)))
-
-    value = deviance(theta)
-    for _ in range(100):
-        share = np.exp(behind @ theta)
-        share /= share.sum(axis=1, keepdims=True)
-        scores = -np.einsum("nk,nkp->np", share, behind)
-        spread = np.einsum("n,nk,nkp,nkq->pq", many, share, behind, behind, optimize=True)
-        information = spread - np.einsum("n,np,nq->pq", many, scores, scores)
-        step = np.linalg.pinv(information, rcond=_SINGULAR, hermitian=True) @ (many @ scores)
-        if np.abs(step).max() < 1e-10:
-            return ChoiceFit(theta, information, scores)
-        size = 1.0
-        # At the maximum, values that differ only by rounding count as equal.
-        worse = value + 1e-12 * abs(value)
-        with np.errstate(over="ignore"):
-            while size > 1e-6 and not deviance(theta + size * step) <= worse:
-                size /= 2
-        theta = theta + size * step
-        value = deviance(theta)
-    raise ValueError("Newton's method did not converge: check for separated choices first")
-
-
-def influence_on_params(fit: ChoiceFit, scores: FloatArray) -> FloatArray:
-    """Return how far each choice moves the estimates, to first order: s I⁻¹.
-
-    Parameters
-    ----------
-    fit : ChoiceFit
-        The fit.
-    scores : ndarray, shape (n, p)
-        The first derivatives of these choices.
-
-    Returns
-    -------
-    ndarray, shape (n, p)
-        Variances computed as sums of squares of these cannot be negative through rounding.
-    """
-    bread = np.linalg.pinv(fit.information, rcond=_SINGULAR, hermitian=True)
-    return np.asarray(scores @ bread)
-
-
-def _behind(features: FloatArray, chosen: npt.NDArray[np.int64]) -> FloatArray:
-    """Return each alternative's description minus that of the chosen alternative."""
-    taken = features[np.arange(len(chosen)), chosen]
-    return np.asarray(features - taken[:, None, :])
+    rows = np.where(yes[:, None], -design, design)
+    rows = np.unique(rows[np.any(rows != 0, axis=1)], axis=0)
+    if not len(rows):
+        return None
+    found = linprog(rows.sum(axis=0), A_ub=rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
+    if not found.success or -found.fun < _NO_RISE:
+        return None
+    return np.asarray(found.x)
 
 
 def bias_reduced_errors(

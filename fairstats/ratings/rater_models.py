@@ -13,7 +13,7 @@ from fairstats._lib.arguments import wrong
 from fairstats._lib.problems import ArgumentProblem, InputError
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.logistic import bias_reduced_errors, fit_choices, separating_direction
+from fairstats.inference.logistic import bias_reduced_errors, separating_direction
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
 
 #: Columns of the table from `rater_regression`, in order.
@@ -358,6 +358,8 @@ def _fit(
     kept: pd.DataFrame, terms: list[tuple[str, str]]
 ) -> tuple[str, FloatArray, FloatArray, FloatArray]:
     """Return why there is no finite estimate, the estimates, and their standard errors and df."""
+    from statsmodels.discrete.discrete_model import Logit
+
     nothing = np.full(len(terms), np.nan)
     design = np.ones((len(kept), len(terms)))
     for place, (name, level) in enumerate(terms):
@@ -382,13 +384,12 @@ def _fit(
         parts = [" ".join(terms[i]).strip() for i in np.flatnonzero(np.abs(direction) > 1e-6)]
         reason = f"no finite estimate: reports are separated by {', '.join(parts)}"
         return reason, nothing, nothing, nothing
-    features = np.stack([design, np.zeros_like(design)], axis=1)
-    fit = fit_choices(features, np.where(reported, 0, 1))
-    params = back @ fit.params
+    fitted = Logit(reported.astype(np.float64), design).fit(disp=0).params
+    params = back @ fitted
     # With no more clusters than terms, some combination of terms would seem to be known exactly.
     if kept["rater_id"].nunique() <= len(terms):
         return "", params, nothing, nothing
-    rate = scipy.special.expit(design @ fit.params)
+    rate = scipy.special.expit(design @ fitted)
     deviation = np.sqrt(rate * (1 - rate))
     errors, df = bias_reduced_errors(
         design * deviation[:, None], (kept["reported"] - rate) / deviation, kept["rater_id"], back
