@@ -25,8 +25,6 @@ from fairstats.estimates.policy_table import compare_policies
 from fairstats.estimates.sampling_noise import sampling_noise
 from fairstats.estimates.smallest_margins import smallest_margins
 from fairstats.inference import exact_sums
-from fairstats.inference.rating_counts import counts_of_kinds
-from fairstats.inference.reliability import cronbach_alpha, intraclass_correlation
 from fairstats.inference.bootstrap import bootstrap_counts, interval_of_law, limit_levels
 from fairstats.inference.clustered_answers import design_effect, sign_flip_test
 from fairstats.inference.crossed_means import crossed_interval, crossed_test
@@ -49,6 +47,8 @@ from fairstats.inference.posterior import paired_posterior
 from fairstats.inference.power import power_equivalence, samplesize_equivalence
 from fairstats.inference.power_comparison import power_comparison, samplesize_comparison
 from fairstats.inference.ppi import ppi_mean
+from fairstats.inference.rating_counts import counts_of_kinds
+from fairstats.inference.reliability import cronbach_alpha, intraclass_correlation
 from fairstats.inference.variance_components import gap_components, variance_components
 from fairstats.metrics.accuracy import (
     accuracy,
@@ -65,12 +65,11 @@ from fairstats.metrics.group_range import pair_differences
 from fairstats.metrics.mcnemar import mcnemar_bounds
 from fairstats.metrics.same_prompt import same_prompt
 from fairstats.publishing.submission_check import check_submission
-from fairstats.ratings.counterfactual_rates import counterfactual_rates
-from fairstats.ratings.judged_rates import judged_rates
+from fairstats.ratings.counterfactual_rates import counterfactual_rates, paired_bias_rates
 from fairstats.ratings.pooling import crossed_limits
 from fairstats.ratings.preferences import preference_rates
 from fairstats.ratings.rater_models import rater_regression
-from fairstats.ratings.separately_judged import paired_bias_rates
+from fairstats.ratings.rates import judged_rates
 from fairstats.ratings.table import check_ratings
 from fairstats.retrieval.effects import retrieval_effects
 from fairstats.retrieval.open_voting import largest_cluster
