@@ -85,7 +85,7 @@ def test_an_item_of_two_datasets_is_two_subjects_and_needs_two_task_ids(tmp_path
 @pytest.mark.parametrize("given", ["", " d", "x" * 201, "a\nb"])
 @pytest.mark.parametrize("option", ["benchmark", "dataset"])
 def test_subject_of_a_task_has_a_name(tmp_path: Path, option: str, given: str) -> None:
-    with pytest.raises(InputError, match=f"--{option}: .* is not a valid name"):
+    with pytest.raises(InputError, match=f"{option}: .* is not a valid name"):
         read(tmp_path, [ROW], **{option: given})
 
 
