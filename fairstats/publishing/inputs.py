@@ -31,7 +31,7 @@ from fairstats.benchmarks.loading import (
 from fairstats.inference._checks import check_alpha
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
-from fairstats.ratings.schema import no_ratings
+from fairstats.ratings.table import no_ratings
 from fairstats.release.manifest import ALPHAS
 from fairstats.release.tables import ReleaseInputs
 from fairstats.retrieval.retrievals_table import RETRIEVAL_COLUMNS, read_retrievals

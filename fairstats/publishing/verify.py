@@ -19,8 +19,7 @@ from fairstats.answers.files import read_answers
 from fairstats.publishing.inputs import overruling_problems
 from fairstats.publishing.remade_files import copy_problems, refuse_hidden_columns, table_problems
 from fairstats.publishing.site_folder import LATEST, has_statements, site_problems
-from fairstats.ratings.schema import no_ratings
-from fairstats.ratings.table import check_ratings
+from fairstats.ratings.table import check_ratings, no_ratings
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.manifest import (
     TAKE_AGAIN,
