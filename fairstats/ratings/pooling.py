@@ -197,7 +197,8 @@ def with_pooled(
         If a dataset or a group of raters is itself named ``pooled``.
     """
     # Pool groups last, so that those of all datasets are pooled too.
-    return with_all_groups(with_all_datasets(ratings, within), within)
+    together = _once_more(ratings, ratings, "dataset", [*within, "rater_kind"])
+    return with_all_groups(together, within)
 
 
 def all_datasets(table: pd.DataFrame) -> pd.Series:
@@ -215,11 +216,6 @@ def all_datasets(table: pd.DataFrame) -> pd.Series:
     pooled = table["dataset"] == POOLED
     whose = [table[c].fillna("") for c in _WHOSE if c in table]
     return pooled | ~pooled.groupby(whose).transform("any")
-
-
-def with_all_datasets(ratings: pd.DataFrame, within: Iterable[str]) -> pd.DataFrame:
-    """Add copies of the ratings for all datasets combined, if there are several."""
-    return _once_more(ratings, ratings, "dataset", [*within, "rater_kind"])
 
 
 def with_all_groups(ratings: pd.DataFrame, within: Iterable[str]) -> pd.DataFrame:

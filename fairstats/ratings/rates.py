@@ -25,6 +25,7 @@ from fairstats.ratings.pooling import (
     units,
     with_event,
     with_pooled,
+    without_empty_models,
 )
 from fairstats.ratings.rubrics import Rubric, Rubrics
 from fairstats.ratings.table import checked_ratings
@@ -291,7 +292,7 @@ def judged_rates(
         for row in _rows(own, alpha)
     ]
     table = pd.DataFrame(found, columns=list(JUDGED_COLUMNS))
-    return table.assign(model=table["model"].astype(object).where(table["model"] != "", None))
+    return without_empty_models(table)
 
 
 def _rows(own: pd.DataFrame, alpha: float) -> Iterator[dict[str, Any]]:

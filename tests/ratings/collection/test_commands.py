@@ -81,7 +81,7 @@ def test_model_can_rate_the_tasks_of_an_assignment(files, tmp_path):
     assert "8 requests" in done.stdout
     done = run("ask", *model)
     assert done.exit_code == 1
-    assert "items, rubric: are not both given" in done.stderr
+    assert "--items, --rubric: are not both given" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
