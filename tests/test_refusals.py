@@ -48,7 +48,7 @@ from fairstats.inference.power import power_equivalence, samplesize_equivalence
 from fairstats.inference.power_comparison import power_comparison, samplesize_comparison
 from fairstats.inference.ppi import ppi_mean
 from fairstats.inference.rating_counts import counts_of_kinds
-from fairstats.inference.reliability import cronbach_alpha, intraclass_correlation
+from fairstats.inference.reliability import intraclass_correlation
 from fairstats.inference.variance_components import gap_components, variance_components
 from fairstats.metrics.accuracy import (
     accuracy,
@@ -237,7 +237,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     accuracy_ratio: lambda: ((COUNTS,), {}),
     cfr: lambda: ((3, 10), {}),
     cohens_h: lambda: ((COUNTS,), {}),
-    cronbach_alpha: lambda: (([[1, 1, 0], [0, 1, 0], [1, 1, 1]],), {}),
     crossed_limits: lambda: ((np.ones(4), *np.indices((2, 2)).reshape(2, 4)), {"alpha": 0.05}),
     demographic_parity: lambda: ((outcomes(),), {}),
     equal_opportunity: lambda: ((outcomes(),), {}),
@@ -586,7 +585,6 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         },
         "variance_numerator=-1 must be a finite number of at least 0 or NaN",
     ),
-    (cronbach_alpha, {"scores": [[1, NAN]]}, r"scores\[0, 1\]=nan must be a finite number"),
     (
         crossed_test,
         dict(zip(("values", "items", "raters"), CROSSED, strict=True)) | {"null": 50},
