@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_choice, check_whole
+from fairstats.inference.effect_sizes import arcsine
 from fairstats.inference.mcnemar import McNemarMethod
-from fairstats.replication.false_pass_rate import PassRate, pass_rate
-from fairstats.replication.printed_figures import Rounding
-from fairstats.replication.table_columns import MAX_PAIRS, PrintedRow, read_rows
+from fairstats.replication.possible_tables import MOST_LISTED, p_values
+from fairstats.replication.printed_figures import (
+    MAX_DECIMALS,
+    MAX_PAIRS,
+    SHARES,
+    PrintedRow,
+    Rounding,
+    read_rows,
+)
 from fairstats.replication.table_readings import (
     ROUNDINGS,
     TESTS,
@@ -272,11 +283,6 @@ def check_table(
     return CheckedTable(tuple(_checked(row, tests, roundings, max_missing) for row in rows))
 
 
-def most_missing(n: int, given: int | None) -> int:
-    """Return up to how many missing answers per group are tried."""
-    return min(MOST_MISSING, -(-n // 10)) if given is None else given
-
-
 def _checked(
     printed: PrintedRow,
     tests: Sequence[McNemarMethod],
@@ -284,7 +290,7 @@ def _checked(
     max_missing: int | None,
 ) -> CheckedRow:
     row = Row(printed.figures, printed.n, printed.signed_h, roundings, tests)
-    missing = most_missing(printed.n, max_missing)
+    missing = min(MOST_MISSING, -(-printed.n // 10)) if max_missing is None else max_missing
     found = judge(row, missing)
     possible = found.verdict in ("possible", "unique")
     rates = (
@@ -334,3 +340,67 @@ def _notes(row: CheckedRow) -> Iterator[str]:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}{'s' * (n != 1)}"
+
+
+@dataclass(frozen=True)
+class PassRate:
+    """The probability that a random figure is possible for n, each without the row's others.
+
+    The random figure is uniform over all figures with these decimals in its range.
+
+    Attributes
+    ----------
+    figure : str
+        The metric.
+    decimals : int
+        Its decimals; those of the share, for a percentage.
+    rounded : float
+        The probability that it is the rounded value of a table.
+    rounded_or_truncated : float
+        The probability that it is the rounded or truncated value of a table.
+    """
+
+    figure: str
+    decimals: int
+    rounded: float
+    rounded_or_truncated: float
+
+
+@cache
+def pass_rate(metric: str, decimals: int, n: int, test: McNemarMethod = "exact") -> PassRate | None:
+    """Compute how often a random figure passes; None for an odds ratio, and for h and p at large n.
+
+    An odds ratio has no largest value, so that no share of all can be given.
+
+    Examples
+    --------
+    >>> round(pass_rate("cfr", 4, 801).rounded, 3), pass_rate("cfr", 2, 801).rounded
+    (0.08, 1.0)
+    """
+    values = _values(metric, n, test)
+    if values is None or not 0 <= decimals <= MAX_DECIMALS:
+        return None
+    scaled = values * 10.0**decimals
+    # Shares are exact to far below a tie; a tie may go either way.
+    nearest = np.r_[np.floor(scaled + 0.5 + 1e-9), np.ceil(scaled - 0.5 - 1e-9)]
+    largest = math.pi if metric == "cohens_h" else 1.0
+    number = math.floor(largest * 10**decimals + 0.5) + 1
+    if metric == "accuracy_difference":
+        number = 2 * number - 1
+    rounded = len(np.unique(nearest))
+    either = len(np.unique(np.r_[nearest, np.trunc(scaled + np.copysign(1e-9, scaled))]))
+    return PassRate(metric, decimals, rounded / number, either / number)
+
+
+def _values(metric: str, n: int, test: McNemarMethod) -> FloatArray | None:
+    """Return every value of a figure alone; None if they are too many."""
+    if metric in SHARES:
+        low = -n if metric == "accuracy_difference" else 0
+        return np.arange(low, n + 1) / n
+    if metric == "odds_ratio" or n > MOST_LISTED:
+        return None
+    if metric == "p":
+        values = np.unique(p_values(n, test))
+        return values[~np.isnan(values)]
+    angle = arcsine(np.arange(n + 1) / n)
+    return np.unique(np.abs(angle[:, None] - angle))

@@ -7,32 +7,27 @@ have no partner, and any number of these may be correct.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, partial
 
 import numpy as np
 
+from fairstats._lib.result_objects import FloatArray
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.replication.possible_tables import (
     SLACK,
     PairSpace,
     Ranges,
+    any_between,
+    cumulative,
     has_marginals,
     pair_space,
     runs_of,
 )
 from fairstats.replication.printed_figures import Flags, Integers, Range
-from fairstats.replication.unexplained_by_missing import (
-    Accuracies,
-    Differences,
-    Discordant,
-    accuracies,
-    differences,
-    discordant,
-    partners,
-    signs,
-)
 
 #: Answers of group a, answers of group b, and pairs with both.
 Answered = tuple[int, int, int]
@@ -58,14 +53,11 @@ def fewest_missing(alternatives: Alternatives, n: int, most: int) -> list[Answer
         Each (n_a, n_b, m) with the fewest missing answers in all; of several m the highest. Empty
         if no numbers fit.
     """
-    figures = [one for one in _grouped(alternatives, n, most) if one.allowed]
-    for missing in range(1, 2 * most + 1):
-        reaching = [one for one in figures if one.reach(missing)]
-        if not reaching:
-            continue
+    figures = [one for one in _grouped(alternatives, n, most) if one.allowed[-1]]
+    for missing in range(1, 2 * most + 1 if figures else 1):
         lowest = max(0, missing - most)
         split = [(n - a, n - missing + a) for a in range(lowest, missing - lowest + 1)]
-        fits = [(*answers, m) for answers in split if (m := _pairs(reaching, *answers, n))]
+        fits = [(*answers, m) for answers in split if (m := _pairs(figures, *answers, n))]
         if fits:
             return fits
     return []
@@ -81,23 +73,16 @@ class _Figures:
         The ranges.
     spaces : tuple of callables
         For each version of the test, what CFR, p and odds ratio allow of a number of pairs.
-    allowed : Differences
-        The δ that some version allows.
-    accuracies : Accuracies or None
-        The accuracies that the other figures allow; None without any such figure.
+    allowed : ndarray
+        The δ that some version allows of n pairs or fewer, as `cumulative` counts.
     same : ndarray, shape (3, …)
         Each number of pairs that CFR allows, and its lowest and highest number of equal answers.
     """
 
     ranges: Ranges
     spaces: tuple[Callable[[int], PairSpace], ...]
-    allowed: Differences
-    accuracies: Accuracies | None
+    allowed: Integers
     same: Integers
-
-    def reach(self, missing: int) -> bool:
-        """Return whether so many missing answers in all may explain the figures."""
-        return self.accuracies is None or self.accuracies.reach(self.allowed, missing)
 
 
 def _grouped(alternatives: Alternatives, n: int, most: int) -> Iterator[_Figures]:
@@ -107,13 +92,16 @@ def _grouped(alternatives: Alternatives, n: int, most: int) -> Iterator[_Figures
         tests.setdefault(frozenset(ranges.items()), []).append(test)
     for key, versions in tests.items():
         ranges = dict(key)
+        cfr = ranges.get("cfr")
+        pairs = range(max(n - 2 * most, 1), n + 1)
+        limits = [(m, *((0, m) if cfr is None else cfr.counts(m))) for m in pairs]
+        same = np.array([one for one in limits if one[1] <= one[2]], np.int64).reshape(-1, 3).T
         yield _Figures(
             ranges,
             # The same numbers of pairs occur with many numbers of answers.
             tuple(cache(partial(_space, ranges, n, test)) for test in versions),
-            differences(ranges, n, [runs_of(ranges, n, test) for test in versions]),
-            None if _MARGINAL.isdisjoint(ranges) else accuracies(ranges),
-            _equal_answers(ranges.get("cfr"), range(max(n - 2 * most, 1), n + 1)),
+            _allowed(ranges, n, versions),
+            same,
         )
 
 
@@ -121,10 +109,13 @@ def _space(ranges: Ranges, n: int, test: McNemarMethod, m: int) -> PairSpace:
     return pair_space(ranges, m, runs_of(ranges, n, test))
 
 
-def _equal_answers(cfr: Range | None, numbers: Sequence[int]) -> Integers:
-    """Return each number of pairs that CFR allows, and its fewest and most equal answers."""
-    limits = [(m, *((0, m) if cfr is None else cfr.counts(m))) for m in numbers]
-    return np.array([one for one in limits if one[1] <= one[2]], np.int64).reshape(-1, 3).T
+def _allowed(ranges: Ranges, n: int, versions: Sequence[McNemarMethod]) -> Integers:
+    lowest = ranges["cfr"].low if "cfr" in ranges else None
+    # At most n (1 − CFR) pairs have different answers; fewer pairs allow no others.
+    different = n if lowest is None else math.floor(n * (1 - lowest))
+    most = (different - np.abs(np.arange(-n, n + 1))) // 2
+    runs = [runs_of(ranges, n, test) for test in versions]
+    return cumulative(np.any([one.first <= np.minimum(one.last, most) for one in runs], axis=0))
 
 
 def _pairs(figures: Sequence[_Figures], n_a: int, n_b: int, n: int) -> int:
@@ -132,7 +123,7 @@ def _pairs(figures: Sequence[_Figures], n_a: int, n_b: int, n: int) -> int:
     lowest = max(n_a + n_b - n, 1)
     best = 0
     for one in figures:
-        if one.accuracies is None:
+        if _MARGINAL.isdisjoint(one.ranges):
             # More pairs were possible with fewer missing answers.
             if any((space(lowest).low <= space(lowest).high).any() for space in one.spaces):
                 best = max(best, lowest)
@@ -143,12 +134,14 @@ def _pairs(figures: Sequence[_Figures], n_a: int, n_b: int, n: int) -> int:
             continue
         runs = _candidates(one.ranges, n_a, n_b)
         # First all numbers of pairs together, then each number.
-        runs = runs[:, _near(one.allowed, runs, n_a, n_b, _widest(*tried))]
+        pairs, fewest, most = tried
+        widest = (pairs[:1], pairs[-1:], (pairs - fewest).max(), most.max())
+        runs = runs[:, _near(one.allowed, runs, n_a, n_b, *widest)]
         if not runs.size:
             continue
         runs = _exact(one.ranges, runs, n_a, n_b)
         m, fewest, most = tried[:, ::-1, None]
-        near = _near(one.allowed, runs, n_a, n_b, _Limits(m, m, m - fewest, most))
+        near = _near(one.allowed, runs, n_a, n_b, m, m, m - fewest, most)
         for place in np.flatnonzero(near.any(axis=1)):
             number, own = int(m[place, 0]), runs[:, near[place]]
             if any(_fits(space(number), own, n_a, n_b) for space in one.spaces):
@@ -168,8 +161,8 @@ def _candidates(ranges: Ranges, n_a: int, n_b: int) -> Integers:
     low, high = ranges["accuracy_a"].counts(n_a) if "accuracy_a" in ranges else (0, n_a)
     correct_a = np.arange(low, high + 1)
     runs = []
-    for sign in signs(ranges):
-        least, most = partners(ranges, correct_a / n_a, sign)
+    for sign in _signs(ranges):
+        least, most = _partners(ranges, correct_a / n_a, sign)
         first = np.ceil(n_b * least - SLACK).astype(np.int64)
         last = np.floor(n_b * most + SLACK).astype(np.int64)
         runs.append(np.stack([correct_a, first, last])[:, first <= last])
@@ -187,42 +180,29 @@ def _exact(ranges: Ranges, runs: Integers, n_a: int, n_b: int) -> Integers:
     return np.stack([a, first, last])[:, first <= last]
 
 
-@dataclass(frozen=True)
-class _Limits:
-    """Limits of the pairs, one per row of the result.
+def _near(
+    allowed: Integers,
+    runs: Integers,
+    n_a: int,
+    n_b: int,
+    fewest: Integers,
+    most: Integers,
+    different: Integers,
+    same: Integers,
+) -> Flags:
+    """Return which runs may have tables within limits of the pairs, one per row of the result.
 
-    Attributes
-    ----------
-    fewest, most : ndarray
-        The lowest and highest number of pairs.
-    different, same : ndarray
-        The highest number of different answers, and of equal ones.
+    The limits are the lowest and highest number of pairs, and the highest number of different and
+    of equal answers. Tables with x and y correct answers and s equal ones exist if
+    x + y − m ≤ s ≤ m − |x − y|. One version of the test must also allow δ = x − y.
     """
-
-    fewest: Integers
-    most: Integers
-    different: Integers
-    same: Integers
-
-
-def _widest(m: Integers, fewest: Integers, most: Integers) -> _Limits:
-    """Return limits that hold for each of these numbers of pairs, see `_Figures.same`."""
-    return _Limits(m[:1], m[-1:], (m - fewest).max(keepdims=True), most.max(keepdims=True))
-
-
-def _near(allowed: Differences, runs: Integers, n_a: int, n_b: int, limits: _Limits) -> Flags:
-    """Return which runs may have tables within the limits.
-
-    Tables with x and y correct answers and s equal ones exist if x + y − m ≤ s ≤ m − |x − y|. One
-    version of the test must also allow δ = x − y, with n10 and n01 in these pairs.
-    """
-    x_low, _, y_low, _ = _rectangles(runs, n_a, n_b, limits.fewest)
-    _, x_high, _, y_high = _rectangles(runs, n_a, n_b, limits.most)
+    x_low, _, y_low, _ = _rectangles(runs, n_a, n_b, fewest)
+    _, x_high, _, y_high = _rectangles(runs, n_a, n_b, most)
     # The smallest x + y with |x − y| at most the number of different answers.
-    x, y = np.maximum(x_low, y_low - limits.different), np.maximum(y_low, x_low - limits.different)
-    same = (x <= x_high) & (y <= y_high) & (x + y <= limits.most + limits.same)
-    rectangles = x_low, x_high, y_low, y_high
-    return np.asarray(same & allowed.allow(_discordant(rectangles, limits.most, limits.same)))
+    x, y = np.maximum(x_low, y_low - different), np.maximum(y_low, x_low - different)
+    inside = (x <= x_high) & (y <= y_high) & (x + y <= most + same)
+    low, high = _delta_limits((x_low, x_high, y_low, y_high), most, same)
+    return np.asarray(inside & any_between(allowed, low, high))
 
 
 def _rectangles(runs: Integers, n_a: int, n_b: int, m: int | Integers) -> tuple[Integers, ...]:
@@ -239,31 +219,80 @@ def _rectangles(runs: Integers, n_a: int, n_b: int, m: int | Integers) -> tuple[
     )
 
 
-def _discordant(
+def _delta_limits(
     rectangles: tuple[Integers, ...], most_pairs: int | Integers, most_same: int | Integers
-) -> Discordant:
-    """Return the limits of the discordant counts."""
+) -> tuple[Integers, Integers]:
+    """Return the lowest and highest δ = n10 − n01 = x − y."""
     x_low, x_high, y_low, y_high = rectangles
-    # Pairs that are right in both groups have equal answers.
-    return discordant(
-        (x_low - y_high, x_high - y_low),
-        (x_low - most_same, np.minimum(x_high, most_pairs - y_low)),
-        (y_low - most_same, np.minimum(y_high, most_pairs - x_low)),
-    )
+    # Pairs that are right in both groups have equal answers, so n10 ≥ x − s and n01 ≥ y − s.
+    low = x_low - most_same - np.minimum(y_high, most_pairs - x_low)
+    high = np.minimum(x_high, most_pairs - y_low) - (y_low - most_same)
+    return np.maximum(x_low - y_high, low), np.minimum(x_high - y_low, high)
 
 
 def _fits(space: PairSpace, runs: Integers, n_a: int, n_b: int) -> bool:
     """Return whether the pairs can have one of these numbers of correct answers."""
     m = space.m
     rectangles = _rectangles(runs, n_a, n_b, m)
-    low, high = _discordant(rectangles, m, space.same[1]).delta
-    allowed = np.r_[0, np.cumsum(space.low <= space.high)]
     # Most runs have no δ = x − y that this version of the test allows.
-    there = (low <= high) & (allowed[np.maximum(high, low) + m + 1] > allowed[low + m])
-    for x0, x1, y0, y1 in np.stack(rectangles)[:, there].T.tolist():
-        delta = np.arange(x0 - y1, x1 - y0 + 1)
-        low = np.maximum(np.maximum(x0, y0 + delta), space.low[delta + m])
-        high = np.minimum(np.minimum(x1, y1 + delta), space.high[delta + m])
-        if (low <= high).any():
-            return True
-    return False
+    there = any_between(space.allowed, *_delta_limits(rectangles, m, space.same[1]))
+    if not there.any():
+        return False
+    x_low, x_high, y_low, y_high = np.stack(rectangles)[:, there, None]
+    widest = int((x_high - y_low - x_low + y_high).max())
+    delta = np.minimum(x_low - y_high + np.arange(widest + 1), x_high - y_low)
+    low = np.maximum(np.maximum(x_low, y_low + delta), space.low[delta + m])
+    high = np.minimum(np.minimum(x_high, y_high + delta), space.high[delta + m])
+    return bool((low <= high).any())
+
+
+def _signs(ranges: Ranges) -> tuple[int, ...]:
+    """Return the signs that unsigned figures may have had."""
+    return (1, -1) if {"ad", "abs_h"} & set(ranges) else (1,)
+
+
+def _partners(ranges: Ranges, a: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and highest accuracy of group b for each of group a.
+
+    Both rise with the accuracy of group a. `sign` is that of unsigned figures.
+    """
+    low, high = (np.full(a.shape, limit) for limit in _limits(ranges.get("accuracy_b")))
+    least, most = _difference(ranges, ("ad", "accuracy_difference"), sign)
+    low, high = np.maximum(low, a - most), np.minimum(high, a - least)
+    if {"cohens_h", "abs_h"} & set(ranges):
+        least, most = _difference(ranges, ("abs_h", "cohens_h"), sign)
+        angle = np.arcsin(np.sqrt(a))
+        low = np.maximum(low, _sine_squared(angle - most / 2))
+        high = np.minimum(high, _sine_squared(angle - least / 2))
+    return low, high
+
+
+def _sine_squared(angle: FloatArray) -> FloatArray:
+    """Return the accuracy of an angle; below 0 or above 1 for an angle that no accuracy has."""
+    within = np.clip(angle, -math.pi / 2, math.pi)
+    square = np.sin(within) ** 2
+    return np.where(within < 0, -square, np.where(within > math.pi / 2, 2 - square, square))
+
+
+def _difference(ranges: Ranges, names: tuple[str, str], sign: int) -> tuple[float, float]:
+    """Return the lowest and highest difference by an unsigned and a signed figure."""
+    unsigned, signed = (ranges.get(name) for name in names)
+    least, most = -math.inf, math.inf
+    if unsigned is not None:
+        sizes = max(_float(unsigned.low, 0.0), 0.0), _float(unsigned.high, math.inf)
+        least, most = sizes if sign > 0 else (-sizes[1], -sizes[0])
+    if signed is not None:
+        least = max(least, _float(signed.low, -math.inf))
+        most = min(most, _float(signed.high, math.inf))
+    return least, most
+
+
+def _limits(allowed: Range | None) -> tuple[float, float]:
+    """Return the lowest and highest share."""
+    if allowed is None:
+        return 0.0, 1.0
+    return max(_float(allowed.low, 0.0), 0.0), min(_float(allowed.high, 1.0), 1.0)
+
+
+def _float(limit: Fraction | None, unlimited: float) -> float:
+    return unlimited if limit is None else float(limit)

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from fairstats import check_table
-from fairstats.replication.false_pass_rate import pass_rate
+from fairstats.replication.check_table import pass_rate
 from fairstats.replication.table_readings import ROUNDINGS, TESTS
 
 MODES = {

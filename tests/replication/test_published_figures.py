@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from fairstats import InputError, check_table
 from fairstats._lib.resources import resource
 from fairstats.cli import app
-from fairstats.replication import table_columns
-from fairstats.replication.false_pass_rate import pass_rate
+from fairstats.replication import printed_figures
+from fairstats.replication.check_table import pass_rate
 
 TABLE_3 = resource("data", "published", "fairmedqa_table3.csv")
 WITH_MISSING = {"Gemini-2.0-Flash", "Qwen-2.5", "DeepSeek-V3"}
@@ -216,7 +216,7 @@ def test_files_are_limited(tmp_path, monkeypatch):
     path.write_text("cfr,cfr\n0.8,0.8\n", encoding="utf-8")
     with pytest.raises(InputError, match="more than once"):
         check_table(path, n=5)
-    monkeypatch.setattr(table_columns, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(printed_figures, "MAX_FILE_BYTES", 10)
     with pytest.raises(InputError, match="larger than"):
         check_table(path, n=5)
     with pytest.raises(InputError):
