@@ -63,8 +63,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "collectors/test_campaign.py",
         "publishing/test_interrupted_publishing.py",
         "ratings/collection/test_ask_judge.py::test_killed_run",
-        "vignettes/building/test_command.py",
-        "vignettes/building/test_resuming.py",
+        "vignettes/building/test_run.py",
     ),
     # Packages are installed from the registry.
     "registry": ("test_installation.py",),

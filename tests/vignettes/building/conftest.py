@@ -6,27 +6,26 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairstats.benchmarks.benchmark_files import toml_text
 from tests.serving import only_loopback, served
 from tests.vignettes.building import stubs
-from tests.vignettes.building.scripted import Row, Service, declared
+from tests.vignettes.building.scripted import Service, declared, item, run
 
 
 @pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+def service(monkeypatch):
     only_loopback(monkeypatch, "sk-planted-0123456789abcdef")
     with served(Service()) as server:
         yield server
 
 
 @pytest.fixture
-def ruled(monkeypatch: pytest.MonkeyPatch) -> None:
+def ruled(monkeypatch):
     """Replace the real rules with those of `stubs`."""
     stubs.put_in_place(monkeypatch.setattr)
 
@@ -55,7 +54,7 @@ for line in sys.stdin:
 class Child:
     """A process to send a signal to."""
 
-    def __init__(self, parent: subprocess.Popen[str], code: str, output: Path) -> None:
+    def __init__(self, parent, code, output):
         assert parent.stdin
         assert parent.stdout
         parent.stdin.write(json.dumps([code, str(output)]) + "\n")
@@ -63,7 +62,7 @@ class Child:
         self._ends = parent.stdout
         self._id = int(self._ends.readline())
 
-    def end_by(self, signal: int) -> int:
+    def end_by(self, signal):
         """Send a signal, wait for the end, and return the exit code."""
         os.kill(self._id, signal)
         return int(self._ends.readline())
@@ -73,7 +72,7 @@ Start = Callable[[str, Path], Child]
 
 
 @pytest.fixture(scope="session")
-def start() -> Iterator[Start]:
+def start():
     """Run code in a new process, forked from one that has loaded the libraries once."""
     environment = {
         "PYTHONPATH": ":".join([str(Path(__file__).parents[3]), *sys.path]),
@@ -91,22 +90,29 @@ def start() -> Iterator[Start]:
         parent.kill()
 
 
-Write = Callable[..., Path]
+@pytest.fixture
+def write(service, tmp_path):
+    """Write items and a declaration; return the declaration's path."""
+
+    def written(items, changes=None):
+        lines = [json.dumps(row) + "\n" for row in items]
+        (tmp_path / "items.jsonl").write_text("".join(lines), encoding="utf-8")
+        path = tmp_path / "build.toml"
+        path.write_text(toml_text(declared(service.url, **changes or {})), encoding="utf-8")
+        return path
+
+    return written
 
 
 @pytest.fixture
-def write(service: Service, tmp_path: Path) -> Write:
-    """Write items and a declaration; return the declaration's path."""
+def build(write, tmp_path):
+    """Build from one item, or from given ones; return the folder."""
 
-    def written(
-        items: list[Row], changes: Mapping[str, Any] | None = None, folder: str = "."
-    ) -> Path:
-        path = tmp_path / folder
-        path.mkdir(exist_ok=True)
-        lines = [json.dumps(row) + "\n" for row in items]
-        (path / "items.jsonl").write_text("".join(lines), encoding="utf-8")
-        build = path / "build.toml"
-        build.write_text(toml_text(declared(service.url, **changes or {})), encoding="utf-8")
-        return build
+    def built(*items, stage=None, limit=None, out="out", **changes):
+        path = write(list(items) or [item("one")], changes)
+        found = run(path, out=tmp_path / out, stage=stage, limit=limit, progress=False)
+        if stage in (None, "validate"):
+            assert found.path == tmp_path / out / "variants.jsonl"
+        return tmp_path / out
 
-    return written
+    return built

@@ -15,7 +15,7 @@ from fairstats.vignettes.building.attempts import (
 )
 
 
-def frame(*attempts: tuple[str, str, int, str, str | None, str | None]) -> pd.DataFrame:
+def frame(*attempts):
     names = ("item_id", "group", "round", "outcome", "neutral_answer", "variant_answer")
     fixed: dict[str, Any] = {
         "attribute": "race",
@@ -28,7 +28,7 @@ def frame(*attempts: tuple[str, str, int, str, str | None, str | None]) -> pd.Da
     return pd.DataFrame(rows, columns=list(ROUND_COLUMNS))
 
 
-def counts(found: pd.DataFrame) -> dict[tuple[Any, ...], tuple[int, int]]:
+def counts(found):
     return {
         (group, number, quantity): (count, n)
         for group, number, quantity, count, n in zip(
@@ -42,13 +42,13 @@ def counts(found: pd.DataFrame) -> dict[tuple[Any, ...], tuple[int, int]]:
     }
 
 
-def test_no_variants_give_an_empty_table() -> None:
+def test_no_variants_give_an_empty_table():
     found = triggered_by_round(rounds_frame([]))
     assert list(found.columns) == list(TRIGGERED_COLUMNS)
     assert found.empty
 
 
-def test_answers_are_not_reported_without_a_validation_model() -> None:
+def test_answers_are_not_reported_without_a_validation_model():
     found = triggered_by_round(
         frame(
             ("one", "white", 1, "not asked", None, None),
@@ -59,7 +59,7 @@ def test_answers_are_not_reported_without_a_validation_model() -> None:
     assert found.empty
 
 
-def test_a_variant_counts_as_its_last_attempt_so_far() -> None:
+def test_a_variant_counts_as_its_last_attempt_so_far():
     found = triggered_by_round(
         frame(
             ("one", "white", 1, "as intended", "A", "A"),
@@ -84,7 +84,7 @@ def test_a_variant_counts_as_its_last_attempt_so_far() -> None:
     }
 
 
-def test_the_intervals_are_wilsons() -> None:
+def test_the_intervals_are_wilsons():
     rows = [(str(n), "white", 1, "faulty", None, None) for n in range(10)]
     found = triggered_by_round(frame(*rows)).iloc[0]
     # By hand: z**2 / (n + z**2) with z = 1.959964.
@@ -93,6 +93,6 @@ def test_the_intervals_are_wilsons() -> None:
     assert (found["ci_level"], found["ci_method"]) == (0.95, "wilson")
 
 
-def test_an_answer_that_is_missing_has_not_changed() -> None:
+def test_an_answer_that_is_missing_has_not_changed():
     found = triggered_by_round(frame(("one", "white", 1, "unread", None, "B")))
     assert counts(found)["white", 1, "answer changed"] == (0, 1)

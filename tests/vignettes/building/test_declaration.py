@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fairstats_collectors.ask_tasks import connect
@@ -20,13 +18,13 @@ from tests.vignettes.building.scripted import DIRECTED, declared
 URL = "http://127.0.0.1:1/v1"
 
 
-def load(folder: Path, changes: Mapping[str, Any] | None = None) -> Any:
+def load(folder, changes=None):
     path = folder / "build.toml"
     path.write_text(toml_text(declared(URL, **changes or {})), encoding="utf-8")
     return load_build(path, connect)
 
 
-def test_a_declaration_is_read_with_its_defaults(tmp_path: Path) -> None:
+def test_a_declaration_is_read_with_its_defaults(tmp_path):
     build = load(tmp_path, DIRECTED)
     assert (build.generator, build.keep, build.rounds) == ("agents", "sound", 3)
     assert (build.filter_ask, build.sees_options) == ("doubtful", False)
@@ -38,7 +36,7 @@ def test_a_declaration_is_read_with_its_defaults(tmp_path: Path) -> None:
     assert set(load(tmp_path).directions.values()) == {"neutral"}
 
 
-def test_undeclared_stages_query_no_model(tmp_path: Path) -> None:
+def test_undeclared_stages_query_no_model(tmp_path):
     build = load(tmp_path, {"filter": None, "neutralize": None, "fuse": None})
     assert [stage for stage, agent in build.agents.items() if agent.asks] == [
         "generate",
@@ -47,7 +45,7 @@ def test_undeclared_stages_query_no_model(tmp_path: Path) -> None:
     assert build.filter_ask == "none"
 
 
-def test_an_intersection_is_declared_as_in_a_benchmark(tmp_path: Path) -> None:
+def test_an_intersection_is_declared_as_in_a_benchmark(tmp_path):
     sex = {
         "label": "Sex",
         "groups": {"male": "Male", "female": "Female"},
@@ -134,28 +132,26 @@ def test_an_intersection_is_declared_as_in_a_benchmark(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_fault_in_a_declaration_is_named(
-    tmp_path: Path, changes: dict[str, Any], said: str
-) -> None:
+def test_fault_in_a_declaration_is_named(tmp_path, changes, said):
     with pytest.raises(InputError) as raised:
         load(tmp_path, changes)
     assert said in "\n".join(map(str, raised.value.problems))
     assert all(problem.path.endswith("build.toml") for problem in raised.value.problems)
 
 
-def test_two_groups_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_two_groups_of_one_name_are_refused(tmp_path):
     race = declared(URL)["attributes"]["race"]
     with pytest.raises(InputError, match=r"attributes\.other\.groups\.white: is already the name"):
         load(tmp_path, {"attributes.other": race})
 
 
-def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once(tmp_path):
     with pytest.raises(InputError) as raised:
         load(tmp_path, {"title": None, "rounds": 9, "fuse.rpm": "x", "attributes.race.words": None})
     assert len(raised.value.problems) == 4
 
 
-def test_settings_without_effect_on_replies_do_not_change_the_hash(tmp_path: Path) -> None:
+def test_settings_without_effect_on_replies_do_not_change_the_hash(tmp_path):
     before = load(tmp_path).sha256
     assert load(tmp_path, {"fuse.concurrency": 2, "fuse.timeout": 9.5}).sha256 == before
     for changes in (
@@ -170,7 +166,7 @@ def test_settings_without_effect_on_replies_do_not_change_the_hash(tmp_path: Pat
         assert load(tmp_path, changes).sha256 != before, changes
 
 
-def test_the_declaration_of_the_documents_can_be_read(tmp_path: Path) -> None:
+def test_the_declaration_of_the_documents_can_be_read(tmp_path):
     text = (Path(__file__).parents[3] / "docs" / "building.md").read_text(encoding="utf-8")
     (declaration,) = re.findall(r"(?s)```toml\n(.*?)```", text)
     path = tmp_path / "build.toml"

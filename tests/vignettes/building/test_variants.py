@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from fairstats_collectors.campaign import Unfinished
 
 from fairstats._lib.problems import InputError
-from tests.serving import FAULT, Answer, chat_reply
-from tests.vignettes.building.conftest import Write
-from tests.vignettes.building.reading import by_round, lines, outcomes, rows
+from tests.serving import FAULT, chat_reply
 from tests.vignettes.building.scripted import (
     DIRECTED,
-    Request,
-    Service,
+    by_round,
     item,
+    lines,
+    outcomes,
     refuses,
-    run,
+    rows,
     says,
 )
 
 pytestmark = pytest.mark.usefixtures("ruled")
 
-Build = Callable[..., Path]
 
-
-@pytest.fixture
-def build(write: Write, tmp_path: Path) -> Build:
-    """Build from one item, or from given ones; return the folder."""
-
-    def built(*items: dict[str, Any], **changes: Any) -> Path:
-        found = run(
-            write(list(items) or [item("one")], changes), out=tmp_path / "out", progress=False
-        )
-        assert found is not None
-        assert found.path == tmp_path / "out" / "variants.jsonl"
-        return tmp_path / "out"
-
-    return built
-
-
-def test_variant_can_pass_in_the_first_round(service: Service, build: Build) -> None:
+def test_variant_can_pass_in_the_first_round(service, build):
     out = build(item("one"), item("two"))
     assert set(outcomes(out).values()) == {"as intended"}
     assert {row["round"] for row in rows(out / "rounds.csv")} == {"1"}
@@ -73,10 +51,10 @@ def test_variant_can_pass_in_the_first_round(service: Service, build: Build) -> 
     assert {row["tokens"] for row in rows(out / "rounds.csv")} == {"300"}
 
 
-def test_a_variant_passes_in_the_third_round(service: Service, build: Build) -> None:
+def test_a_variant_passes_in_the_third_round(service, build):
     """A background that names no group, then a merged text without its question."""
 
-    def script(request: Request) -> Answer | None:
+    def script(request):
         mine = request.group == "black"
         if mine and request.stage == "generate" and not request.revises:
             return says(background="Somebody reads.")
@@ -104,7 +82,7 @@ def test_a_variant_passes_in_the_third_round(service: Service, build: Build) -> 
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])
-def test_a_variant_never_passes(service: Service, build: Build, rounds: int) -> None:
+def test_a_variant_never_passes(service, build, rounds):
     service.script = lambda r: says(background="No.") if r.stage == "generate" else None
     out = build(rounds=rounds)
     assert by_round(out, "one", "white") == [("generate", "faulty", "group not named")] * rounds
@@ -118,9 +96,7 @@ def test_a_variant_never_passes(service: Service, build: Build, rounds: int) -> 
 @pytest.mark.parametrize(
     "answer", [refuses(), chat_reply("I'm sorry, but I cannot help with that.")]
 )
-def test_a_refusal_ends_a_variant(
-    service: Service, build: Build, stage: str, answer: Answer
-) -> None:
+def test_a_refusal_ends_a_variant(service, build, stage, answer):
     service.script = lambda r: answer if (r.stage, r.group) == (stage, "black") else None
     out = build()
     ((reached, outcome, _),) = by_round(out, "one", "black")
@@ -146,9 +122,7 @@ def test_a_refusal_ends_a_variant(
     ],
 )
 @pytest.mark.parametrize("stage", ["generate", "fuse"])
-def test_invalid_reply_is_requested_once_more(
-    service: Service, build: Build, stage: str, broken: str
-) -> None:
+def test_invalid_reply_is_requested_once_more(service, build, stage, broken):
     service.script = lambda r: (
         chat_reply(broken) if r.stage == stage and (r.group == "black" or not r.again) else None
     )
@@ -167,9 +141,7 @@ def test_invalid_reply_is_requested_once_more(
     assert white["tokens"] == "400"
 
 
-def test_an_answer_that_cannot_be_read_is_not_asked_for_again(
-    service: Service, build: Build
-) -> None:
+def test_an_answer_that_cannot_be_read_is_not_asked_for_again(service, build):
     service.script = lambda r: (
         chat_reply("Hm.") if (r.stage, r.group) == ("validate", "black") else None
     )
@@ -179,18 +151,14 @@ def test_an_answer_that_cannot_be_read_is_not_asked_for_again(
     assert lines(out / "variants.jsonl")[1]["kept"] is True
 
 
-def test_neutral_variant_needs_an_answer_to_the_neutral_text(
-    service: Service, build: Build
-) -> None:
+def test_neutral_variant_needs_an_answer_to_the_neutral_text(service, build):
     service.script = lambda r: (
         chat_reply("Hm.") if (r.stage, r.group) == ("validate", "neutralized") else None
     )
     assert set(outcomes(build()).values()) == {"unread"}
 
 
-def test_directed_variant_needs_no_answer_to_the_neutral_text(
-    service: Service, build: Build
-) -> None:
+def test_directed_variant_needs_no_answer_to_the_neutral_text(service, build):
     service.script = lambda r: (
         chat_reply("Hm.") if (r.stage, r.group) == ("validate", "neutralized") else None
     )
@@ -199,9 +167,7 @@ def test_directed_variant_needs_no_answer_to_the_neutral_text(
 
 
 @pytest.mark.parametrize("stage", ["generate", "fuse", "validate"])
-def test_a_server_error_is_recorded_and_asked_again_later(
-    service: Service, build: Build, stage: str
-) -> None:
+def test_a_server_error_is_recorded_and_asked_again_later(service, build, stage):
     service.script = lambda r: FAULT if (r.stage, r.group) == (stage, "black") else None
     out = build()
     ((reached, outcome, problems),) = by_round(out, "one", "black")
@@ -217,9 +183,7 @@ def test_a_server_error_is_recorded_and_asked_again_later(
 
 
 @pytest.mark.parametrize("stage", ["generate", "fuse", "validate"])
-def test_run_ends_if_the_service_does_not_answer(
-    service: Service, build: Build, stage: str, tmp_path: Path
-) -> None:
+def test_run_ends_if_the_service_does_not_answer(service, build, stage, tmp_path):
     service.script = lambda r: FAULT if r.stage == stage else None
     with pytest.raises(InputError, match="no request succeeded"):
         build()
@@ -231,8 +195,8 @@ def test_run_ends_if_the_service_does_not_answer(
     assert {r.stage for r in service.requests} == set(stages[stages.index(stage) :])
 
 
-def test_a_later_round_may_fail_as_a_whole(service: Service, build: Build) -> None:
-    def script(request: Request) -> Answer | None:
+def test_a_later_round_may_fail_as_a_whole(service, build):
+    def script(request):
         if request.stage == "generate" and request.group == "black":
             return FAULT if request.revises else says(background="No.")
         return None
@@ -242,15 +206,15 @@ def test_a_later_round_may_fail_as_a_whole(service: Service, build: Build) -> No
     assert [row[1] for row in by_round(out, "one", "black")] == ["faulty", "failed"]
 
 
-def test_a_second_request_for_a_broken_reply_may_fail(service: Service, build: Build) -> None:
+def test_a_second_request_for_a_broken_reply_may_fail(service, build):
     service.script = lambda r: (
         (FAULT if r.again else chat_reply("Hm.")) if r.stage == "generate" else None
     )
     assert set(outcomes(build()).values()) == {"failed"}
 
 
-def test_only_variants_with_the_intended_answer_are_kept(service: Service, build: Build) -> None:
-    def script(request: Request) -> Answer | None:
+def test_only_variants_with_the_intended_answer_are_kept(service, build):
+    def script(request):
         if request.stage == "generate" and request.group == "black":
             end = "They cook badly." if request.marked("Background") else "They cook."
             return says(background=f"The Black patient reads. They walk. {end}")
@@ -270,21 +234,19 @@ def test_only_variants_with_the_intended_answer_are_kept(service: Service, build
     assert told == "A reader of the merged vignette still chose the right option."
 
 
-def test_variant_without_the_intended_answer_is_not_kept(service: Service, build: Build) -> None:
+def test_variant_without_the_intended_answer_is_not_kept(service, build):
     out = build(keep="as intended", **DIRECTED)
     assert [row[1] for row in by_round(out, "one", "black")] == ["not as intended"] * 3
     assert [line["kept"] for line in lines(out / "variants.jsonl")] == [True, False]
 
 
-def test_unintended_answers_are_recorded_and_kept_by_default(
-    service: Service, build: Build
-) -> None:
+def test_unintended_answers_are_recorded_and_kept_by_default(service, build):
     out = build(**DIRECTED)
     assert by_round(out, "one", "black") == [("validate", "not as intended", "")]
     assert all(line["kept"] for line in lines(out / "variants.jsonl"))
 
 
-def test_neutral_variant_must_keep_even_a_wrong_answer(service: Service, build: Build) -> None:
+def test_neutral_variant_must_keep_even_a_wrong_answer(service, build):
     service.script = lambda r: (
         chat_reply("A" if r.group == "black" else "B") if r.stage == "validate" else None
     )
@@ -292,7 +254,7 @@ def test_neutral_variant_must_keep_even_a_wrong_answer(service: Service, build: 
     assert found == {("one", "white"): "as intended", ("one", "black"): "not as intended"}
 
 
-def test_cost_limit_covers_all_rounds_of_a_stage(service: Service, build: Build) -> None:
+def test_cost_limit_covers_all_rounds_of_a_stage(service, build):
     service.script = lambda r: says(background="No.") if r.stage == "generate" else None
     # A reply costs 100 tokens; a request is sent if one of 300 more would still fit.
     limit = {"generate.price": [1, 1], "generate.max_cost": 0.001, "generate.concurrency": 1}
@@ -304,7 +266,7 @@ def test_cost_limit_covers_all_rounds_of_a_stage(service: Service, build: Build)
     assert len(service.at("generate")) == 6
 
 
-def test_agent_sees_key_and_options_only_if_declared(service: Service, build: Build) -> None:
+def test_agent_sees_key_and_options_only_if_declared(service, build):
     build(**DIRECTED)
     for request in service.at("generate"):
         assert "Aspirin" not in request.prompt
@@ -313,8 +275,8 @@ def test_agent_sees_key_and_options_only_if_declared(service: Service, build: Bu
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_an_agent_that_sees_the_options_sees_the_key_only_with_a_direction(
-    service: Service, build: Build, directed: bool
-) -> None:
+    service, build, directed
+):
     changes = DIRECTED if directed else {}
     out = build(**{"generate.sees_options": True}, **changes)
     for request in service.at("generate"):
@@ -323,14 +285,14 @@ def test_an_agent_that_sees_the_options_sees_the_key_only_with_a_direction(
     assert '"sees_options": true' in (out / "build.json").read_text()
 
 
-def test_prompt_states_the_direction(service: Service, build: Build) -> None:
+def test_prompt_states_the_direction(service, build):
     build(**DIRECTED)
     white, black = service.at("generate")
     assert "treated well" in white.prompt
     assert "treated less well" in black.prompt
 
 
-def test_question_has_the_prompt_of_collect(service: Service, build: Build) -> None:
+def test_question_has_the_prompt_of_collect(service, build):
     build()
     assert service.at("validate")[0].prompt == (
         "Case: Vignette one. A 40-year-old patient has pain. What is next?\n\nOptions:\n"
@@ -339,7 +301,7 @@ def test_question_has_the_prompt_of_collect(service: Service, build: Build) -> N
     )
 
 
-def test_no_model_is_queried_if_rules_suffice(service: Service, build: Build) -> None:
+def test_no_model_is_queried_if_rules_suffice(service, build):
     nobody = {"model": "none"}
     out = build(fuse=nobody, validate=nobody)
     assert set(outcomes(out).values()) == {"not asked"}
@@ -351,7 +313,7 @@ def test_no_model_is_queried_if_rules_suffice(service: Service, build: Build) ->
     assert line["kept"]
 
 
-def test_plain_substitution_queries_no_writing_model(service: Service, build: Build) -> None:
+def test_plain_substitution_queries_no_writing_model(service, build):
     changes = {"generator": "substitute", "generate": None, "fuse": None}
     nobody = item("two", "Pain.")
     out = build(item("one"), nobody, **changes)

@@ -3,39 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairstats._lib.problems import InputError
-from tests.serving import FAULT, Answer, chat_reply
-from tests.vignettes.building.conftest import Write
-from tests.vignettes.building.reading import lines, rows
-from tests.vignettes.building.scripted import (
-    Service,
-    item,
-    refuses,
-    run,
-    says,
-)
+from tests.serving import FAULT, chat_reply
+from tests.vignettes.building.scripted import item, lines, refuses, rows, says
 
 pytestmark = pytest.mark.usefixtures("ruled")
-
-Stage = Callable[..., Path]
-
-
-@pytest.fixture
-def stop_after(write: Write, tmp_path: Path) -> Stage:
-    """Run up to a stage; return the folder."""
-
-    def stopped(stage: str, *items: dict[str, Any], **changes: Any) -> Path:
-        run(write(list(items), changes), out=tmp_path / "out", stage=stage, progress=False)
-        return tmp_path / "out"
-
-    return stopped
-
 
 CLEAR, DOUBTFUL, OUT = (
     item("clear"),
@@ -44,16 +19,16 @@ CLEAR, DOUBTFUL, OUT = (
 )
 
 
-def decided(out: Path) -> dict[str, tuple[str, str, str]]:
+def decided(out):
     return {
         row["item_id"]: (row["kept"], row["decided_by"], row["reason"])
         for row in rows(out / "filtered.csv")
     }
 
 
-def test_model_decides_only_doubtful_items(service: Service, stop_after: Stage) -> None:
+def test_model_decides_only_doubtful_items(service, build):
     service.script = lambda r: says(decision="Exclude", reason="No\n patient.")
-    assert decided(stop_after("filter", CLEAR, DOUBTFUL, OUT)) == {
+    assert decided(build(CLEAR, DOUBTFUL, OUT, stage="filter")) == {
         "clear": ("True", "rules", ""),
         "open": ("False", "tiny", "No patient."),
         "out": ("False", "rules", "sex-specific: pregnant"),
@@ -63,18 +38,16 @@ def test_model_decides_only_doubtful_items(service: Service, stop_after: Stage) 
     assert request.marked("Options") == "A. Aspirin\nB. Rest\nC. Surgery"
 
 
-def test_a_model_decides_all_that_the_rules_leave(service: Service, stop_after: Stage) -> None:
+def test_a_model_decides_all_that_the_rules_leave(service, build):
     service.script = lambda r: says(decision="exclude", reason="No.") if r.item == "clear" else None
-    found = decided(stop_after("filter", CLEAR, DOUBTFUL, OUT, **{"filter.ask": "all"}))
+    found = decided(build(CLEAR, DOUBTFUL, OUT, stage="filter", **{"filter.ask": "all"}))
     assert [kept for kept, _, _ in found.values()] == ["False", "True", "False"]
     assert [by for _, by, _ in found.values()] == ["tiny", "tiny", "rules"]
     assert {r.item for r in service.requests} == {"clear", "open"}
 
 
-def test_doubtful_item_is_kept_with_a_note_without_a_model(
-    service: Service, stop_after: Stage
-) -> None:
-    found = decided(stop_after("filter", CLEAR, DOUBTFUL, **{"filter.ask": "none"}))
+def test_doubtful_item_is_kept_with_a_note_without_a_model(service, build):
+    found = decided(build(CLEAR, DOUBTFUL, stage="filter", **{"filter.ask": "none"}))
     assert found["open"] == ("True", "rules", "names a doubtful word")
     assert not service.requests
 
@@ -89,11 +62,9 @@ def test_doubtful_item_is_kept_with_a_note_without_a_model(
         (FAULT, "failed: BadRequestError"),
     ],
 )
-def test_doubtful_item_is_dropped_without_a_verdict(
-    service: Service, stop_after: Stage, answer: Answer, said: str
-) -> None:
+def test_doubtful_item_is_dropped_without_a_verdict(service, build, answer, said):
     service.script = lambda r: answer if r.item != "clear" else None
-    found = decided(stop_after("filter", CLEAR, DOUBTFUL, item("sure"), **{"filter.ask": "all"}))
+    found = decided(build(CLEAR, DOUBTFUL, item("sure"), stage="filter", **{"filter.ask": "all"}))
     kept, by, reason = found["open"]
     assert (kept, by) == ("False", "tiny")
     assert reason.startswith("names a doubtful word; no verdict from the model (")
@@ -103,17 +74,15 @@ def test_doubtful_item_is_dropped_without_a_verdict(
     assert said in found["sure"][2]
 
 
-def test_run_without_items_ends_with_reasons_in_the_file(
-    service: Service, stop_after: Stage, tmp_path: Path
-) -> None:
+def test_run_without_items_ends_with_reasons_in_the_file(service, build, tmp_path):
     with pytest.raises(InputError, match=r"filtered\.csv: no items are left"):
-        stop_after("validate", OUT)
+        build(OUT, stage="validate")
     assert decided(tmp_path / "out")["out"][0] == "False"
     assert not service.requests
 
 
-def test_rules_neutralize_if_they_suffice(service: Service, stop_after: Stage) -> None:
-    out = stop_after("neutralize", CLEAR)
+def test_rules_neutralize_if_they_suffice(service, build):
+    out = build(CLEAR, stage="neutralize")
     assert not service.requests
     (line,) = lines(out / "neutralized.jsonl")
     assert line["text"] == "Vignette clear. A 40-year-old patient has pain. What is next?"
@@ -135,8 +104,8 @@ def test_rules_neutralize_if_they_suffice(service: Service, stop_after: Stage) -
 LEFT = item("left", "A 40-year-old man: he has pain.")
 
 
-def test_model_removes_words_left_by_the_rules(service: Service, stop_after: Stage) -> None:
-    (line,) = lines(stop_after("neutralize", LEFT) / "neutralized.jsonl")
+def test_model_removes_words_left_by_the_rules(service, build):
+    (line,) = lines(build(LEFT, stage="neutralize") / "neutralized.jsonl")
     assert line["text"] == "Vignette left. A 40-year-old patient: they has pain. What is next?"
     assert line["decided_by"] == "tiny"
     assert [(c["old"], c["new"]) for c in line["changes"]] == [("man", "patient"), ("he", "they")]
@@ -154,11 +123,9 @@ def test_model_removes_words_left_by_the_rules(service: Service, stop_after: Sta
         (FAULT, "no text of the model (failed"),
     ],
 )
-def test_item_is_left_out_if_its_text_lost_content(
-    service: Service, stop_after: Stage, answer: Answer, said: str
-) -> None:
+def test_item_is_left_out_if_its_text_lost_content(service, build, answer, said):
     service.script = lambda r: answer if r.item == "left" else None
-    out = stop_after("neutralize", CLEAR, LEFT, item("other", "Now he has pain."))
+    out = build(CLEAR, LEFT, item("other", "Now he has pain."), stage="neutralize")
     _, line, other = lines(out / "neutralized.jsonl")
     assert (line["kept"], line["decided_by"]) == (False, "rules")
     assert line["reason"].startswith("still reveals a group: he; ")
@@ -168,33 +135,31 @@ def test_item_is_left_out_if_its_text_lost_content(
     assert [row["item_id"] for row in lines(out / "items.jsonl")] == ["clear", "other"]
 
 
-def test_undecided_harmless_word_is_kept_with_a_note(service: Service, stop_after: Stage) -> None:
+def test_undecided_harmless_word_is_kept_with_a_note(service, build):
     open_ = item("open", "An undecided word, 7 in all.")
     service.script = lambda r: says(vignette="Nothing of it.")
-    (line,) = lines(stop_after("neutralize", open_) / "neutralized.jsonl")
+    (line,) = lines(build(open_, stage="neutralize") / "neutralized.jsonl")
     assert line["kept"]
     assert line["note"] == "undecided: her; the model's text was not taken: number missing: 7"
 
 
-def test_item_with_left_over_words_is_dropped_without_a_model(
-    service: Service, stop_after: Stage
-) -> None:
-    out = stop_after("neutralize", CLEAR, LEFT, neutralize=None)
+def test_item_with_left_over_words_is_dropped_without_a_model(service, build):
+    out = build(CLEAR, LEFT, stage="neutralize", neutralize=None)
     assert [row["kept"] for row in lines(out / "neutralized.jsonl")] == [True, False]
     assert not service.requests
 
 
-def test_no_neutral_text_ends_the_run(stop_after: Stage, tmp_path: Path) -> None:
+def test_no_neutral_text_ends_the_run(build, tmp_path):
     with pytest.raises(InputError, match=r"neutralized\.jsonl: no items are left"):
-        stop_after("validate", LEFT, neutralize=None)
+        build(LEFT, stage="validate", neutralize=None)
     assert not lines(tmp_path / "out" / "items.jsonl")
 
 
-def test_run_can_stop_after_a_stage_and_continue(service: Service, stop_after: Stage) -> None:
+def test_run_can_stop_after_a_stage_and_continue(service, build):
     items = [DOUBTFUL, LEFT]
     asked = []
     for stage in ("filter", "neutralize", "generate", "fuse", "validate"):
-        out = stop_after(stage, *items)
+        out = build(*items, stage=stage)
         asked.append([r.stage for r in service.requests])
         assert (out / "variants.jsonl").exists() == (stage == "validate")
         service.requests.clear()
@@ -206,11 +171,11 @@ def test_run_can_stop_after_a_stage_and_continue(service: Service, stop_after: S
         (6, {"validate"}),
     ]
     with pytest.raises(InputError, match="stage = 'review': is unknown"):
-        stop_after("review", *items)
+        build(*items, stage="review")
 
 
-def test_file_names_the_models_involved(service: Service, stop_after: Stage) -> None:
-    out = stop_after("validate", DOUBTFUL, **{"neutralize": None})
+def test_file_names_the_models_involved(service, build):
+    out = build(DOUBTFUL, stage="validate", **{"neutralize": None})
     found = json.loads((out / "build.json").read_text(encoding="utf-8"))
     agents = found["agents"]
     host = service.url.removeprefix("http://")
