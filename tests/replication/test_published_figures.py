@@ -1,4 +1,4 @@
-"""The checker of published tables on FairMedQA's table 3, on wrong input, and as a command."""
+"""Published figures: the checker on FairMedQA's table 3, on wrong input, and as a command."""
 
 from __future__ import annotations
 
@@ -263,3 +263,25 @@ def test_command_takes_a_table_in_other_words(tmp_path):
     refused = run(path, "--n", 20, "--column", "Gap")
     assert refused.exit_code == 1
     assert "is not KEY=METRIC" in refused.stderr
+
+
+def printed(name):
+    return pd.read_csv(resource("data", "published", name))
+
+
+def test_the_facts_are_those_of_the_shared_files(shared_data):
+    for name in ("rag_table2.csv", "rag_fairness.csv"):
+        expected = shared_data(f"published/{name}").read_bytes()
+        assert resource("data", "published", name).read_bytes() == expected
+
+
+def test_what_the_readme_says_of_them():
+    scores, fairness = printed("rag_table2.csv"), printed("rag_fairness.csv")
+    readme = resource("data", "published", "README.md").read_text(encoding="utf-8")
+    low = scores[scores["score_percent"] < 25]
+    assert f"Of the {len(scores)} scores of table 2, {len(low)} are below" in readme
+    assert set(low["dataset"]) == {"MMLU", "MedQA", "MedMCQA"}
+    votes = fairness[fairness["strategy"] == "majority_vote"].set_index("table")["dp"]
+    assert votes.to_dict() == {3: 0.07, 4: 0.08}
+    overlaps = scores.groupby(["model", "dataset"])["retrieval_overlap_percent"].nunique()
+    assert (overlaps > 1).all()
