@@ -212,3 +212,134 @@ def test_other_formats_refuse_wide_columns(tmp_path):
     done = CliRunner().invoke(app, [*arguments, "--wide", "white=A"])
     assert done.exit_code == 1
     assert "lm-eval: does not accept --wide" in done.output
+
+
+MAPPING = r"""
+benchmark = "demo"
+files = "visits*.csv"
+
+[[patterns]]
+text = "{id}"
+pattern = 'V(?P<visit>\d+)-(?P<kind>[WB+])'
+
+[where]
+use = ["yes", "perhaps"]
+
+[set]
+item_id = "demo-{visit}"
+strategy = "cot"
+
+[map]
+snapshot = ["missing", "version"]
+
+[values.answer]
+1 = "A"
+3 = "C"
+
+[answers]
+first = { model = "m-1" }
+second = { model = "m-2" }
+
+[[variants]]
+where = { kind = ["W", "+"] }
+attribute = "race"
+group = "white"
+
+[[variants]]
+where = { kind = ["B", "+"] }
+attribute = "race"
+group = "black"
+"""
+VISITS = (
+    "id,first,second,use,version\n"
+    "V01-W,1,3,yes,v\n"
+    "V01-B,3,It is B.,perhaps,v\n"
+    "V02-+,A,,yes,v\n"
+    "V03-W,1,1,no,v\n"
+)
+
+
+@pytest.fixture
+def mapped(tmp_path):
+    """Import the table with a changed mapping."""
+
+    def run(table=VISITS, old="", new="", **given):
+        assert old in MAPPING
+        (tmp_path / "ours.v2.toml").write_text(MAPPING.replace(old, new, 1) if old else MAPPING)
+        (tmp_path / "visits-1.csv").write_text(table)
+        (tmp_path / "other.csv").write_text("a\n1\n")
+        return import_table(tmp_path, layout=tmp_path / "ours.v2.toml", **given)
+
+    return run
+
+
+def test_file_maps_values_variants_and_columns_of_answers(mapped):
+    answers = mapped()
+    table = answers[["model", "item_id", "group", "answer", "answer_raw", "status"]]
+    table = table.astype(object).where(table.notna(), None)
+    assert table.to_numpy().tolist() == [
+        ["m-1", "demo-01", "white", "A", None, "ok"],
+        ["m-2", "demo-01", "white", "C", None, "ok"],
+        ["m-1", "demo-01", "black", "C", None, "ok"],
+        ["m-2", "demo-01", "black", "B", "It is B.", "ok"],
+        ["m-1", "demo-02", "white", "A", None, "ok"],
+        ["m-1", "demo-02", "black", "A", None, "ok"],
+        ["m-2", "demo-02", "white", None, None, "unparsed"],
+        ["m-2", "demo-02", "black", None, None, "unparsed"],
+    ]
+    facts = answers[["strategy", "snapshot", "collector", "attribute"]].drop_duplicates()
+    assert facts.to_numpy().tolist() == [["cot", "v", "ours.v2", "race"]]
+
+
+def test_settings_of_the_caller_take_precedence(mapped):
+    answers = mapped(
+        constants={"strategy": "plain"}, values={"answer": {"3": "D"}}, where={"use": "perhaps"}
+    )
+    assert answers[["strategy", "answer"]].to_numpy().tolist() == [["plain", "D"], ["plain", "B"]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[where]", "[wher]", "wher: unknown key; did you mean where?"),
+        ("strategy =", "stratgy =", "set.stratgy: is not a column of the answers table"),
+        ("[values.answer]", "[values.letter]", "values.letter: is not a column"),
+        ("snapshot =", "snap =", "map.snap: is not a column of the answers table"),
+        ("[WB+]", "[WB", "is not a regular expression (unterminated character set"),
+        ('attribute = "race"', "attribute = 1", "variants[0].attribute: has the wrong type"),
+        ('group = "white"', "", "variants[0].group: is missing"),
+        ('benchmark = "demo"', "", "--benchmark: is missing"),
+        ('benchmark = "demo"', "[[", "is not valid TOML"),
+        ("first = {", "third = {", "has no column 'third'; use one of id, first"),
+        ('"visits*.csv"', '"*.xlsx"', "the folder contains no such file"),
+    ],
+)
+def test_faulty_mapping_is_named(mapped, old, new, message):
+    with pytest.raises(InputError) as caught:
+        mapped(old=old, new=new)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("V01-B", "V01-X", r"row 2: id = 'V01-X': does not match V(?P<visit>\d+)-(?P<kind>[WB+])"),
+        ("V02", "V99", "row 3: item_id = 'demo-99': unknown item"),
+        ("V02-+,A", "V02-+,Z", "row 3: first = 'Z': is not an option letter"),
+        ("id,first", "key,first", "row 1: id = '': does not match"),
+        ("V01-B,3", "V01-W,3", "row 2: key"),
+    ],
+)
+def test_faulty_row_is_named_by_its_column_in_the_file(mapped, old, new, message):
+    with pytest.raises(InputError) as caught:
+        mapped(VISITS.replace(old, new))
+    assert message in str(caught.value)
+
+
+def test_unknown_format_is_named(tmp_path):
+    with pytest.raises(InputError, match="medpertub: is not a known mapping; use one of biasmedqa"):
+        import_table(tmp_path, layout="medpertub")
+    arguments = ["import", "medpertub", str(tmp_path), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 1
+    assert "medpertub: is not a known format; use one of amqa, biasmedqa, eee" in done.output
