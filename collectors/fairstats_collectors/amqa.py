@@ -104,9 +104,8 @@ def _facts(path: Path, sha256: str, given: Mapping[str, str | None]) -> dict[str
     if lacking:
         options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
         message = f"is not a listed release (sha256 {sha256[:12]}…)"
-        raise InputError(
-            [Problem(str(path), message, f"give {options} for this file, or remove it")]
-        )
+        remedy = f"give {options} for this file, or remove it"
+        raise InputError([Problem(str(path), message, remedy)])
     return {name: value for name, value in facts.items() if value}
 
 
@@ -190,9 +189,8 @@ def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | No
     """
     check_name(name)
     if out.suffix != ".jsonl":
-        raise InputError(
-            [Problem(f"--out {out}", "is not an items file", "end the name in .jsonl")]
-        )
+        problem = Problem(f"--out {out}", "is not an items file", "end the name in .jsonl")
+        raise InputError([problem])
     if limit is not None and limit < 1:
         raise InputError([Problem(f"--limit {limit}", "must be at least 1", "use 1 or more")])
     given = read_amqa_items(source)

@@ -114,11 +114,8 @@ def collect(
     prompts = list_prompts(benchmark, items, strategy)
     excerpts = None
     if retrievals is None and top_k is not None:
-        raise wrong(
-            f"top_k = {top_k}",
-            "needs a file of retrievals",
-            "give one with retrievals (--retrievals)",
-        )
+        remedy = "give one with retrievals (--retrievals)"
+        raise wrong(f"top_k = {top_k}", "needs a file of retrievals", remedy)
     if retrievals is not None:
         deepest = TOP_K if top_k is None else top_k
         excerpts = read_excerpts(retrievals, benchmark, version, every, top_k=deepest)
@@ -269,12 +266,6 @@ def check_replaceable(path: Path, tasks: Iterable[Task], replies: Mapping[Slot, 
         reply = replies.get(tuple(slot))
         same = reply is not None and (reply.prompt_sha256, reply.text) == (prompt, raw)
         if tuple(slot) not in own or not (same or status == "error"):
-            raise InputError(
-                [
-                    Problem(
-                        str(path),
-                        "already contains answers from a different campaign",
-                        "delete or move the file, or write to another folder",
-                    )
-                ]
-            )
+            message = "already contains answers from a different campaign"
+            remedy = "delete or move the file, or write to another folder"
+            raise InputError([Problem(str(path), message, remedy)])

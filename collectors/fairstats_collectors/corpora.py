@@ -240,26 +240,13 @@ def _check(snippets: tuple[Snippet, ...], path: Path) -> None:
         message = f"has {len(snippets):,} snippets; the limit is {_MOST_SNIPPETS:,}"
         raise InputError([Problem(str(path), message, "use a smaller corpus")])
     counts = Counter(snippet.snippet_id for snippet in snippets)
-    problems = [
-        Problem(
-            str(path), "two snippets have this id", "give each its own id", column="id", value=name
-        )
-        for name, count in counts.items()
-        if count > 1
-    ]
-    problems += [
-        Problem(
-            str(path),
-            "is too long once the chunk number is added",
-            "shorten it",
-            column="id",
-            value=name,
-        )
-        for name in counts
-        if len(name) > _LONGEST_NAME
-    ]
-    if problems:
-        raise InputError(problems[:20])
+    twice = ("two snippets have this id", "give each its own id")
+    too_long = ("is too long once the chunk number is added", "shorten it")
+    faulty = [(name, twice) for name, count in counts.items() if count > 1]
+    faulty += [(name, too_long) for name in counts if len(name) > _LONGEST_NAME]
+    if faulty:
+        where = str(path)
+        raise InputError([Problem(where, *said, column="id", value=n) for n, said in faulty[:20]])
 
 
 def _check_size(path: Path, size: int) -> None:

@@ -105,25 +105,20 @@ def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> lis
         completions = result.get("completions")
         if not result or result.get("success") is False:
             reason = str(result.get("error", "the request has no result"))
-            records.append(
-                Record(row, fields | {"sample": trial, "status": "error", "answer_raw": reason})
-            )
+            failed = {"sample": trial, "status": "error", "answer_raw": reason}
+            records.append(Record(row, fields | failed))
         elif not isinstance(completions, list) or not completions:
             problems.append(_wrong(path, row, "result.completions", "is missing or empty"))
         elif not all(isinstance(found(c, "text"), str) for c in completions):
-            problems.append(
-                _wrong(path, row, "result.completions", "contains a completion without text")
-            )
+            message = "contains a completion without text"
+            problems.append(_wrong(path, row, "result.completions", message))
         elif not isinstance(trial, int):
             problems.append(_wrong(path, row, "train_trial_index", "must be a whole number"))
         else:
+            first = trial * len(completions)
             records += [
-                Record(
-                    row,
-                    fields
-                    | {"sample": trial * len(completions) + place, "answer_raw": reply["text"]},
-                )
-                for place, reply in enumerate(completions)
+                Record(row, fields | {"sample": sample, "answer_raw": reply["text"]})
+                for sample, reply in enumerate(completions, start=first)
             ]
     if problems:
         raise InputError(problems)
@@ -177,9 +172,8 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
             # Each option was scored separately; the stored prediction is that of the chosen one.
             fields["answer_raw"] = benchmark.options[chosen]
         else:
-            problems.append(
-                _wrong(path, row, "reference_index", "is not the position of an option")
-            )
+            message = "is not the position of an option"
+            problems.append(_wrong(path, row, "reference_index", message))
         records.append(Record(row, fields))
     if problems:
         raise InputError(problems)

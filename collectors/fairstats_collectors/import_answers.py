@@ -175,18 +175,11 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
         raise InputError(problems)
     for record in kept:
         row, wrong = _row(record, mapped)
-        problems += [
-            Problem(
-                str(path),
-                message,
-                remedy,
-                row=record.row,
-                column=_named(record, column),
-                value=value,
-            )
-            for column, value, message, remedy in wrong
-        ]
         rows.append(row)
+        for column, value, message, remedy in wrong:
+            where = _named(record, column)
+            problem = Problem(str(path), message, remedy, row=record.row, column=where)
+            problems.append(replace(problem, value=value))
     if problems:
         raise InputError(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)

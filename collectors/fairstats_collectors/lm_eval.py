@@ -85,8 +85,7 @@ def _model(path: Path) -> dict[str, str]:
 
 def _model_name(path: Path) -> str:
     (file,) = importable_files(path, None, (".json",))
-    results = json_value(file)
-    name = found(results, "model_name")
+    name = found(json_value(file), "model_name")
     return name if isinstance(name, str) else ""
 
 
@@ -96,22 +95,15 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
         return []
     if "model" not in mapped.constants and "model" not in mapped.columns:
         task |= _model(path)
-    records = [
-        Record(record.row, task | record.fields) for record in json_lines(path, unicode=False)
-    ]
+    records = [Record(one.row, task | one.fields) for one in json_lines(path, unicode=False)]
     filters = sorted({str(record.fields.get("filter")) for record in records})
     if len(filters) > 1 and "filter" not in mapped.where:
         message = f"contains each answer once per filter: {', '.join(filters)}"
         remedy = f"choose one, e.g. --where filter={filters[0]}"
         raise InputError([Problem(str(path), message, remedy, column="filter")])
+    remedy = "use the file as the harness wrote it"
     problems = [
-        Problem(
-            str(path),
-            message,
-            "use the file as the harness wrote it",
-            row=record.row,
-            column=column,
-        )
+        Problem(str(path), message, remedy, row=record.row, column=column)
         for record in records
         for column, message in _wrong(record.fields, len(mapped.benchmark.options))
     ]
@@ -137,20 +129,17 @@ def _wrong(fields: Mapping[str, Any], options: int) -> Iterator[tuple[str, str]]
 def _answers(record: Record, benchmark: Benchmark) -> Iterator[Record]:
     """Return a record for each answer: each repeat of a reply, or of the scored options."""
     resps = record.fields["resps"]
-    told: dict[str, Any] = {}
     key = _letter(record.fields.get("target"), benchmark)
-    if key is not None:
-        told["answer_key"] = key
+    fields = record.fields | ({} if key is None else {"answer_key": key})
     if len(resps) == 1:
         for sample, reply in enumerate(resps[0]):
-            answer = told | {"sample": sample, "answer_raw": reply}
-            yield Record(record.row, record.fields | answer)
+            yield Record(record.row, fields | {"sample": sample, "answer_raw": reply})
         return
     scores = [_log_likelihood(replies) for replies in resps]
     highest = max(score for score in scores if score is not None)
     best = [place for place, score in enumerate(scores) if score == highest]
     letter = benchmark.options[best[0]] if len(best) == 1 else None
-    yield Record(record.row, record.fields | told | {"sample": 0, "answer": letter})
+    yield Record(record.row, fields | {"sample": 0, "answer": letter})
 
 
 def _log_likelihood(replies: Sequence[Any]) -> float | None:

@@ -93,17 +93,13 @@ def _facts(sources: list[_Source]) -> dict[str, str]:
     """Return the facts that all journals share."""
     (first, campaign, _), *rest = sources
     facts = {name: campaign[name] for name in FACTS}
+    remedy = "merge only journals of the same campaign"
     problems = [
-        Problem(
-            str(path),
-            f"is from another campaign than {first}, with {name} = {facts[name]!r}",
-            "merge only journals of the same campaign",
-            column=name,
-            value=other[name],
-        )
+        Problem(str(path), message, remedy, column=name, value=other[name])
         for path, other, _ in rest
         for name in FACTS
         if other[name] != facts[name]
+        for message in [f"is from another campaign than {first}, with {name} = {facts[name]!r}"]
     ]
     if problems:
         raise InputError(problems)
@@ -121,16 +117,10 @@ def _join(sources: list[_Source]) -> dict[Slot, Reply]:
             if other.status == "failed":
                 joined[slot] = (path, reply)
             elif reply.status != "failed" and (message := _contradiction(other, reply)):
+                said = f"{message} from {earlier} ({reply.text[:60]!r}, {other.text[:60]!r})"
+                remedy = "find out which of the two is right, and remove the other journal"
                 where = ", ".join(map(str, slot))
-                problems.append(
-                    Problem(
-                        str(path),
-                        f"{message} from {earlier} ({reply.text[:60]!r}, {other.text[:60]!r})",
-                        "find out which of the two is right, and remove the other journal",
-                        column="reply",
-                        value=where,
-                    )
-                )
+                problems.append(Problem(str(path), said, remedy, column="reply", value=where))
     if problems:
         raise InputError(problems)
     return {slot: reply for slot, (_, reply) in joined.items()}

@@ -123,12 +123,9 @@ def find_model(name: str, *, base_url: str | None) -> KnownModel:
     if known is None:
         return KnownModel(name, base_url)
     if known.base_url is None:
-        problem = Problem(
-            f"model = {name!r}",
-            f"no known service offers this version ({known.snapshot})",
-            "give a service with base_url, and the model's name at that service",
-        )
-        raise InputError([problem])
+        message = f"no known service offers this version ({known.snapshot})"
+        remedy = "give a service with base_url, and the model's name at that service"
+        raise InputError([Problem(f"model = {name!r}", message, remedy)])
     return known
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +16,7 @@ from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
+from fairstats_collectors.import_answers import options_of
 
 _UNIT = ["benchmark", "benchmark_version", "model", "strategy"]
 _GROUP = [*_UNIT, "attribute", "group"]
@@ -135,11 +136,9 @@ def reparse_answers(
     for row in answers.index[again]:
         name, item = str(answers.at[row, "benchmark"]), str(answers.at[row, "item_id"])
         if (name, item) not in options:
-            remedy = "give a file with its options (--items)"
             message = f"{name} has no answer options for this item"
-            problems.append(
-                Problem("<answers>", message, remedy, row=row + 1, column="item_id", value=item)
-            )
+            faulty = Problem("<answers>", message, "give a file with its options (--items)")
+            problems.append(replace(faulty, row=row + 1, column="item_id", value=item))
             continue
         parsed = parse_answer(str(raw[row]), options[name, item])
         letters[row], statuses[row] = parsed.letter, str(parsed.status)
@@ -223,46 +222,30 @@ def _options(
         return {item: dict.fromkeys(benchmark.options, "") for item in benchmark.answer_keys}
     path = benchmark.items_file if items is None else Path(items)
     if path is None:
-        raise InputError(
-            [
-                Problem(
-                    str(benchmark.path),
-                    f"{benchmark.name} is shipped without the texts of its options",
-                    "give a JSON Lines file with item_id and options (--items), or parse letters "
-                    "only (--letters-only)",
-                )
-            ]
+        message = f"{benchmark.name} is shipped without the texts of its options"
+        remedy = (
+            "give a JSON Lines file with item_id and options (--items), or parse letters only "
+            "(--letters-only)"
         )
+        raise InputError([Problem(str(benchmark.path), message, remedy)])
     if not path.is_file():
         raise InputError([Problem(str(path), "no such file", "check the path")])
     found: dict[str, dict[str, str]] = {}
     problems = []
     for number, row in enumerate(read_json_lines(path), start=1):
-        item, texts = row.get("item_id"), row.get("options")
+        item, texts = row.get("item_id"), options_of(row.get("options"), benchmark)
         if not isinstance(item, str) or item in found:
-            message = "is not text, or appears twice"
-            problems.append(
-                Problem(
-                    str(path),
-                    message,
-                    "give each item once",
-                    row=number,
-                    column="item_id",
-                    value=str(item),
-                )
-            )
-        elif (
-            not isinstance(texts, dict)
-            or set(texts) != set(benchmark.options)
-            or not all(isinstance(text, str) for text in texts.values())
-        ):
-            remedy = f"give one text to each of {', '.join(benchmark.options)}"
+            message, remedy = "is not text, or appears twice", "give each item once"
+            faulty = Problem(str(path), message, remedy, column="item_id", value=str(item))
+        elif texts is None:
             message = "do not match the benchmark's options"
-            problems.append(
-                Problem(str(path), message, remedy, row=number, column="options", value=str(texts))
-            )
+            remedy = f"give one text to each of {', '.join(benchmark.options)}"
+            value = str(row.get("options"))
+            faulty = Problem(str(path), message, remedy, column="options", value=value)
         else:
-            found[item] = {letter: texts[letter] for letter in benchmark.options}
+            found[item] = texts
+            continue
+        problems.append(replace(faulty, row=number))
     if problems:
         raise InputError(problems)
     return found
