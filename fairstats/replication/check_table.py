@@ -37,24 +37,9 @@ from fairstats.replication.table_readings import (
 
 #: By default, this many missing answers per group are tried, or a tenth of n if that is fewer.
 MOST_MISSING, MOST_TRIED = 40, 200
-_FRAME_COLUMNS = (
-    "row",
-    "label",
-    "n",
-    "verdict",
-    "correct_a",
-    "correct_b",
-    "n_same",
-    "n11",
-    "n10",
-    "n01",
-    "n00_same",
-    "n00_different",
-    "n_a",
-    "n_b",
-    "n_both",
-    "note",
-)
+_COUNTS = ("correct_a", "correct_b", "n_same", "n11", "n10", "n01", "n00_same", "n00_different")
+_ANSWERED = ("n_a", "n_b", "n_both")
+_FRAME_COLUMNS = ("row", "label", "n", "verdict", *_COUNTS, *_ANSWERED, "note")
 
 
 @dataclass(frozen=True)
@@ -112,17 +97,8 @@ class CheckedRow:
         found = self.judgement
         correct = found.correct or (None, None)
         discordant = found.discordant or (None, None)
-        n11, n10, n01, same, different = found.table or (None, *discordant, None, None)
-        return {
-            "correct_a": correct[0],
-            "correct_b": correct[1],
-            "n_same": found.same,
-            "n11": n11,
-            "n10": n10,
-            "n01": n01,
-            "n00_same": same,
-            "n00_different": different,
-        }
+        table = found.table or (None, *discordant, None, None)
+        return dict(zip(_COUNTS, (*correct, found.same, *table), strict=True))
 
     @property
     def note(self) -> str:
@@ -140,10 +116,7 @@ class CheckedRow:
             **self.counts,
             "mirror_images": list(self.mirror_images),
             "readings": [vars(reading) for reading in self.judgement.readings],
-            "missing": [
-                dict(zip(("n_a", "n_b", "n_both"), answered, strict=True))
-                for answered in self.judgement.missing
-            ],
+            "missing": [dict(zip(_ANSWERED, one, strict=True)) for one in self.judgement.missing],
             "most_missing": self.most_missing,
             "change": [vars(change) for change in self.change],
             "power": [vars(rate) for rate in self.power],
@@ -179,7 +152,7 @@ class CheckedTable:
         records = []
         for row in self.rows:
             missing = (row.judgement.missing or ((None, None, None),))[0]
-            answered = dict(zip(("n_a", "n_b", "n_both"), missing, strict=True))
+            answered = dict(zip(_ANSWERED, missing, strict=True))
             records.append({**vars(row), **row.counts, **answered, "verdict": row.verdict})
             records[-1] |= {"label": row.label, "note": row.note}
         table = pd.DataFrame(records, columns=list(_FRAME_COLUMNS))

@@ -13,18 +13,8 @@ from fairstats.comparisons.declared import successors
 #: The benchmark with the released answers for these tables.
 BENCHMARK = "fairmedqa"
 CELL_COLUMNS = (
-    "published",
-    "row",
-    "column",
-    "benchmark",
-    "benchmark_version",
-    "model_old",
-    "model",
-    "attribute",
-    "group_a",
-    "group_b",
-    "metric",
-    "printed",
+    *("published", "row", "column", "benchmark", "benchmark_version", "model_old", "model"),
+    *("attribute", "group_a", "group_b", "metric", "printed"),
 )
 
 

@@ -48,15 +48,8 @@ VERDICT_COLUMNS = ("possible", "possible_note")
 #: Columns of the table from `replicate`, in order.
 REPLICATION_COLUMNS = (
     *CELL_COLUMNS,
-    "printed_value",
-    "recomputed",
-    "difference",
-    "status",
-    "explained_by",
-    "explained_value",
-    "released",
-    "missing",
-    "verdict",
+    *("printed_value", "recomputed", "difference", "status", "explained_by", "explained_value"),
+    *("released", "missing", "verdict"),
     *VERDICT_COLUMNS,
 )
 SAME, DIFFERS, NO_ANSWERS = "same", "differs", "no answers"
