@@ -31,7 +31,6 @@ from fairstats.inference.crossed_means import crossed_interval, crossed_test
 from fairstats.inference.differences import mean_difference, partly_paired_interval
 from fairstats.inference.effect_sizes import partly_paired_ratio
 from fairstats.inference.evalues import e_bh, mcnemar_evalue
-from fairstats.inference.fieller import fieller
 from fairstats.inference.intersections import shrink_intersections
 from fairstats.inference.intervals import square_and_add, tango, tango_limits, wilson
 from fairstats.inference.item_bootstrap import (
@@ -241,10 +240,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     demographic_parity: lambda: ((outcomes(),), {}),
     equal_opportunity: lambda: ((outcomes(),), {}),
     estimate_proportion: lambda: ((3, 10), {}),
-    fieller: lambda: (
-        (3.0, 4.0),
-        {"variance_numerator": 0.04, "variance_denominator": 0.09, "covariance": 0.0},
-    ),
     interval_of_law: lambda: ((LAW, 4.0, 0.0, "bca", 0.05), {}),
     limit_levels: lambda: ((0.5, 0.0, "bca", 0.05), {}),
     mcnemar_bounds: lambda: ((pd.DataFrame({name: [3] for name in PATTERNS}),), {}),
@@ -573,17 +568,6 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         matched_patterns,
         {"first": [[1]], "second": [[1, 2]]},
         r"one shape, \(items, places\); got \(1, 1\) and \(1, 2\)",
-    ),
-    (
-        fieller,
-        {
-            "numerator": 1,
-            "denominator": 2,
-            "variance_numerator": -1,
-            "variance_denominator": 1,
-            "covariance": 0,
-        },
-        "variance_numerator=-1 must be a finite number of at least 0 or NaN",
     ),
     (
         crossed_test,

@@ -352,7 +352,7 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     ratings that share an item or a rater. Two pairs of different items with both raters in common
     count twice. The limits are Wilson's for a share with this variance, on the scale from the
     coefficient's minimum to 1. They use Student's t with Satterthwaite's degrees of freedom, as in
-    `fairstats.crossed_interval`. With two categories, κ hardly moves if agreement on the rarer one
+    `crossed_interval`. With two categories, κ hardly moves if agreement on the rarer one
     is the same (usually 0) in every item that has it. Its limits then reach at least as far as the
     corresponding Wilson limits for that agreement.
 

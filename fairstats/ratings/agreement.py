@@ -94,7 +94,7 @@ def rating_agreement(
         whether a rating reports or not. If the question is ordinal, there are two more rows for its
         values: ``krippendorff`` with ``level`` ordinal, and ``intraclass``, the ICC(A,1) of the
         tasks that all raters of the unit rated (see Notes). Further rows are per unit of
-        `fairstats.preference_rates` and coefficient except ``positive``. They are for the model
+        `preference_rates` and coefficient except ``positive``. They are for the model
         that a rating prefers, or neither, in the order of the two models' names. ``ci_low`` and
         ``ci_high`` are for these raters, with independent tasks. ``crossed_low`` and
         ``crossed_high`` are for further items and further raters: quote these. ``n_items`` is the
@@ -122,7 +122,7 @@ def rating_agreement(
 
     and the limits are Wilson's for a share with that variance, on the scale from the coefficient's
     minimum, 0 or −1, to 1. They use the quantile of Student's t for Satterthwaite's degrees of
-    freedom (`fairstats.crossed_interval`). In ``benchmarks/agreement_coverage.py``, 95% limits
+    freedom (`crossed_interval`). In ``benchmarks/agreement_coverage.py``, 95% limits
     cover Fleiss' κ, Krippendorff's α and positive agreement in 94% or more, often nearly always.
     They cover the other coefficients in 93% or more, but in as little as 89% if raters differ
     widely. Limits over items alone can cover as little as 28 to 43%.

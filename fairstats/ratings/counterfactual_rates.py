@@ -82,7 +82,7 @@ def counterfactual_rates(
     -----
     ``ci_low`` and ``ci_high`` are exact BCa intervals that treat ratings as independent. They are
     too narrow if raters and pairs have several ratings. ``crossed_low`` and ``crossed_high`` allow
-    for both (`fairstats.crossed_interval`). Their raters are the raters. Their items are the
+    for both (`crossed_interval`). Their raters are the raters. Their items are the
     ``n_clusters`` sets of pairs without shared items between sets, over all pairs of a model to be
     judged by a rubric. The order of items in a pair does not matter. With a single set, differences
     between sets are unknown. The limits then use raters alone, and ``crossed_method`` contains "one

@@ -351,7 +351,7 @@ def crossed_limits(
     Returns
     -------
     dict
-        crossed_low, crossed_high and crossed_method, from `fairstats.crossed_interval`.
+        crossed_low, crossed_high and crossed_method, from `crossed_interval`.
     """
     span = 1 - least
     found = crossed_interval((values - least) / span, items, raters, alpha=alpha)

@@ -80,7 +80,7 @@ def preference_rates(
     -----
     ``ci_low`` and ``ci_high`` treat ratings as independent, as the study does: exact BCa intervals
     of counts. They are too narrow if raters and items have several ratings. ``crossed_low`` and
-    ``crossed_high`` allow for both (`fairstats.crossed_interval`).
+    ``crossed_high`` allow for both (`crossed_interval`).
 
     Both differences have two tests. ``crossed_p_value`` is for further items and further raters, by
     `fairstats.inference.crossed_means.crossed_test`. It is below alpha exactly if 0 is outside the

@@ -89,7 +89,7 @@ def bias_rates(
     equal, they are Wilson's. A unit with only missing values has no estimate, and limits 0 and 1.
 
     Several raters judge one item, and one rater judges many. The usual published limits, ``ci_low``
-    and ``ci_high``, are then too narrow. The crossed limits (`fairstats.crossed_interval`) are for
+    and ``ci_high``, are then too narrow. The crossed limits (`crossed_interval`) are for
     further items and further raters. Tasks with the same item, e.g. two versions of a message,
     count as one item there. An ``item_id`` is the same item in all datasets of its benchmark.
 

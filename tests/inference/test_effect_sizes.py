@@ -139,6 +139,9 @@ def test_design_effect_divides_the_counts():
 def test_huge_counts_keep_their_digits():
     found = risk_ratio(2**49, 5, 2**49, 1)
     assert 0.4999 < found.ci_low < 0.5 < found.ci_high < 0.5001
+    most, least = risk_ratio(0, 10**12, 1, 0), risk_ratio(0, 1, 10**12, 0)
+    assert 1e10 < most.ci_low < 1e12 < most.ci_high < 1e14
+    np.testing.assert_allclose([1 / least.ci_high, 1 / least.ci_low], most.ci, rtol=1e-9)
 
 
 @pytest.mark.parametrize("nobody", [{"correct_a": 0, "n_a": 9}, {"correct_b": 0, "n_b": 0}])

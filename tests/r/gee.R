@@ -77,9 +77,8 @@ write_exactly(results, "gee.csv")
 
 # Covariates that differ between the two answers of an item, as what a variant's text leaks does:
 # the regression, and the difference of the groups' chances averaged over all answers with their own
-# covariates (g-computation). Its standard error is given with the covariates held fixed (delta
-# method on geepack's robust covariance), and with items drawn: each item's share of the stacked
-# estimating equations, squared and summed.
+# covariates (g-computation). Its standard error is for fixed covariates (delta method on geepack's
+# robust covariance).
 set.seed(37)
 items <- 90
 easiness <- rnorm(items)
@@ -104,38 +103,9 @@ p0 <- plogis(drop(set_group(0) %*% beta))
 adjusted <- mean(p1 - p0)
 gradient <- colMeans(set_group(1) * p1 * (1 - p1)) - colMeans(set_group(0) * p0 * (1 - p0))
 fixed <- sqrt(drop(t(gradient) %*% robust %*% gradient))
-p <- plogis(drop(x %*% beta))
-scores <- rowsum(x * (variants$correct - p), variants$item)
-of_beta <- scores %*% solve(t(x) %*% (x * p * (1 - p)))
-stopifnot(max(abs(crossprod(of_beta) - robust)) < 1e-9)
-of_adjusted <- drop(rowsum(p1 - p0 - adjusted, variants$item)) / nrow(x) + drop(of_beta %*% gradient)
-
-# The plain difference, item by item, and the limits of the quotient: where the squared distance of
-# adjusted - ratio * plain from 0 is that of the normal law's 97.5% quantile (Fieller).
-a <- variants[variants$group == 1, ]
-b <- variants[variants$group == 0, ]
-d <- a$correct - b$correct
-of_plain <- (d - mean(d)) / items
-distance <- function(ratio) {
-  (adjusted - ratio * mean(d))^2 - qnorm(0.975)^2 * sum((of_adjusted - ratio * of_plain)^2)
-}
-ratio <- adjusted / mean(d)
-stopifnot(mean(d)^2 > qnorm(0.975)^2 * sum(of_plain^2))
-limit <- function(end) uniroot(distance, sort(c(ratio, end)), tol = 1e-13)$root
-
-# Within items: the difference on the changes of the covariates, with HC3 standard errors.
-change <- data.frame(d = d, key = a$key - b$key, distractor = a$distractor - b$distractor)
-within <- lm(d ~ key + distractor, change)
-z <- model.matrix(within)
-bread <- solve(crossprod(z))
-hc3 <- bread %*% crossprod(z * resid(within) / (1 - hatvalues(within))) %*% bread
-half <- qt(0.975, within$df.residual) * sqrt(diag(hc3))
 
 write_exactly(data.frame(
-  quantity = c("intercept", "group", "key", "distractor", "adjusted (covariates fixed)", "adjusted",
-               "share", "within intercept", "within key", "within distractor"),
-  estimate = c(beta, adjusted, adjusted, ratio, coef(within)),
-  std_error = c(sqrt(diag(robust)), fixed, sqrt(sum(of_adjusted^2)), NA, sqrt(diag(hc3))),
-  ci_low = c(rep(NA, 6), limit(-50), coef(within) - half),
-  ci_high = c(rep(NA, 6), limit(50), coef(within) + half)
+  quantity = c("intercept", "group", "key", "distractor", "adjusted (covariates fixed)"),
+  estimate = c(beta, adjusted),
+  std_error = c(sqrt(diag(robust)), fixed)
 ), "gee_variants.csv")
