@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,7 @@ from fairstats.report.drawing_cache import CACHE_VARIABLE
 from fairstats.report.site_pages import Page
 from tests.cells import execute_here
 from tests.known_tables import known_tables
+from tests.make_answers import make_answers
 from tests.marks import mark, weight
 
 pytest_plugins = ["tests.browsing"]
@@ -117,48 +118,8 @@ def in_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def answers_of() -> Callable[..., pd.DataFrame]:
-    """Answers from one short text an item.
-
-    The key is always A. A text has one sign a group: a letter, ``-`` for a missing answer, ``.``
-    for no row at all. After a slash come the signs of the neutralized variant and, if there is a
-    second one, of the original: ``"AB/A"``.
-    """
-
-    def build(
-        items: Iterable[str],
-        *,
-        groups: tuple[str, ...] = ("white", "black"),
-        attribute: str = "race",
-        **unit: Any,
-    ) -> pd.DataFrame:
-        cells = []
-        for number, text in enumerate(items):
-            signs, _, baseline = text.partition("/")
-            cells += [
-                (f"item-{number}", attribute, group, sign)
-                for group, sign in zip(groups, signs, strict=True)
-            ]
-            cells += [
-                (f"item-{number}", "baseline", group, sign)
-                for group, sign in zip(("neutralized", "original"), baseline, strict=False)
-            ]
-        asked = [cell for cell in cells if cell[-1] != "."]
-        columns: dict[str, Any] = {
-            "benchmark": "demo",
-            "benchmark_version": "1",
-            "model": "model",
-            "strategy": "plain",
-            "item_id": [item for item, *_ in asked],
-            "attribute": [axis for _, axis, *_ in asked],
-            "group": [group for *_, group, _ in asked],
-            "sample": 0,
-            "answer": [None if sign == "-" else sign for *_, sign in asked],
-            "answer_key": "A",
-            "status": ["unparsed" if sign == "-" else "ok" for *_, sign in asked],
-        }
-        return pd.DataFrame(columns | unit).astype({"answer": "str"})
-
-    return build
+    """Answers from one short text an item, see `tests.make_answers`."""
+    return make_answers
 
 
 @pytest.fixture(scope="session")
@@ -194,29 +155,7 @@ def demo() -> Benchmark:
 @pytest.fixture(scope="session")
 def all_right() -> Callable[[Benchmark], pd.DataFrame]:
     """Return the right answer to every variant of a benchmark's items."""
-
-    def build(benchmark: Benchmark) -> pd.DataFrame:
-        return pd.DataFrame(
-            [
-                {
-                    "benchmark": benchmark.name,
-                    "benchmark_version": "1",
-                    "model": "model",
-                    "strategy": "plain",
-                    "item_id": item,
-                    "attribute": attribute,
-                    "group": group,
-                    "sample": 0,
-                    "answer": key,
-                    "answer_key": key,
-                    "status": "ok",
-                }
-                for item, key in benchmark.answer_keys.items()
-                for attribute, group in benchmark.variants
-            ]
-        )
-
-    return build
+    return lambda benchmark: make_answers(1, of=benchmark, benchmark_version="1")
 
 
 @pytest.fixture(scope="session")

@@ -58,38 +58,3 @@ def drawn_lists(
             chosen = np.where(rng.random(depth) < replaced, other, own)
             lists[item, attribute, group] = [f"s{number}" for number in chosen]
     return lists
-
-
-def drawn_answers(
-    benchmark: Benchmark,
-    strategies: Iterable[str],
-    *,
-    model: str = "Model",
-    missing: float = 0.05,
-    seed: int = 1,
-) -> pd.DataFrame:
-    """Return complete answers with these strategies, some wrong and some missing."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for strategy in strategies:
-        for item, key in benchmark.answer_keys.items():
-            for attribute, group in benchmark.variants:
-                chosen = rng.random()
-                wrong = str(rng.choice(list(benchmark.options)))
-                answer = key if chosen < 0.6 else None if chosen > 1 - missing else wrong
-                rows.append(
-                    {
-                        "benchmark": benchmark.name,
-                        "benchmark_version": next(iter(benchmark.versions)),
-                        "model": model,
-                        "strategy": strategy,
-                        "item_id": item,
-                        "attribute": attribute,
-                        "group": group,
-                        "sample": 0,
-                        "answer": answer,
-                        "answer_key": key,
-                        "status": "unparsed" if answer is None else "ok",
-                    }
-                )
-    return pd.DataFrame(rows).astype({"answer": "str"})

@@ -24,8 +24,7 @@ from fairstats.retrieval.effects import (
     CHANGED_SAME,
     EFFECT_COLUMNS,
 )
-from fairstats.retrieval.overlap import OVERLAP_COLUMNS
-from fairstats.retrieval.reply_overlap import TEXT_OVERLAP_COLUMNS
+from fairstats.retrieval.overlap import OVERLAP_COLUMNS, TEXT_OVERLAP_COLUMNS
 from fairstats.retrieval.voting import VOTE_COLUMNS
 from tests.drawn_ratings import drawn_ratings
 from tests.report.conftest import answers_of_models

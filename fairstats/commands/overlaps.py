@@ -45,8 +45,7 @@ def overlap(
 ) -> None:
     """Measure how much of the retrieved text is the same for all variants of an item."""
     from fairstats.answers.files import read_answers
-    from fairstats.retrieval.overlap import overlap_of_items, retrieval_overlap
-    from fairstats.retrieval.reply_overlap import text_overlap
+    from fairstats.retrieval.overlap import overlap_of_items, retrieval_overlap, text_overlap
     from fairstats.retrieval.retrievals_table import read_retrievals, retrieval_files
 
     check_alpha(alpha)

@@ -57,8 +57,7 @@ def vote(
     construction. The command prints what can still differ: accuracy and the number of ties.
     """
     from fairstats.answers.files import read_answers, write_answer_sets
-    from fairstats.retrieval.open_voting import open_vote
-    from fairstats.retrieval.voting import majority_vote, vote_counts
+    from fairstats.retrieval.voting import majority_vote, open_vote, vote_counts
 
     check_alpha(alpha)
     if not -1 < similarity <= 1:

@@ -1,10 +1,10 @@
-"""Majority vote: one answer for all demographic variants of an item."""
+"""Majority vote: one answer, or one reply, for all demographic variants of an item."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.answers.schema import KEY_COLUMNS, REQUIRED_COLUMNS
 from fairstats.answers.strategies import MAJORITY_VOTE, read_strategy, votes_among
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_choice, check_number, check_numbers
 from fairstats.inference.intervals import wilson
 from fairstats.inference.item_bootstrap import bounded_mean_interval
 
@@ -47,6 +47,16 @@ VOTE_COLUMNS = (
     "method_note",
 )
 _ITEM = [*UNIT_COLUMNS, "item_id", "sample"]
+#: Columns of the table from `majority_answer`, in order.
+MAJORITY_COLUMNS = (*_ITEM, "texts", "attribute", "group", "answer_raw")
+Linkage = Literal["average", "complete"]
+#: A function from texts to vectors, one row per text.
+Embed = Callable[[Sequence[str]], npt.ArrayLike]
+#: Cosine similarity from which texts count as similar. The value is a choice and depends on the
+#: embedding.
+SIMILARITY = 0.8
+OPEN_VOTE = f"{MAJORITY_VOTE}_open"
+
 _TYPES = dict.fromkeys(UNIT_COLUMNS, "str") | dict.fromkeys(("ci_method", "method_note"), "str")
 _TYPES |= {name: "int64" for name in VOTE_COLUMNS if name == "items" or name.startswith("n")}
 
@@ -106,19 +116,10 @@ def majority_vote(
     """
     single = _single(answers, benchmarks)
     if (single["attribute"] == BASELINE).all():
-        raise nothing_to_vote_on()
-    votes = _votes(single)
-    columns = [*REQUIRED_COLUMNS, *(["snapshot"] if "snapshot" in single else [])]
-    voted = single[columns].reset_index(drop=True)
-    demographic = voted["attribute"] != BASELINE
-    vote = voted[_ITEM].merge(votes[[*_ITEM, "vote"]], on=_ITEM, how="left", validate="m:1")["vote"]
-    status = vote.notna().map({True: "ok", False: "unparsed"})
-    return voted.assign(
-        strategy=voted["strategy"].map(voted_names(voted["strategy"])),
-        answer=voted["answer"].mask(demographic, vote),
-        status=voted["status"].mask(demographic, status),
-        collector=MAJORITY_VOTE,
-    )
+        raise _nothing_to_vote_on()
+    votes = _votes(single).assign(answer=lambda one: one["vote"])
+    votes["status"] = votes["answer"].notna().map({True: "ok", False: "unparsed"})
+    return _with_votes(single, votes[[*_ITEM, "answer", "status"]], MAJORITY_VOTE)
 
 
 def vote_counts(
@@ -154,11 +155,8 @@ def vote_counts(
         ``n_ties``, ``n_ties_with_key``, ``n_unanswered``
             Votes without a result: two or more letters are equally frequent; the key is one of
             them; all answers are missing.
-        ``n_right``, ``n_wrong``
-            Votes with a result that is correct, or wrong.
-        ``n_right_against_most``
-            Correct votes for which fewer than half of the answers gave the letter. (A key given by
-            more than half of the answers always wins.)
+        ``n_right``, ``n_wrong``, ``n_right_against_most``
+            Votes that are correct, or wrong; correct ones with less than half of the answers.
         ``winner_share``
             The mean share of the answers that gave the winning letter.
         ``score``
@@ -197,33 +195,34 @@ def vote_counts(
     alpha = check_alpha(alpha)
     if answers.empty:
         return _typed([])
-    votes = _votes(_single(answers, benchmarks))
-    return _typed(
-        [
-            dict(zip(UNIT_COLUMNS, unit, strict=True)) | _count(own, alpha)
-            for unit, own in votes.groupby(list(UNIT_COLUMNS), sort=True)
-        ]
-    )
+    units = _votes(_single(answers, benchmarks)).groupby(list(UNIT_COLUMNS), sort=True)
+    rows = [dict(zip(UNIT_COLUMNS, unit, strict=True)) | _count(own, alpha) for unit, own in units]
+    return _typed(rows)
 
 
-def nothing_to_vote_on() -> InputError:
-    """Return the error for answers that cannot vote."""
+def _nothing_to_vote_on() -> InputError:
     remedy = "give answers to demographic variants that are not votes themselves"
     return InputError([Problem("<answers>", "there are no answers to vote on", remedy)])
 
 
-def voted_names(strategies: Iterable[str], *, clustered: bool = False) -> dict[str, str]:
-    """Return the names of strategies after a vote of answers, or of replies.
-
-    Examples
-    --------
-    >>> voted_names(["plain", "cot+bm25@10"])
-    {'plain': 'majority_vote', 'cot+bm25@10': 'majority_vote(cot)+bm25@10'}
-    """
-    return {
+def _with_votes(single: pd.DataFrame, votes: pd.DataFrame, collector: str) -> pd.DataFrame:
+    """Return the answers that voted, with the columns of their items' votes for all variants."""
+    changed = [column for column in votes if column not in _ITEM]
+    optional = [c for c in ("snapshot",) if c in single]
+    columns = [*REQUIRED_COLUMNS, *(c for c in changed if c not in REQUIRED_COLUMNS), *optional]
+    voted = single[columns].reset_index(drop=True)
+    demographic = voted["attribute"] != BASELINE
+    own = voted[_ITEM].merge(votes, on=_ITEM, how="left", validate="m:1")
+    clustered = collector == OPEN_VOTE
+    names = {
         name: replace(read_strategy(name), voted=True, clustered=clustered).name
-        for name in dict.fromkeys(strategies)
+        for name in voted["strategy"].unique()
     }
+    return voted.assign(
+        strategy=voted["strategy"].map(names),
+        collector=collector,
+        **{column: voted[column].mask(demographic, own[column]) for column in changed},
+    )
 
 
 def _single(
@@ -272,7 +271,7 @@ def _count(own: pd.DataFrame, alpha: float) -> dict[str, Any]:
     tie = own["leaders"] > 1
     items = own["item_id"].nunique()
     n_right = int(vote_right.sum())
-    return {
+    row: dict[str, Any] = {
         "items": items,
         "n": len(own),
         "n_unanimous": int(((own["most"] == own["answers"]) & (own["answers"] > 0)).sum()),
@@ -288,25 +287,14 @@ def _count(own: pd.DataFrame, alpha: float) -> dict[str, Any]:
         "accuracy_single": _mean(single),
         "accuracy_gain": _mean(vote_right - single),
         "ci_level": 1 - alpha,
-        **_limits(vote_right, single, score, alpha, clustered=len(own) > items),
     }
-
-
-def _limits(
-    vote_right: npt.NDArray[np.bool_],
-    single: npt.NDArray[np.float64],
-    score: npt.NDArray[np.float64],
-    alpha: float,
-    *,
-    clustered: bool,
-) -> dict[str, Any]:
-    if clustered:
-        return {"ci_method": "none", "method_note": "several samples per item: no interval"}
-    accuracy = wilson(int(vote_right.sum()), len(vote_right), alpha=alpha)
+    if len(own) > items:
+        return row | {"ci_method": "none", "method_note": "several samples per item: no interval"}
+    accuracy = wilson(n_right, len(vote_right), alpha=alpha)
     # Rescale from [−1, 1] to [0, 1] and back.
     gain = bounded_mean_interval((1 + vote_right - single) / 2, alpha=alpha)
     of_items = bounded_mean_interval(score, alpha=alpha)
-    return {
+    return row | {
         "score_low": float(of_items.ci_low),
         "score_high": float(of_items.ci_high),
         "accuracy_vote_low": float(accuracy.ci_low),
@@ -325,3 +313,171 @@ def _mean(values: npt.NDArray[np.float64]) -> float:
 def _typed(rows: list[dict[str, Any]]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=list(VOTE_COLUMNS))
     return table.astype({column: _TYPES.get(column, "float64") for column in VOTE_COLUMNS})
+
+
+def largest_cluster(
+    embeddings: npt.ArrayLike, *, similarity: float = SIMILARITY, linkage: Linkage = "average"
+) -> int | None:
+    """Return the medoid of the largest cluster of vectors.
+
+    Clusters are from agglomerative clustering by cosine distance, cut at 1 − `similarity`. The
+    medoid is the member with the highest mean cosine similarity to the members.
+
+    Parameters
+    ----------
+    embeddings : array_like of float, shape (n, d)
+        One vector per text, of any non-zero length.
+    similarity : float
+        In (−1, 1]: the similarity at which clusters are cut.
+    linkage : {"average", "complete"}
+        Whether the mean or the lowest similarity between two clusters has to reach it.
+
+    Returns
+    -------
+    int or None
+        The index of the medoid; the first if two are equally central. None if the two largest
+        clusters have equal size, or there are no vectors. The same vectors give the same index.
+
+    Raises
+    ------
+    ValueError
+        For a wrong shape, a vector that is 0 or not finite, or an unknown linkage.
+
+    References
+    ----------
+    Kaufman & Rousseeuw (1990), Finding Groups in Data; `scipy.cluster.hierarchy`.
+
+    Examples
+    --------
+    >>> largest_cluster([[1, 0], [0, 1], [0.1, 1]])
+    1
+    >>> largest_cluster([[1, 0], [0, 1]]) is None
+    True
+    """
+    from scipy.cluster.hierarchy import fcluster
+    from scipy.cluster.hierarchy import linkage as agglomerate
+    from scipy.spatial.distance import squareform
+
+    vectors = check_numbers("embeddings", embeddings)
+    check_choice("linkage", linkage, get_args(Linkage))
+    similarity = check_number("similarity", similarity, low=-1, high=1, example="0.8")
+    if similarity == -1:
+        raise ValueError(f"similarity={similarity!r} must be above -1, e.g. 0.8")
+    if vectors.size == 0:
+        return None
+    if vectors.ndim != 2:
+        raise ValueError(f"embeddings must have shape (n, d); got {vectors.shape}")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+        raise ValueError("an embedding is 0 or not finite, so it has no direction")
+    if len(vectors) == 1:
+        return 0
+    unit = vectors / lengths
+    cosine = np.clip(unit @ unit.T, -1.0, 1.0)
+    distance = squareform(1 - cosine, checks=False)
+    # Equal texts may differ in the last digit, for any cut.
+    clusters = fcluster(agglomerate(distance, linkage), 1 - similarity + 1e-9, "distance")
+    names, sizes = np.unique(clusters, return_counts=True)
+    largest = names[sizes == sizes.max()]
+    if len(largest) > 1:
+        return None
+    members = np.flatnonzero(clusters == largest[0])
+    central = cosine[np.ix_(members, members)].mean(axis=1)
+    return int(members[np.flatnonzero(central >= central.max() - 1e-12)[0]])
+
+
+def majority_answer(
+    answers: pd.DataFrame,
+    embed: Embed,
+    *,
+    similarity: float = SIMILARITY,
+    linkage: Linkage = "average",
+) -> pd.DataFrame:
+    """Return the reply that represents most replies to the demographic variants of each item.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers with their replies in ``answer_raw``; existing votes are left out.
+    embed : callable
+        Returns a vector for each text in a list; each distinct text is embedded once.
+    similarity, linkage
+        As in `largest_cluster`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `MAJORITY_COLUMNS`, one row per item and sample of each unit: the number of non-empty
+        replies (``texts``), and the medoid reply of their largest cluster, with its variant. These
+        are null if the two largest clusters have equal size, or there are no replies.
+
+    Raises
+    ------
+    InputError
+        If the answers have no ``answer_raw``.
+    ValueError
+        As `largest_cluster`, and for an embedding with a different number of texts.
+    """
+    if "answer_raw" not in answers:
+        message = "the answers contain no replies"
+        remedy = "vote on letters, or collect the answers with their replies"
+        raise InputError([Problem("<answers>", message, remedy, column="answer_raw")])
+    names = answers["strategy"].astype("str")
+    voted = names.isin(votes_among(names.unique()))
+    rows = answers[(answers["attribute"] != BASELINE) & ~voted]
+    rows = rows.sort_values([*_ITEM, "attribute", "group"], ignore_index=True)
+    texts = rows["answer_raw"].astype("str").fillna("").str.strip()
+    distinct = sorted(set(texts) - {""})
+    vectors = np.asarray(embed(distinct), dtype=np.float64) if distinct else np.empty((0, 1))
+    if vectors.ndim != 2 or len(vectors) != len(distinct):
+        raise ValueError(f"embed returned shape {vectors.shape} for {len(distinct)} texts")
+    place = {text: number for number, text in enumerate(distinct)}
+    found = []
+    for item, own in rows.groupby(_ITEM, sort=True):
+        there = [index for index in own.index if texts[index]]
+        own_vectors = vectors[[place[texts[index]] for index in there]]
+        medoid = largest_cluster(own_vectors, similarity=similarity, linkage=linkage)
+        row = None if medoid is None else rows.loc[there[medoid]]
+        said = [None, None, None] if row is None else [row[c] for c in MAJORITY_COLUMNS[-3:]]
+        found.append([*item, len(there), *said])
+    table = pd.DataFrame(found, columns=list(MAJORITY_COLUMNS))
+    whole = dict.fromkeys(("sample", "texts"), "int64")
+    return table.astype(dict.fromkeys(MAJORITY_COLUMNS, "str") | whole)
+
+
+def open_vote(
+    answers: pd.DataFrame,
+    embed: Embed,
+    *,
+    similarity: float = SIMILARITY,
+    linkage: Linkage = "average",
+) -> pd.DataFrame:
+    """Give the demographic variants of each item the reply that represents most of them.
+
+    Parameters
+    ----------
+    answers, embed, similarity, linkage
+        As in `majority_answer`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        New answers in the form of `majority_vote`: each demographic variant has the reply
+        of `majority_answer`, with its parsed letter and status, or no reply and status
+        ``unparsed``. ``collector`` is ``majority_vote_open``.
+
+    Raises
+    ------
+    InputError, ValueError
+        As `majority_answer`; also `InputError` if there is nothing to vote on.
+    """
+    chosen = majority_answer(answers, embed, similarity=similarity, linkage=linkage)
+    if chosen.empty:
+        raise _nothing_to_vote_on()
+    where = [*_ITEM, "attribute", "group"]
+    replies = chosen[where].merge(
+        answers[[*where, "answer", "status", "answer_raw"]], on=where, how="left", validate="1:1"
+    )
+    votes = replies.drop(columns=["attribute", "group"])
+    votes["status"] = votes["status"].fillna("unparsed")
+    return _with_votes(answers[answers["strategy"].isin(chosen["strategy"])], votes, OPEN_VOTE)

@@ -26,7 +26,8 @@ from fairstats.retrieval.retrievals_table import (
     write_retrievals,
 )
 from fairstats.retrieval.voting import majority_vote, vote_counts
-from tests.retrieval_tables import drawn_answers, drawn_lists, retrievals_of
+from tests.make_answers import make_answers
+from tests.retrieval_tables import drawn_lists, retrievals_of
 
 NEW = ("overlap", "retrieval_effects", "votes")
 
@@ -49,7 +50,9 @@ def folder(demo, retrievals, tmp_path):
 def write_inputs(demo, retrievals, tmp_path):
     """Answers by three strategies, and retrievals in a folder below them."""
     # None missing: comparisons are then exact, and take no time.
-    answers = drawn_answers(demo, ["plain", "plain+bm25@10", "plain+bm25@5"], missing=0)
+    answers = make_answers(
+        0.6, models=["Model"], strategies=["plain", "plain+bm25@10", "plain+bm25@5"]
+    )
     write_answers(answers, tmp_path / "in" / "answers.parquet")
     write_retrievals(retrievals, tmp_path / "in" / "deeper" / "bm25.retrievals.parquet")
     return tmp_path / "in"
@@ -72,7 +75,7 @@ def release(made, tmp_path) -> Release:
 
 
 def test_without_retrievals_the_tables_have_their_columns_and_no_row(demo, tmp_path):
-    source = write_answers(drawn_answers(demo, ["plain"]), tmp_path / "a.parquet")
+    source = write_answers(make_answers(0.6, missing=0.05), tmp_path / "a.parquet")
     release = published(source, tmp_path)
     for name in ("overlap", "retrieval_effects"):
         table = release.table(name)

@@ -12,7 +12,8 @@ from fairstats._lib.resources import resource
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.report.retrieval_page import show_retrieval
 from fairstats.report.retrieval_tables import answer_sets, printed_scores, printed_strategies
-from tests.retrieval_tables import drawn_answers, drawn_lists, retrievals_of
+from tests.make_answers import make_answers
+from tests.retrieval_tables import drawn_lists, retrievals_of
 
 from .conftest import HOSTILE
 from .undrawn import contents, undrawn
@@ -27,8 +28,8 @@ def retrieved(tmp_path_factory):
     from fairstats.benchmarks.loading import load_benchmark
 
     demo = load_benchmark("demo")
-    own = drawn_answers(demo, STRATEGIES, model=MODEL)
-    other = drawn_answers(demo, ["plain"], model="never asked with snippets", seed=2)
+    own = make_answers(0.6, strategies=STRATEGIES, missing=0.05, models=[MODEL])
+    other = make_answers(0.6, missing=0.05, models=["never asked with snippets"], seed=2)
     answers = pd.concat([own, other], ignore_index=True)
     lists = drawn_lists(demo, depth=12, replaced=0.05)
     found = [retrievals_of(lists, corpus=HOSTILE[1])]
@@ -94,7 +95,7 @@ def test_votes_are_shown_with_the_number_left_open(retrieved, page):
 
 
 def test_answers_without_their_retrievals_are_not_called_unretrieved(tmp_path, demo):
-    answers = drawn_answers(demo, ["plain+bm25@5"], missing=0)
+    answers = make_answers(0.6, strategies=["plain+bm25@5"])
     release = undrawn(answers, tmp_path, without_retrievals=True, every=True)
     assert "no record of the snippets" in shown(release)
     assert "Retrieval" in contents(release)
@@ -136,12 +137,12 @@ def test_names_from_outside_are_text(page):
 def test_retrieval_page_needs_retrievals(retrieved, page, tmp_path, demo):
     assert "Retrieval" in contents(retrieved)
     assert "Table 2 as published" in page
-    release = undrawn(drawn_answers(demo, ["plain"], missing=0), tmp_path, every=True)
+    release = undrawn(make_answers(0.6), tmp_path, every=True)
     assert "Retrieval" not in contents(release)
 
 
 def test_under_bounds_a_figure_is_its_range(tmp_path, demo):
-    answers = drawn_answers(demo, ["plain+bm25@5"])
+    answers = make_answers(0.6, strategies=["plain+bm25@5"], missing=0.05)
     retrievals = retrievals_of(drawn_lists(demo, depth=5))
     page = shown(undrawn(answers, tmp_path, retrievals=retrievals, every=True, missing="bounds"))
     assert "<small>range " in row_with(page, ">plain, bm25, k = 5<")

@@ -18,7 +18,8 @@ from fairstats.retrieval.effects import (
     retrieval_effects,
 )
 from fairstats.retrieval.variant_lists import no_retrievals
-from tests.retrieval_tables import drawn_answers, drawn_lists, retrievals_of
+from tests.make_answers import make_answers
+from tests.retrieval_tables import drawn_lists, retrievals_of
 
 STRATEGY = "plain+bm25@2"
 FULL = {
@@ -79,7 +80,7 @@ def effects(pairs, benchmarks, **options) -> pd.DataFrame:
 
 
 def test_without_retrievals_or_a_retriever_the_table_is_empty(demo):
-    answers = drawn_answers(demo, ["plain", "plain+bm25@10"])
+    answers = make_answers(0.6, strategies=["plain", "plain+bm25@10"], missing=0.05)
     table = retrieval_effects(answers, no_retrievals())
     assert (len(table), list(table.columns)) == (0, list(EFFECT_COLUMNS))
     retrievals = retrievals_of(drawn_lists(demo))
@@ -234,7 +235,13 @@ def test_several_samples_have_no_test_and_copies_do_not_count(key_a):
 
 def test_every_pair_of_every_unit_has_its_rows_in_order(demo):
     answers = pd.concat(
-        drawn_answers(demo, ["cot+bm25@15", "plain+bm25@10"], model=model, seed=seed)
+        make_answers(
+            0.6,
+            strategies=["cot+bm25@15", "plain+bm25@10"],
+            missing=0.05,
+            models=[model],
+            seed=seed,
+        )
         for seed, model in enumerate(("two", "<b>one</b>"))
     )
     retrievals = retrievals_of(drawn_lists(demo, replaced=0.02))
@@ -256,7 +263,7 @@ def test_every_pair_of_every_unit_has_its_rows_in_order(demo):
 
 
 def test_the_wrong_answers_are_those_of_plain_pandas(demo):
-    answers = drawn_answers(demo, ["plain+bm25@10"])
+    answers = make_answers(0.6, strategies=["plain+bm25@10"], missing=0.05)
     lists = drawn_lists(demo, replaced=0.03)
     table = retrieval_effects(answers, retrievals_of(lists))
     wide = answers[answers["attribute"] == "ses"].pivot(
