@@ -24,8 +24,8 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.untrusted_tables import without_index
+from fairstats.answers import ENGINES, MEMORY_LIMIT, Engine
 from fairstats.answers.engine_frames import distinct
-from fairstats.answers.engine_names import ENGINES, MEMORY_LIMIT, Engine
 from fairstats.answers.files import answer_files, read_answers
 from fairstats.answers.schema import KEY_COLUMNS, NAME_COLUMNS, REQUIRED_COLUMNS
 from fairstats.answers.schema_checks import check_answers, column_problems

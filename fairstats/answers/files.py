@@ -18,7 +18,6 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest, unique_slugs
 from fairstats._lib.untrusted_files import refuse_links
 from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
-from fairstats.answers.declared_columns import with_declared_columns
 from fairstats.answers.schema import ANSWERS, KEY_COLUMNS
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.benchmarks.declaration import Benchmark
@@ -33,6 +32,8 @@ RATINGS_SUFFIX = ".ratings.parquet"
 #: Suffix of a file with measures of vignettes.
 MEASURES_SUFFIX = ".measures.parquet"
 COMMENTS_SUFFIX = ".comments.csv"
+#: Maximum number of rows named per column that does not follow from the benchmark.
+_MOST_ROWS = 100
 _NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFIX)
 
 
@@ -97,8 +98,60 @@ def read_answer_file(
     """
     table = load_table(path)
     if benchmark is not None:
-        table = with_declared_columns(table, benchmark, path=os.fspath(path))
+        table = _with_declared_columns(table, benchmark, path=os.fspath(path))
     return check_answers(table, path=os.fspath(path), repeated=repeated)
+
+
+def _with_declared_columns(table: pd.DataFrame, benchmark: Benchmark, *, path: str) -> pd.DataFrame:
+    """Fill the required columns that a table lacks and that follow from the benchmark.
+
+    A column that follows for some rows only is refused: an item or a group that the benchmark does
+    not have, a group of several attributes, or a benchmark of several versions.
+    """
+    columns: dict[str, object] = {"benchmark": benchmark.name, "strategy": "plain", "sample": 0}
+    problems: list[Problem] = []
+    if "benchmark_version" not in table:
+        if len(benchmark.versions) > 1:
+            versions = ", ".join(benchmark.versions)
+            message = f"is missing, and {benchmark.name} has the versions {versions}"
+            problems.append(Problem(path, message, "add it", column="benchmark_version"))
+        columns["benchmark_version"] = next(iter(benchmark.versions))
+    if "attribute" not in table and "group" in table:
+        attributes: dict[str, list[str]] = {}
+        for attribute, group in benchmark.variants:
+            attributes.setdefault(group, []).append(attribute)
+        known = {group: names[0] for group, names in attributes.items() if len(names) == 1}
+        shared = {group: names for group, names in attributes.items() if len(names) > 1}
+        columns["attribute"] = table["group"].map(known)
+        for row, group in _first(table["group"], set(known)):
+            if names := shared.get(group):
+                message = f"is a group of {' and '.join(names)}"
+                remedy = "add the column attribute"
+            else:
+                message = f"is no group of {benchmark.name}"
+                remedy = f"use one of {', '.join(attributes)}"
+            problems.append(Problem(path, message, remedy, row=row, column="group", value=group))
+    if "answer_key" not in table and "item_id" in table:
+        # Numbers in a CSV column of ids are read as numbers.
+        items = table["item_id"].astype("str")
+        columns["answer_key"] = items.map(dict(benchmark.answer_keys))
+        for row, item in _first(items, set(benchmark.answer_keys)):
+            message = f"is no item of {benchmark.name}, so its key is not known"
+            remedy = "correct it, or add the column answer_key"
+            problems.append(Problem(path, message, remedy, row=row, column="item_id", value=item))
+    if "status" not in table and "answer" in table:
+        columns["status"] = table["answer"].notna().map({True: "ok", False: "unparsed"})
+    if problems:
+        raise InputError(problems)
+    return table.assign(**{name: v for name, v in columns.items() if name not in table})
+
+
+def _first(values: pd.Series, known: set[str]) -> list[tuple[int, str]]:
+    """Return the first row of each value that is not known, counted from 1."""
+    # The schema reports empty cells.
+    unknown = values[~values.isin(known)].dropna().drop_duplicates()
+    rows = values.reset_index(drop=True)
+    return [(int(rows.eq(v).argmax()) + 1, str(v)) for v in unknown.head(_MOST_ROWS)]
 
 
 def join_answers(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:

@@ -1,25 +1,45 @@
-"""Check an answers table against its schema, and name every fault.
+"""Check an answers table against its schema: convert its columns, and name every fault.
 
 `fairstats.answers.benchmark_checks` checks the answers against what their benchmark declares.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import (
+    is_bool_dtype,
+    is_complex_dtype,
+    is_numeric_dtype,
+    is_object_dtype,
+    is_string_dtype,
+)
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.row_groups import group_rows
+from fairstats._lib.safe_names import normal_name
+from fairstats._lib.table_schemas import MOST_SHOWN
 from fairstats._lib.untrusted_tables import repeated_columns
-from fairstats.answers.conversion import to_numbers, to_text
-from fairstats.answers.schema import ANSWERS, KEY_COLUMNS, REQUIRED_COLUMNS
+from fairstats.answers.schema import (
+    ANSWERS,
+    KEY_COLUMNS,
+    NAME_COLUMNS,
+    RAW_LENGTH,
+    REQUIRED_COLUMNS,
+    TOO_LONG,
+)
 
 #: Maximum number of problems listed per table.
 MOST_PROBLEMS = 10_000
 _PART_ROWS = 10_000
+_DECIMAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
+_ARROW = pd.StringDtype("pyarrow", na_value=np.nan)
+_INTEGERS = range(-(2**63), 2**63)
 # Uniqueness is a matter of the whole table.
 _ROWS = replace(ANSWERS, unique=())
 
@@ -94,14 +114,159 @@ def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Prob
         shown = "no answer" if pd.isna(answers[row]) else f"answer {answers[row]}"
         return "status", f"{statuses[row]}, with {shown}"
 
-    readable, problems = to_text(frame, path)
-    numbered, more = to_numbers(readable, path)
+    readable, problems = _to_text(frame, path)
+    numbered, more = _to_numbers(readable, path)
     problems += more
     checked, more = _ROWS.check(numbered, path, of_row=of_row, given=frame)
     # If a cell was filled so that checking could continue, only its first error is real.
     found = {(problem.row, problem.column) for problem in problems}
     problems += [problem for problem in more if (problem.row, problem.column) not in found]
     return checked, problems
+
+
+def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
+    """Report values in text columns that are not text, and normalise names.
+
+    Lists, times and booleans would become texts that look like names. Half of a surrogate pair,
+    which JSON may contain, cannot be stored in a file.
+    """
+    problems: list[Problem] = []
+    columns: dict[str, pd.Series] = {}
+    for name, column in ANSWERS.columns.items():
+        if name not in frame or column.dtype != "str":
+            continue
+        given = frame[name]
+        kind = given.dtype
+        kind = kind.categories.dtype if isinstance(kind, pd.CategoricalDtype) else kind
+        if not (is_object_dtype(kind) or is_string_dtype(kind) or _is_number(kind)):
+            message, remedy = f"has the type {kind}", "write it as text"
+            problems.append(Problem(path, message, remedy, column=name))
+            columns[name] = pd.Series("-", index=frame.index, dtype="str")
+            continue
+        if is_object_dtype(given.dtype):
+            wrong = given.map(_not_text)
+            problems += [
+                Problem(path, message, "write it as text", row=row, column=name, value="not shown")
+                for row, message in enumerate(wrong, start=1)
+                if message
+            ]
+            given = columns[name] = given.mask(wrong != "", "-")
+        # pandera would copy such texts several times. A text has at least as many bytes as letters.
+        small = given.dtype == _ARROW and given.array.nbytes <= RAW_LENGTH
+        if not small and (too_long := _lengths(given) > RAW_LENGTH).any():
+            problems += [
+                Problem(
+                    path,
+                    TOO_LONG,
+                    "correct the value",
+                    row=row + 1,
+                    column=name,
+                    value=given.iat[row][:MOST_SHOWN],
+                )
+                for row in np.flatnonzero(too_long).tolist()
+            ]
+            given = columns[name] = given.mask(too_long, "-")
+        if name in NAME_COLUMNS:
+            other = {n: normal_name(n) for n in given.unique() if isinstance(n, str)}
+            other = {n: normal for n, normal in other.items() if n != normal}
+            columns[name] = given.replace(other) if other else given
+    return frame.assign(**columns), problems
+
+
+def _lengths(given: pd.Series) -> pd.Series:
+    """Return the length of each text; 0 if it is not text."""
+    if is_object_dtype(given.dtype):
+        return given.map(lambda value: len(value) if isinstance(value, str) else 0)
+    if is_string_dtype(given.dtype):
+        return given.str.len().fillna(0)
+    return pd.Series(0, index=given.index)
+
+
+def _is_number(kind: object) -> bool:
+    return bool(is_numeric_dtype(kind) and not is_bool_dtype(kind) and not is_complex_dtype(kind))
+
+
+def _not_text(value: object) -> str:
+    """Return why a value is not text; empty for text, a null, or a number (written as text)."""
+    if isinstance(value, str):
+        return "" if _is_unicode(value) else "is not valid Unicode text"
+    if value is None or value is pd.NA or value is pd.NaT:
+        return ""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        return f"has the type {type(value).__name__}"
+    return ""
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
+    """Convert number columns; a cell that is not a number becomes a problem.
+
+    This precedes pandera, which cannot run its other checks on a column with such a cell. Invalid
+    cells are filled with valid values, so that the remaining errors are found too.
+    """
+    problems: list[Problem] = []
+    columns: dict[str, pd.Series] = {}
+    for name, column in ANSWERS.columns.items():
+        whole = column.dtype.lower() == "int64"
+        if name not in frame.columns or column.dtype == "str":
+            continue
+        given, numbers = frame[name], []
+        if whole and given.dtype == np.int64:
+            columns[name] = given.astype(column.dtype)
+            continue
+        for row, value in enumerate(given, start=1):
+            if pd.api.types.is_scalar(value) and pd.isna(value):
+                number = None
+                wrong = "" if column.nullable else "must not be empty"
+            else:
+                number = _whole_number(value) if whole else _number(value)
+                wrong = "" if number is not None else f"is not a {'whole ' * whole}number"
+                if whole and number is not None and number not in _INTEGERS:
+                    wrong = "is too large"
+            if wrong:
+                problems.append(
+                    Problem(path, wrong, "write a number", row=row, column=name, value=str(value))
+                )
+                # Distinct fillers: equal samples would look like duplicate answers.
+                number = 10**12 + row
+            numbers.append(number)
+        columns[name] = pd.Series(pd.array(numbers, dtype=column.dtype), index=frame.index)
+    return frame.assign(**columns), problems
+
+
+def _whole_number(value: object) -> int | None:
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip()):
+        return int(value)
+    number = _number(value)
+    return int(number) if number is not None and number.is_integer() else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, str, np.integer, np.floating)
+    ):
+        return None
+    # float() also accepts "1_000" and the digits of every script.
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value.strip()):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:

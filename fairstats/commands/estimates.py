@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.problems import InputError, Problem, in_lines
-from fairstats.answers.engine_names import MEMORY_LIMIT, Engine
+from fairstats.answers import MEMORY_LIMIT, Engine
 from fairstats.benchmarks.declaration import ComparisonPolicy
 from fairstats.commands._importing import (
     From,
