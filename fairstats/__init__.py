@@ -6,7 +6,7 @@ libraries behind them.
 
 import lazy_loader
 
-from fairstats._lib.version import __version__ as __version__
+from fairstats._lib.installation import __version__ as __version__
 
 # Each public name is imported when it is first used; `__init__.pyi` says from where.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

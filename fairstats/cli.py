@@ -68,7 +68,7 @@ app.add_typer(submissions.site, name="site")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from fairstats._lib.version import __version__
+        from fairstats._lib.installation import __version__
 
         typer.echo(__version__)
         raise typer.Exit

@@ -72,7 +72,7 @@ def test_wheel_has_data_and_pages(wheel, tmp_path):
         opened.extractall(tmp_path / "installed")
     # From the wheel's files, outside the checkout: the benchmark and the page templates.
     code = (
-        "import fairstats._lib.resources as r, fairstats.benchmarks.loading as b; "
+        "import fairstats._lib.installation as r, fairstats.benchmarks.loading as b; "
         "print(len(b.load_benchmark('demo').answer_keys), r.resource('_quarto.yml'), "
         "r.resource('reports', 'template.typ'), r.resource('data', 'sources', 'fairmedqa.csv'), "
         "r.resource('data', 'published', 'fairmedqa_table3.csv'))"

@@ -71,10 +71,8 @@ from fairstats.ratings.rater_models import rater_regression
 from fairstats.ratings.rates import judged_rates
 from fairstats.ratings.table import check_ratings
 from fairstats.retrieval.effects import retrieval_effects
-from fairstats.retrieval.open_voting import largest_cluster
-from fairstats.retrieval.overlap import overlap_of_items, retrieval_overlap
-from fairstats.retrieval.reply_overlap import text_overlap
-from fairstats.retrieval.voting import vote_counts
+from fairstats.retrieval.overlap import overlap_of_items, retrieval_overlap, text_overlap
+from fairstats.retrieval.voting import largest_cluster, vote_counts
 from tests.documented_names import documented_names
 from tests.drawn_ratings import drawn_ratings
 from tests.report.conftest import answers_of_models

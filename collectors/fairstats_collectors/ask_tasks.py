@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairstats._lib.arguments import check_numbers, wrong
-from fairstats._lib.problems import InputError
+from fairstats._lib.problems import InputError, check_numbers, wrong
 from fairstats.asking.models import Ask, Replies, Reply, Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import (

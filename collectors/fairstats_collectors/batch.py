@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from fairstats._lib.untrusted_json import parse_json
+from fairstats._lib.untrusted_files import parse_json
 from fairstats.asking.models import Reply, Task
 from fairstats_collectors.campaign import note_names
 from fairstats_collectors.chat_requests import Service

@@ -17,8 +17,8 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import Paths, Record, importable_files
 from fairstats._lib.problems import InputError, Note, Problem
+from fairstats._lib.records import Paths, Record, importable_files
 from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import read_text
 from fairstats.asking.answer_from_reply import parse_answer

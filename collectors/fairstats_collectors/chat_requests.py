@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import canonical_json
-from fairstats._lib.untrusted_json import parse_json
+from fairstats._lib.untrusted_files import parse_json
 from fairstats.asking.models import Reply, Task
 from fairstats_collectors.http_clients import http_library, redirected_to, within_deadline
 from fairstats_collectors.journal import reply_key

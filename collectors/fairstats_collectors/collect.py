@@ -10,8 +10,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.arguments import check_numbers, path_in, wrong
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, check_numbers, path_in, wrong
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.schema_checks import check_answers

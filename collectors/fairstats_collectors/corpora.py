@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_json import read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats._lib.untrusted_tables import load_parquet
 
 #: The default maximum number of words in a snippet.

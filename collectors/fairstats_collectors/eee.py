@@ -8,8 +8,8 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import Paths, Record, importable_files, json_lines, json_value
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.records import Paths, Record, importable_files, json_lines, json_value
 from fairstats._lib.safe_names import canonical_json, file_sha256
 from fairstats.answers.schema import STATUSES
 from fairstats_collectors.import_answers import imported

@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import importable_files
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.records import importable_files
 from fairstats.ratings.collection.imported import COMMENT_COLUMNS, Imported, Sheet, read_sheets
 from fairstats.ratings.table import check_ratings
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.arguments import check_numbers
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, check_numbers
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.item_prompts import Prompt, load_template
 from fairstats.benchmarks.declaration import Benchmark

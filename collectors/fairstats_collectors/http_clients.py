@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from fairstats._lib.arguments import wrong
+from fairstats._lib.problems import wrong
 
 if TYPE_CHECKING:
     import ssl

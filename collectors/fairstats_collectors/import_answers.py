@@ -9,16 +9,17 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import (
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.records import (
     SEPARATORS,
+    NoValue,
     Paths,
     Record,
     csv_records,
     importable_files,
     json_lines,
+    xlsx_records,
 )
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.spreadsheets import NoValue, xlsx_records
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS
 from fairstats.answers.schema_checks import check_answers, duplicate_problems

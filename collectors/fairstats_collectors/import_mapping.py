@@ -16,11 +16,11 @@ from typing import Annotated, Any, TypedDict
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from fairstats._lib.json_csv_records import Record
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.resources import resource
+from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault, Table, parse, read_toml
-from fairstats._lib.untrusted_json import read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.schema import ANSWERS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark

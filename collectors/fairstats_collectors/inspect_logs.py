@@ -10,8 +10,8 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import MAX_BYTES, Paths, Record, importable_files
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.records import MAX_BYTES, Paths, Record, importable_files
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, mapping

@@ -12,8 +12,8 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import Paths, Record, importable_files, json_lines, json_value
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.records import Paths, Record, importable_files, json_lines, json_value
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, found, mapping

@@ -17,8 +17,8 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import Paths, Record, importable_files, json_value
 from fairstats._lib.problems import InputError, Note, Problem
+from fairstats._lib.records import Paths, Record, importable_files, json_value
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark

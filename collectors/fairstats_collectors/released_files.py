@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.resources import resource
 from fairstats._lib.safe_names import file_sha256
 
 _ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_json import read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.asking.answer_from_reply import parse_answer

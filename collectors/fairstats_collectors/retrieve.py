@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairstats._lib.arguments import wrong
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, wrong
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import RETRIEVALS_SUFFIX
 from fairstats.benchmarks.declaration import Benchmark

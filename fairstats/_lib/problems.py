@@ -1,4 +1,4 @@
-"""Problems of an input, with a remedy for each."""
+"""Problems of files and arguments, with a remedy for each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,33 @@ class ArgumentError(ValueError):
 
 # Tracebacks show the public name.
 InputError.__module__ = "fairstats"
+
+
+def wrong(argument: str, message: str, remedy: str) -> InputError:
+    """Return the error for an argument, given as its name or ``name = value``."""
+    return InputError([ArgumentProblem(argument, message, remedy)])
+
+
+def path_in(out: Path, name: str) -> Path:
+    """Return the path of a file in a folder; refuse a folder that is not writable.
+
+    Raises
+    ------
+    InputError
+        If the folder is not writable.
+    """
+    path = Path(out) / name
+    folder = next(parent for parent in path.parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise wrong(str(folder), "cannot be written to", "use another folder")
+    return path
+
+
+def check_numbers(**numbers: float | None) -> None:
+    """Refuse counts below 1; None means the default."""
+    for argument, number in numbers.items():
+        if number is not None and not 1 <= number < float("inf"):
+            raise wrong(f"{argument} = {number}", "must be at least 1", "use 1 or more")
 
 
 @contextmanager

@@ -7,9 +7,11 @@ it converts columns and names each cell that is wrong.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -87,7 +89,7 @@ class TableSchema:
 
     def to_pandera(self) -> pandera.DataFrameSchema:
         """Return the same schema for pandera."""
-        from fairstats._lib.pandera_without_spark import pa
+        pa = _pandera()
 
         def check(rule: Rule | None) -> pandera.Check | None:
             return None if rule is None else pa.Check(rule.valid, error=rule.message)
@@ -215,3 +217,17 @@ class TableSchema:
         if check.startswith(("coerce_dtype", "dtype(")):
             return "has the wrong type", "correct the column"
         return check, "correct the value"
+
+
+def _pandera() -> ModuleType:
+    """Import pandera without PySpark: that takes seconds, and PySpark warns about pandas 3."""
+    hidden = "pyspark.pandas"
+    hide = hidden not in sys.modules
+    if hide:
+        sys.modules[hidden] = None  # type: ignore[assignment]
+    try:
+        import pandera.pandas
+    finally:
+        if hide:
+            del sys.modules[hidden]
+    return pandera.pandas

@@ -18,14 +18,15 @@ import pandas as pd
 from fairstats._lib import untrusted_files as limits
 from fairstats._lib.problems import InputError, Note, Problem
 from fairstats._lib.untrusted_files import (
+    REPORTED_LINES,
     SPLIT,
     FileBytes,
+    read_json_lines,
     read_once,
     refuse_long_lines,
     refuse_long_text,
     too_many_rows,
 )
-from fairstats._lib.untrusted_json import REPORTED_LINES, read_json_lines
 
 if TYPE_CHECKING:
     import pyarrow

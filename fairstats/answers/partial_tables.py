@@ -8,15 +8,15 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import (
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.records import (
     SEPARATORS,
     Record,
     csv_records,
     importable_files,
     json_lines,
+    xlsx_records,
 )
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.spreadsheets import xlsx_records
 from fairstats.answers.files import read_answers
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.schema_checks import check_answers

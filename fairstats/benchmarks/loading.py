@@ -13,11 +13,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.resources import resource
 from fairstats._lib.toml_files import Fault, Flag, Number, Proportion, Table, must, parse, read_toml
-from fairstats._lib.untrusted_files import file_inside
-from fairstats._lib.untrusted_json import read_json_lines
+from fairstats._lib.untrusted_files import file_inside, read_json_lines
 from fairstats._lib.untrusted_tables import load_csv
 from fairstats.benchmarks.declaration import (
     BASELINE,

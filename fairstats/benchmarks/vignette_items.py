@@ -11,7 +11,7 @@ from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_json import read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmark

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.resources import resource
 from fairstats.commands._shared import Pairs, plugin, plugins, typed_pairs
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar, get_args, 
 import typer
 from typer.models import OptionInfo
 
-from fairstats._lib.extras import how_to_install
+from fairstats._lib.installation import how_to_install
 from fairstats._lib.problems import (
     ArgumentError,
     ArgumentProblem,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from fairstats._lib.interval_text import align
+from fairstats._lib.formatting import align
 from fairstats._lib.problems import InputError, Problem
 from fairstats.commands._shared import (
     Alpha,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.commands._asking import DryRun, KeepFailures, stoppable
 from fairstats.commands._shared import (
     Alpha,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import PLAIN, Benchmark, MissingPolicy
 from fairstats.comparisons.change_verdicts import judge_changes

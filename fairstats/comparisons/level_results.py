@@ -9,8 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import counted, decimal, scientific
-from fairstats._lib.interval_text import align, draw_intervals
+from fairstats._lib.formatting import align, counted, decimal, draw_intervals, scientific
 from fairstats._lib.problems import printable
 from fairstats.comparisons.scored_items import ScoredItems
 from fairstats.inference._checks import check_choice

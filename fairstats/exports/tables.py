@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.formatting import decimal, escape_html, scientific
-from fairstats._lib.pandoc import convert
+from fairstats._lib.formatting import convert, decimal, escape_html, scientific
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import slug
 from fairstats._lib.table_text import write_text

@@ -13,10 +13,9 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import named_errors
+from fairstats._lib.installation import __version__, resource
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.resources import resource
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.version import __version__
 from fairstats.answers.files import read_answers, write_answer_sets
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark

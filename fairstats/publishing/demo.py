@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError
-from fairstats._lib.resources import resource
 from fairstats.answers.files import write_answer_sets
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import Published, publish

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats._lib.table_text import json_text, records, write_text
 from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark
 from fairstats.estimates.table import PRIMARY_TEST

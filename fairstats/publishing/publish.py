@@ -17,9 +17,9 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import named_errors
+from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.table_text import write_text
-from fairstats._lib.version import __version__
 from fairstats.answers.files import (
     write_parquet,
 )

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.atomic_files import temporary_folder
+from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.temporary_folders import temporary_folder
 from fairstats._lib.untrusted_tables import check_parquet
-from fairstats._lib.version import __version__
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
 from fairstats.publishing.publish import (

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import FileBytes, read_once
-from fairstats._lib.version import __version__
 from fairstats.publishing.keys import (
     PUBLIC,
     public_part,

@@ -32,8 +32,7 @@ from pydantic import BaseModel, TypeAdapter
 from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest, file_sha256
-from fairstats._lib.untrusted_files import read_text, refuse_links
-from fairstats._lib.untrusted_json import checked
+from fairstats._lib.untrusted_files import checked, read_text, refuse_links
 from fairstats.publishing.feed import FEED, atom_feed, release_entry
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, releases_of
 from fairstats.release.manifest import regular_files

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.extras import how_to_install
+from fairstats._lib.installation import how_to_install
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.untrusted_tables import check_parquet

@@ -23,9 +23,9 @@ from pyhanko.sign.validation import EmbeddedPdfSignature, validate_pdf_signature
 from pyhanko.sign.validation.settings import KeyUsageConstraints
 from pyhanko_certvalidator import ValidationContext
 
+from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.temporary_folders import temporary_folder
 from fairstats._lib.untrusted_files import read_once
 from fairstats.publishing.report_signature import (
     decoded,

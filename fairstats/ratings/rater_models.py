@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from fairstats._lib.arguments import wrong
-from fairstats._lib.problems import ArgumentProblem, InputError
+from fairstats._lib.problems import ArgumentProblem, InputError, wrong
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.logistic import bias_reduced_errors, separating_direction

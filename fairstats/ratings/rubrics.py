@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict
 
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.resources import resource
 from fairstats._lib.toml_files import Flag, Table, parse, read_toml
 
 #: The texts compared in one task: none, answers of two models, or answers to two items.

@@ -18,8 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.table_text import json_text, write_text
-from fairstats._lib.untrusted_files import read_text
-from fairstats._lib.untrusted_json import checked
+from fairstats._lib.untrusted_files import checked, read_text
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, named_release

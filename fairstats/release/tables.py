@@ -17,8 +17,8 @@ from typing import Any
 
 import pandas as pd
 
+from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.table_text import table_csv, table_json, write_text
-from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.files import write_parquet
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy

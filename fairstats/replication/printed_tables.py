@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.comparisons.declared import successors
 
 #: The benchmark with the released answers for these tables.

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_answers
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.comparisons.change_verdicts import judge_changes

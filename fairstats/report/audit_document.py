@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import unique_slugs
-from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.release.manifest import open_release
 from fairstats.report.audit_facts import AuditFacts, read_facts
 from fairstats.report.audit_origin import origin_of

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairstats._lib.pandoc import convert
+from fairstats._lib.atomic_files import temporary_folder
+from fairstats._lib.formatting import convert
 from fairstats._lib.problems import RenderError
-from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.release.contents import Release
 from fairstats.report.page_context import (
     FORMAT_VARIABLE,

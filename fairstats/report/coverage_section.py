@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats._lib.formatting import level, percent
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.report.tables import written_table
 
 if TYPE_CHECKING:

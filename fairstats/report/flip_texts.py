@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import escape_markdown
-from fairstats._lib.untrusted_json import read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.flips import flipping_items
 

@@ -9,8 +9,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from fairstats._lib.formatting import escape_html, escape_markdown
-from fairstats._lib.pandoc import convert
+from fairstats._lib.formatting import convert, escape_html, escape_markdown
 from fairstats.release.contents import DOWNLOADS
 from fairstats.report.drawing_cache import drawn_once
 from fairstats.report.page_context import output_format

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.installation import __version__
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.temporary_folders import temporary_folder
-from fairstats._lib.version import __version__
 from fairstats.answers.files import write_parquet
 from fairstats.ratings.files import rating_files, read_ratings
 from fairstats.ratings.rubrics import Rubrics, copy_rubrics, load_rubrics

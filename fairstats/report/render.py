@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.problems import RenderError
-from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.release.contents import Release
 from fairstats.report.builtin_renderer import render_builtin
 from fairstats.report.page_context import PUBLISHED_VARIABLE, RELEASE_VARIABLE

@@ -15,7 +15,7 @@ from fairstats._lib.formatting import (
     point_range,
     points,
 )
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.answers.strategies import read_strategy, strategy_label
 from fairstats.benchmarks.declaration import PLAIN, POOLED, Benchmark
 from fairstats.release.contents import Release

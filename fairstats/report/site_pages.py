@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairstats._lib.formatting import escape_markdown
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.answers.strategies import read_strategy
 from fairstats.comparisons.declared import STRATEGY, VERSION
 from fairstats.release.contents import Release

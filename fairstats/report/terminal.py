@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import decimal, scientific
-from fairstats._lib.interval_text import align, draw_intervals
+from fairstats._lib.formatting import align, decimal, draw_intervals, scientific
 from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.estimates.table import is_primary_test

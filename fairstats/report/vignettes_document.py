@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
-from fairstats._lib.temporary_folders import temporary_folder
-from fairstats._lib.version import __version__
 from fairstats.answers.files import MEASURES_SUFFIX, answer_files, write_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark

@@ -331,7 +331,7 @@ def text_overlap(
         number of items, ``n_pairs`` the number of pairs that count (one per sample), and
         ``n_identical`` the number with the same words. Left out are pairs with a missing reply
         (``n_missing``) and pairs in which neither reply has words (``n_without_words``). Limits are
-        those of the bootstrap over items, without a seed (`fairstats.inference.mean_bootstrap`).
+        those of the bootstrap over items, without a seed (`fairstats.inference.item_bootstrap`).
 
     Raises
     ------

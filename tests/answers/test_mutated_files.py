@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from fairstats_collectors.import_answers import import_table
 
-from fairstats._lib.json_csv_records import json_value
 from fairstats._lib.problems import InputError
+from fairstats._lib.records import json_value
 from fairstats.answers.benchmark_checks import validate_files
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answers

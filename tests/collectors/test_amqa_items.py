@@ -8,7 +8,7 @@ from fairstats_collectors.amqa import convert_amqa
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
-from fairstats._lib.untrusted_json import read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.asking.item_prompts import list_prompts
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items

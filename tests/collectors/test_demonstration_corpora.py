@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 
 FOLDER = resource("data", "corpora")
 LINES = (FOLDER / "primer.jsonl").read_bytes().splitlines()

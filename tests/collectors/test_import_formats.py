@@ -22,7 +22,7 @@ from fairstats_collectors.inspect_logs import import_inspect
 from fairstats_collectors.lm_eval import import_lm_eval
 from typer.testing import CliRunner
 
-from fairstats._lib import json_csv_records
+from fairstats._lib import records
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
 from fairstats.cli import app
@@ -478,7 +478,7 @@ def test_every_importer_refuses_pickles_empty_and_large_files(name, tmp_path, mo
     with pytest.raises(InputError, match="the file is empty"):
         importer(path, benchmark="demo")
     path.write_bytes(b"x" * 100)
-    monkeypatch.setattr(json_csv_records, "MAX_BYTES", 99)
+    monkeypatch.setattr(records, "MAX_BYTES", 99)
     with pytest.raises(InputError, match="is larger than the limit of 99 bytes"):
         importer(path, benchmark="demo")
     with pytest.raises(InputError, match="no such file"):

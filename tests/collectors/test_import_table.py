@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fairstats._lib import json_csv_records, untrusted_files
+from fairstats._lib import records, untrusted_files
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.files import read_answers
@@ -258,7 +258,7 @@ def test_sizes_are_limited(table, monkeypatch):
         patch.setattr(untrusted_files, "MAX_LINE_BYTES", 100)
         (problem,) = problems_of(table, '{"a": "' + "x" * 200 + '"}', "a.jsonl")
     assert "a line is longer than 100 bytes" in str(problem)
-    monkeypatch.setattr(json_csv_records, "MAX_BYTES", 10)
+    monkeypatch.setattr(records, "MAX_BYTES", 10)
     (problem,) = problems_of(table, PLAIN)
     assert "is larger than the limit of 10 bytes" in str(problem)
 

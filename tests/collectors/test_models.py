@@ -11,8 +11,8 @@ from fairstats_collectors.collect import collect
 from fairstats_collectors.limits import Price
 from fairstats_collectors.models import find_model, known_models
 
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError
-from fairstats._lib.resources import resource
 from fairstats.benchmarks.loading import load_benchmark
 
 STUDIED = {

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fairstats._lib.temporary_folders import temporary_folder
+from fairstats._lib.atomic_files import temporary_folder
 from fairstats.answers.files import write_answers
 from fairstats.cli import app
 from fairstats.publishing.publish import publish

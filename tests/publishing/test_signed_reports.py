@@ -324,7 +324,7 @@ class Missing:
         if name in ("asn1crypto", "cryptography", "pyhanko", "securesystemslib"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Missing)
-import fairstats._lib.extras as extras
+import fairstats._lib.installation as extras
 # As pyproject.toml declares it; the installed metadata may be older.
 extras.requires = lambda name: [
     "pyhanko>=0.38; extra == 'pades'", "cryptography>=48; extra == 'submit'"

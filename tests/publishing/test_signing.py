@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError
-from fairstats._lib.resources import resource
 from fairstats.publishing.keys import create_key, read_public_key
 from fairstats.publishing.publish import publish
 from fairstats.publishing.sign_site import add_attestations, sign, verify_and_attest
@@ -205,7 +205,7 @@ def test_unsigned_site_needs_no_library_of_cryptography(released, tmp_path):
     code = f"""
 import sys
 sys.modules["cryptography"] = sys.modules["securesystemslib"] = None
-import fairstats._lib.extras as extras
+import fairstats._lib.installation as extras
 # As pyproject.toml declares it; the installed metadata may be older.
 extras.requires = lambda name: ["cryptography>=48; extra == 'submit'"]
 from pathlib import Path

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError
-from fairstats._lib.resources import resource
 from fairstats.cli import app
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.crossed_means import crossed_interval

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairstats import InputError, check_table
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.cli import app
 from fairstats.replication import printed_figures
 from fairstats.replication.check_table import pass_rate

@@ -11,8 +11,8 @@ import pypandoc
 import pytest
 import typst
 
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError
-from fairstats._lib.resources import resource
 from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer, page_output, render
 from fairstats.report.builtin_renderer import _Page, _write_html

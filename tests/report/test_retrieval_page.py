@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import percent_range, points
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.report.retrieval_page import show_retrieval
 from fairstats.report.retrieval_tables import answer_sets, printed_scores, printed_strategies

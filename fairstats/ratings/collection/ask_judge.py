@@ -13,10 +13,9 @@ from typing import Any, Literal, Unpack, get_args
 
 import pandas as pd
 
-from fairstats._lib.arguments import check_numbers, path_in, wrong
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, check_numbers, path_in, wrong
 from fairstats._lib.safe_names import slug
-from fairstats._lib.untrusted_json import distinct_names
+from fairstats._lib.untrusted_files import distinct_names
 from fairstats.answers.files import RATINGS_SUFFIX
 from fairstats.asking.item_prompts import Prompt, load_template, quoted
 from fairstats.asking.models import AskingOptions, Connect, Reply, Slot, Task

@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import csv_records, importable_files, json_value
 from fairstats._lib.problems import ArgumentProblem, InputError, Problem
+from fairstats._lib.records import csv_records, importable_files, json_value
 from fairstats._lib.safe_names import file_sha256, text_sha256, unique_slugs
 from fairstats._lib.table_text import table_csv
 from fairstats.ratings.collection.balance import (

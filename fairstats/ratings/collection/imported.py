@@ -11,9 +11,8 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.json_csv_records import csv_records, importable_files
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.spreadsheets import workbook
+from fairstats._lib.records import csv_records, importable_files, workbook
 from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX, load_table

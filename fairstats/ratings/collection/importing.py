@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.arguments import wrong
-from fairstats._lib.json_csv_records import importable_files
-from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.problems import InputError, Problem, first_of, wrong
+from fairstats._lib.records import importable_files
 from fairstats._lib.safe_names import slug
 from fairstats.ratings.collection.assignment import FACTS, HASHES, HandedOut, load_handed_out
 from fairstats.ratings.collection.forms import VALUES

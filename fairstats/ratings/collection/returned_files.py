@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairstats._lib.json_csv_records import encoding_of, importable_files, json_value, separator_of
 from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.records import encoding_of, importable_files, json_value, separator_of
 from fairstats._lib.untrusted_tables import not_csv, repeated_columns
 from fairstats.ratings.collection.assignment import HandedOut
 from fairstats.ratings.collection.forms import (

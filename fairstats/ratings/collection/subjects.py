@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairstats._lib.arguments import wrong
-from fairstats._lib.json_csv_records import (
+from fairstats._lib.problems import InputError, Problem, wrong
+from fairstats._lib.records import (
     SEPARATORS,
     Record,
     csv_records,
     importable_files,
     json_lines,
 )
-from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest
 from fairstats.ratings.rubrics import Compares, Rubric
 

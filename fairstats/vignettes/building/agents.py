@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from fairstats._lib.untrusted_json import distinct_names
+from fairstats._lib.untrusted_files import distinct_names
 from fairstats.asking.item_prompts import Prompt, load_prompt, load_template, quoted
 from fairstats.asking.models import Ask, Model, Replies, Reply, Task
 from fairstats.asking.reply_patterns import REFUSAL, SENTENCE_END, plain_text, without_thinking

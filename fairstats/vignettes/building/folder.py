@@ -12,16 +12,15 @@ from typing import Annotated, Any, TypeVar
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from fairstats._lib.arguments import path_in
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.json_csv_records import (
+from fairstats._lib.problems import InputError, Problem, path_in
+from fairstats._lib.records import (
     Record,
     csv_records,
     importable_files,
     json_lines,
     json_value,
 )
-from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import table_csv
 from fairstats._lib.toml_files import Flag, must, parse

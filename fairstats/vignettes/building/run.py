@@ -12,9 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.arguments import check_numbers, wrong
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_json import read_json_lines
+from fairstats._lib.problems import InputError, Problem, check_numbers, wrong
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.asking.item_prompts import Prompt
 from fairstats.asking.models import Connect, list_tasks
 from fairstats.benchmarks.benchmark_files import item_lines

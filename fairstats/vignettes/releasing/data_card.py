@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import MINUS, decimal, escape_markdown, percent, percent_range
-from fairstats._lib.json_csv_records import csv_records
 from fairstats._lib.problems import printable
+from fairstats._lib.records import csv_records
 from fairstats.vignettes.building.folder import TRIGGERED, Built
 from fairstats.vignettes.releasing.tables import AFTER, BEFORE, of_all
 from fairstats.vignettes.review.rounds import DECISIONS, Review

@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
+from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import file_sha256, text_sha256
 from fairstats._lib.table_text import json_line, json_text, records, table_csv
-from fairstats._lib.version import __version__
 from fairstats.benchmarks.benchmark_files import (
     attribute_table,
     item_lines,

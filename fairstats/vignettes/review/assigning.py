@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import json_value
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.records import json_value
 from fairstats.ratings.collection.assignment import FACTS, Assigned, assign
 from fairstats.ratings.rubrics import Choice, load_rubric
 from fairstats.vignettes.building.agents import Key

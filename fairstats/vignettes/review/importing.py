@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.json_csv_records import SEPARATORS, Record, csv_records, importable_files
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.records import SEPARATORS, Record, csv_records, importable_files
 from fairstats.benchmarks.benchmark_files import item_lines
 from fairstats.ratings.collection.importing import import_ratings
 from fairstats.ratings.collection.subjects import MAX_TEXT, is_name

@@ -23,8 +23,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.json_csv_records import json_lines
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.records import json_lines
 from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX
 from fairstats.ratings.collection.assignment import TASKS, HandedOut, load_handed_out
 from fairstats.ratings.files import read_ratings

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pydantic import Field
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats._lib.toml_files import Table, parse, read_toml
 from fairstats.vignettes.rules.pronouns import PRONOUN, is_pronoun
 

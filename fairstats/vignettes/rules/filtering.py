@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats._lib.toml_files import Table, parse, read_toml
 from fairstats.benchmarks.declaration import NEUTRALIZED, ORIGINAL
 from fairstats.benchmarks.vignette_items import Item

@@ -9,7 +9,7 @@ import re
 import tomllib
 from functools import lru_cache
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 
 #: Only "her" has two roles: "them" or "their".
 PRONOUN = re.compile(

@@ -21,7 +21,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import table_csv
 from fairstats._lib.toml_files import Flag, Number, Table, must, parse, read_toml
-from fairstats._lib.untrusted_json import read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.benchmarks.benchmark_files import (
     attribute_table,
     check_name,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.vignettes.text.quantities import spelled_alike
 from fairstats.vignettes.text.words_and_sentences import sentences, word_list
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError
-from fairstats._lib.resources import resource
 from fairstats.vignettes.rules.substitute import load_groups
 
 RACE = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.benchmarks.vignette_items import read_amqa_items, read_vignettes
 from fairstats.vignettes.rules.demographic_words import demographic_words, left_over
 from fairstats.vignettes.rules.filtering import sex_specific_words

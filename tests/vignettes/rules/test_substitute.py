@@ -10,9 +10,9 @@ import pytest
 from fairstats_collectors.amqa import convert_amqa
 from fairstats_collectors.collect import collect
 
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError
-from fairstats._lib.resources import resource
-from fairstats._lib.untrusted_json import read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.estimates.analyze import analyze

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from fairstats._lib.resources import resource
+from fairstats._lib.installation import resource
 from fairstats.benchmarks.declaration import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.text.words_and_sentences import (

@@ -1,14 +1,40 @@
-"""Which extra of the package provides a library that is not installed."""
+"""What is installed: the version, the data and pages of the package, and its extras."""
 
 from __future__ import annotations
 
 import re
 from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
 
+__version__ = "0.1.0"
+
+# Data and pages are next to the package in a checkout, and inside it in a wheel.
+_PACKAGE = Path(__file__).resolve().parents[1]
 #: Import names of libraries, if they differ from their names on the package index.
 _IMPORTED_AS = {"quarto-cli": "quarto", "pyyaml": "yaml"}
 # Collections of other extras, and extras for development only.
 _COLLECTIONS = ("all", "benchmarks", "dev")
+
+
+def resource(*parts: str) -> Path:
+    """Return the path of a file or folder that is shipped with the package.
+
+    Parameters
+    ----------
+    *parts : str
+        Path parts below the repository's root, e.g. ``"data", "benchmarks"``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is missing; the installation is then incomplete.
+    """
+    # An installed package looks only inside itself: another package may have a folder `data`.
+    installed = _PACKAGE / "_resources"
+    path = (installed if installed.is_dir() else _PACKAGE.parent).joinpath(*parts)
+    if path.exists():
+        return path
+    raise FileNotFoundError(f"{'/'.join(parts)} is not installed; reinstall fairstats")
 
 
 def extra_of(module: str) -> str | None:

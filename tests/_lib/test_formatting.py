@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fairstats._lib.interval_text import align, draw_intervals
+from fairstats._lib.formatting import align, draw_intervals
 
 NAN, INF = math.nan, math.inf
 

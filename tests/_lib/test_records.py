@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from fairstats_collectors.import_answers import import_table
 
-from fairstats._lib import spreadsheets
+from fairstats._lib import records
 from fairstats._lib.problems import InputError
-from fairstats._lib.spreadsheets import xlsx_records
+from fairstats._lib.records import xlsx_records
 
 HEADER = ["case", "white", "black", "total"]
 ROWS = [["demo-01", "C", "A", 3], ["demo-02", "A", None, 4]]
@@ -101,7 +101,7 @@ def test_duplicate_column_is_refused(book):
 )
 def test_size_of_a_workbook_is_bounded(book, monkeypatch, name, limit, message):
     path = book(HEADER, *ROWS)
-    monkeypatch.setattr(spreadsheets, name, limit)
+    monkeypatch.setattr(records, name, limit)
     refused(path, message)
 
 
