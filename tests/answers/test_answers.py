@@ -6,6 +6,7 @@ import json
 import pickle
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from fairstats._lib.problems import InputError, Note, Problem
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import (
     answer_files,
@@ -122,23 +124,37 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
         ("model", "a\nb", "printable characters"),
         ("model", "a\u202eb", "printable characters"),
         ("model", "a\u2066b", "printable characters"),
+        ("model", "a\x85b", "printable characters"),
+        ("model", "a\x9bb", "printable characters"),
+        ("model", "a\u2028b", "printable characters"),
+        ("model", "model\n", "printable characters"),
         ("model", None, "must not be empty"),
         ("group", None, "must not be empty"),
         ("sample", -1, "must not be negative"),
         ("sample", 1.5, "is not a whole number"),
         ("sample", "one", "is not a whole number"),
+        ("sample", "1_000", "is not a whole number"),
+        ("sample", pd.Timestamp("2025-01-01"), "is not a whole number"),
+        ("sample", None, "must not be empty"),
+        ("sample", 2**63, "is too large"),
+        ("sample", 10**30, "is too large"),
+        ("sample", "1" + "0" * 30, "is too large"),
         ("sample", float("inf"), "is not a whole number"),
         ("answer", "a", "must be one capital letter"),
         ("answer", "AB", "must be one capital letter"),
+        ("answer", "A\n", "must be one capital letter"),
         ("answer", "Ä", "must be one capital letter"),
         ("answer", "", "must be one capital letter"),
         ("answer_key", "?", "must be one capital letter"),
+        ("answer_key", "C\n", "must be one capital letter"),
         ("answer_key", None, "must not be empty"),
         ("status", "fine", "must be one of ok, unparsed, refused, error"),
         ("status", None, "must not be empty"),
         ("answer_raw", "x" * 1_000_001, "longer than 1,000,000 characters"),
         ("prompt_sha256", "0F" * 32, "64 hexadecimal digits"),
+        ("prompt_sha256", "0f" * 32 + "\n", "64 hexadecimal digits"),
         ("temperature", "warm", "is not a number"),
+        ("temperature", "٧", "is not a number"),
         ("temperature", -0.1, "must not be negative"),
         ("max_tokens", 1.5, "is not a whole number"),
         ("latency_s", float("inf"), "is not a number"),
@@ -158,44 +174,10 @@ def test_a_fault_is_named_with_row_column_value_and_remedy(column, value, messag
         assert problem.value == str(value)[:300]
 
 
-@pytest.mark.parametrize("column", ["model", "answer", "answer_key", "prompt_sha256"])
-def test_trailing_line_break_is_a_fault(column):
-    change = {column: (ROW | OPTIONAL)[column] + "\n"}
-    (problem,) = problems_of(lambda: check_answers(rows(change)))
-    assert problem.column == column
-
-
-@pytest.mark.parametrize("character", ["\x85", "\x9b", "\u2028"])
-def test_name_with_non_ascii_control_character_is_refused(character):
-    (problem,) = problems_of(lambda: check_answers(rows({"model": f"a{character}b"})))
-    assert problem.column == "model"
-
-
 @pytest.mark.parametrize("column", ["max_tokens", "seed", "prompt_tokens", "completion_tokens"])
 def test_null_among_whole_numbers_stays_null(column):
     checked = check_answers(rows({column: 16}, {}))
     assert checked[column].isna().tolist() == [False, True]
-
-
-def test_empty_sample_is_reported_as_empty():
-    (problem,) = problems_of(lambda: check_answers(rows({}, {"sample": None})))
-    assert "must not be empty" in problem.message
-
-
-@pytest.mark.parametrize("sample", [2**63, 10**30, "1" + "0" * 30])
-def test_number_too_large_for_its_column_is_reported(sample):
-    (problem,) = problems_of(lambda: check_answers(rows({"sample": sample})))
-    assert problem.message == "is too large"
-
-
-@pytest.mark.parametrize(("column", "value"), [("sample", "1_000"), ("temperature", "٧")])
-def test_number_must_have_only_digits(column, value):
-    (problem,) = problems_of(lambda: check_answers(rows({column: value})))
-    assert "number" in problem.message
-
-
-def test_time_as_sample_number_is_refused():
-    problems_of(lambda: check_answers(rows({"sample": pd.Timestamp("2025-01-01")})))
 
 
 def test_every_fault_is_named_in_the_order_of_the_rows():
@@ -621,3 +603,79 @@ def test_bytes_of_a_table_do_not_depend_on_the_parts_it_was_joined_from(tmp_path
         for name, table in (("whole", whole), ("joined", joined))
     ]
     assert written[0] == written[1]
+
+
+ROWS = "model,item_id,group,answer\nm,demo-01,white,C\nm,demo-01,black,\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "answers.csv"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_four_columns_suffice_with_the_benchmark(file, demo):
+    found = read_answers(file(ROWS), benchmark=demo)
+    first, second = found.to_dict("records")
+    assert first == {
+        "benchmark": "demo",
+        "benchmark_version": "1",
+        "model": "m",
+        "strategy": "plain",
+        "item_id": "demo-01",
+        "attribute": "race",
+        "group": "white",
+        "sample": 0,
+        "answer": "C",
+        "answer_key": demo.answer_keys["demo-01"],
+        "status": "ok",
+    }
+    assert second["status"] == "unparsed"
+
+
+def test_columns_of_the_file_are_kept(file, demo):
+    text = "strategy,sample,answer_key,model,item_id,group,answer\ncot,3,B,m,demo-01,male,B\n"
+    (row,) = read_answers(file(text), benchmark=demo).to_dict("records")
+    assert (row["strategy"], row["sample"], row["answer_key"]) == ("cot", 3, "B")
+    assert row["attribute"] == "sex"
+
+
+def test_without_the_benchmark_the_error_names_it_as_remedy(file):
+    message = r"answer_key, status: required columns are missing; .*benchmark="
+    with pytest.raises(InputError, match=message):
+        read_answers(file(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("black", "blck", r"row 2: group = 'blck': is no group of demo; use one of white, black"),
+        ("demo-01,black", "x,black", r"row 2: item_id = 'x': is no item of demo, so its key"),
+        ("answer\n", "reply\n", "answer: required column is missing; add it"),
+        ("group", "patient", "group: required column is missing; add it"),
+    ],
+)
+def test_unknown_values_and_columns_are_named(file, demo, old, new, message):
+    with pytest.raises(InputError, match=message):
+        read_answers(file(ROWS.replace(old, new)), benchmark=demo)
+
+
+def test_column_that_does_not_follow_is_asked_for(file, demo):
+    two = replace(demo, versions={"1": "one", "2": "two"})
+    with pytest.raises(
+        InputError, match="benchmark_version: is missing, and demo has the versions"
+    ):
+        read_answers(file(ROWS), benchmark=two)
+    sex = replace(demo.attributes["sex"], name="other", groups=demo.attributes["race"].groups)
+    twice = replace(demo, attributes={**demo.attributes, "other": sex})
+    with pytest.raises(InputError, match="is a group of race and other; add the column attribute"):
+        read_answers(file(ROWS), benchmark=twice)
+
+
+def test_validating_a_frame_without_columns_lists_them(file, demo):
+    answers = read_answers(file(ROWS), benchmark=demo).drop(columns=["benchmark", "status"])
+    assert [problem.column for problem in validate_answers(answers)] == ["benchmark, status"]
