@@ -15,12 +15,12 @@ from fairstats.commands import (
     gate,
     items,
     levels,
-    overlaps,
     plan,
     published,
     rating_figures,
     ratings,
     releases,
+    retrieval,
     screening,
     serve,
     signing,
@@ -28,7 +28,6 @@ from fairstats.commands import (
     submissions,
     vignette_review,
     vignettes,
-    voting,
 )
 
 app = typer.Typer(
@@ -49,8 +48,7 @@ for group in (
     items,
     gate,
     plan,
-    overlaps,
-    voting,
+    retrieval,
     published,
     releases,
     exports,

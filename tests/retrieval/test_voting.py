@@ -10,7 +10,7 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 from typer.testing import CliRunner
 
-import fairstats.commands.voting
+import fairstats.commands.retrieval
 from fairstats._lib.problems import InputError
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.files import read_answers, write_answers
@@ -302,7 +302,7 @@ def test_vote_command_votes_or_names_the_missing_part(replies, tmp_path, monkeyp
     wrong = CliRunner().invoke(app, [*command, "--similarity", "7"])
     assert wrong.exit_code == 1
     assert "--similarity" in wrong.stderr
-    monkeypatch.setattr(fairstats.commands.voting, "plugin", lambda group, name: embed)
+    monkeypatch.setattr(fairstats.commands.retrieval, "plugin", lambda group, name: embed)
     assert CliRunner().invoke(app, command).exit_code == 0
     (path,) = (tmp_path / "v").iterdir()
     assert set(read_answers(path)["collector"]) == {"majority_vote_open"}

@@ -1,4 +1,4 @@
-"""The command that lets the variants of an item vote on one answer."""
+"""The commands on retrieved snippets and replies: their overlap between groups, and votes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,59 @@ from fairstats.commands._shared import (
 )
 
 commands = typer.Typer()
+
+
+@commands.command()
+@says_what_is_wrong
+def overlap(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Retrieval files, or answer files with --text.")
+    ],
+    text: Annotated[
+        bool, typer.Option("--text", help="Compare the replies in answer files (ROUGE-L).")
+    ] = False,
+    top_k: Annotated[
+        list[int] | None,
+        typer.Option(help="Number of snippets of each list to compare. Repeatable."),
+    ] = None,
+    items: Annotated[
+        bool, typer.Option("--items", help="Print one row per item (retrievals only).")
+    ] = False,
+    alpha: Alpha = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Measure how much of the retrieved text is the same for all variants of an item."""
+    from fairstats.answers.files import read_answers
+    from fairstats.retrieval.overlap import overlap_of_items, retrieval_overlap, text_overlap
+    from fairstats.retrieval.retrievals_table import read_retrievals, retrieval_files
+
+    check_alpha(alpha)
+    known = load_files(benchmark_file)
+    if text and (top_k or items):
+        option = "--top-k" if top_k else "--items"
+        raise InputError([Problem(option, "is only for retrievals", "remove it, or remove --text")])
+    if any(k < 1 for k in top_k or ()):
+        raise InputError([Problem("--top-k", "must be at least 1", "give a number of snippets")])
+    if text:
+        table = text_overlap(read_answers(paths), alpha=alpha, benchmarks=known)
+    else:
+        files = retrieval_files(paths)
+        for path in paths:
+            if not retrieval_files(path):
+                remedy = (
+                    "give a file written by `fairstats retrieve`, or add --text for answer files"
+                )
+                raise InputError([Problem(str(path), "contains no retrievals", remedy)])
+        retrievals = read_retrievals(files)
+        if items:
+            table = overlap_of_items(retrievals, top_k=top_k or None, benchmarks=known)
+        else:
+            table = retrieval_overlap(
+                retrievals, top_k=top_k or None, alpha=alpha, benchmarks=known
+            )
+    print_table(table, as_json=as_json, as_csv=as_csv)
 
 
 @commands.command()
