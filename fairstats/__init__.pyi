@@ -1,5 +1,5 @@
-from ._lib.problems import InputError as InputError
 from ._lib.installation import __version__ as __version__
+from ._lib.problems import InputError as InputError
 from .answers.benchmark_checks import validate_answers as validate_answers
 from .answers.engines import scan_answers as scan_answers
 from .answers.files import read_answers as read_answers
