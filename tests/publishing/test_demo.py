@@ -1,19 +1,42 @@
-"""The demonstration: what it publishes, and that a second run takes what is there."""
+"""`fairstats demo`: its steps, its releases with and without network, and the commands it names."""
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
+from pathlib import Path
+
 import pytest
+from fairstats_collectors import released_files
 from fairstats_collectors.amqa import import_amqa
 from fairstats_collectors.released_files import fetch_fairmedqa
 from fairstats_collectors.retrieve import retrieve
+from typer.testing import CliRunner
 
-import fairstats.publishing.demo
-import fairstats.publishing.publish
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_answers
+from fairstats.benchmarks.loading import load_benchmark
+from fairstats.cli import app
 from fairstats.publishing.demo import demo_answers, demo_retrievals, publish_next, taken_answers
 from fairstats.release.contents import Release
+from tests.released_server import served_release
 from tests.report.conftest import answers_of_models
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+GROUPS = ("original", "desensitized", "white", "black", "male", "female", "high_income")
+
+
+def released(every: int) -> bytes:
+    """A file in the authors' format, whose low-income variant is wrong for some items."""
+    lines = []
+    for place, (item, key) in enumerate(load_benchmark("fairmedqa").answer_keys.items()):
+        answers = {f"test_model_answer_{group}": key for group in GROUPS}
+        wrong = "B" if key == "A" else "A"
+        answers["test_model_answer_low_income"] = wrong if place % every == 0 else key
+        lines.append(json.dumps({"question_id": item, "answer_idx": key, **answers}) + "\n")
+    return "".join(lines).encode()
 
 
 @pytest.fixture
@@ -35,10 +58,7 @@ def test_model_is_asked_once(tmp_path, said):
     assert sum("there already" in line for line in said) == 1
 
 
-def test_what_is_shipped_is_looked_up_and_published(tmp_path, said, monkeypatch):
-    monkeypatch.setattr(
-        fairstats.publishing.publish, "render", lambda release, **options: "nothing"
-    )
+def test_what_is_shipped_is_looked_up_and_published(tmp_path, said):
     path = demo_retrievals(tmp_path, retrieve, say=said.append)
     assert demo_retrievals(tmp_path, retrieve, say=said.append) == path
     answers = demo_answers(tmp_path, collector, say=said.append)
@@ -50,12 +70,7 @@ def test_what_is_shipped_is_looked_up_and_published(tmp_path, said, monkeypatch)
 
 
 @pytest.mark.usefixtures("few_tables")
-def test_a_release_with_other_answers_gets_the_next_name(tmp_path, monkeypatch):
-    def render(release, *, site, pdf, renderer):
-        (site / "index.html").write_text("page")
-        return "nothing"
-
-    monkeypatch.setattr(fairstats.publishing.publish, "render", render)
+def test_a_release_with_other_answers_gets_the_next_name(tmp_path):
     one = write_answers(answers_of_models(("One",)), tmp_path / "1.parquet")
     two = write_answers(answers_of_models(("Two",)), tmp_path / "2.parquet")
     out = tmp_path / "out"
@@ -63,36 +78,170 @@ def test_a_release_with_other_answers_gets_the_next_name(tmp_path, monkeypatch):
     assert names == ["demo", "demo.2", "demo"]
 
 
-def test_answers_in_the_schema_are_taken_as_they_are(tmp_path, said):
+@pytest.fixture
+def take(tmp_path, said):
+    kept = {"fetcher": fetch_fairmedqa, "importer": import_amqa, "say": said.append}
+    return lambda folder: taken_answers(folder, tmp_path / "kept", **kept)
+
+
+def test_answers_in_the_schema_are_taken_as_they_are(tmp_path, take):
     write_answers(answers_of_models(("One",)), tmp_path / "in" / "a.parquet")
-    taken = taken_answers(
-        tmp_path / "in",
-        tmp_path / "kept",
-        fetcher=fetch_fairmedqa,
-        importer=import_amqa,
-        say=said.append,
-    )
-    assert taken == [tmp_path / "in"]
+    assert take(tmp_path / "in") == [tmp_path / "in"]
     with pytest.raises(InputError, match="is not a folder"):
-        taken_answers(
-            tmp_path / "nowhere",
-            tmp_path / "kept",
-            fetcher=fetch_fairmedqa,
-            importer=import_amqa,
-            say=said.append,
-        )
+        take(tmp_path / "nowhere")
 
 
-def test_released_files_are_imported_and_others_named(tmp_path, said, shared_data):
-    taken = taken_answers(
-        shared_data("amqa").parent,
-        tmp_path / "kept",
-        fetcher=fetch_fairmedqa,
-        importer=import_amqa,
-        say=said.append,
-    )
+def test_released_files_are_imported_and_others_named(take, said, shared_data):
+    taken = take(shared_data("amqa").parent)
     assert len(taken) == 15
     assert len(read_answers(taken)) == 15 * 801 * 8
     left_out = [line for line in said if line.startswith("Left out")]
     assert len(left_out) == 3
     assert any("deepseek_cot2_t.jsonl" in line for line in left_out)
+
+
+# --- The command
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    plain, packed = {"GPT-Old.jsonl": released(3)}, {"GPT-New.jsonl": released(9)}
+    with served_release(tmp_path / "server", monkeypatch, plain, packed) as running:
+        yield running
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with the answers of the embedded model, in which pages are not drawn."""
+
+    folder = tmp_path / "place"
+    asked = answers_of_models(("SmolLM2",))
+    write_answers(asked, folder / "answers" / "demo" / "demo-1-smollm2-plain.parquet")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", [".venv/bin/fairstats", "demo"])
+    return folder
+
+
+def demo(*options: str) -> tuple[list[str], list[str]]:
+    """Run the demonstration; return what it printed, and the releases by age."""
+    done = CliRunner().invoke(app, ["demo", *options])
+    assert done.exit_code == 0, done.output
+    manifests = [json.loads(path.read_text()) for path in Path("site", "v").glob("*/manifest.json")]
+    manifests.sort(key=lambda manifest: manifest["created_at"])
+    return done.output.splitlines(), [manifest["release"] for manifest in manifests]
+
+
+def next_commands(lines: list[str]) -> dict[str, list[str]]:
+    """The command that the last lines name for each user, without the program."""
+    found = {}
+    for line in lines[-3:]:
+        user, _, command = line.partition(":")
+        program, *arguments = shlex.split(command)
+        assert program == ".venv/bin/fairstats"
+        found[user.strip()] = arguments
+    return found
+
+
+def test_fetched_answers_are_published_once_and_the_printed_commands_run(server, place):
+    lines, releases = demo()
+    assert releases == ["demo", "fairmedqa"]
+    announced = next(n for n, line in enumerate(lines) if line.startswith("Downloading 2 files"))
+    assert lines[announced + 1] == "Publishing the released answers of 2 models ..."
+    assert lines[-5].startswith("Open site/v/fairmedqa/index.html in a browser")
+    assert read_answers("answers/fairmedqa")["model"].nunique() == 2
+    assert {path.name for path in Path("answers").iterdir()} == {"demo", "fairmedqa"}
+    check_commands(lines, report="audit-fairmedqa-gpt-new.pdf")
+    server.fault = "server error"
+    lines, releases = demo()
+    assert releases == ["demo", "fairmedqa"]
+    assert lines[-5].startswith("Open site/v/fairmedqa/index.html in a browser")
+
+
+@pytest.mark.parametrize("fault", ["server error", "truncated", "changed"])
+def test_broken_download_is_named_and_leaves_the_demonstration(server, place, fault):
+    server.fault = fault
+    if fault == "changed":
+        (server.root / "GPT-Old.jsonl").write_bytes(b"changed")
+    lines, releases = demo()
+    assert releases == ["demo"]
+    (said,) = [line for line in lines if line.startswith("Going on without the released answers:")]
+    assert "/who/Repo/c0/GPT-Old.jsonl " in said
+    assert lines[-5].startswith("Open site/v/demo/index.html in a browser")
+    assert [path.name for path in Path("answers").iterdir()] == ["demo"]
+
+
+def test_broken_archive_leaves_no_files_fetched_before(server, place):
+    (server.root / "all.zip").write_bytes(b"changed")
+    lines, releases = demo()
+    assert releases == ["demo"]
+    assert any("/all.zip does not have the listed sha256" in line for line in lines)
+    assert [path.name for path in Path("answers").iterdir()] == ["demo"]
+
+
+def test_missing_network_is_reported_in_one_line(server, place, monkeypatch):
+    # Port 9 of loopback: nothing listens there.
+    monkeypatch.setattr(
+        released_files, "_ADDRESS", "http://127.0.0.1:9/{repository}/{commit}/{path}"
+    )
+    lines, releases = demo()
+    assert releases == ["demo"]
+    assert "Going on without the released answers: 127.0.0.1:9 cannot be reached." in lines
+
+
+def test_nothing_is_fetched_if_not_wanted(server, place):
+    lines, releases = demo("--no-fetch")
+    assert releases == ["demo"]
+    assert not any(line.startswith(("Downloading", "Going on")) for line in lines)
+
+
+@pytest.mark.parametrize("kind", ["answers", "released files"])
+def test_folder_is_published_instead_of_fetched_answers(server, place, tmp_path, kind):
+    folder = tmp_path / "own"
+    if kind == "answers":
+        write_answers(answers_of_models(("Own",)), folder / "own.parquet")
+    else:
+        folder.mkdir()
+        (folder / "renamed.jsonl").write_bytes(released(3))
+    lines, (first, second) = demo("--answers", str(folder))
+    assert first == "demo"
+    assert not any(line.startswith("Downloading") for line in lines)
+    assert lines[-5].startswith(f"Open site/v/{second}/index.html in a browser")
+    commands = next_commands(lines)
+    model = "Own" if kind == "answers" else "GPT-Old"
+    assert commands["auditor"] == ["report", model, "--release", f"site/v/{second}"]
+
+
+def test_unreadable_folder_is_refused_before_the_model_is_asked(place, tmp_path):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "other.jsonl").write_bytes(b'{"question_id": "0"}\n')
+    done = CliRunner().invoke(app, ["demo", "--answers", str(folder)])
+    assert done.exit_code == 1
+    assert "fairstats import" in done.output
+    assert not Path("site").exists()
+
+
+def test_printed_commands_run_without_network(server, place):
+    server.fault = "server error"
+    check_commands(demo()[0], report="audit-demo-smollm2.pdf")
+
+
+def check_commands(lines: list[str], *, report: str) -> None:
+    commands = next_commands(lines)
+    assert list(commands) == ["publisher", "auditor", "statistician"]
+    for arguments in commands.values():
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, f"{arguments}\n{done.output}"
+    assert Path(report).read_bytes().startswith(b"%PDF")
+    (published,) = Path("out").glob("*/v/*/manifest.json")
+    assert published.is_file()
+
+
+def test_program_on_the_path_is_named_without_its_folder(server, place, monkeypatch):
+    program = place / "bin" / "fairstats"
+    program.parent.mkdir()
+    program.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    monkeypatch.setattr(sys, "argv", [str(program), "demo"])
+    lines, _ = demo("--no-fetch")
+    assert "  auditor:      fairstats report SmolLM2 --release site/v/demo" in lines

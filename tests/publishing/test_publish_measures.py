@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.publishing.publish import publish
@@ -17,6 +15,7 @@ from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
 from fairstats.vignettes.audit import measure_vignettes
 from fairstats.vignettes.measures import write_measures
+from tests.publishing.edited_releases import rehash
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -53,9 +52,7 @@ def test_a_changed_measure_shows(site, tmp_path):
     changed.loc[of_one, "value"] += 1
     write_measures(changed, release.measures_path)
     assert "was changed" in str(verify(path)[0].problems[0])
-    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-    manifest["files"]["downloads/measures.parquet"] = file_sha256(release.measures_path)
-    (path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    rehash(path)
     said = [str(problem) for problem in verify(path)[0].problems]
     assert any("vignette_findings" in line and "recomputed" in line for line in said)
 

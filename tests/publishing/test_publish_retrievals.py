@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pandas as pd
@@ -27,6 +26,7 @@ from fairstats.retrieval.retrievals_table import (
 )
 from fairstats.retrieval.voting import majority_vote, vote_counts
 from tests.make_answers import make_answers
+from tests.publishing.edited_releases import rehash
 from tests.retrieval_tables import drawn_lists, retrievals_of
 
 NEW = ("overlap", "retrieval_effects", "votes")
@@ -238,14 +238,6 @@ def test_the_command_takes_retrievals_from_elsewhere(folder, tmp_path):
     assert len(Release(tmp_path / "out" / "v" / "1").table("overlap")) > 0
 
 
-def rehashed(release: Release) -> None:
-    """A manifest that agrees with the changed files: what is left are the figures."""
-    manifest = json.loads((release.path / "manifest.json").read_text())
-    for name in manifest["files"]:
-        manifest["files"][name] = file_sha256(release.path / name)
-    (release.path / "manifest.json").write_text(json.dumps(manifest))
-
-
 def test_a_changed_snippet_or_figure_is_named(release):
     before = release.retrievals
     changed = before.assign(
@@ -254,18 +246,18 @@ def test_a_changed_snippet_or_figure_is_named(release):
     changed.to_parquet(release.retrievals_path)
     (found,) = verify(release.path)
     assert [problem.message for problem in found.problems] == ["was changed after it was published"]
-    rehashed(release)
+    rehash(release.path)
     (found,) = verify(release.path)
     assert any("overlap.parquet" in problem.path for problem in found.problems)
     before.assign(score=before["score"] * 2).to_parquet(release.retrievals_path)
-    rehashed(release)
+    rehash(release.path)
     (found,) = verify(release.path)
     assert {problem.column for problem in found.problems} == {"content"}
     before.to_parquet(release.retrievals_path)
     votes = release.table("votes")
     votes.loc[0, "n_ties"] += 1
     votes.to_parquet(release.path / "downloads" / "votes.parquet")
-    rehashed(release)
+    rehash(release.path)
     (found,) = verify(release.path)
     (problem,) = found.problems
     assert (problem.row, problem.column) == (1, "n_ties")
@@ -273,6 +265,6 @@ def test_a_changed_snippet_or_figure_is_named(release):
 
 def test_retrievals_that_are_none_any_more_are_named(release):
     release.retrievals.drop(columns="rank").to_parquet(release.retrievals_path)
-    rehashed(release)
+    rehash(release.path)
     (found,) = verify(release.path)
     assert "is not a retrievals table" in [problem.message for problem in found.problems]

@@ -44,9 +44,8 @@ from fairstats.publishing.verify import verify
 from fairstats.publishing.verify_report import check_signature, read_pdf, shows_the_release
 from fairstats.report.audit_document import report_model
 from fairstats.report.audit_origin import origin_of
-from tests.publishing.commands import run
+from tests.publishing.edited_releases import run, sha256
 from tests.publishing.signing_certificates import DAY, NOW, make_person, write_p12
-from tests.publishing.test_verify_attacks import sha256
 from tests.report.conftest import answers_of_models
 from tests.report.undrawn import undrawn
 

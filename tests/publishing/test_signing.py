@@ -28,8 +28,7 @@ from fairstats.publishing.sign_site import add_attestations, sign, verify_and_at
 from fairstats.publishing.site_folder import assemble, with_witnesses
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
-from tests.publishing.commands import run
-from tests.publishing.test_verify_attacks import change_manifest, rehash, sha256
+from tests.publishing.edited_releases import change_manifest, rehash, run, sha256
 from tests.report.conftest import answers_of_models
 
 PAGE = '<span class="latest">Release</span>'
@@ -223,44 +222,47 @@ for site in map(Path, {[str(site), str(released / "site-1")]!r}):
 # --- What an attacker changes
 
 
-def change(path: Path, text: str) -> None:
-    assert path.read_text() != text
-    path.write_text(text)
-
-
-def change_figure(site: Path) -> None:
+def change_figure(site: Path, **_) -> None:
     path = site / "v" / "2" / "downloads" / "estimates.csv"
-    change(path, path.read_text().replace("0.", "0.9", 1))
+    path.write_text(path.read_text().replace("0.", "0.9", 1))
 
 
-def change_page(site: Path) -> None:
-    change(site / "v" / "2" / "index.html", "<p>all is fair</p>")
+def change_page(site: Path, **_) -> None:
+    (site / "v" / "2" / "index.html").write_text("<p>all is fair</p>")
 
 
-def change_page_and_hashes(site: Path) -> None:
+def change_page_and_hashes(site: Path, **_) -> None:
     change_page(site)
     rehash(site / "v" / "2")
     assemble(site)
 
 
-def remove_release(site: Path) -> None:
+def change_newest_page(site: Path, **_) -> None:
+    (site / "latest" / "index.html").write_text("<p>all is fair</p>")
+
+
+def remove_release(site: Path, **_) -> None:
     shutil.rmtree(site / "v" / "2")
     assemble(site)
 
 
-def remove_signatures(site: Path) -> None:
+def remove_first_release(site: Path, **_) -> None:
+    shutil.rmtree(site / "v" / "1")
+
+
+def remove_signatures(site: Path, **_) -> None:
     for name in ("signatures", "keys"):
         shutil.rmtree(site / name)
     (site / "attestations.json").unlink()
     assemble(site)
 
 
-def sign_with_other_key(site: Path, keys) -> None:
+def sign_with_other_key(site: Path, keys, **_) -> None:
     remove_signatures(site)
     sign(site, keys["mallory"])
 
 
-def forge_key_id(site: Path, keys) -> None:
+def forge_key_id(site: Path, keys, **_) -> None:
     """A signature by another key, under the id of the publisher's."""
     other = shutil.copytree(site, site.parent / "other")
     sign_with_other_key(other, keys)
@@ -269,7 +271,11 @@ def forge_key_id(site: Path, keys) -> None:
     signature_of(site).write_text(json.dumps(forged))
 
 
-def edit_statement(site: Path) -> None:
+def swap_key_file(site: Path, keys, **_) -> None:
+    shutil.copy(public(keys["mallory"]), site / "keys" / f"{short(keys['board'])}.pub")
+
+
+def edit_statement(site: Path, **_) -> None:
     envelope = json.loads(signature_of(site).read_text())
     statement = json.loads(base64.b64decode(envelope["payload"]))
     statement["predicate"]["timeCreated"] = "2020-01-01T00:00:00Z"
@@ -277,80 +283,59 @@ def edit_statement(site: Path) -> None:
     signature_of(site).write_text(json.dumps(envelope))
 
 
-def publish_more(site: Path) -> None:
+def publish_more(site: Path, **_) -> None:
     answers_of_models(("Two",)).to_parquet(site.parent / "3.parquet")
     publish(site.parent / "3.parquet", release="3", out=site)
 
 
-def forge(site: Path, forged: Path) -> None:
-    """Replace all releases by consistent ones."""
+def forge_consistently(site: Path, forged: Path, **_) -> None:
     shutil.rmtree(site / "v")
     shutil.copytree(forged / "v", site / "v")
     assemble(site)
 
 
-def forge_and_remove_signatures(site: Path, keys, forged: Path) -> None:
-    forge(site, forged)
+def forge_and_remove_signatures(site: Path, forged: Path, **_) -> None:
+    forge_consistently(site, forged)
     remove_signatures(site)
 
 
 def forge_and_sign(site: Path, keys, forged: Path) -> None:
-    forge(site, forged)
+    forge_consistently(site, forged)
     sign_with_other_key(site, keys)
 
 
-UNSIGNED = "site: is not signed (trusted: board ({board}))"
-OTHER_MANIFEST = "manifest.json: is not the manifest that key {board} signed on"
-OTHER_KEY = "is signed with key {mallory}, which is not trusted (board ({board}))"
-NOT_SIGNED_BY_IT = "was changed, or was not signed with the key {board} that it names"
-ATTACKS = [
-    (lambda site, *_: change_figure(site), "estimates.csv: was changed after it was published"),
-    (lambda site, *_: change_page(site), "v/2/index.html: was changed after it was published"),
-    (lambda site, *_: change_page_and_hashes(site), f"v/2/{OTHER_MANIFEST}"),
-    (
-        lambda site, *_: change(site / "latest" / "index.html", "<p>all is fair</p>"),
-        "latest/index.html: does not match the releases",
-    ),
-    (
-        lambda site, *_: remove_release(site),
-        "v/2: is missing: release 2 is in the site that key {board} signed on",
-    ),
-    (
-        lambda site, *_: shutil.rmtree(site / "v" / "1"),
-        "v/1: is missing: release 1 is in the site that key {board} signed on",
-    ),
-    (lambda site, *_: remove_signatures(site), UNSIGNED),
-    (lambda site, keys, _: sign_with_other_key(site, keys), OTHER_KEY),
-    (lambda site, keys, _: forge_key_id(site, keys), NOT_SIGNED_BY_IT),
-    (
-        lambda site, keys, _: shutil.copy(
-            public(keys["mallory"]), site / "keys" / f"{short(keys['board'])}.pub"
-        ),
-        "keys/{board}.pub: is not the key of this name, but key {mallory}",
-    ),
-    (lambda site, *_: edit_statement(site), NOT_SIGNED_BY_IT),
-    (
-        lambda site, *_: publish_more(site),
-        "covers the releases up to 2, but later ones are not signed",
-    ),
-    (lambda site, _, forged: forge(site, forged), f"v/1/{OTHER_MANIFEST}"),
-    (forge_and_remove_signatures, UNSIGNED),
-    (forge_and_sign, OTHER_KEY),
-]
+ATTACKS = {
+    change_figure: "estimates.csv: was changed after it was published",
+    change_page: "v/2/index.html: was changed after it was published",
+    change_page_and_hashes: "v/2/manifest.json: is not the manifest that key {board} signed on",
+    change_newest_page: "latest/index.html: does not match the releases",
+    remove_release: "v/2: is missing: release 2 is in the site that key {board} signed on",
+    remove_first_release: "v/1: is missing: release 1 is in the site that key {board} signed on",
+    remove_signatures: "site: is not signed (trusted: board ({board}))",
+    sign_with_other_key: "is signed with key {mallory}, which is not trusted (board ({board}))",
+    forge_key_id: "was changed, or was not signed with the key {board} that it names",
+    swap_key_file: "keys/{board}.pub: is not the key of this name, but key {mallory}",
+    edit_statement: "was changed, or was not signed with the key {board} that it names",
+    publish_more: "covers the releases up to 2, but later ones are not signed",
+    forge_consistently: "v/1/manifest.json: is not the manifest that key {board} signed on",
+    forge_and_remove_signatures: "site: is not signed (trusted: board ({board}))",
+    forge_and_sign: "is signed with key {mallory}, which is not trusted (board ({board}))",
+}
 
 
-@pytest.mark.parametrize(("attack", "message"), ATTACKS)
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
 @pytest.mark.usefixtures("without_figures")
-def test_attack_fails_with_its_message(attack, message, site, keys, forged):
-    attack(site, keys, forged)
+def test_attack_fails_with_its_message(attack, site, keys, forged):
+    attack(site, keys=keys, forged=forged)
     done = run("verify", site, "--trust", public(keys["board"]), "--no-pages")
     assert done.exit_code == 1, done.output
-    assert message.format(**{name: short(key) for name, key in keys.items()}) in done.output
+    names = {name: short(key) for name, key in keys.items()}
+    assert ATTACKS[attack].format(**names) in done.output
 
 
 @pytest.mark.parametrize("attack", [forge_and_remove_signatures, forge_and_sign])
 def test_forged_site_is_consistent_and_fails_only_by_its_signature(attack, site, keys, forged):
-    attack(site, keys, forged)
+    attack(site, keys=keys, forged=forged)
     assert run("verify", site).exit_code == 0
     assert run("verify", site, "--trust", public(keys["board"])).exit_code == 1
 

@@ -14,6 +14,7 @@ from fairstats.publishing.diff import diff_releases
 from fairstats.publishing.publish import publish
 from fairstats.publishing.site_folder import assemble
 from fairstats.publishing.verify import verify
+from tests.publishing.edited_releases import rehash
 from tests.report.conftest import answers_of_models
 from tests.report.reading import Markup, broken_links
 
@@ -130,21 +131,13 @@ def test_a_renamed_release_is_named(site):
     assert "belongs to release 2" in [problem.message for problem in around.problems]
 
 
-def rehash(release, name):
-    """What somebody would do who changes a file and wants the manifest to fit."""
-    manifest = json.loads((release / "manifest.json").read_text())
-    content = (release / name).read_bytes()
-    manifest["files"][name] = hashlib.sha256(content).hexdigest()
-    (release / "manifest.json").write_text(json.dumps(manifest))
-
-
 def test_copies_that_say_otherwise_than_the_tables_are_named(release):
     paths = [release / name for name in ("api/leaderboard.json", "downloads/estimates.csv")]
     for path in paths:
         text = path.read_text()
         assert "inconclusive" in text
         path.write_text(text.replace("inconclusive", "equivalent", 1))
-        rehash(release, path.relative_to(release).as_posix())
+        rehash(release)
     (found,) = verify(release)
     message = "does not match the tables of the release"
     assert [(one.path, one.message) for one in found.problems] == [
@@ -171,7 +164,7 @@ def test_pages_that_were_changed_with_their_hashes_are_named(release, changes, d
         text = (release / name).read_text()
         assert old in text
         (release / name).write_text(text.replace(old, new, 1))
-        rehash(release, name)
+        rehash(release)
     if drawn_by is not None:
         edit_manifest(release, drawn_by=drawn_by)
     (found,) = verify(release)
@@ -199,7 +192,7 @@ def edit_manifest(release, **values):
 @pytest.mark.usefixtures("drawn_before")
 def test_a_pdf_that_was_swapped_with_its_hash_does_not_pass(release, drawn_by):
     (release / "leaderboard.pdf").write_bytes(b"%PDF-1.7 all is fair")
-    rehash(release, "leaderboard.pdf")
+    rehash(release)
     if drawn_by is not None:
         edit_manifest(release, drawn_by=drawn_by)
     (found,) = verify(release)
@@ -214,7 +207,7 @@ def test_a_pdf_that_was_swapped_with_its_hash_does_not_pass(release, drawn_by):
 
 def test_pages_that_are_not_drawn_again_are_listed(release):
     (release / "leaderboard.pdf").write_bytes(b"%PDF-1.7 all is fair")
-    rehash(release, "leaderboard.pdf")
+    rehash(release)
     (found,) = verify(release, pages=False)
     assert found.problems == ()
     (note,) = [note for note in found.notes if "index.html" in note]
@@ -252,7 +245,7 @@ def test_a_manifest_that_is_none_is_refused(release, change):
 
 def test_a_table_that_cannot_be_read_is_named(release):
     (release / "downloads" / "ranks.parquet").write_bytes(b"PAR1 and no more")
-    rehash(release, "downloads/ranks.parquet")
+    rehash(release)
     (found,) = verify(release)
     assert any("not a parquet file" in problem.message for problem in found.problems)
 
@@ -291,22 +284,12 @@ def test_a_changed_a_missing_and_an_added_file_are_named(release):
     }
 
 
-def rehashed(release):
-    """A manifest that agrees with the changed files: what is left are the figures."""
-    from fairstats._lib.safe_names import file_sha256
-
-    manifest = json.loads((release / "manifest.json").read_text())
-    for name in manifest["files"]:
-        manifest["files"][name] = file_sha256(release / name)
-    (release / "manifest.json").write_text(json.dumps(manifest))
-
-
 def test_an_estimate_that_the_answers_do_not_give_is_named(release):
     estimates = pd.read_parquet(release / "downloads" / "estimates.parquet")
     row = estimates.index[(estimates["metric"] == "cfr") & (estimates["model"] == "Two")][1]
     estimates.loc[row, "estimate"] += 1e-6
     estimates.to_parquet(release / "downloads" / "estimates.parquet")
-    rehashed(release)
+    rehash(release)
     (found,) = verify(release)
     (problem,) = found.problems
     assert (problem.row, problem.column) == (row + 1, "estimate")
@@ -323,7 +306,7 @@ def test_a_verdict_and_a_rank_that_were_changed_are_named(release):
     ranks = pd.read_parquet(release / "downloads" / "ranks.parquet")
     ranks.loc[0, "rank_low"] = 9
     ranks.to_parquet(release / "downloads" / "ranks.parquet")
-    rehashed(release)
+    rehash(release)
     (found,) = verify(release)
     assert [problem.column for problem in found.problems] == ["verdict", "rank_low"]
 
@@ -332,7 +315,7 @@ def test_other_answers_do_not_give_the_estimates(release):
     answers = pd.read_parquet(release / "downloads" / "answers.parquet")
     answers.loc[answers.index[answers["answer"].notna()][:5], "answer"] = "B"
     answers.to_parquet(release / "downloads" / "answers.parquet")
-    rehashed(release)
+    rehash(release)
     (found,) = verify(release)
     assert found.problems
 
@@ -377,9 +360,9 @@ def test_another_benchmark_or_method_is_the_reason_where_answers_are_the_same(re
     estimates = pd.read_parquet(release / "downloads" / "estimates.parquet")
     estimates["estimate"] *= 1.5
     estimates.to_parquet(release / "downloads" / "estimates.parquet")
-    rehash(release, "downloads/estimates.parquet")
+    rehash(release)
     assert set(diff_releases(published / "v" / "1", release).figures["why"]) == {"method"}
     toml = release / "benchmarks" / "demo.toml"
     toml.write_text(toml.read_text() + "\n# another word\n")
-    rehash(release, "benchmarks/demo.toml")
+    rehash(release)
     assert set(diff_releases(published / "v" / "1", release).figures["why"]) == {"benchmark"}

@@ -25,6 +25,7 @@ from fairstats.publishing.publish import publish, write_documents
 from fairstats.publishing.site_folder import assemble
 from fairstats.release.contents import Release
 from fairstats.release.tables import write_table
+from tests.publishing.edited_releases import change_manifest, rehash, relink, sha256
 from tests.report.conftest import answers_of_models
 
 pytestmark = pytest.mark.usefixtures("without_pages", "few_tables")
@@ -79,37 +80,6 @@ def refused(done) -> str:
     assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
     assert "Traceback" not in done.output
     return done.output
-
-
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def change_manifest(release: Path, **values: object) -> None:
-    path = release / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | values))
-
-
-def rehash(release: Path) -> None:
-    """Give a manifest the hashes of the files that are there now."""
-    files = {
-        path.relative_to(release).as_posix(): sha256(path)
-        for path in sorted(release.rglob("*"))
-        if path.is_file() and path.name != "manifest.json"
-    }
-    change_manifest(release, files=files)
-
-
-def relink(site: Path) -> None:
-    """Tie each release to the one before it, and make the files around them again."""
-    folders = sorted((site / "v").iterdir(), key=lambda path: path.name)
-    for before, folder in zip([None, *folders], folders, strict=False):
-        link = before and {
-            "release": before.name,
-            "manifest_sha256": sha256(before / "manifest.json"),
-        }
-        change_manifest(folder, previous=link)
-    assemble(site)
 
 
 # Not ru_maxrss for the peak: a process inherits that of the process that started it.
