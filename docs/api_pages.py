@@ -124,8 +124,7 @@ def offered_names() -> dict[str, str]:
 
 def other_names() -> dict[str, str]:
     """Return the module of each further documented name."""
-    listed = tomllib.loads(Path(__file__).with_name("api_names.toml").read_text(encoding="utf-8"))
-    return {name: module for module, names in listed.items() for name in names}
+    return tomllib.loads(Path(__file__).with_name("api_names.toml").read_text(encoding="utf-8"))
 
 
 def _index(

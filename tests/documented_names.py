@@ -15,8 +15,7 @@ LISTED = Path(__file__).parents[1] / "docs" / "api_names.toml"
 def documented_names() -> dict[str, Any]:
     """Return every documented function, class and value by its name."""
     found = {name: getattr(fairstats, name) for name in fairstats.__all__ if name != "__version__"}
-    for module, names in tomllib.loads(LISTED.read_text(encoding="utf-8")).items():
-        for name in names:
-            assert name not in found, f"{name} is listed twice"
-            found[name] = getattr(importlib.import_module(module), name)
+    for name, module in tomllib.loads(LISTED.read_text(encoding="utf-8")).items():
+        assert name not in found, f"{name} is listed twice"
+        found[name] = getattr(importlib.import_module(module), name)
     return found
