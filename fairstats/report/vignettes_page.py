@@ -344,8 +344,8 @@ _SECTIONS = (
     _Section(
         "Were items selected by a model?",
         ("selection",),
-        "If variants are kept because they mislead a model, it changes its answers almost only in one "
-        "direction, and its accuracy difference does not show its bias. An undeclared "
+        "If variants are kept because they mislead a model, it changes its answers almost only in "
+        "one direction, and its accuracy difference does not show its bias. An undeclared "
         "selection shows in the same way: an answer set has fewer changes in one direction than "
         "the most one-sided other model explains (Fisher's exact test, adjusted by Holm).",
         "Accuracy difference minus that of the other models in points, with 95% intervals, and the "
