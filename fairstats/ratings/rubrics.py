@@ -31,7 +31,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _HEADING = re.compile(r"[A-Z][a-z]*( [a-z]+){0,5}")
 
 
-class Choice(Table):
+@dataclass(frozen=True)
+class Choice:
     """A possible value of a rating.
 
     Parameters
@@ -49,8 +50,8 @@ class Choice(Table):
 
     value: str
     label: str
-    reported: Flag
-    prefers: Annotated[int, Strict()] | None = None
+    reported: bool
+    prefers: int | None = None
 
 
 @dataclass(frozen=True)
@@ -229,6 +230,15 @@ def copy_rubrics(rubrics: Mapping[str, Rubric], folder: Path) -> None:
 _EXAMPLE = "data/rubrics/independent.toml"
 
 
+class _Choice(Table):
+    """See `Choice`."""
+
+    value: str
+    label: str
+    reported: Flag
+    prefers: Annotated[int, Strict()] | None = None
+
+
 class _AskedIf(Table):
     """When a question is asked."""
 
@@ -242,7 +252,7 @@ class _Question(Table):
     dimension: str
     label: str
     question: str
-    choices: tuple[Choice, ...]
+    choices: tuple[_Choice, ...]
     level: Level = "nominal"
     about: About = "bias"
     asked_if: _AskedIf | None = None
@@ -254,7 +264,9 @@ class _Question(Table):
             dimension=self.dimension,
             label=self.label,
             question=" ".join(self.question.split()),
-            choices=self.choices,
+            choices=tuple(
+                Choice(one.value, one.label, one.reported, one.prefers) for one in self.choices
+            ),
             level=self.level,
             about=self.about,
             asked_if=None if asked_if is None else (asked_if.dimension, asked_if.values),
@@ -265,7 +277,7 @@ class _Question(Table):
 class _Lists(Table):
     """The lists of choices that questions refer to by name."""
 
-    choices: dict[str, tuple[Choice, ...]] = Field(default_factory=dict)
+    choices: dict[str, tuple[_Choice, ...]] = Field(default_factory=dict)
 
 
 class _Rubric(Table):
