@@ -1,11 +1,11 @@
 """Measure what publishing a whole site needs: wall time, peak memory, and the size of its pages.
 
 Made-up answers of 13 models with three prompts, and of one with a fourth, to all variants of
-FairMedQA's items are 40 answer sets. They are published from nothing, one release after the other,
-with an empty cache of drawings: in each release every model has other answers than in the one
-before, so that nothing can be taken over. Then one model's answers change, and one more release is
-published. Once no answer is missing, once a few of every model are. The models have names that the
-package knows: the pages of versions and replication are full then.
+FairMedQA's items are 40 answer sets. They are published from nothing, one release after the other:
+in each release every model has other answers than in the one before. Then one model's answers
+change, and one more release is published. Once no answer is missing, once a few of every model
+are. The models have names that the package knows: the pages of versions and replication are full
+then.
 
     python benchmarks/site.py
     python benchmarks/site.py --releases 2      # a shorter look
@@ -95,7 +95,6 @@ def published(releases: int, missing: float) -> dict[str, Any]:
     """Publish a site from nothing, then a release with one changed model; what that took."""
     with tempfile.TemporaryDirectory(prefix="fairstats-site-") as name:
         folder = Path(name)
-        os.environ["FAIRSTATS_CACHE"] = str(folder / "cache")
         site = folder / "site"
         runs, peaks = [], []
         for number in range(1, releases + 2):

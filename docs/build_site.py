@@ -28,7 +28,6 @@ from guide_cells import Ran, run_guide
 import fairstats
 from fairstats._lib.formatting import escape_markdown
 from fairstats.report.builtin_renderer import html_page
-from fairstats.report.theme import style_sheet
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -98,7 +97,7 @@ def build(out: Path, *, run: bool = True) -> list[Path]:
     }
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    (out / STYLE_SHEET).write_text(style_sheet(ROOT / "reports" / "theme.scss"), encoding="utf-8")
+    shutil.copyfile(ROOT / "reports" / STYLE_SHEET, out / STYLE_SHEET)
     guides = [path for path in texts if path == FIRST or path.startswith(f"{GUIDES}/")]
     ran = {path: run_guide(DOCS / path, DOCS / GUIDES) for path in guides if run}
 

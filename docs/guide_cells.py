@@ -6,7 +6,6 @@ in a folder with the files of docs/guides. ``bash`` blocks are shown and not run
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import os
 import re
@@ -20,8 +19,6 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
-
-from fairstats.report.builtin_renderer import page_kernel
 
 #: Suffixes of the files that a guide finds in its folder.
 DATA = (".csv", ".toml")
@@ -92,7 +89,7 @@ def run_guide(path: Path, data: Path) -> Ran:
     notebook.cells.append(nbformat.v4.new_markdown_cell(text[end:].strip(), id="text-end"))
     with tempfile.TemporaryDirectory(prefix="fairstats-guide-") as folder:
         copy_data(data, Path(folder))
-        asyncio.run(_execute(notebook, Path(folder)))
+        _execute(notebook, Path(folder))
         written = nbformat.writes(_tidy(notebook)).replace(folder, ".") + "\n"
     ran = Ran("", written)
     outputs = [
@@ -111,7 +108,7 @@ def _as_shell(code: str) -> str:
     return "\n".join(line if line.startswith("#") or not line else f"!{line}" for line in lines)
 
 
-async def _execute(notebook: Any, folder: Path) -> None:
+def _execute(notebook: Any, folder: Path) -> None:
     environment = {
         # The commands of this environment first.
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
@@ -122,14 +119,13 @@ async def _execute(notebook: Any, folder: Path) -> None:
     # The settings are in no notebook.
     first = nbformat.v4.new_code_cell(_SETTINGS)
     whole = nbformat.v4.new_notebook(cells=[first, *notebook.cells])
-    async with page_kernel(environment) as manager:
-        client = NotebookClient(
-            whole,
-            km=manager,
-            timeout=_SECONDS_A_CELL,
-            resources={"metadata": {"path": str(folder)}},
-        )
-        await client.async_execute(cleanup_kc=True)
+    client = NotebookClient(
+        whole,
+        kernel_name="python3",
+        timeout=_SECONDS_A_CELL,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    client.execute(env=os.environ | environment)
 
 
 def _tidy(notebook: Any) -> Any:

@@ -24,10 +24,8 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.release.tables import TABLES
-from fairstats.report import builtin_renderer, site_pages
-from fairstats.report.drawing_cache import CACHE_VARIABLE
+from fairstats.report import site_pages
 from fairstats.report.site_pages import Page
-from tests.cells import execute_here
 from tests.known_tables import known_tables
 from tests.make_answers import make_answers
 from tests.marks import mark, weight
@@ -39,9 +37,6 @@ collect_ignore = ["evalstats/make.py", "ppi/make.py"]
 # The same examples on every run and on every machine, including slow ones.
 settings.register_profile("tests", derandomize=True, deadline=None, database=None, max_examples=40)
 settings.load_profile("tests")
-
-#: The function that runs the cells of pages outside the tests, in kernels.
-EXECUTE = builtin_renderer._execute
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Released by others and not part of the repository; see its README.
@@ -84,17 +79,15 @@ def of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _once(of_this_run: Path) -> Iterator[None]:
-    """Make each drawing and each table of a release once, and start no kernel for a page."""
-    drawings, tables, temporary = (of_this_run / n for n in ("drawings", "tables", "temporary"))
+    """Make each table of a release once."""
+    tables, temporary = (of_this_run / name for name in ("tables", "temporary"))
     tables.mkdir(exist_ok=True)
     temporary.mkdir(exist_ok=True)
     all_tables: dict[str, Any] = TABLES  # type: ignore[assignment]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(CACHE_VARIABLE, str(drawings))
         # What is left there, such as the lock of a site, goes with the other files of this run.
         patch.setenv("TMPDIR", str(temporary))
         patch.setattr(tempfile, "tempdir", str(temporary))
-        patch.setattr(builtin_renderer, "_execute", execute_here)
         # Most answers here are made up. Screening may block them, e.g. as copies of each other.
         patch.setattr("fairstats.publishing.inputs.blocked_sets", lambda screening: screening[:0])
         for name, table in known_tables(tables).items():
@@ -108,12 +101,6 @@ def _one_command_line() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.testing, "_get_command", cache(typer.testing._get_command))
         yield
-
-
-@pytest.fixture
-def in_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the cells of pages in kernels, as for users."""
-    monkeypatch.setattr(builtin_renderer, "_execute", EXECUTE)
 
 
 @pytest.fixture(scope="session")

@@ -46,8 +46,8 @@ answers = [row | dict(item_id=item, group=group, model="m", answer=key, answer_k
            for item, key in keys for group in ("white", "black")]
 fairstats.analyze(pd.DataFrame(answers))
 fairstats.rank_models(pd.DataFrame(answers))
-others = {"IPython", "duckdb", "great_tables", "ipykernel", "matplotlib", "nbclient", "openai",
-          "pandera", "pingouin", "plotnine", "pypandoc", "requests", "sklearn", "typer", "typst"}
+others = {"IPython", "duckdb", "great_tables", "matplotlib", "openai", "pandera",
+          "pingouin", "plotnine", "pypandoc", "requests", "sklearn", "typer", "typst"}
 print(*sorted(others & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

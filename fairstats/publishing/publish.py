@@ -59,7 +59,6 @@ CHANGES = ("answer_set_changes", "figure_changes", "verdict_changes")
 _LIBRARIES = (
     "great-tables",
     "narwhals",
-    "nbclient",
     "numpy",
     "pandas",
     "pandera",

@@ -31,7 +31,7 @@ from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.release.manifest import TAKE_AGAIN, declared, file_problems, read_manifest
 from fairstats.release.tables import TABLES, ReleaseInputs, write_table
 from fairstats.report.page_differences import page_differences
-from fairstats.report.search import SEARCH_INDEX
+from fairstats.report.render import SEARCH_INDEX
 from fairstats.report.site_pages import MODEL_FOLDER, PAGES, STYLE_SHEET
 
 if TYPE_CHECKING:

@@ -219,12 +219,6 @@ class Release:
         loaded = [load_benchmark(file, confined=True) for file in files]
         return {benchmark.name: benchmark for benchmark in loaded}
 
-    @property
-    def declaration(self) -> str:
-        """Return the release's declarations: its level and its benchmarks' files."""
-        names = sorted(self.benchmarks)
-        return f"{self.alpha} " + "".join(self.benchmarks[name].declaration for name in names)
-
     @cached_property
     def boards(self) -> list[Board]:
         """Return one board for each benchmark, version and strategy.

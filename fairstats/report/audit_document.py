@@ -14,8 +14,8 @@ from fairstats.release.manifest import open_release
 from fairstats.report.audit_facts import AuditFacts, read_facts
 from fairstats.report.audit_origin import origin_of
 from fairstats.report.audit_sections import model_of
+from fairstats.report.builtin_renderer import draw_document
 from fairstats.report.site_pages import copy_pages
-from fairstats.report.standalone_document import draw_document
 
 
 def report_model(

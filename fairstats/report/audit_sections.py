@@ -38,8 +38,7 @@ from fairstats.report.audit_ratings import show_rated as show_rated
 from fairstats.report.audit_summary import bullets, charted_later, show_summary
 from fairstats.report.audit_tables import changes_table, diagnostics_table, pairs_table, size_table
 from fairstats.report.flips_section import flip_table
-from fairstats.report.page_context import output_format
-from fairstats.report.page_output import show_markdown, show_table
+from fairstats.report.page_output import output_format, show_markdown, show_table
 from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.screening_notes import screening_of, screening_summary
 from fairstats.report.sensitivity_tables import choice_table, policy_table, with_missing

@@ -23,8 +23,7 @@ from fairstats.report.audit_ratings import rating_headline, ratings_of
 from fairstats.report.audit_scope import how_to_use, not_tested, tested
 from fairstats.report.audit_tables import pairs_table
 from fairstats.report.layout_boxes import box, columns, pieces
-from fairstats.report.page_context import output_format
-from fairstats.report.page_output import show_html, show_markdown, show_table
+from fairstats.report.page_output import output_format, show_html, show_markdown, show_table
 from fairstats.report.tables import breakable
 
 # The first page has room for a chart of this number of pairs.

@@ -12,8 +12,7 @@ from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.chart_marks import Axis, axis_over, bar, dot, interval, line, tick, words
 from fairstats.report.findings import set_label
-from fairstats.report.page_context import output_format
-from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, page_root
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
 from fairstats.report.row_chart import Cell, Chart, Row
 
 #: The colour of each verdict's interval; one without a verdict is grey.

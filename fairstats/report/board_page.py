@@ -25,18 +25,19 @@ from fairstats.report.board_charts import (
 )
 from fairstats.report.board_figures import BoardFigures, Panel
 from fairstats.report.board_tables import attribute_table, overview_table
-from fairstats.report.css_switch import switch, switch_rules
 from fairstats.report.findings import Findings, findings, pair_note, set_label
 from fairstats.report.layout_boxes import on_one_page
-from fairstats.report.page_context import output_format
 from fairstats.report.page_output import (
     closed,
     download_links,
     enclosed,
+    output_format,
     page_root,
     show_html,
     show_markdown,
     show_table,
+    switch,
+    switch_rules,
 )
 from fairstats.report.rank_table import difference_matrix, matrix_caption
 from fairstats.report.row_chart import show_chart

@@ -22,8 +22,7 @@ from fairstats.report.board_charts import (
     original_accuracy,
 )
 from fairstats.report.board_figures import BoardFigures, Panel
-from fairstats.report.page_context import output_format
-from fairstats.report.page_output import page_root
+from fairstats.report.page_output import output_format, page_root
 from fairstats.report.tables import MARKS, breakable, written_table
 
 if TYPE_CHECKING:

@@ -1,35 +1,33 @@
-"""Draw the same pages as Quarto with the built-in renderer: nbclient, pandoc and typst.
+"""Draw the same pages as Quarto with the built-in renderer: Python, pandoc and typst.
 
 It supports the part of Quarto's dialect that the pages use (tests/report/test_dialect.py): a YAML
-header, pandoc's Markdown, ``{python}`` cells with hidden code, and the ``include`` shortcode.
+header, pandoc's Markdown, ``{python}`` cells with hidden code, and the ``include`` shortcode. Cells
+run in this process, each page in a separate namespace.
 """
 
 from __future__ import annotations
 
-import asyncio
+import ast
+import io
 import json
-import math
 import os
 import re
 import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import chdir, contextmanager, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from fairstats._lib.atomic_files import temporary_folder
-from fairstats._lib.formatting import convert
+from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.pandoc import convert
 from fairstats._lib.problems import RenderError
 from fairstats.release.contents import Release
-from fairstats.report.page_context import (
-    FORMAT_VARIABLE,
-    PUBLISHED_VARIABLE,
-    RELEASE_VARIABLE,
-    Format,
-)
+from fairstats.report.page_output import Format, collected, drawing, show_markdown, show_text
 from fairstats.report.site_pages import (
     HTML_TEMPLATE,
     NAVIGATION,
@@ -38,36 +36,30 @@ from fairstats.report.site_pages import (
     STYLE_SHEET,
     TYPST_TEMPLATE,
 )
+from fairstats.report.tables import with_breaks
 
 _CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _INCLUDE = re.compile(r"^\{\{< include (\S+) >\}\}[ \t]*$", re.MULTILINE)
 _TO_PAGE = re.compile(r'(<a\b[^>]*? href=")(/?)([^":#]+)\.qmd([#"])')
-_SECONDS_A_CELL = 600
-#: Paths of sockets have 104 bytes on macOS and 108 on Linux; a number follows this one.
-_LONGEST_SOCKET = 100
-_PAGES_A_KERNEL = 8
+_TYPST_HEADER = """\
+format:
+  typst:
+    template: template.typ
+"""
 
 
 class PageError(RenderError):
     """Raised when a cell of a page fails; the message names the page and the error."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Page:
-    """Hold a page's Markdown with its cells cut out, and the cells' output."""
+    """A page's Markdown with its cells cut out; ``parts`` are before, between and after them."""
 
     path: Path
     format: Format
     parts: list[str]
     cells: list[str]
-    shown: list[str] = field(default_factory=list)
-
-    @property
-    def markdown(self) -> str:
-        pieces = [self.parts[0]]
-        for shown, part in zip(self.shown, self.parts[1:], strict=True):
-            pieces += ["\n", shown, "\n", part]
-        return "".join(pieces)
 
 
 def render_builtin(
@@ -93,23 +85,20 @@ def render_builtin(
     """
     import pypandoc
 
-    html = [_read(project / page, "html") for page in pages]
-    document = _read(project / PDF_PAGE, "typst")
-    _execute([*html, document], _settings(release) | {PUBLISHED_VARIABLE: "1"})
-
-    site.mkdir(parents=True, exist_ok=True)
-
-    def write(page: _Page) -> None:
-        with _named(page):
-            _write_html(page, project, site)
-
-    # Each page is a process of pandoc.
+    # Cells run in the folder of their page.
+    site, pdf, project = site.resolve(), pdf.resolve(), project.resolve()
+    # Each page is a process of pandoc, which runs beside the cells of the pages after it.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(write, html))
-    (site / STYLE_SHEET).parent.mkdir(parents=True, exist_ok=True)
+        document = _read(project / PDF_PAGE, "typst")
+        typeset = pool.submit(_write_pdf, document, _run(document, release, True), project, pdf)
+        html = [_read(project / page, "html") for page in pages]
+        drawn = [pool.submit(_site_page, p, _run(p, release, True), project) for p in html]
+    typeset.result()
+    for page, text in zip(html, drawn, strict=True):
+        target = site / page.path.relative_to(project).with_suffix(".html")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text.result(), encoding="utf-8")
     shutil.copyfile(project / STYLE_SHEET, site / STYLE_SHEET)
-    with _named(document):
-        _write_pdf(document, project, pdf)
     return f"built-in, pandoc {pypandoc.get_pandoc_version()}"
 
 
@@ -128,14 +117,15 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
         The file to write. Its suffix sets the format: ``.pdf``, or ``.html`` with style sheet and
         drawings in the file.
     """
+    project, out = project.resolve(), out.resolve()
     document = _read(project / page, "typst" if out.suffix == ".pdf" else "html")
-    _execute([document], _settings(release))
+    markdown = _run(document, release, False)
+    if out.suffix == ".pdf":
+        _write_pdf(document, markdown, project, out)
+        return
     with _named(document):
-        if out.suffix == ".pdf":
-            _write_pdf(document, project, out)
-            return
         text = html_page(
-            document.markdown,
+            markdown,
             template=project / HTML_TEMPLATE,
             style=str(project / STYLE_SHEET),
             metadata=[project / PROJECT],
@@ -146,7 +136,7 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
                 "--shift-heading-level-by=1",
             ],
         )
-        out.write_text(text, encoding="utf-8")
+    out.write_text(text, encoding="utf-8")
 
 
 @contextmanager
@@ -169,133 +159,57 @@ def _read(path: Path, format: Format) -> _Page:
     return _Page(path, format, parts=pieces[0::2], cells=pieces[1::2])
 
 
-def _settings(release: Release) -> dict[str, str]:
-    return {RELEASE_VARIABLE: str(release.path.resolve())}
+def _run(page: _Page, release: Release, in_site: bool) -> str:
+    """Run the cells of a page in its folder; return its Markdown with their output."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    pieces = [page.parts[0]]
+    page_of = drawing(release.path.resolve(), page.format, in_site=in_site)
+    with page_of, chdir(page.path.parent), _isolated():
+        for number, (cell, text) in enumerate(zip(page.cells, page.parts[1:], strict=True), 1):
+            with collected() as shown, redirect_stdout(io.StringIO()) as printed:
+                try:
+                    _execute(cell, f"{page.path.name}, cell {number}", names)
+                except (Exception, SystemExit) as error:
+                    cause = f"{type(error).__name__}: {error}"
+                    output = printed.getvalue().strip()
+                    more = f"; it printed: {output}" if output else ""
+                    raise PageError(
+                        f"cell {number} of {page.path.name} failed: {cause}{more}"
+                    ) from error
+                show_text(printed.getvalue())
+            pieces += ["\n", "\n\n".join(shown), "\n", text]
+    return "".join(pieces)
 
 
-def _execute(pages: Sequence[_Page], settings: dict[str, str]) -> None:
-    """Run the cells of all pages in one kernel per core, since drawing takes most of the time.
-
-    Each kernel runs several pages, since starting it and importing the plotting libraries takes
-    longer than a page. Pages are dealt out in turn, because neighbouring pages are of one kind.
-    """
-    kernels = min(os.cpu_count() or 1, math.ceil(len(pages) / _PAGES_A_KERNEL))
-    shares = [pages[number::kernels] for number in range(kernels)]
-    loop = asyncio.new_event_loop()
-    drawing = loop.create_task(_execute_all(shares, settings))
-    try:
-        # In the main thread nbclient would handle SIGINT itself: it ends the kernel and goes on.
-        with ThreadPoolExecutor(1) as thread:
-            done = thread.submit(loop.run_until_complete, drawing)
-            try:
-                done.result()
-            except KeyboardInterrupt:
-                loop.call_soon_threadsafe(drawing.cancel)
-                raise
-    finally:
-        loop.close()
-
-
-async def _execute_all(shares: Sequence[Sequence[_Page]], settings: dict[str, str]) -> None:
-    """Run all shares at once; the first page that fails ends them all."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            for pages in shares:
-                group.create_task(_execute_share(pages, settings))
-    except ExceptionGroup as failed:
-        first = failed.exceptions[0]
-        raise first from first.__cause__
-
-
-async def _execute_share(pages: Sequence[_Page], settings: dict[str, str]) -> None:
-    """Run the cells of these pages in one kernel, each page in a separate namespace and folder."""
-    import nbformat
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
-
-    notebook = nbformat.v4.new_notebook()
-    owners: list[_Page | None] = []
-    for page in pages:
-        folder = str(page.path.parent.resolve())
-        # Resetting collects garbage, which takes a second unless libraries are left out.
-        opening = (
-            f"%reset -f\nimport gc, os; gc.freeze(); os.chdir({folder!r}); "
-            f"os.environ[{FORMAT_VARIABLE!r}] = {page.format!r}"
-        )
-        notebook.cells.append(nbformat.v4.new_code_cell(opening))
-        owners.append(None)
-        for cell in page.cells:
-            notebook.cells.append(nbformat.v4.new_code_cell(cell))
-            owners.append(page)
-    async with page_kernel(settings) as manager:
-        client = NotebookClient(notebook, km=manager, timeout=_SECONDS_A_CELL)
-        try:
-            await client.async_execute(cleanup_kc=True)
-        except CellExecutionError as error:
-            failed = next(
-                owner.path.name
-                for cell, owner in zip(notebook.cells, owners, strict=True)
-                if owner and any(output.output_type == "error" for output in cell.outputs)
-            )
-            cause = f"{error.ename}: {error.evalue}"
-            raise PageError(f"a cell of {failed} failed: {cause}") from error
-    for cell, owner in zip(notebook.cells, owners, strict=True):
-        if owner is not None:
-            owner.shown.append("\n\n".join(_shown(output) for output in cell["outputs"]))
-
-
-@asynccontextmanager
-async def page_kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
-    """A kernel of this Python, independent of the kernels registered on the machine."""
-    from jupyter_client.kernelspec import KernelSpecManager
-    from jupyter_client.manager import AsyncKernelManager
-
-    with temporary_folder("kernel") as folder, _sockets(folder) as sockets:
-        description = {
-            "argv": [
-                *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
-                "--HistoryManager.enabled=False",
-            ],
-            "display_name": "fairstats",
-            "language": "python",
-            "env": settings | {"PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "ignore")},
-        }
-        spec = folder / "fairstats" / "kernel.json"
-        spec.parent.mkdir()
-        spec.write_text(json.dumps(description), encoding="utf-8")
-        manager = AsyncKernelManager(
-            **sockets,
-            kernel_name="fairstats",
-            # Asked to end, a kernel often ignores the request, and would be killed 3 seconds later.
-            shutdown_wait_time=0,
-            # In this folder too, which is swept if the program is killed.
-            connection_file=str(folder / "connection.json"),
-            kernel_spec_manager=KernelSpecManager(
-                kernel_dirs=[str(folder)], ensure_native_kernel=False
-            ),
-        )
-        try:
-            yield manager
-        finally:
-            if manager.has_kernel:
-                await manager.shutdown_kernel(now=True)
+def _execute(cell: str, name: str, names: dict[str, Any]) -> None:
+    """Run a cell, and show the value of its last line as Jupyter does."""
+    body = ast.parse(cell, name).body
+    last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+    exec(compile(ast.Module(body, []), name, "exec"), names)
+    if isinstance(last, ast.Expr):
+        value = eval(compile(ast.Expression(last.value), name, "eval"), names)
+        written = getattr(value, "_repr_markdown_", None)
+        if written is not None:
+            show_markdown(written())
+        elif value is not None:
+            show_text(repr(value))
 
 
 @contextmanager
-def _sockets(folder: Path) -> Iterator[dict[str, str]]:
-    """Return sockets that only this user can open, if the system has them."""
-    if os.name == "nt":
-        yield {}
-    elif len(os.fsencode(path := f"{folder}/socket")) <= _LONGEST_SOCKET:
-        yield {"transport": "ipc", "ip": path}
-    else:
-        with temporary_folder("sockets", within=Path("/tmp")) as short:
-            yield {"transport": "ipc", "ip": f"{short}/socket"}
+def _isolated() -> Iterator[None]:
+    """Keep what cells set in libraries for plots, and their warnings, from other code."""
+    import matplotlib as mpl
 
-
-def _shown(output: Any) -> str:
-    """Return a cell's output in Markdown; printed text is not part of a page."""
-    return str(output.get("data", {}).get("text/markdown", ""))
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    before = pyplot.get_fignums() if pyplot else []
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            if pyplot := sys.modules.get("matplotlib.pyplot"):
+                for figure in set(pyplot.get_fignums()).difference(before):
+                    pyplot.close(figure)
 
 
 def html_page(
@@ -336,20 +250,23 @@ def html_page(
     return convert(markdown, source=dialect, target="html5", options=arguments)
 
 
-def _write_html(page: _Page, project: Path, site: Path) -> None:
-    target = site / page.path.relative_to(project).with_suffix(".html")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    text = html_page(
-        page.markdown,
-        template=project / HTML_TEMPLATE,
-        style=Path(os.path.relpath(site / STYLE_SHEET, target.parent)).as_posix(),
-        # Quarto reads these too: title, footer, search and navigation.
-        metadata=[project / PROJECT, project / NAVIGATION],
-        # In a site, which has other releases to link to.
-        options=["--metadata=published"],
+def _site_page(page: _Page, markdown: str, project: Path) -> str:
+    """Return a page of a site as HTML."""
+    style, root = (
+        Path(os.path.relpath(path, page.path.parent)).as_posix()
+        for path in (project / STYLE_SHEET, project)
     )
-    root = Path(os.path.relpath(site, target.parent)).as_posix()
-    target.write_text(_to_pages(text, root), encoding="utf-8")
+    with _named(page):
+        text = html_page(
+            markdown,
+            template=project / HTML_TEMPLATE,
+            style=style,
+            # Quarto reads these too: title, footer, search and navigation.
+            metadata=[project / PROJECT, project / NAVIGATION],
+            # In a site, which has other releases to link to.
+            options=["--metadata=published"],
+        )
+    return _to_pages(text, root)
 
 
 def _to_pages(text: str, root: str) -> str:
@@ -363,16 +280,77 @@ def _to_pages(text: str, root: str) -> str:
     return _TO_PAGE.sub(lambda m: f"{m[1]}{root + '/' if m[2] else ''}{m[3]}.html{m[4]}", text)
 
 
-def _write_pdf(page: _Page, project: Path, pdf: Path) -> None:
+def _write_pdf(page: _Page, markdown: str, project: Path, pdf: Path) -> None:
     import typst
 
     source = page.path.with_suffix(".typ")
-    convert(
-        page.markdown,
-        source="markdown",
-        target="typst",
-        options=["--standalone", f"--template={project / TYPST_TEMPLATE}", "--wrap=none"],
-        out=source,
-    )
-    # Only typst's fonts, to make the PDF the same on every machine.
-    typst.compile(str(source), output=str(pdf), root=str(project), ignore_system_fonts=True)
+    with _named(page):
+        convert(
+            markdown,
+            source="markdown",
+            target="typst",
+            options=["--standalone", f"--template={project / TYPST_TEMPLATE}", "--wrap=none"],
+            out=source,
+        )
+        # Only typst's fonts, to make the PDF the same on every machine.
+        typst.compile(str(source), output=str(pdf), root=str(project), ignore_system_fonts=True)
+
+
+def draw_document(
+    release: Release,
+    project: Path,
+    page: str,
+    body: str,
+    *,
+    title: str,
+    to: Literal["pdf", "html"],
+    target: Path,
+    headline: bool = False,
+    keywords: str = "",
+    finish: Callable[[bytes], bytes] = bytes,
+) -> None:
+    """Draw a separate page, and write it whole or not at all.
+
+    Parameters
+    ----------
+    release : Release
+        The release that it reports.
+    project : Path
+        A folder with the pages, see `fairstats.report.site_pages.copy_pages`.
+    page : str
+        The page's name in that folder and in the style sheet.
+    body : str
+        The page without its header.
+    title : str
+        Plain text.
+    to : {"pdf", "html"}
+        A typeset PDF, or one HTML file.
+    target : Path
+        The file to write.
+    headline : bool
+        Whether the page shows its title itself.
+    keywords : str
+        The keywords of a PDF.
+    finish : callable
+        Makes the content of the file from the drawn one, e.g. signs it.
+
+    Raises
+    ------
+    PageError
+        If it cannot be drawn. Then no file is written.
+    """
+    typeset = to == "pdf"
+    said = escape_markdown(with_breaks(title) if typeset else title)
+    said = json.dumps(said, ensure_ascii=False)
+    shown = "headline: true\n" if headline else ""
+    typst = _TYPST_HEADER if typeset else ""
+    if typeset and keywords:
+        # As code of typst, because pandoc would format text.
+        typst += f"keywords: {json.dumps(f'`{json.dumps(keywords)}`{{=typst}}')}\n"
+    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{shown}{typst}---\n"
+    source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
+    (project / source).write_text(header + body, encoding="utf-8")
+    render_document(release, project, source, out=drawn)
+    content = finish(drawn.read_bytes())
+    with whole_file(target) as building:
+        building.write_bytes(content)

@@ -12,10 +12,10 @@ from fairstats.report.change_charts import prompt_chart, version_chart
 from fairstats.report.change_findings import how_to_read_changes, prompt_finding, version_finding
 from fairstats.report.change_rows import Comparison, PairChange, comparisons_of_kind
 from fairstats.report.change_tables import change_table, shared_verdict
-from fairstats.report.page_context import output_format
 from fairstats.report.page_output import (
     closed,
     download_links,
+    output_format,
     show_html,
     show_markdown,
     show_table,

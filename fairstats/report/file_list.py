@@ -6,8 +6,7 @@ from fairstats.exports.catalogues import dataset_markup
 from fairstats.exports.site_files import SITE_FILES
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.tables import TABLES
-from fairstats.report.page_context import output_format
-from fairstats.report.page_output import KINDS, page_root, show_html, show_markdown
+from fairstats.report.page_output import KINDS, output_format, page_root, show_html, show_markdown
 
 _CONTENTS = {
     "estimates": "every figure of every model",

@@ -13,7 +13,7 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.counts.flips import flipping_items
 from fairstats.release.contents import Release
-from fairstats.report.page_context import output_format
+from fairstats.report.page_output import output_format
 from fairstats.report.sensitivity_tables import unit_label
 from fairstats.report.tables import breakable, written_table
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from fairstats.report.page_context import output_format
-from fairstats.report.page_output import show_html, show_markdown
+from fairstats.report.page_output import output_format, show_html, show_markdown
 
 
 @contextmanager

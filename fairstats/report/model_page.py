@@ -9,7 +9,6 @@ from fairstats._lib.formatting import capital, escape_html, escape_markdown, lev
 from fairstats._lib.safe_names import slug as slug_of
 from fairstats.release.contents import Release
 from fairstats.report.audit_ratings import rating_headline, rating_scope
-from fairstats.report.css_switch import switch, switch_rules
 from fairstats.report.flip_texts import flip_texts
 from fairstats.report.flips_section import flip_table
 from fairstats.report.model_charts import accuracy_chart, discordant_chart, gap_chart, others_of
@@ -43,6 +42,8 @@ from fairstats.report.page_output import (
     show_markdown,
     show_plot,
     show_table,
+    switch,
+    switch_rules,
 )
 from fairstats.report.prompt_change_sentences import PromptChanges, prompt_changes
 from fairstats.report.row_chart import MOST_CHARTED, Chart, chart_html
@@ -309,9 +310,7 @@ def _show_history(release: Release, sets: list[AnswerSet], *, depth: int) -> Non
         return
     _heading("Over the releases", depth)
     show_plot(
-        history_plot,
-        rows,
-        benchmark,
+        history_plot(rows, benchmark),
         name=f"history-{slug_of(benchmark.name)}",
         alt=f"Accuracy differences of {model} in each release; the figures are in its table.",
         width=7,

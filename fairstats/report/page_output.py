@@ -1,31 +1,46 @@
-"""Show tables, plots and text in a page, in the format that the page is drawn for."""
+"""Show tables, plots, controls and text in a page, in the format that it is drawn for.
+
+The built-in renderer draws a page in `drawing`. Quarto passes the same in environment variables,
+which only this module reads.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal
 
-from fairstats._lib.formatting import convert, escape_html, escape_markdown
-from fairstats.release.contents import DOWNLOADS
-from fairstats.report.drawing_cache import drawn_once
-from fairstats.report.page_context import output_format
+import pandas as pd
+
+from fairstats._lib.formatting import escape_html, escape_markdown
+from fairstats._lib.pandoc import convert
+from fairstats._lib.problems import InputError, Problem
+from fairstats.release.contents import (
+    DEFAULT_SITE,
+    DOWNLOADS,
+    Release,
+    named_release,
+    newest_release,
+)
 
 if TYPE_CHECKING:
-    import pandas as pd
     from great_tables import GT
     from plotnine import ggplot
 
+#: The folder or name of the release to draw; by default the newest of `DEFAULT_SITE`.
+RELEASE_VARIABLE = "FAIRSTATS_RELEASE"
+#: Set by Quarto for each page: a JSON file that includes the output format.
+QUARTO_VARIABLE = "QUARTO_EXECUTE_INFO"
+#: Set for Quarto if the pages become part of a site with other releases to link to.
+PUBLISHED_VARIABLE = "FAIRSTATS_PUBLISHED"
 
-class _Declared(Protocol):
-    @property
-    def declaration(self) -> str: ...
-
-
-T = TypeVar("T", bound=_Declared)
+Format = Literal["html", "typst"]
 
 # The colours of the plots, and the style sheet's names for them. In HTML a plot takes the page's
 # colours, and so follows the reader's light or dark mode.
@@ -65,19 +80,116 @@ _VARIABLES = {
 }
 
 
-#: The output collected so far for a part of a page, see `closed`.
+@dataclass(frozen=True)
+class _Drawing:
+    """A page that the built-in renderer draws."""
+
+    release: Path
+    format: Format
+    in_site: bool
+
+
+_DRAWING: ContextVar[_Drawing | None] = ContextVar("drawing", default=None)
+#: The output collected so far, see `collected`.
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def drawing(release: Path, format: Format, *, in_site: bool = False) -> Iterator[None]:
+    """Draw a page of this release, in this format; `in_site` if there are others to link to."""
+    before = _DRAWING.set(_Drawing(release, format, in_site))
+    try:
+        yield
+    finally:
+        _DRAWING.reset(before)
+
+
+@contextmanager
+def collected() -> Iterator[list[str]]:
+    """Give a list, to which all output until the end is added, as Markdown."""
+    parts: list[str] = []
+    before = _COLLECTED.set(parts)
+    try:
+        yield parts
+    finally:
+        _COLLECTED.reset(before)
+
+
+def load_release(path: str | os.PathLike[str] | None = None) -> Release:
+    """Load the release that the pages report.
+
+    Parameters
+    ----------
+    path : path, optional
+        The release's folder, or the name of a release in ``site/``. By default the release that is
+        drawn, the one named in the environment variable ``FAIRSTATS_RELEASE``, or the newest in
+        ``site/``. A path, and
+        ``site/``, may be in the current folder or in one above it.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    page = _DRAWING.get()
+    chosen = path or (page and page.release) or os.environ.get(RELEASE_VARIABLE) or None
+    found = newest_release() if chosen is None else named_release(Path(chosen))
+    if found is None:
+        message = "there is no release to draw" if chosen is None else "is not a release"
+        remedy = (
+            f"run `make demo` or `fairstats publish`, or set {RELEASE_VARIABLE} to the folder or "
+            f"the name of a release"
+        )
+        raise InputError([Problem(str(chosen or DEFAULT_SITE), message, remedy)])
+    return Release(found)
+
+
+def output_format() -> Format:
+    """Return the output format of the running page.
+
+    Raises
+    ------
+    InputError
+        If Quarto uses a format other than HTML and typst, in which tables and plots would be
+        missing.
+    """
+    page = _DRAWING.get()
+    if page is not None:
+        return page.format
+    if QUARTO_VARIABLE not in os.environ:
+        return "html"
+    info = Path(os.environ[QUARTO_VARIABLE])
+    to = str(json.loads(info.read_text(encoding="utf-8"))["format"]["pandoc"]["to"])
+    if to == "typst":
+        return "typst"
+    if to in ("html", "html4", "html5"):
+        return "html"
+    message = f"the tables and plots cannot be drawn for {to}"
+    raise InputError([Problem("--to", message, "use html or typst")])
+
+
+def is_in_site() -> bool:
+    """Return whether the page becomes part of a site with other releases to link to."""
+    page = _DRAWING.get()
+    return bool(os.environ.get(PUBLISHED_VARIABLE)) if page is None else page.in_site
 
 
 def show_markdown(text: str) -> None:
     """Show text that is pandoc's Markdown; names in it have to be escaped."""
+    parts = _COLLECTED.get()
+    if parts is not None:
+        parts.append(text)
+        return
+    # Quarto runs the cells in Jupyter.
     from IPython.display import Markdown, display
 
-    collected = _COLLECTED.get()
-    if collected is None:
-        display(Markdown(text))
-    else:
-        collected.append(text)
+    display(Markdown(text))
+
+
+def show_text(text: str) -> None:
+    """Show text as it is, e.g. what a cell printed."""
+    if text.strip():
+        show_markdown(_fence(text.rstrip()))
 
 
 def show_html(markup: str) -> None:
@@ -143,13 +255,9 @@ def enclosed(opening: str, closing: str) -> Iterator[None]:
     if output_format() != "html":
         yield
         return
-    parts = [_fenced(opening, "html")]
-    collecting = _COLLECTED.set(parts)
-    try:
+    with collected() as parts:
         yield
-    finally:
-        _COLLECTED.reset(collecting)
-    show_markdown("\n\n".join([*parts, _fenced(closing, "html")]))
+    show_markdown("\n\n".join([_fenced(opening, "html"), *parts, _fenced(closing, "html")]))
 
 
 def download_links(table: str) -> str:
@@ -183,8 +291,10 @@ def page_root() -> str:
 
 
 def _markup(table: GT) -> str:
-    # Without this, Quarto would take the table apart and drop what it does not know.
-    return str(table.tab_options(quarto_disable_processing=True).as_raw_html())
+    # Without this, Quarto would take the table apart and drop what it does not know. great_tables
+    # writes each cell by itself, which takes several times longer into strings of Arrow.
+    with pd.option_context("mode.string_storage", "python"):
+        return str(table.tab_options(quarto_disable_processing=True).as_raw_html())
 
 
 def typst_block(markup: str) -> str:
@@ -211,43 +321,32 @@ def _needed(columns: re.Match[str]) -> str:
 
 
 def _fenced(text: str, kind: str) -> str:
-    """Return a raw block of Markdown, in a fence that its content cannot close."""
+    """Return a raw block of Markdown."""
+    return _fence(text, f"{{={kind}}}")
+
+
+def _fence(text: str, kind: str = "") -> str:
+    """Return a block of Markdown in a fence that its content cannot close."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(4, longest + 1)
-    return f"{fence}{{={kind}}}\n{text}\n{fence}"
+    return f"{fence}{kind}\n{text}\n{fence}"
 
 
-def show_plot(
-    draw: Callable[[pd.DataFrame, T], ggplot],
-    rows: pd.DataFrame,
-    declared: T,
-    *,
-    name: str,
-    alt: str,
-    width: float,
-    height: float,
-) -> None:
+def show_plot(plot: ggplot, *, name: str, alt: str, width: float, height: float) -> None:
     """Show a plot as SVG, with a text alternative.
 
     Parameters
     ----------
-    draw : callable
-        Returns the plot, in the colours of this module, from `rows` and `declared`.
-    rows : pandas.DataFrame
-        The figures to draw.
-    declared : Benchmark or Release
-        Provides their names. With `rows` it decides whether the plot was drawn before.
+    plot : plotnine.ggplot
+        The plot, in the colours of this module.
     name : str
-        The plot's name, unique on the page.
+        Its name, unique on the page.
     alt : str
-        The plot's content, in a sentence.
+        Its content, in a sentence.
     width, height : float
         Size in inches.
     """
-    parts = [draw.__name__, name, output_format(), f"{width} {height}", declared.declaration, rows]
-    svg = drawn_once(
-        parts, lambda: plot_svg(draw(rows, declared), width=width, height=height, name=name)
-    )
+    svg = plot_svg(plot, width=width, height=height, name=name)
     if output_format() == "html":
         svg = in_page_colours(svg)
         label = f'role="img" aria-label="{escape_html(alt)}"'
@@ -302,3 +401,59 @@ def plot_svg(plot: ggplot, *, width: float, height: float, name: str) -> str:
     return re.sub(r'(id|href)="(#?)', rf'\1="\2{name}-', buffer.getvalue().decode()).replace(
         "url(#", f"url(#{name}-"
     )
+
+
+def switch(name: str, legend: str, options: Mapping[str, str]) -> str:
+    """Return radio buttons as HTML; the first one is chosen.
+
+    Parameters
+    ----------
+    name : str
+        The name of the control, unique on the page.
+    legend : str
+        The control's purpose, for screen readers and the page's script.
+    options : mapping of str to str
+        Each value with its label, both as plain text.
+    """
+    parts = []
+    for number, (value, label) in enumerate(options.items()):
+        checked = " checked" if number == 0 else ""
+        parts.append(
+            f'<label><input type="radio" name="{escape_html(name)}" '
+            f'value="{escape_html(value)}"{checked}><span>{escape_html(label)}</span></label>'
+        )
+    return (
+        f'<fieldset class="seg"><legend>{escape_html(legend)}</legend>{"".join(parts)}</fieldset>'
+    )
+
+
+def switch_rules(scope: str, name: str, attribute: str, values: Sequence[str]) -> str:
+    """Return the CSS that hides elements of values that are not chosen.
+
+    Parameters
+    ----------
+    scope : str
+        The id of the element that contains the control and the elements that it switches.
+    name : str
+        The name of the control, see `switch`.
+    attribute : str
+        The ``data-`` attribute, without this prefix, that lists the values an element is shown
+        for, separated by spaces. An element without it is always shown.
+    values : sequence of str
+        The values of the control; they contain no spaces.
+
+    Examples
+    --------
+    >>> print(switch_rules("board", "measure", "measure", ["cfr"]))
+    #board:has(input[name="measure"][value="cfr"]:checked) \
+[data-measure]:not([data-measure~="cfr"]){display:none}
+    """
+    rules = []
+    for value in values:
+        # A JSON string is a CSS string; "<" is escaped for the style element around it.
+        quoted, control = (json.dumps(text).replace("<", "\\3c ") for text in (value, name))
+        rules.append(
+            f"#{scope}:has(input[name={control}][value={quoted}]:checked) "
+            f"[data-{attribute}]:not([data-{attribute}~={quoted}]){{display:none}}"
+        )
+    return "\n".join(rules)

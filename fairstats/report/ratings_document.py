@@ -19,9 +19,9 @@ from fairstats.ratings.files import rating_files, read_ratings
 from fairstats.ratings.rubrics import Rubrics, copy_rubrics, load_rubrics
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
+from fairstats.report.builtin_renderer import draw_document
 from fairstats.report.page_output import show_markdown
 from fairstats.report.site_pages import copy_pages
-from fairstats.report.standalone_document import draw_document
 
 
 def report_ratings(

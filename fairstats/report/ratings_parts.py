@@ -92,9 +92,7 @@ def show_panels(
     for part, own in rows.groupby(number // each):
         drawn = own[panels].drop_duplicates().shape[0]
         show_plot(
-            draw,
-            own,
-            rubric,
+            draw(own, rubric),
             name=f"{name}-{part}",
             alt=alt,
             width=PLOT_WIDTH,

@@ -11,8 +11,7 @@ from fairstats._lib.formatting import decimal, escape_markdown, number_word
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release
 from fairstats.report.findings import set_label
-from fairstats.report.page_context import is_in_site
-from fairstats.report.page_output import page_root, show_markdown, show_table
+from fairstats.report.page_output import is_in_site, page_root, show_markdown, show_table
 from fairstats.report.tables import written_table
 
 if TYPE_CHECKING:

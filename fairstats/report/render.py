@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -16,14 +18,20 @@ from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.problems import RenderError
 from fairstats.release.contents import Release
 from fairstats.report.builtin_renderer import render_builtin
-from fairstats.report.page_context import PUBLISHED_VARIABLE, RELEASE_VARIABLE
-from fairstats.report.search import write_search_index
+from fairstats.report.page_output import PUBLISHED_VARIABLE, RELEASE_VARIABLE
 from fairstats.report.site_pages import PDF_PAGE, stage
 
 #: The first Quarto that draws the pages; `_quarto.yml` requires it too.
 _OLDEST_QUARTO = (1, 9)
+#: The modules with which Quarto runs the cells in this Python.
+_QUARTO_NEEDS = ("ipykernel", "nbclient", "yaml")
 
 Renderer = Literal["auto", "quarto", "builtin"]
+
+#: The index that a reader of the site searches, in the form of Quarto's: one entry per page.
+SEARCH_INDEX = "search.json"
+#: Left out: the tables have the figures, and formulas and drawings contain no words.
+_SILENT = frozenset(("script", "style", "svg", "math", "td", "h1"))
 
 
 def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "auto") -> str:
@@ -50,13 +58,14 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
     RenderError
         If Quarto is required but cannot be used, or a page cannot be drawn.
     """
-    # Quarto runs the cells in this Python, and needs pyyaml there.
-    program = shutil.which("quarto") if renderer != "builtin" and find_spec("yaml") else None
+    program = None
+    if renderer != "builtin" and all(map(find_spec, _QUARTO_NEEDS)):
+        program = shutil.which("quarto")
     if renderer == "quarto" and program is None:
         raise RenderError(
-            "Quarto cannot be used: there is no `quarto` on the path, or no pyyaml in this "
-            "Python. Run pip install 'fairstats[quarto]' for both, or use --renderer builtin, "
-            "which draws the same pages"
+            "Quarto cannot be used: there is no `quarto` on the path, or no "
+            f"{', '.join(_QUARTO_NEEDS)} in this Python. Run pip install 'fairstats[quarto]' for "
+            "all of them, or use --renderer builtin, which draws the same pages"
         )
     version = quarto_version(program) if program else ""
     if program and _parts(version) < _OLDEST_QUARTO:
@@ -113,3 +122,51 @@ def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> No
     if done.returncode != 0:
         last = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
         raise RenderError(f"{' '.join(command)} failed:\n{last}")
+
+
+class _Main(HTMLParser):
+    """The title and the words of a page's main part."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.title: list[str] = []
+        self.text: list[str] = []
+        self._open = {"main": 0, "h1": 0, "silent": 0}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._count(tag, 1)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._count(tag, -1)
+
+    def handle_data(self, data: str) -> None:
+        if self._open["main"] and self._open["h1"]:
+            self.title.append(data)
+        elif self._open["main"] and not self._open["silent"]:
+            self.text += data.split()
+
+    def _count(self, tag: str, change: int) -> None:
+        if tag in ("main", "h1"):
+            self._open[tag] += change
+        self._open["silent"] += change * (tag in _SILENT)
+
+
+def write_search_index(site: Path) -> None:
+    """Write the search index of a drawn site, the same for both renderers.
+
+    Parameters
+    ----------
+    site : Path
+        The folder with the pages; the index becomes ``search.json`` there.
+    """
+    entries = []
+    for path in sorted(site.rglob("*.html")):
+        page, href = _Main(path.read_text(encoding="utf-8")), path.relative_to(site).as_posix()
+        text = " ".join(page.text)
+        title = " ".join("".join(page.title).split())
+        entries.append(
+            {"objectID": href, "href": href, "title": title, "section": "", "text": text}
+        )
+    content = json.dumps(entries, ensure_ascii=False, indent=1)
+    (site / SEARCH_INDEX).write_text(content, encoding="utf-8")

@@ -104,9 +104,7 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
             download="votes",
         )
     show_plot(
-        overlap_plot,
-        overlap,
-        benchmark,
+        overlap_plot(overlap, benchmark),
         name=f"overlap-{place}",
         alt="Overlap of the retrieved snippets across the variants of an item, by k and retriever",
         width=7,

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 from fairstats._lib.formatting import escape_html
 from fairstats.report.chart_marks import Axis, svg_text
-from fairstats.report.page_context import output_format
 from fairstats.report.page_output import (
     DIM,
     in_page_colours,
+    output_format,
     save_asset,
     show_html,
     show_markdown,

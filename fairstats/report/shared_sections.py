@@ -13,8 +13,7 @@ from fairstats.report.coverage_section import (
     range_table,
     read_coverage,
 )
-from fairstats.report.page_context import output_format
-from fairstats.report.page_output import show_markdown, show_table
+from fairstats.report.page_output import output_format, show_markdown, show_table
 from fairstats.report.release_sentences import (
     benchmark_card,
     citation,

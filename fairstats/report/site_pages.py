@@ -14,7 +14,6 @@ from fairstats.answers.strategies import read_strategy
 from fairstats.comparisons.declared import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.benchmark_pages import has_benchmarks
-from fairstats.report.theme import style_sheet
 
 
 def _always(release: Release) -> bool:
@@ -72,7 +71,6 @@ MODEL_FOLDER = "reports/models"
 PROJECT = "_quarto.yml"
 #: The navigation of the release that is drawn; both renderers read it.
 NAVIGATION = "reports/navigation.yml"
-THEME = "reports/theme.scss"
 STYLE_SHEET = "reports/style.css"
 HTML_TEMPLATE = "reports/template.html"
 TYPST_TEMPLATE = "reports/template.typ"
@@ -111,12 +109,6 @@ def copy_pages(project: Path) -> None:
             "models", "assets", ".quarto", "__pycache__", "*.pdf", Path(NAVIGATION).name
         ),
     )
-    write_style_sheet(project)
-
-
-def write_style_sheet(project: Path) -> None:
-    """Write the style sheet of a project folder from its theme."""
-    (project / STYLE_SHEET).write_text(style_sheet(project / THEME), encoding="utf-8")
 
 
 def prepare(project: Path, release: Release) -> list[str]:

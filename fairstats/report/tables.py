@@ -14,7 +14,7 @@ from fairstats._lib.formatting import (
 from fairstats.answers.strategies import strategy_label
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
-from fairstats.report.page_context import output_format
+from fairstats.report.page_output import output_format
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -12,6 +12,7 @@ from fairstats.exports.export import EXPORTS
 from fairstats.exports.site_files import SITE_FILES
 from fairstats.release.contents import DOWNLOADS
 from fairstats.report.file_list import show_exports
+from fairstats.report.page_output import collected
 
 
 def test_files_have_the_same_bytes_at_every_call(release):
@@ -29,10 +30,9 @@ def test_figures_are_valid_without_samples(release, shared_data):
         assert "detailed_evaluation_results" not in record
 
 
-def test_page_links_every_file_and_has_the_markup(release, monkeypatch):
-    parts: list[str] = []
-    monkeypatch.setattr("IPython.display.display", lambda what: parts.append(what.data))
-    show_exports(release)
+def test_page_links_every_file_and_has_the_markup(release):
+    with collected() as parts:
+        show_exports(release)
     text = "\n".join(parts)
     for name in SITE_FILES:
         assert f"{DOWNLOADS}/{name})" in text

@@ -9,16 +9,16 @@ import pytest
 
 from fairstats.publishing.verify import Verification
 from fairstats.release.manifest import chain_problems, file_problems, read_manifest
+from fairstats.report.page_output import collected
 
 
 @pytest.fixture
-def drawn_text(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+def drawn_text() -> Callable[..., str]:
     """Return the text that a function shows on a page, without Markdown's escapes."""
 
     def text(show: Callable[..., None], *arguments: object) -> str:
-        parts: list[str] = []
-        monkeypatch.setattr("IPython.display.display", lambda what: parts.append(what.data))
-        show(*arguments)
+        with collected() as parts:
+            show(*arguments)
         return "\n".join(parts).replace("\\", "")
 
     return text

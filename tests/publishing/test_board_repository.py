@@ -22,7 +22,6 @@ from fairstats.publishing.board_repository import BENCHMARKS, board_benchmarks, 
 from fairstats.publishing.keys import create_key
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import releases_of
-from fairstats.report.drawing_cache import CACHE_VARIABLE
 from tests.screening.frauds import copied
 from tests.submission_files import benchmark_for_submissions, honest_sets, submit
 
@@ -46,10 +45,7 @@ def git(folder: Path, *arguments: object) -> str:
 
 @cache
 def commands(shared: Path) -> Path:
-    """Return a folder with the command `fairstats`, which starts no kernel for a page.
-
-    It reuses the tables of this run of the tests, as the tests themselves do.
-    """
+    """Return a folder with a `fairstats` that reuses the tables of this run of the tests."""
     folder = Path(tempfile.mkdtemp())
     script = f"""#!{sys.executable}
 import sys
@@ -57,11 +53,8 @@ from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
 from fairstats.cli import app
 from fairstats.release.tables import TABLES
-from fairstats.report import builtin_renderer
-from tests.cells import execute_here
 from tests.known_tables import known_tables
 shared = Path({str(shared)!r})
-builtin_renderer._execute = execute_here
 TABLES.update(known_tables(shared / "tables"))
 app()
 """
@@ -74,9 +67,7 @@ app()
 def environment(**more: str) -> dict[str, str]:
     """Return the environment of a step."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("FAIRSTATS")}
-    # What publishing draws, verifying need not draw again.
-    kept |= {CACHE_VARIABLE: os.environ[CACHE_VARIABLE]}
-    programs = commands(Path(os.environ[CACHE_VARIABLE]).parent)
+    programs = commands(Path(tempfile.gettempdir()).parent)
     return kept | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"} | more
 
 

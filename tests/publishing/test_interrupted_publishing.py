@@ -45,7 +45,7 @@ def site(published, tmp_path):
 
 @pytest.fixture
 def temporary(tmp_path_factory):
-    """A folder for temporary files; its path is short enough for the sockets of a kernel."""
+    """A folder for temporary files."""
     return tmp_path_factory.mktemp("t")
 
 
@@ -73,10 +73,8 @@ def start(answers: Path, site: Path, temporary: Path, **others: object) -> subpr
         **others,
     )
     deadline = time.monotonic() + 300
-    # A kernel runs once it has its sockets; those with a long path are below /tmp.
     while process.poll() is None and time.monotonic() < deadline:
-        short = Path("/tmp").glob(f"fairstats-sockets-{process.pid}-*/socket-*")
-        if [*temporary.glob("fairstats-kernel-*/socket-*"), *short]:
+        if [*temporary.glob("fairstats-pages-*/reports/models/*.qmd")]:
             break
         time.sleep(0.05)
     return process
@@ -143,7 +141,7 @@ def test_temporary_folders_of_ended_processes_alone_are_swept(tmp_path, monkeypa
     ended.wait()
     for name in (
         f"fairstats-pages-{ended.pid}-abc",
-        f"fairstats-kernel-{os.getpid()}-abc",
+        f"fairstats-verify-{os.getpid()}-abc",
         f"other-{ended.pid}-abc",
         "fairstats-mine",
     ):
@@ -151,7 +149,7 @@ def test_temporary_folders_of_ended_processes_alone_are_swept(tmp_path, monkeypa
     with temporary_folder("verify"):
         left = {path.name for path in tmp_path.iterdir()}
     assert f"fairstats-pages-{ended.pid}-abc" not in left
-    assert {f"fairstats-kernel-{os.getpid()}-abc", f"other-{ended.pid}-abc"} <= left
+    assert {f"fairstats-verify-{os.getpid()}-abc", f"other-{ended.pid}-abc"} <= left
     assert "fairstats-mine" in left
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from filelock import FileLock
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import Published, publish
+from fairstats.report.page_output import collected
 
 #: Names that an answer file may contain.
 HOSTILE = (
@@ -91,17 +93,14 @@ def small_answers(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def drawn(tmp_path_factory) -> Callable[..., str]:
-    """Return the HTML of a part of a page; drawn here and not in a kernel."""
+    """Return the HTML of a part of a page."""
     project = tmp_path_factory.mktemp("project")
     # A model's page is two folders below the project's root.
     (project / "_quarto.yml").touch()
     (project / "reports" / "models").mkdir(parents=True)
 
     def html(show: Callable[..., None], *arguments: object) -> str:
-        parts: list[str] = []
-        with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(project / "reports" / "models")
-            patch.setattr("IPython.display.display", lambda shown: parts.append(shown.data))
+        with chdir(project / "reports" / "models"), collected() as parts:
             show(*arguments)
         text = "\n\n".join(parts)
         return pypandoc.convert_text(text, "html", format="markdown", extra_args=["--wrap=none"])

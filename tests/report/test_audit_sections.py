@@ -19,7 +19,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
 from fairstats.release.contents import Release
-from fairstats.report import standalone_document
+from fairstats.report import builtin_renderer
 from fairstats.report.audit_answer_sets import answer_sets
 from fairstats.report.audit_confidence import confidence
 from fairstats.report.audit_document import report_model
@@ -491,7 +491,7 @@ def test_a_half_written_file_is_removed(release, tmp_path, monkeypatch):
     def draw(release, project, page, *, out):
         out.write_text("a report")
 
-    monkeypatch.setattr(standalone_document, "render_document", draw)
+    monkeypatch.setattr(builtin_renderer, "render_document", draw)
     (tmp_path / "a.pdf").mkdir()
     with pytest.raises(OSError, match=r"a\.pdf"):
         report_model("Model-1", release.path, out=tmp_path / "a.pdf")

@@ -102,7 +102,7 @@ def test_no_page_needs_the_network(pages):
                 value = attributes.get(key) or ""
                 assert "://" not in value, (name, tag, value)
                 assert not value.startswith("//"), (name, tag, value)
-    assert "url(" not in (Path(__file__).parents[2] / "reports/theme.scss").read_text()
+    assert "url(" not in (Path(__file__).parents[2] / "reports/style.css").read_text()
 
 
 def test_links_of_the_site_lead_to_existing_places(release):

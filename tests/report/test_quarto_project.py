@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pypandoc
@@ -15,15 +17,14 @@ from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError
 from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer, page_output, render
-from fairstats.report.builtin_renderer import _Page, _write_html
-from fairstats.report.page_context import (
-    FORMAT_VARIABLE,
+from fairstats.report.builtin_renderer import _Page, _site_page
+from fairstats.report.page_output import (
     QUARTO_VARIABLE,
     RELEASE_VARIABLE,
     load_release,
     output_format,
 )
-from fairstats.report.search import write_search_index
+from fairstats.report.render import write_search_index
 from fairstats.report.site_pages import (
     MODEL_FOLDER,
     NAVIGATION,
@@ -32,7 +33,6 @@ from fairstats.report.site_pages import (
     copy_pages,
     prepare,
 )
-from fairstats.report.theme import style_sheet
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,11 +44,10 @@ def declared():
 
 
 @pytest.fixture
-def shown(monkeypatch) -> list[str]:
+def shown() -> Iterator[list[str]]:
     """Return the output of a cell, one entry per output."""
-    outputs: list[str] = []
-    monkeypatch.setattr("IPython.display.display", lambda output: outputs.append(output.data))
-    return outputs
+    with page_output.collected() as outputs:
+        yield outputs
 
 
 @pytest.fixture
@@ -62,10 +61,8 @@ def project(tmp_path, release) -> Path:
 
 def drawn(project: Path, page: str = "reports/data.qmd") -> str:
     """A page of one line, drawn by the built-in renderer."""
-    site = project / "site"
     text = f"---\ntitle: Some page\nroot: {'../' * page.count('/')}\n---\n\nOne line.\n"
-    _write_html(_Page(project / page, "html", [text], []), project, site)
-    return (site / page).with_suffix(".html").read_text(encoding="utf-8")
+    return _site_page(_Page(project / page, "html", [text], []), text, project)
 
 
 def test_every_page_is_rendered_and_in_the_list(declared):
@@ -170,9 +167,8 @@ def test_failing_folded_part_is_dropped(shown):
     assert shown == ["After"]
 
 
-def test_a_folded_part_is_open_on_paper(shown, monkeypatch):
-    monkeypatch.setenv(FORMAT_VARIABLE, "typst")
-    with page_output.closed("More"):
+def test_a_folded_part_is_open_on_paper(shown, tmp_path):
+    with page_output.drawing(tmp_path, "typst"), page_output.closed("More"):
         page_output.show_markdown("First")
     assert shown == ["First"]
 
@@ -184,7 +180,6 @@ def quarto_draws(monkeypatch, tmp_path):
         info.write_text(json.dumps({"format": {"pandoc": {"to": name}}}), encoding="utf-8")
         monkeypatch.setenv(QUARTO_VARIABLE, str(info))
 
-    monkeypatch.delenv(FORMAT_VARIABLE, raising=False)
     return to
 
 
@@ -200,15 +195,10 @@ def test_a_format_without_tables_and_plots_is_refused(quarto_draws):
         output_format()
 
 
-def test_the_built_in_renderer_sets_the_format_also_inside_of_quarto(quarto_draws, monkeypatch):
+def test_the_built_in_renderer_sets_the_format_also_inside_of_quarto(quarto_draws, tmp_path):
     quarto_draws("docx")
-    monkeypatch.setenv(FORMAT_VARIABLE, "typst")
-    assert output_format() == "typst"
-
-
-def test_no_page_sets_its_format():
-    for path in (ROOT / "reports").glob("*.qmd"):
-        assert FORMAT_VARIABLE not in path.read_text(encoding="utf-8"), path.name
+    with page_output.drawing(tmp_path, "typst"):
+        assert output_format() == "typst"
 
 
 def test_a_release_is_found_by_name_from_the_folder_of_a_page(release, tmp_path, monkeypatch):
@@ -227,57 +217,14 @@ def test_a_release_is_found_by_name_from_the_folder_of_a_page(release, tmp_path,
         load_release()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a { color: $ink }", r"uses \$ink, which it does not define"),
-        ("a {\n  $ink: #123;\n  color: $ink }", r"uses \$ink"),
-        ("@mixin x { color: red }\na { @include x }", "has the Sass rule @mixin"),
-        ('@use "sass:color";', "has the Sass rule @use"),
-    ],
-)
-def test_a_theme_that_only_sass_can_read_is_refused(tmp_path, text, message):
-    theme = tmp_path / "theme.scss"
-    theme.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
-        style_sheet(theme)
-
-
-def test_default_does_not_replace_an_earlier_value(tmp_path):
-    theme = tmp_path / "theme.scss"
-    theme.write_text(
-        "$a: red;\n$a: blue !default;\n$b: $a;\n$b: 2px;\n"
-        "/* gone */ a { color: $a; // gone\n  &:hover { width: calc(#{$b} + 1px) } }\n"
-    )
-    assert " ".join(style_sheet(theme).split()) == (
-        "a { color: red; &:hover { width: calc(2px + 1px) } }"
-    )
-
-
-def test_interpolated_text_loses_its_quotes_as_in_sass(tmp_path):
-    theme = tmp_path / "theme.scss"
-    theme.write_text('$f: "Segoe UI";\na { font: $f; --f: #{$f} }\n')
-    assert style_sheet(theme) == 'a { font: "Segoe UI"; --f: Segoe UI }\n'
-
-
-def test_our_theme_becomes_css_without_sass(project):
-    css = (project / "reports" / "style.css").read_text(encoding="utf-8")
-    assert "--ink:#1c2430" in css
+def test_the_style_sheet_is_plain_css_with_every_property_it_uses():
+    css = (ROOT / "reports" / "style.css").read_text(encoding="utf-8")
     assert "$" not in css
     assert "//" not in css
-
-
-@pytest.mark.skipif(shutil.which("sass") is None, reason="no sass on the path")
-def test_sass_reads_our_theme_as_we_do(tmp_path):
-    theme = resource("reports", "theme.scss")
-    ours = tmp_path / "ours.css"
-    ours.write_text(style_sheet(theme), encoding="utf-8")
-
-    def compiled(path: Path) -> str:
-        command = ["sass", "--no-source-map", "--style=compressed", str(path)]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    assert compiled(theme) == compiled(ours) != ""
+    declared = set(re.findall(r"(?<![\w(])--[\w-]+(?=:)", css))
+    assert set(re.findall(r"var\((--[\w-]+)", css)) <= declared
+    plots = {name.removeprefix("var(").rstrip(")") for name in page_output._VARIABLES.values()}
+    assert plots <= declared
 
 
 def test_git_ignores_quartos_output():
@@ -285,7 +232,7 @@ def test_git_ignores_quartos_output():
         pytest.skip("no git checkout")
     made = [
         "reports/.quarto/x", ".quarto/x", "index.quarto_ipynb", "reports/data.quarto_ipynb",
-        "reports/assets/a.svg", "reports/style.css", "reports/navigation.yml",
+        "reports/assets/a.svg", "reports/navigation.yml",
         "reports/leaderboard.pdf", "_site/index.html", "_environment.local",
     ]  # fmt: skip
     done = subprocess.run(["git", "check-ignore", *made], cwd=ROOT, capture_output=True, text=True)
@@ -324,7 +271,8 @@ def test_too_old_quarto_is_refused_if_requested(old_quarto, release, tmp_path):
 
 
 def test_auto_does_not_take_a_quarto_that_is_too_old(old_quarto, release, tmp_path, monkeypatch):
-    pytest.importorskip("yaml", reason="without pyyaml no Quarto is looked for")
+    for module in render._QUARTO_NEEDS:
+        pytest.importorskip(module, reason="without it no Quarto is looked for")
 
     def draw(*arguments: object, site: Path, pdf: Path) -> str:
         site.mkdir()

@@ -16,6 +16,7 @@ from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.report import audit_sections
 from fairstats.report.comparison_tables import preference_table
+from fairstats.report.page_output import collected
 from fairstats.report.ratings_document import report_ratings
 from fairstats.report.ratings_page import show_ratings
 from fairstats.report.ratings_tables import agreement_table, in_words, rates_table
@@ -43,9 +44,7 @@ def release(ratings, tmp_path_factory):
 
 
 def shown(show, *arguments) -> str:
-    parts: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("IPython.display.display", lambda what: parts.append(what.data))
+    with collected() as parts:
         show(*arguments)
     return "\n".join(parts)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from html import unescape
 from html.parser import HTMLParser
@@ -19,9 +21,9 @@ from fairstats.publishing.publish import publish
 from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer, render
 from fairstats.report.builtin_renderer import PageError, render_builtin
-from fairstats.report.page_context import RELEASE_VARIABLE
+from fairstats.report.page_output import RELEASE_VARIABLE
 from fairstats.report.render import RenderError, quarto_version
-from fairstats.report.site_pages import MODEL_FOLDER, stage
+from fairstats.report.site_pages import stage
 
 from .conftest import HOSTILE, answers_of_models
 from .reading import pdf_words, squeezed
@@ -151,25 +153,99 @@ def test_missing_quarto_is_reported_with_a_remedy(release, tmp_path, monkeypatch
     assert not (tmp_path / "s").exists()
 
 
-def test_a_failing_page_is_named(release, tmp_path, in_kernels):
-    project = tmp_path / "project"
-    project.mkdir()
-    shown = Release(release.path)
-    pages = [page for page in stage(shown, project) if not page.startswith(MODEL_FOLDER)]
+@pytest.fixture
+def project(release, tmp_path) -> Path:
+    """Return a staged project."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    stage(Release(release.path), folder)
+    return folder
+
+
+def with_cells(project: Path, release, *cells: str) -> str:
+    """Return a page of these cells as HTML."""
     page = project / "reports" / "methods.qmd"
-    page.write_text(page.read_text() + "\n```{python}\n1 / 0\n```\n")
-    with pytest.raises(PageError, match=r"methods\.qmd.*ZeroDivisionError"):
-        render_builtin(shown, project, pages, site=tmp_path / "site", pdf=tmp_path / "a.pdf")
-    assert not (tmp_path / "site").exists()
+    blocks = "\n".join(f"```{{python}}\n{cell}\n```\n" for cell in cells)
+    page.write_text(f"---\ntitle: T\n---\n\n{blocks}", encoding="utf-8")
+    (project / "reports" / "leaderboard.qmd").write_text("---\ntitle: T\n---\n\nText.\n")
+    pages = ["reports/methods.qmd", "reports/releases.qmd"]
+    site = project.parent / "site"
+    render_builtin(Release(release.path), project, pages, site=site, pdf=project.parent / "a.pdf")
+    return (site / "reports" / "methods.html").read_text(encoding="utf-8")
 
 
-def test_pages_do_not_depend_on_cores_or_test_renderer(
-    small_answers, tmp_path, monkeypatch, request
-):
-    here = publish(small_answers, release="r", out=tmp_path / "0", renderer="builtin")
-    request.getfixturevalue("in_kernels")
-    monkeypatch.setattr(builtin_renderer, "_PAGES_A_KERNEL", 3)
-    monkeypatch.setattr(builtin_renderer.os, "cpu_count", lambda: 3)
+@pytest.mark.parametrize(
+    ("cell", "cause"),
+    [
+        ("print('before')\n1 / 0", "ZeroDivisionError: division by zero; it printed: before"),
+        ("import sys\nsys.exit('out')", "SystemExit: out"),
+        ("x = (", "SyntaxError: "),
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+    ],
+)
+def test_a_failing_cell_is_named(cell, cause, release, project):
+    here = Path.cwd()
+    with pytest.raises(PageError, match=re.escape(f"cell 2 of methods.qmd failed: {cause}")):
+        with_cells(project, release, "x = 1", cell)
+    assert not (project.parent / "site").exists()
+    assert Path.cwd() == here
+
+
+def test_text_that_a_cell_prints_and_its_last_value_are_in_the_page(release, project):
+    html = with_cells(
+        project,
+        release,
+        "from fairstats.report.page_output import show_markdown\n"
+        "print('a <b> ````')\nshow_markdown('*shown*')\n6 * 7",
+        "class Written:\n    def _repr_markdown_(self):\n        return '**bold**'\nWritten()",
+        "value = 1; print('later')",
+        "value",
+        "None",
+    )
+    assert "a &lt;b&gt; ````" in html
+    assert "<em>shown</em>" in html
+    assert "<strong>bold</strong>" in html
+    assert re.findall(r"<pre><code>(.*?)</code></pre>", html) == [
+        "42",
+        "a &lt;b&gt; ````",
+        "later",
+        "1",
+    ]
+
+
+def test_a_page_leaves_nothing_to_the_next_one_or_to_its_caller(release, project):
+    import matplotlib as mpl
+    from matplotlib import pyplot
+
+    kept = pyplot.figure()
+    before = (mpl.rcParams["font.size"], Path.cwd(), dict(os.environ), warnings.filters[:])
+    other = project / "reports" / "releases.qmd"
+    other.write_text(
+        "---\ntitle: T\n---\n\n```{python}\nimport matplotlib as mpl\n"
+        "sorted(name for name in globals() if name == 'secret'), mpl.rcParams['font.size'] == 99\n"
+        "```\n"
+    )
+    with_cells(
+        project,
+        release,
+        "import warnings, matplotlib as mpl\nfrom matplotlib import pyplot\nsecret = 1\n"
+        "mpl.rcParams['font.size'] = 99\nwarnings.simplefilter('error')\nfigure = pyplot.figure()",
+        "secret",
+    )
+    html = (project.parent / "site" / "reports" / "releases.html").read_text(encoding="utf-8")
+    assert "([], False)" in html
+    after = (mpl.rcParams["font.size"], Path.cwd(), dict(os.environ), warnings.filters[:])
+    assert after == before
+    assert pyplot.get_fignums() == [kept.number]
+    pyplot.close(kept)
+
+
+def test_libraries_show_no_warnings_in_pages(release, project, capfd):
+    with_cells(project, release, "import warnings\nwarnings.warn('deprecated')")
+    assert "deprecated" not in "".join(capfd.readouterr())
+
+
+def test_pages_are_the_same_each_time(small_answers, tmp_path, monkeypatch):
     once = publish(small_answers, release="r", out=tmp_path / "1", renderer="builtin")
     monkeypatch.setattr(builtin_renderer.os, "cpu_count", lambda: None)
     again = publish(small_answers, release="r", out=tmp_path / "2", renderer="builtin")
@@ -181,4 +257,3 @@ def test_pages_do_not_depend_on_cores_or_test_renderer(
         }
 
     assert content(once.path) == content(again.path)
-    assert content(here.path) == content(once.path)

@@ -10,6 +10,7 @@ import pytest
 from fairstats._lib.formatting import percent_range, points
 from fairstats._lib.installation import resource
 from fairstats.benchmarks.declaration import POOLED
+from fairstats.report.page_output import collected
 from fairstats.report.retrieval_page import show_retrieval
 from fairstats.report.retrieval_tables import answer_sets, printed_scores, printed_strategies
 from tests.make_answers import make_answers
@@ -44,9 +45,7 @@ def page(retrieved):
 
 
 def shown(release) -> str:
-    parts: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("IPython.display.display", lambda what: parts.append(what.data))
+    with collected() as parts:
         show_retrieval(release)
     return "\n".join(parts)
 

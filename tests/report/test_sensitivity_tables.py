@@ -19,8 +19,7 @@ from fairstats.estimates.sensitivity import INTERVALS, TESTS, sensitivity_of
 from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.flips_section import FLIPS_FILE, flip_table
-from fairstats.report.page_context import FORMAT_VARIABLE
-from fairstats.report.page_output import typst_block
+from fairstats.report.page_output import drawing, typst_block
 from fairstats.report.sensitivity_tables import (
     NOT_JUDGED,
     choice_table,
@@ -281,13 +280,13 @@ def test_names_are_text_in_html(model, table_of):
     assert any(model in cell for row in parsed.rows for cell in row)
 
 
-def test_names_are_text_in_a_pdf(table_of, monkeypatch, tmp_path):
+def test_names_are_text_in_a_pdf(table_of, tmp_path):
     typst = pytest.importorskip("typst")
     pypdf = pytest.importorskip("pypdf", reason="pypdf reads the PDF's text")
-    monkeypatch.setenv(FORMAT_VARIABLE, "typst")
     parts = []
     for model in HOSTILE:
-        block = typst_block(table_of(model).as_raw_html())
+        with drawing(tmp_path, "typst"):
+            block = typst_block(table_of(model).as_raw_html())
         parts.append(block.removeprefix("````{=typst}\n").removesuffix("\n````"))
     source = tmp_path / "tables.typ"
     source.write_text("\n\n".join(parts), encoding="utf-8")
