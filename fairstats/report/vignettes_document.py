@@ -22,9 +22,9 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.tables import write_table
+from fairstats.report.builtin_renderer import draw_document
 from fairstats.report.page_output import show_markdown
 from fairstats.report.site_pages import copy_pages
-from fairstats.report.builtin_renderer import draw_document
 from fairstats.report.vignettes_page import FINDINGS, FLAGS
 from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.measures import write_measures
