@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.formatting import escape_markdown
-from fairstats._lib.pandoc import convert
+from fairstats._lib.formatting import convert, escape_markdown
 from fairstats._lib.problems import RenderError
 from fairstats.release.contents import Release
 from fairstats.report.page_output import Format, collected, drawing, show_markdown, show_text

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_html, escape_markdown
-from fairstats._lib.pandoc import convert
+from fairstats._lib.formatting import convert, escape_html, escape_markdown
 from fairstats._lib.problems import InputError, Problem
 from fairstats.release.contents import (
     DEFAULT_SITE,

@@ -13,7 +13,6 @@ import pypandoc
 import pytest
 import typst
 
-from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError
 from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer, page_output, render
