@@ -69,7 +69,6 @@ def test_what_is_shipped_is_looked_up_and_published(tmp_path, said):
     assert overlap.loc[(10, "pooled", "iou"), "n"] == 24
 
 
-@pytest.mark.usefixtures("few_tables")
 def test_a_release_with_other_answers_gets_the_next_name(tmp_path):
     one = write_answers(answers_of_models(("One",)), tmp_path / "1.parquet")
     two = write_answers(answers_of_models(("Two",)), tmp_path / "2.parquet")
