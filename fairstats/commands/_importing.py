@@ -82,7 +82,7 @@ def import_files(
     elif layout.endswith(".toml") or layout in layouts().split(", "):
         importer = partial(plugin("fairstats.importers", "table"), layout=layout)
     else:
-        remedy = f"use one of {layouts()}, or the .toml file of a mapping"
+        remedy = f"use one of: {layouts()}, or the .toml file of a mapping"
         raise InputError([Problem(layout, "is not a known format", remedy)])
     return importer(
         files,

@@ -342,4 +342,4 @@ def test_unknown_format_is_named(tmp_path):
     arguments = ["import", "medpertub", str(tmp_path), "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 1
-    assert "medpertub: is not a known format; use one of amqa, biasmedqa, eee" in done.output
+    assert "medpertub: is not a known format; use one of: amqa, biasmedqa, eee" in done.output
