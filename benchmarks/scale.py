@@ -213,7 +213,7 @@ def main() -> None:
         rows = write_answers(folder / "answers", keys)
         print(f"{rows:,} answers of {len(keys):,} items; analysing with {chosen.engine} ...")
         command = [sys.executable, "-m", "fairstats.cli", "analyze", str(folder / "answers")]
-        command += ["--benchmark-file", str(benchmark), "--csv", "--engine", chosen.engine]
+        command += ["--benchmark", str(benchmark), "--csv", "--engine", chosen.engine]
         seconds, peak = measured([*command, "--memory-limit", chosen.memory_limit])
     package = {"duckdb": "duckdb", "spark": "pyspark"}[chosen.engine]
     result = {

@@ -63,7 +63,7 @@ def collect(
     strategy : str
         The prompting strategy: one of `fairstats.asking.item_prompts.STRATEGIES`.
     retrievals : Path, optional
-        A file from ``fairstats retrieve``. Each prompt then begins with the snippets for its
+        A file from ``fairstats rag retrieve``. Each prompt then begins with the snippets for its
         vignette, and the strategy's name shows it, as in ``plain+bm25@10``.
     top_k : int, optional
         The largest number of snippets, by default `TOP_K`; variants without snippets are sent with

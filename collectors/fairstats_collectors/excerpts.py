@@ -16,7 +16,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.retrieval.retrievals_table import TEXT_COLUMNS, context_sha256, read_retrievals
 
-_REMEDY = "retrieve again for this benchmark: fairstats retrieve"
+_REMEDY = "retrieve again for this benchmark: fairstats rag retrieve"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def read_excerpts(
     Parameters
     ----------
     path : Path
-        A file written by ``fairstats retrieve``.
+        A file written by ``fairstats rag retrieve``.
     benchmark : Benchmark
         The benchmark to run.
     version : str
@@ -128,7 +128,7 @@ def _check_file(
     lacking = [column for column in TEXT_COLUMNS if column not in rows]
     if lacking:
         message = "the file does not contain the texts of the snippets"
-        remedy = "use the file written by `fairstats retrieve`"
+        remedy = "use the file written by `fairstats rag retrieve`"
         raise InputError([Problem(str(path), message, remedy, column=", ".join(lacking))])
     own = {"benchmark": benchmark.name, "benchmark_version": version}
     for column in (*own, "retriever"):

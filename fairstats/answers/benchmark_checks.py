@@ -188,7 +188,7 @@ def _cell_problems(
     for name, benchmark in known.items():
         own = answers["benchmark"] == name
         if benchmark is None:
-            report(own, "benchmark", "unknown benchmark", "give its file with --benchmark-file")
+            report(own, "benchmark", "unknown benchmark", "give its file with --benchmark")
             continue
         report(
             own & ~answers["benchmark_version"].isin(list(benchmark.versions)),

@@ -189,9 +189,7 @@ def load_benchmarks(
         # By name only: a value in an answers table must not be opened as a path.
         if name not in known and name not in built_in:
             names = ", ".join({**built_in, **known})
-            remedy = (
-                f"use one of {names}, or give its .toml file: --benchmark-file, or benchmarks=[…]"
-            )
+            remedy = f"use one of {names}, or give its .toml file: --benchmark, or benchmarks=[…]"
             raise _no_such_benchmark(name, remedy)
         loaded[name] = known[name] if name in known else _load_once(built_in[name])
     return loaded

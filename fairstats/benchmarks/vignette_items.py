@@ -174,7 +174,7 @@ def read_vignettes(
             raise InputError([Problem(str(path), "no such file", "check the path")])
         if benchmark is None and not beside.is_file():
             message = "no benchmark declares the groups of these items"
-            remedy = "give one with --benchmark-file"
+            remedy = "give one with --benchmark"
             raise InputError([Problem(str(path), message, remedy, column=str(beside))])
         declared = replace(_declared(benchmark or beside), items_file=path)
         items, file = load_items(declared), path

@@ -1,4 +1,4 @@
-"""Share options, error messages and printed tables between the commands."""
+"""Share error messages, plugins and printed tables between the commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args, get_type_hints
 
 import typer
 from typer.models import OptionInfo
@@ -27,38 +27,14 @@ from fairstats._lib.problems import (
     in_lines,
     printable,
 )
-from fairstats.benchmarks.declaration import MissingPolicy
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fairstats.benchmarks.declaration import Benchmark
-    from fairstats.ratings.rubrics import Rubric
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-Paths = Annotated[list[Path], typer.Argument(help="Answer files, or folders of answer files.")]
-Missing = Annotated[
-    MissingPolicy | None,
-    typer.Option(help="Policy for missing answers (default: the benchmark's policy)."),
-]
-Files = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--benchmark-file", help="The .toml file of a benchmark that is not built in. Repeatable."
-    ),
-]
-RubricFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--rubric-file", help="The .toml file of a rubric that is not built in. Repeatable."
-    ),
-]
-Alpha = Annotated[float, typer.Option(help="Significance level: 1 − confidence level.")]
-Pairs = list[str] | None
-AsJson = Annotated[bool, typer.Option("--json", help="Print the table as JSON.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")]
 
 
 def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
@@ -128,31 +104,6 @@ def _os_problem(error: OSError) -> Problem:
     return Problem(str(path), error.strerror or str(error) or type(error).__name__, remedy)
 
 
-def load_files(files: list[Path] | None) -> list[Benchmark]:
-    from fairstats.benchmarks.loading import load_benchmark
-
-    return [load_benchmark(path) for path in files or []]
-
-
-def load_rubric_files(files: list[Path] | None) -> list[Rubric]:
-    from fairstats.ratings.rubrics import load_rubric
-
-    return [load_rubric(path) for path in files or []]
-
-
-def check_alpha(alpha: float) -> None:
-    if not 0 < alpha < 0.5:
-        raise InputError(
-            [
-                Problem(
-                    "--alpha",
-                    f"{alpha} is out of range",
-                    "give a number above 0 and below 0.5, e.g. 0.05",
-                )
-            ]
-        )
-
-
 def print_problems(problems: Iterable[Problem], *, err: bool = True) -> None:
     for line in in_lines(problems):
         typer.echo(line, err=err)
@@ -207,19 +158,6 @@ def plugin(group: str, name: str) -> Callable[..., Any]:
         raise InputError([Problem(name, f"is not one of the installed {kind}", remedy)])
     loaded: Callable[..., Any] = found[name].load()
     return loaded
-
-
-def typed_pairs(option: str, texts: Pairs) -> dict[str, str]:
-    """Return the pairs of an option given as NAME=VALUE any number of times."""
-    pairs: dict[str, str] = {}
-    for text in texts or []:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise InputError([Problem(option, "must be NAME=VALUE", "give both parts", value=text)])
-        if name in pairs:
-            raise InputError([Problem(option, "is given twice", "keep one", value=name)])
-        pairs[name] = value
-    return pairs
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.commands._shared import (
-    Alpha,
-    AsCsv,
-    AsJson,
-    check_alpha,
-    print_table,
-    says_what_is_wrong,
-)
+from fairstats.commands._options import Alpha, AsCsv, AsJson, check_alpha
+from fairstats.commands._shared import print_table, says_what_is_wrong
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.commands._shared import (
+from fairstats.commands._options import (
     Alpha,
     AsCsv,
     AsJson,
     RubricFiles,
     check_alpha,
     load_rubric_files,
-    print_table,
-    says_what_is_wrong,
 )
+from fairstats.commands._shared import print_table, says_what_is_wrong
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from fairstats._lib.problems import InputError, Problem, printable
-from fairstats.commands._asking import (
+from fairstats.commands._options import (
+    AsCsv,
+    AsJson,
     BaseUrl,
     Batch,
     Concurrency,
@@ -19,20 +21,14 @@ from fairstats.commands._asking import (
     Price,
     RequestsAMinute,
     Retries,
+    RubricFiles,
     Temperature,
     Timeout,
     TokensAMinute,
     read_price,
     stoppable,
 )
-from fairstats.commands._shared import (
-    AsCsv,
-    AsJson,
-    RubricFiles,
-    plugin,
-    print_table,
-    says_what_is_wrong,
-)
+from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
 
 commands = typer.Typer(
     no_args_is_help=True, help="Collect and analyse human ratings of open answers."

@@ -189,11 +189,12 @@ def gate(
     return pd.concat(tables, ignore_index=True)[list(GATE_COLUMNS)]
 
 
-def only_to(answers: pd.DataFrame, benchmark: Benchmark) -> None:
+def only_to(answers: pd.DataFrame, benchmarks: Iterable[Benchmark]) -> None:
     """Refuse answers to other benchmarks, which could be easier."""
-    others = sorted(set(answers["benchmark"].dropna()) - {benchmark.name})
+    names = [benchmark.name for benchmark in benchmarks]
+    others = sorted(set(answers["benchmark"].dropna()).difference(names))
     if others:
-        message, remedy = "are answers to other benchmarks", f"give answers to {benchmark.name}"
+        message, remedy = "are answers to other benchmarks", f"give answers to {', '.join(names)}"
         raise InputError([Problem("<answers>", message, remedy, value=", ".join(others[:5]))])
 
 

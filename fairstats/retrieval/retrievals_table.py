@@ -74,7 +74,7 @@ RETRIEVALS = TableSchema(
         **{name: Column("str", _MOST_TEXT, required=False) for name in TEXT_COLUMNS},
     }
 )
-_REMEDY = "create the file again with `fairstats retrieve`"
+_REMEDY = "create the file again with `fairstats rag retrieve`"
 
 
 def context_sha256(snippets: Iterable[str]) -> str:
@@ -212,7 +212,7 @@ def _corpus_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
         for (_, _, retriever), number in searched[column].nunique().items():
             if number > 1:
                 message = f"{number} {what} used by {retriever} for the same benchmark"
-                remedy = "give each its own name: fairstats retrieve --name"
+                remedy = "give each its own name: fairstats rag retrieve --name"
                 problems.append(Problem(path, message, remedy, column=column))
     texts = frame.groupby(["corpus_sha256", "snippet_id"])["snippet_sha256"].nunique()
     for (_, snippet), _ in texts[texts > 1].head(20).items():
@@ -237,7 +237,7 @@ def retrieval_files(
 def read_retrievals(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
 ) -> pd.DataFrame:
-    """Read retrievals from files written by ``fairstats retrieve``.
+    """Read retrievals from files written by ``fairstats rag retrieve``.
 
     Parameters
     ----------
@@ -266,7 +266,8 @@ def read_retrievals(
             raise InputError([problem])
         if not path.name.endswith(RETRIEVALS_SUFFIX):
             message = f"is not a file of retrievals (its name must end in {RETRIEVALS_SUFFIX})"
-            raise InputError([Problem(str(path), message, "create one with `fairstats retrieve`")])
+            remedy = "create one with `fairstats rag retrieve`"
+            raise InputError([Problem(str(path), message, remedy)])
         frames.append(check_retrievals(load_parquet(read.get(path, path)), path=str(path)))
     if len(frames) == 1:
         return frames[0]

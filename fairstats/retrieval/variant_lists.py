@@ -203,7 +203,7 @@ def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Pr
                 f"was generated with snippets that differ from those of {asked.retriever}: {other}"
             )
         if message:
-            remedy = "add the file written by `fairstats retrieve` for these answers"
+            remedy = "add the file written by `fairstats rag retrieve` for these answers"
             place = "<answers>"
             problems.append(Problem(place, message, remedy, column="strategy", value=strategy))
     return problems

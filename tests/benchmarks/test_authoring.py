@@ -103,7 +103,7 @@ def test_commands_propose_check_and_analyze(suffix, answers, tmp_path):
     assert "attribute origin: 12 groups, 11 pairs of 66 possible" in checked.stdout
     assert "still marked DECIDE: see lines 8, 11" in checked.stdout
     if suffix == "parquet":
-        analyzed = run("analyze", path, "--benchmark-file", toml, "--json")
+        analyzed = run("analyze", path, "--benchmark", toml, "--json")
         assert analyzed.exit_code == 0
         assert '"group_11"' in analyzed.stdout
 

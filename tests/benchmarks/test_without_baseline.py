@@ -81,14 +81,14 @@ def answers(benchmark):
 def site(answers, benchmark):
     out = benchmark.parent / "out"
     run(
-        *("publish", "--answers", answers, "--benchmark-file", benchmark, "--release", "2026.11"),
+        *("publish", "--answers", answers, "--benchmark", benchmark, "--release", "2026.11"),
         *("--out", out, "--renderer", "builtin"),
     )
     return out
 
 
 def test_answers_are_valid_without_a_baseline(answers, benchmark):
-    assert run("validate", answers, "--benchmark-file", benchmark) == "no problems found\n"
+    assert run("validate", answers, "--benchmark", benchmark) == "no problems found\n"
 
 
 @pytest.mark.parametrize("missing", ["available", "complete", "incorrect", "bounds"])

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from fairstats._lib.problems import Problem
 from fairstats.cli import app
-from fairstats.commands import collecting
+from fairstats.commands import get_answers
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def entry_point(group: str, name: str) -> EntryPoint:
 
 @pytest.fixture(autouse=True)
 def _declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "plugin", lambda group, name: entry_point(group, name).load())
+    monkeypatch.setattr(get_answers, "plugin", lambda group, name: entry_point(group, name).load())
 
 
 def run(*arguments: object) -> Any:

@@ -35,7 +35,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.cli import app
-from fairstats.commands import collecting
+from fairstats.commands import get_answers, rag
 from fairstats.retrieval.retrievals_table import (
     check_retrievals,
     context_sha256,
@@ -425,11 +425,12 @@ def test_retrievals_of_all_items_serve_a_part(run: Run) -> None:
 def _declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """The entry points declared by the project, whichever version of it is installed."""
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
-    monkeypatch.setattr(
-        collecting,
-        "plugin",
-        lambda group, name: EntryPoint(name, groups[group][name], group).load(),
-    )
+    for module in (get_answers, rag):
+        monkeypatch.setattr(
+            module,
+            "plugin",
+            lambda group, name: EntryPoint(name, groups[group][name], group).load(),
+        )
 
 
 @pytest.mark.usefixtures("_declared")
@@ -440,7 +441,7 @@ def test_retrieve_and_collect_commands(
         return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
     own = ("--benchmark", benchmark.path, "--out", tmp_path / "typed")
-    done = typed("retrieve", *own, "--corpus", corpus, "--retriever", "bm25", "--top", 5)
+    done = typed("rag", "retrieve", *own, "--corpus", corpus, "--retriever", "bm25", "--top", 5)
     assert done.exit_code == 0, done.output
     path = Path(done.stdout.strip())
     assert path.name == "loopback-1-bm25.retrievals.parquet"
@@ -454,7 +455,7 @@ def test_retrieve_and_collect_commands(
     assert done.exit_code == 0, done.output
     answers = read_answers(done.stdout.strip().splitlines()[-1])
     assert set(answers["strategy"]) == {"cot+bm25@5"}
-    done = typed("retrieve", *own, "--corpus", corpus, "--retriever", "words")
+    done = typed("rag", "retrieve", *own, "--corpus", corpus, "--retriever", "words")
     assert (done.exit_code, done.stdout) == (1, "")
     assert "use one of bm25, dense, rrf" in done.stderr
 

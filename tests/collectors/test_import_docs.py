@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from fairstats.answers.files import read_answers
 from fairstats.cli import app
-from fairstats.commands._importing import layouts
+from fairstats.commands._options import layouts
 
 LOGS = Path(__file__).parent / "logs"
 DOC = Path(__file__).parents[2] / "docs" / "import.md"

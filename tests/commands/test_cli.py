@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 
 import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import fairstats
 from fairstats.answers.files import write_answers
-from fairstats.cli import app
+from fairstats.cli import PANELS, app
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from tests.report.conftest import answers_of_models
 
@@ -95,7 +97,7 @@ def test_plain_output_is_a_table(answers):
         (("analyze", "{answers}", "--out", "x.csv"), "end the name in .parquet"),
         (("analyze", "{answers}", "--margin", "5"), "--margin: must be between 0 and 1"),
         (("analyze", "{answers}", "--attribute", "age"), "'age' is not in the estimates; use race"),
-        (("validate", "{answers}", "--benchmark-file", "no.toml"), "no.toml: no such file"),
+        (("validate", "{answers}", "--benchmark", "no.toml"), "no.toml: no such file"),
         (("publish", "--answers", "{answers}", "--release", "a b", "--out", "."), "release name"),
         (
             ("publish", "--answers", "{answers}", "--release", "r", "--out", "{answers}"),
@@ -122,10 +124,8 @@ def test_wrong_use_is_said_in_a_line_and_exits_with_1(answers, arguments, said):
         (("rank", "x", "--metric"), "'ad', 'cfr', 'accuracy'"),
         (("publish", "--renderer"), "'auto', 'quarto', 'builtin'"),
         (("report", "x", "--to"), "'pdf', 'html'"),
-        (("vote", "x", "--linkage"), "'average', 'complete'"),
+        (("rag", "vote", "x", "--linkage"), "'average', 'complete'"),
         (("ratings", "report", "x", "--to"), "'html', 'pdf'"),
-        (("ratings", "errors", "x", "--rater-kind"), "'person', 'model'"),
-        (("vignettes", "audit", "x", "--embedding"), "'auto', 'embedded', 'none'"),
     ],
 )
 def test_a_choice_that_does_not_exist_is_refused_with_those_that_do(arguments, choices):
@@ -200,10 +200,10 @@ def test_whoever_reads_the_output_may_stop(tmp_path):
 
 
 def test_every_figure_is_shown_under_every_policy(answers):
-    done = run("policies", answers)
+    done = run("explore", "policies", answers)
     assert done.exit_code == 0
     assert "accuracy_difference" in done.stdout
-    rows = pd.read_csv(io.StringIO(run("policies", answers, "--csv").stdout))
+    rows = pd.read_csv(io.StringIO(run("explore", "policies", answers, "--csv").stdout))
     assert {"ci_low_complete", "lowest", "highest"} <= set(rows.columns)
 
 
@@ -234,3 +234,29 @@ def test_note_is_a_line_of_its_own_and_no_failure(tmp_path):
         lines = done.stderr.splitlines()
         assert [line for line in lines if "__index_level_0__ is ignored" in line] == lines
         assert lines[0].startswith("note: ")
+
+
+def test_help_lists_every_command_in_its_panel():
+    known = typer.main.get_command(app).commands
+    assert {name for names in PANELS.values() for name in names} == set(known)
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120"}).stdout
+    places = [shown.index(f"─ {panel} ─") for panel in PANELS]
+    places += [len(shown)]
+    assert places == sorted(places)
+    for number, names in enumerate(PANELS.values()):
+        panel = shown[places[number] : places[number + 1]]
+        assert re.findall(r"^│ (\S+) ", panel, re.MULTILINE) == list(names)
+
+
+def test_answers_of_another_tool_belong_to_one_benchmark(answers):
+    given = ("--benchmark", "demo", "--benchmark", "fairmedqa")
+    done = run("analyze", answers, "--from", "table", *given)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("--benchmark: is given several times with --from")
+
+
+def test_gate_takes_answers_to_any_given_benchmark(answers):
+    limits = ("--max-ad", "0.99", "--min-cfr", "0.01")
+    assert run("gate", answers, *limits, "--benchmark", "fairmedqa").exit_code == 2
+    both = run("gate", answers, *limits, "--benchmark", "fairmedqa", "--benchmark", "demo")
+    assert both.exit_code in (0, 1), both.output

@@ -38,7 +38,7 @@ def same(found, expected):
 
 
 def test_items_prints_the_largest_contributions_of_each_pair(path):
-    table = table_of(run("items", path, "--most", 2, "--missing", "incorrect", "--csv"))
+    table = table_of(run("explore", "items", path, "--most", 2, "--missing", "incorrect", "--csv"))
     expected = item_functioning(ANSWERS, missing="incorrect")
     pair = ["attribute", "group_a", "group_b"]
     same(table, expected.groupby(pair, sort=False).head(2))
@@ -46,19 +46,19 @@ def test_items_prints_the_largest_contributions_of_each_pair(path):
 
 
 def test_items_takes_the_test(path):
-    table = table_of(run("items", path, "--test", "midp", "--csv"))
+    table = table_of(run("explore", "items", path, "--test", "midp", "--csv"))
     assert set(table["test"]) == {"sign flips, midp"}
 
 
 def test_heterogeneity_prints_its_table(path):
-    table = table_of(run("heterogeneity", path, "--alpha", 0.1, "--csv"))
+    table = table_of(run("explore", "heterogeneity", path, "--alpha", 0.1, "--csv"))
     same(table, gap_heterogeneity(ANSWERS, alpha=0.1))
 
 
 def test_noise_prints_its_table(path):
-    same(table_of(run("noise", path, "--csv")), sampling_noise(ANSWERS))
+    same(table_of(run("explore", "noise", path, "--csv")), sampling_noise(ANSWERS))
 
 
 def test_bounds_are_a_usage_error(path):
     for command in ("items", "heterogeneity", "noise"):
-        assert run(command, path, "--missing", "bounds").exit_code == 2
+        assert run("explore", command, path, "--missing", "bounds").exit_code == 2

@@ -47,7 +47,17 @@ def answers(tmp_path):
 
 
 def test_csv_is_the_table_of_pairs():
-    words = ("levels", SCORES, "--column", "prompt", "--item", "item", "--score", "grade")
+    words = (
+        "explore",
+        "levels",
+        SCORES,
+        "--column",
+        "prompt",
+        "--item",
+        "item",
+        "--score",
+        "grade",
+    )
     printed = pd.read_csv(io.StringIO(run(*words, "--limits", 1, 5, "--csv").stdout))
     expected = compare_levels(
         pd.read_csv(SCORES), "prompt", item="item", score="grade", limits=(1, 5)
@@ -57,7 +67,7 @@ def test_csv_is_the_table_of_pairs():
 
 
 def test_terminal_shows_the_drawn_intervals_and_disagreements():
-    words = ("levels", SCORES, "--column", "prompt", "--item", "item")
+    words = ("explore", "levels", SCORES, "--column", "prompt", "--item", "item")
     shown = run(*words, "--baseline", "plain", "--simultaneous").stdout
     assert shown.count("●") == 4 + 3
     assert "98.33% interval" in shown
@@ -67,14 +77,14 @@ def test_terminal_shows_the_drawn_intervals_and_disagreements():
 
 
 def test_answers_are_filtered_and_matched(answers):
-    words = ("levels", answers, "--column", "model", "--where", "group=black")
+    words = ("explore", "levels", answers, "--column", "model", "--where", "group=black")
     shown = run(*words, "--match", "group").stdout
     assert shown.startswith("correct by model: 24 items")
     assert "m − n" in shown
 
 
 def test_wrong_options_are_reported(answers):
-    words = ("levels", answers, "--column", "model")
+    words = ("explore", "levels", answers, "--column", "model")
     assert "there is no such column" in run(*words, "--where", "grup=x", code=1).output
     assert "baseline='z' is unknown" in run(*words, "--baseline", "z", code=1).output
     assert "fewer than two levels" in run(*words, "--where", "model=m", code=1).output

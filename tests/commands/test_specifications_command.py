@@ -1,4 +1,4 @@
-"""`fairstats specifications`, as its user calls it."""
+"""`fairstats explore specifications`, as its user calls it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def answers(tmp_path_factory, answers_of):
 
 def test_shares_are_printed_and_specifications_written(answers, tmp_path):
     out = tmp_path / "all.parquet"
-    done = run("specifications", answers, "--json", "--margin", "0.2", "--out", out)
+    done = run("explore", "specifications", answers, "--json", "--margin", "0.2", "--out", out)
     assert done.exit_code == 0, done.output
     (row,) = json.loads(done.stdout)
     table = pd.read_parquet(out)
@@ -37,7 +37,7 @@ def test_shares_are_printed_and_specifications_written(answers, tmp_path):
 
 
 def test_one_row_per_model(answers):
-    done = run("specifications", answers, "--by", "model", "--csv")
+    done = run("explore", "specifications", answers, "--by", "model", "--csv")
     assert done.exit_code == 0, done.output
     head, row = done.stdout.strip().splitlines()
     assert head.startswith("benchmark,benchmark_version,model,specifications,disparity")
@@ -52,6 +52,6 @@ def test_one_row_per_model(answers):
     ],
 )
 def test_wrong_input_exits_with_1(answers, arguments, text):
-    done = run("specifications", answers, *arguments)
+    done = run("explore", "specifications", answers, *arguments)
     assert done.exit_code == 1
     assert text in " ".join(done.output.split())

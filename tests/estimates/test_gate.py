@@ -174,9 +174,9 @@ def test_repeated_answers_are_refused(check, fair):
 
 
 def test_answers_to_an_easier_benchmark_are_refused(benchmark, fair):
-    only_to(fair, benchmark)
+    only_to(fair, [benchmark])
     with pytest.raises(InputError, match="are answers to other benchmarks"):
-        only_to(fair.assign(benchmark="easier"), benchmark)
+        only_to(fair.assign(benchmark="easier"), [benchmark])
 
 
 def test_model_that_selected_the_items_does_not_pass(check, fair, benchmark):

@@ -367,7 +367,7 @@ def test_the_command_compares_snippets_or_replies(demo, tmp_path):
     answers = write_answers(answers.assign(answer_raw=answers["answer"]), tmp_path / "a.parquet")
 
     def run(*arguments: object):
-        return CliRunner().invoke(app, ["overlap", *map(str, arguments)])
+        return CliRunner().invoke(app, ["rag", "overlap", *map(str, arguments)])
 
     for source in (retrievals, retrievals.parent):
         done = run(source, "--csv")

@@ -173,7 +173,7 @@ def test_other_columns_and_empty_tables_are_faults(retrievals, tmp_path):
     with pytest.raises(InputError, match=r"is a folder; give a file in it: there\.retr"):
         read_retrievals(tmp_path)
     (tmp_path / "x.jsonl").write_text("{}")
-    with pytest.raises(InputError, match="create one with `fairstats retrieve`"):
+    with pytest.raises(InputError, match="create one with `fairstats rag retrieve`"):
         read_retrievals(tmp_path / "x.jsonl")
     with pytest.raises(InputError, match="no such file"):
         read_retrievals(tmp_path / "x.retrievals.parquet")

@@ -10,7 +10,7 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 from typer.testing import CliRunner
 
-import fairstats.commands.retrieval
+import fairstats.commands.rag
 from fairstats._lib.problems import InputError
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.files import read_answers, write_answers
@@ -285,7 +285,9 @@ def test_empty_replies_are_not_embedded(replies):
 
 def test_the_command_votes_on_letters(demo, tmp_path):
     source = write_answers(make_answers(0.6, missing=0.05), tmp_path / "a.parquet")
-    done = CliRunner().invoke(app, ["vote", str(source), "--out", str(tmp_path / "v"), "--json"])
+    done = CliRunner().invoke(
+        app, ["rag", "vote", str(source), "--out", str(tmp_path / "v"), "--json"]
+    )
     assert done.exit_code == 0, done.output
     assert '"n_ties":' in done.stdout
     (path,) = (tmp_path / "v").iterdir()
@@ -294,7 +296,7 @@ def test_the_command_votes_on_letters(demo, tmp_path):
 
 def test_vote_command_votes_or_names_the_missing_part(replies, tmp_path, monkeypatch):
     source = write_answers(replies, tmp_path / "a.parquet")
-    command = ["vote", str(source), "--out", str(tmp_path / "v"), "--open"]
+    command = ["rag", "vote", str(source), "--out", str(tmp_path / "v"), "--open"]
     absent = CliRunner().invoke(app, [*command, "--embedder", "nobodys"])
     assert absent.exit_code == 1
     assert "nobodys: is not one of the installed embedders" in absent.stderr
@@ -302,7 +304,7 @@ def test_vote_command_votes_or_names_the_missing_part(replies, tmp_path, monkeyp
     wrong = CliRunner().invoke(app, [*command, "--similarity", "7"])
     assert wrong.exit_code == 1
     assert "--similarity" in wrong.stderr
-    monkeypatch.setattr(fairstats.commands.retrieval, "plugin", lambda group, name: embed)
+    monkeypatch.setattr(fairstats.commands.rag, "plugin", lambda group, name: embed)
     assert CliRunner().invoke(app, command).exit_code == 0
     (path,) = (tmp_path / "v").iterdir()
     assert set(read_answers(path)["collector"]) == {"majority_vote_open"}

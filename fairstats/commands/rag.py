@@ -1,4 +1,4 @@
-"""The commands on retrieved snippets and replies: their overlap between groups, and votes."""
+"""Commands on answers with retrieved snippets: retrieve, measure overlap, vote."""
 
 from __future__ import annotations
 
@@ -8,20 +8,75 @@ from typing import Annotated, Literal
 import typer
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.commands._shared import (
+from fairstats.commands._options import (
     Alpha,
     AsCsv,
     AsJson,
-    Files,
+    BaseUrl,
+    BenchmarkName,
+    Benchmarks,
+    BenchmarkVersion,
     Paths,
+    Retries,
+    Timeout,
     check_alpha,
-    load_files,
-    plugin,
-    print_table,
-    says_what_is_wrong,
+    load_given,
+)
+from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
+
+commands = typer.Typer(
+    no_args_is_help=True, help="Retrieve snippets, measure their overlap, and vote over variants."
 )
 
-commands = typer.Typer()
+
+@commands.command()
+@says_what_is_wrong
+def retrieve(
+    corpus: Annotated[
+        Path,
+        typer.Option(
+            help="Folder of .txt and .md files, or a .jsonl or .parquet file of snippets."
+        ),
+    ],
+    retriever: Annotated[str, typer.Option(help="Retriever: bm25, dense or rrf (both, fused).")],
+    out: Annotated[Path, typer.Option(help="Folder to write the retrievals to.")],
+    benchmark: BenchmarkName = "demo",
+    benchmark_version: BenchmarkVersion = None,
+    top: Annotated[int, typer.Option(help="Number of snippets to retrieve for each variant.")] = 20,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the retriever in the strategies (default: the value of --retriever)."
+        ),
+    ] = None,
+    embeddings: Annotated[
+        str, typer.Option(help="Embedding model: `embedded`, or its name at the service.")
+    ] = "embedded",
+    base_url: BaseUrl = None,
+    chunk_words: Annotated[int, typer.Option(help="Maximum number of words in a snippet.")] = 120,
+    rrf_k: Annotated[int, typer.Option(help="Constant k of reciprocal rank fusion.")] = 60,
+    timeout: Timeout = 120.0,
+    retries: Retries = 5,
+) -> None:
+    """Retrieve snippets from a corpus for every variant, for use with `collect --retrievals`."""
+    from fairstats.benchmarks.loading import load_benchmark
+
+    found = plugin("fairstats.retrievers", "corpus")(
+        load_benchmark(benchmark),
+        corpus=corpus,
+        retriever=retriever,
+        out=out,
+        benchmark_version=benchmark_version,
+        top=top,
+        name=name,
+        embeddings=embeddings,
+        base_url=base_url,
+        chunk_words=chunk_words,
+        rrf_k=rrf_k,
+        timeout=timeout,
+        retries=retries,
+    )
+    typer.echo(found)
 
 
 @commands.command()
@@ -43,7 +98,7 @@ def overlap(
     alpha: Alpha = 0.05,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
-    benchmark_file: Files = None,
+    benchmark: Benchmarks = None,
 ) -> None:
     """Measure how much of the retrieved text is the same for all variants of an item."""
     from fairstats.answers.files import read_answers
@@ -51,7 +106,7 @@ def overlap(
     from fairstats.retrieval.retrievals_table import read_retrievals, retrieval_files
 
     check_alpha(alpha)
-    known = load_files(benchmark_file)
+    known = load_given(benchmark)
     if text and (top_k or items):
         option = "--top-k" if top_k else "--items"
         raise InputError([Problem(option, "is only for retrievals", "remove it, or remove --text")])
@@ -102,7 +157,7 @@ def vote(
     alpha: Alpha = 0.05,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
-    benchmark_file: Files = None,
+    benchmark: Benchmarks = None,
 ) -> None:
     """Give all demographic variants of an item the most frequent answer among them.
 
@@ -118,7 +173,7 @@ def vote(
         raise InputError(
             [Problem("--similarity", message, "give a number above -1 and up to 1, e.g. 0.8")]
         )
-    known = load_files(benchmark_file)
+    known = load_given(benchmark)
     answers = read_answers(paths)
     if open_answers:
         voted = open_vote(

@@ -1,33 +1,33 @@
-"""Commands that publish, verify and compare releases."""
+"""Commands that publish answers and show what was published."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from fairstats.commands._shared import (
+from fairstats.commands._options import (
     Alpha,
-    Files,
+    Benchmarks,
     Missing,
+    Pairs,
+    ReleaseFolder,
     RubricFiles,
     check_alpha,
-    load_files,
+    load_given,
     load_rubric_files,
-    plugin,
-    print_problems,
-    print_table,
-    says_what_is_wrong,
+    typed_pairs,
 )
-
-if TYPE_CHECKING:
-    from fairstats.publishing.verify import Verification
+from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
+from fairstats.exports.export import EXPORTS, Options, write_export
+from fairstats.publishing.serving import DEFAULT_PORT, SiteServer
 
 commands = typer.Typer()
+
 
 Renderer = Literal["auto", "quarto", "builtin"]
 
@@ -64,7 +64,7 @@ def publish(
     renderer: Annotated[Renderer, typer.Option(help="What draws the pages.")] = "auto",
     missing: Missing = None,
     alpha: Alpha = 0.05,
-    benchmark_file: Files = None,
+    benchmark: Benchmarks = None,
     rubric_file: RubricFiles = None,
 ) -> None:
     """Publish answers as an immutable release with estimates, manifest, site and PDF."""
@@ -83,7 +83,7 @@ def publish(
         missing=missing,
         alpha=alpha,
         renderer=renderer,
-        benchmarks=load_files(benchmark_file),
+        benchmarks=load_given(benchmark),
         rubrics=load_rubric_files(rubric_file),
     )
     _print_published(published)
@@ -92,133 +92,9 @@ def publish(
 
 @commands.command()
 @says_what_is_wrong
-def verify(
-    path: Annotated[
-        Path,
-        typer.Argument(help="Folder of a release or of a site, or the PDF of an audit report."),
-    ],
-    release: Annotated[
-        Path | None,
-        typer.Option(help="For a PDF: release that it was made from, or a site with it."),
-    ] = None,
-    expect: Annotated[
-        str | None,
-        typer.Option(help="Expected sha256 of the newest manifest, as announced by the publisher."),
-    ] = None,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            help="The sha256 of a manifest that was the newest before. Refuse older sites."
-        ),
-    ] = None,
-    trust: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Public key that must have signed the site, or a .toml file of keys. For a PDF, a "
-            "certificate in PEM. Repeatable."
-        ),
-    ] = None,
-    attest: Annotated[
-        bool,
-        typer.Option("--attest", help="If all is equal, sign a statement that it was recomputed."),
-    ] = False,
-    key: Annotated[Path | None, typer.Option(help="File of the private key for --attest.")] = None,
-    pages: Annotated[
-        bool, typer.Option("--pages/--no-pages", help="Render the pages again and compare them.")
-    ] = True,
-) -> None:
-    """Recompute every hash, figure and page of a release or a whole site; list all differences.
-
-    For the PDF of an audit report, also check its signature.
-    """
-    from fairstats._lib.problems import InputError, Problem
-
-    if path.suffix.lower() == ".pdf" and not path.is_dir():
-        about_sites = {"--expect": expect, "--after": after, "--attest": attest, "--key": key}
-        _print_verified(_verified_report(path, release, trust, pages, about_sites))
-        return
-    if release is not None:
-        message, remedy = f"{path} is not a PDF", "give the PDF of an audit report, or no --release"
-        raise InputError([Problem("--release", message, remedy)])
-    from fairstats.publishing.verify import verify as verify_releases
-
-    if attest != (key is not None):
-        message, remedy = "need each other", "give both, or neither"
-        raise InputError([Problem("--attest and --key", message, remedy)])
-    signed = None
-    if key is not None:
-        from fairstats.publishing.keys import passphrase
-        from fairstats.publishing.sign_site import verify_and_attest
-
-        attested = verify_and_attest(
-            path,
-            key,
-            passphrase=passphrase(),
-            expect=expect,
-            after=after,
-            trust=trust or (),
-            pages=pages,
-        )
-        results, signed = attested.found, attested.path
-    else:
-        results = verify_releases(path, expect=expect, after=after, trust=trust or (), pages=pages)
-    _print_verified(results, attesting=attest)
-    if signed is not None:
-        typer.echo(f"{signed}: attested; send it and your public key to the publisher")
-
-
-def _verified_report(
-    path: Path,
-    release: Path | None,
-    trust: list[Path] | None,
-    pages: bool,
-    about_sites: Mapping[str, object],
-) -> list[Verification]:
-    """Verify the PDF of an audit report, without the options about sites."""
-    from fairstats._lib.problems import InputError, Problem
-
-    problems = [
-        Problem(option, f"is not for a PDF ({path})", "verify its release with this option")
-        for option, value in about_sites.items()
-        if value
-    ]
-    if release is None:
-        message = "give the release that it was made from: --release site/v/NAME"
-        problems.append(Problem(str(path), "is checked against a release", message))
-        raise InputError(problems)
-    if problems:
-        raise InputError(problems)
-    from fairstats.publishing.verify_report import verify_report
-
-    return verify_report(path, release, trust=trust or (), pages=pages)
-
-
-def _print_verified(results: list[Verification], *, attesting: bool = False) -> None:
-    """Print the results of a verification; exit with 1 if there is a problem."""
-    from fairstats._lib.problems import printable
-
-    for found in results:
-        if found.problems:
-            print_problems(found.problems, err=False)
-        else:
-            files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
-            rows = [f"{count:,} {name}" for name, count in found.rows.items() if count]
-            typer.echo(f"{found.path}: verified {', '.join([files, *rows])}")
-        for note in found.notes:
-            typer.echo(printable(f"{found.path}: {note}"))
-    if any(found.problems for found in results):
-        if attesting:
-            typer.echo("not attested: the verification failed")
-        raise typer.Exit(1)
-
-
-@commands.command()
-@says_what_is_wrong
 def report(
     model: Annotated[str, typer.Argument(help="Name of the model, or the address of its page.")],
-    release: Annotated[
-        Path, typer.Option(help="Folder of a release, or the name of one in `site/`.")
-    ],
+    release: ReleaseFolder,
     to: Annotated[Literal["pdf", "html"], typer.Option(help="Output format.")] = "pdf",
     out: Annotated[
         Path | None,
@@ -382,3 +258,68 @@ def _print_published(published: Any) -> None:
         typer.echo(f"{published.path} is already published with the same content")
     typer.echo(f"site: {published.index}")
     typer.echo(f"PDF:  {published.pdf}")
+
+
+@commands.command(name="export")
+@says_what_is_wrong
+def export_release(
+    format_: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(EXPORTS)}.")],
+    release: ReleaseFolder,
+    out: Annotated[Path, typer.Option(help="Folder for the files.")],
+    table: Annotated[
+        str | None,
+        typer.Option(
+            help="For latex and xlsx: a table of the release, e.g. estimates "
+            "(default: the tables on its pages)."
+        ),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(help="For latex and xlsx: only this page, e.g. index.html."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="For a --table: its columns, e.g. model,metric,estimate.")
+    ] = None,
+    where: Annotated[
+        Pairs,
+        typer.Option(metavar="COLUMN=VALUE", help="For a --table: only these rows. Repeatable."),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(help="For croissant and hf: web address of the release's folder."),
+    ] = None,
+    dataset: Annotated[
+        Pairs,
+        typer.Option(
+            metavar="BENCHMARK=DATASET",
+            help="For hf: a benchmark's dataset on the Hub, e.g. mine=organisation/name. "
+            "Repeatable.",
+        ),
+    ] = None,
+) -> None:
+    """Export a release for other tools, or its tables for a paper.
+
+    The release is checked against its manifest first. The same release gives the same files.
+    """
+    names = tuple(name.strip() for name in columns.split(",")) if columns else ()
+    datasets = typed_pairs("--dataset", dataset)
+    options = Options(table, page, names, typed_pairs("--where", where), url, datasets)
+    for path in write_export(format_, release, out, options):
+        typer.echo(path)
+
+
+@commands.command()
+@says_what_is_wrong
+def serve(
+    site: Annotated[Path, typer.Argument(help="Folder of the site (the one with index.html).")],
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 for any free port.", min=0, max=65535)
+    ] = DEFAULT_PORT,
+) -> None:
+    """Preview a site in a browser on this machine. Stop with Ctrl-C."""
+    with SiteServer(site, port=port) as server:
+        try:
+            typer.echo(f"{server.address} serves {site}; press Ctrl-C to stop")
+            server.serve_forever()
+        except KeyboardInterrupt:
+            typer.echo("stopped")

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.commands._shared import (
-    Files,
+from fairstats.commands._options import (
+    Benchmarks,
     Pairs,
     Paths,
-    load_files,
-    print_problems,
-    read_trusted,
-    says_what_is_wrong,
+    load_given,
     typed_pairs,
 )
+from fairstats.commands._shared import print_problems, read_trusted, says_what_is_wrong
 
 if TYPE_CHECKING:
     from fairstats.publishing.submission_check import SubmissionCheck
@@ -145,7 +143,7 @@ def check(
     out: Annotated[
         Path | None, typer.Option(help="Folder to write submission.json and submission.md to.")
     ] = None,
-    benchmark_file: Files = None,
+    benchmark: Benchmarks = None,
 ) -> None:
     """Validate and screen submissions, and preview what would change on the board.
 
@@ -156,7 +154,7 @@ def check(
     from fairstats.publishing.board_repository import board_benchmarks, present_answers
     from fairstats.publishing.submission_check import check_submission
 
-    known = {one.name: one for one in load_files(benchmark_file)}
+    known = {one.name: one for one in load_given(benchmark)}
     options: dict[str, Any] = {}
     present = None
     if against:
@@ -216,13 +214,13 @@ def accept(
             help="Accept it although screening blocks it, for this reason. It is published.",
         ),
     ] = "",
-    benchmark_file: Files = None,
+    benchmark: Benchmarks = None,
 ) -> None:
     """Check a submission, and move it to the board's accepted ones with a record of it."""
     from fairstats.publishing.board_repository import accept_submission
 
     target, found = accept_submission(
-        folder, board, by=by, overrule=overrule, benchmarks=load_files(benchmark_file)
+        folder, board, by=by, overrule=overrule, benchmarks=load_given(benchmark)
     )
     _print_check(found)
     typer.echo(f"accepted: {target}")
@@ -233,10 +231,10 @@ def accept(
 def init_site(
     folder: Annotated[Path, typer.Argument(help="Folder of the new repository.")],
     title: Annotated[str, typer.Option(help="Name of the board.")] = "Leaderboard",
-    benchmark_file: Files = None,
+    benchmark: Benchmarks = None,
 ) -> None:
     """Create the repository of a board: folders, instructions for submitters, and workflows."""
     from fairstats.publishing.board_repository import create_board
 
-    for path in create_board(folder, title=title, benchmarks=load_files(benchmark_file)):
+    for path in create_board(folder, title=title, benchmarks=load_given(benchmark)):
         typer.echo(path)

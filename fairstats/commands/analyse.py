@@ -1,4 +1,4 @@
-"""Commands that estimate, compare and rank."""
+"""Commands that estimate, compare, rank and check limits."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ import typer
 
 from fairstats._lib.problems import InputError, Problem, in_lines
 from fairstats.answers import MEMORY_LIMIT, Engine
-from fairstats.benchmarks.declaration import ComparisonPolicy
-from fairstats.commands._importing import (
+from fairstats.benchmarks.declaration import ComparisonPolicy, MissingPolicy
+from fairstats.commands._options import (
+    Adjust,
+    Alpha,
+    AsCsv,
+    AsJson,
+    Benchmarks,
     From,
     Map,
+    Missing,
     Model,
+    Paths,
     Set,
     Strategy,
     Values,
     Where,
     Wide,
+    check_alpha,
+    check_parquet,
     import_files,
+    load_given,
+    only_one,
+    read_given,
     refuse_import_options,
 )
-from fairstats.commands._shared import (
-    Alpha,
-    AsCsv,
-    AsJson,
-    Files,
-    Missing,
-    Paths,
-    check_alpha,
-    load_files,
-    print_table,
-    says_what_is_wrong,
-)
+from fairstats.commands._shared import exits_on_problems, print_table, says_what_is_wrong
 
 if TYPE_CHECKING:
     from fairstats.benchmarks.declaration import Benchmark
@@ -52,7 +53,7 @@ def analyze(
     ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
-    benchmark_file: Files = None,
+    benchmark: Benchmarks = None,
     engine: Annotated[
         Engine,
         typer.Option(help="Engine that counts the answers; duckdb and spark read only parquet."),
@@ -75,9 +76,6 @@ def analyze(
         bool, typer.Option("--chart", help="Draw the intervals of the accuracy differences.")
     ] = False,
     from_: From = None,
-    benchmark: Annotated[
-        str | None, typer.Option(help="With --from: name or .toml file of the benchmark.")
-    ] = None,
     model: Model = None,
     strategy: Strategy = None,
     map_: Map = None,
@@ -91,29 +89,27 @@ def analyze(
     With --from, the files are another tool's, and are read as `fairstats import` reads them.
     """
     from fairstats.answers.engines import engine_problems, scan_answers
-    from fairstats.benchmarks.loading import load_benchmark
     from fairstats.estimates.analyze import analyze as estimate
     from fairstats.estimates.analyze import rows_with
     from fairstats.report.terminal import draw_differences, print_estimates
 
     check_alpha(alpha)
+    check_parquet(out)
     if margin is not None and not 0 < margin < 1:
         message, remedy = "must be between 0 and 1", "give a share: 0.05 for 5 percentage points"
         raise InputError([Problem("--margin", message, remedy, value=f"{margin:g}")])
-    known = load_files(benchmark_file)
+    known = load_given(benchmark)
     facts = {"model": model, "strategy": strategy}
     mapped = {"map_": map_, "set_": set_, "values": values, "where": where, "wide": wide}
     with engine_problems(engine):
         if from_ is None:
-            refuse_import_options(benchmark=benchmark, **facts, **mapped)
+            refuse_import_options(**facts, **mapped)
             answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)
         else:
             if engine != "pandas":
                 remedy = "remove --engine, or use `fairstats import` first"
                 raise InputError([Problem("--from", f"cannot use {engine}", remedy)])
-            answers = import_files(from_, paths, benchmark, facts, **mapped)
-            if benchmark is not None:
-                known.append(load_benchmark(benchmark))
+            answers = import_files(from_, paths, only_one(benchmark), facts, **mapped)
         if engine == "pandas":
             _say_what_is_not_declared(answers, known)
         estimates = estimate(
@@ -124,10 +120,6 @@ def analyze(
     except ValueError as error:
         raise InputError([Problem("--attribute", str(error), "correct it")]) from None
     if out is not None:
-        if out.suffix != ".parquet":
-            raise InputError(
-                [Problem(str(out), "must be a .parquet file", "end the name in .parquet")]
-            )
         from fairstats.answers.files import write_parquet
 
         write_parquet(estimates, out)
@@ -168,13 +160,10 @@ def compare(
         ),
     ] = None,
     alpha: Alpha = 0.05,
-    adjust: Annotated[
-        Literal["holm", "hommel", "bh", "by"],
-        typer.Option(help="Method for adjusting p-values for multiple tests."),
-    ] = "holm",
+    adjust: Adjust = "holm",
     as_json: AsJson = False,
     as_csv: AsCsv = False,
-    benchmark_file: Files = None,
+    benchmark: Benchmarks = None,
 ) -> None:
     """Compare two versions of a model, or two strategies, on the same items.
 
@@ -190,7 +179,7 @@ def compare(
 
     check_alpha(alpha)
     answers = read_answers(paths)
-    known = load_files(benchmark_file)
+    known = load_given(benchmark)
     sides = (
         answers_of_one(answers, "old", old, strategy, old_version),
         answers_of_one(answers, "new", new, new_strategy or strategy, new_version),
@@ -231,7 +220,7 @@ def rank(
     ] = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
-    benchmark_file: Files = None,
+    benchmark: Benchmarks = None,
 ) -> None:
     """Rank models on the items that all of them were given, with confidence sets for the ranks.
 
@@ -252,32 +241,9 @@ def rank(
         metric,
         missing=missing,
         alpha=alpha,
-        benchmarks=load_files(benchmark_file),
+        benchmarks=load_given(benchmark),
     )
     table = ranking.differences if pairs else ranking.ranks
-    print_table(table, as_json=as_json, as_csv=as_csv)
-
-
-@commands.command()
-@says_what_is_wrong
-def policies(
-    paths: Paths,
-    alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-    benchmark_file: Files = None,
-) -> None:
-    """Show all metrics under each of the four policies for missing answers."""
-    from fairstats.answers.files import read_answers
-    from fairstats.estimates.policy_table import compare_policies
-
-    check_alpha(alpha)
-    known = load_files(benchmark_file)
-    table = compare_policies(read_answers(paths), alpha=alpha, benchmarks=known)
-    if not (as_json or as_csv):
-        # The limits and counts of all policies would not fit next to each other.
-        table = table[[c for c in table if not c.startswith(("ci_", "n_a", "n_c", "n_i"))]]
-        table = table.rename(columns=lambda name: name.removeprefix("estimate_"))
     print_table(table, as_json=as_json, as_csv=as_csv)
 
 
@@ -291,3 +257,99 @@ def _say_what_is_not_declared(answers: Any, known: list[Benchmark]) -> None:
         typer.echo(f"does not match the benchmark's declaration: {line}", err=True)
         if more:
             typer.echo(f"... and {len(more)} more; `fairstats validate` lists them", err=True)
+
+
+@commands.command()
+@exits_on_problems(2)
+def gate(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Answer files, or folders of them; with --from, another tool's files."),
+    ],
+    max_ad: Annotated[
+        float | None,
+        typer.Option(help="AD must be below this in every pair, e.g. 0.05 for 5 points."),
+    ] = None,
+    equivalent: Annotated[
+        bool,
+        typer.Option("--equivalent", help="AD must be below the equivalence margin in every pair."),
+    ] = False,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="Margin of --equivalent (default: the benchmark's margin)."),
+    ] = None,
+    min_cfr: Annotated[
+        float | None, typer.Option(help="CFR must be above this in every pair, e.g. 0.9.")
+    ] = None,
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(help="Attribute to check (default: all of the benchmark). Repeatable."),
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name or .toml file of the benchmark that every answer must be to. Repeatable."
+        ),
+    ] = None,
+    missing: Annotated[
+        MissingPolicy | None,
+        typer.Option(
+            help="Policy for the figures (default: the benchmark's policy). "
+            "Every policy checks the bounds over missing answers."
+        ),
+    ] = None,
+    alpha: Annotated[
+        float,
+        typer.Option(help="Level: probability that a pair beyond its limit passes the check."),
+    ] = 0.05,
+    from_: From = None,
+    model: Model = None,
+    strategy: Strategy = None,
+    map_: Map = None,
+    set_: Set = None,
+    values: Values = None,
+    where: Where = None,
+    wide: Wide = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that answers keep limits, and exit with 0 (pass), 1 (not passed) or 2 (wrong input).
+
+    Every declared pair of every answer set must pass every check. "Cannot tell" is not a pass.
+    Reasons are too few items, missing answers or groups, and answers no better than a guess.
+    """
+    from fairstats._lib.table_text import json_text, records
+    from fairstats.estimates.gate import CANNOT_TELL, FAIL, PASS, Limits, gate_lines, only_to
+    from fairstats.estimates.gate import gate as check
+
+    answers = read_given(
+        paths,
+        from_,
+        only_one(benchmark) if from_ else None,
+        {"model": model, "strategy": strategy},
+        map_=map_,
+        set_=set_,
+        values=values,
+        where=where,
+        wide=wide,
+    )
+    known = load_given(benchmark)
+    if known:
+        only_to(answers, known)
+    table = check(
+        answers,
+        Limits(max_ad=max_ad, equivalent=equivalent, margin=margin, min_cfr=min_cfr),
+        attributes=attribute or (),
+        missing=missing,
+        alpha=alpha,
+        benchmarks=known,
+    )
+    passed, found = int(table["result"].eq(PASS).sum()), set(table["result"])
+    result = next(one for one in (FAIL, CANNOT_TELL, PASS) if one in found)
+    if as_json:
+        typer.echo(json_text({"result": result, "checks": records(table)}), nl=False)
+    else:
+        for line in gate_lines(table):
+            typer.echo(line)
+        typer.echo(f"{result}: {passed} of {len(table)} checks passed")
+    if result != PASS:
+        raise typer.Exit(1)

@@ -1,0 +1,317 @@
+"""Declare the options that several commands share, and read their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from fairstats._lib.installation import resource
+from fairstats._lib.problems import (
+    InputError,
+    Problem,
+)
+from fairstats.benchmarks.declaration import MissingPolicy
+from fairstats.commands._shared import plugin, plugins
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairstats.benchmarks import declaration
+    from fairstats.ratings.rubrics import Rubric
+
+Pairs = list[str] | None
+Paths = Annotated[list[Path], typer.Argument(help="Answer files, or folders of answer files.")]
+Missing = Annotated[
+    MissingPolicy | None,
+    typer.Option(help="Policy for missing answers (default: the benchmark's policy)."),
+]
+BenchmarkName = Annotated[str, typer.Option(help="Name or .toml file of the benchmark.")]
+Benchmarks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--benchmark", help="Name or .toml file of a benchmark, if it is not built in. Repeatable."
+    ),
+]
+BenchmarkVersion = Annotated[
+    str | None,
+    typer.Option(help="Version of the benchmark's vignettes (default: the only one)."),
+]
+Adjust = Annotated[
+    Literal["holm", "hommel", "bh", "by"],
+    typer.Option(help="Method for adjusting p-values for multiple tests."),
+]
+RubricFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--rubric-file", help="The .toml file of a rubric that is not built in. Repeatable."
+    ),
+]
+Limit = Annotated[
+    int | None, typer.Option(help="Number of items to use, from the first (default: all).")
+]
+ReleaseFolder = Annotated[
+    Path, typer.Option(help="Folder of a release, or the name of one in `site/`.")
+]
+Alpha = Annotated[float, typer.Option(help="Significance level: 1 − confidence level.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the table as JSON.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")]
+
+
+def load_given(benchmarks: list[str] | None) -> list[declaration.Benchmark]:
+    """Load the benchmarks of ``--benchmark``."""
+    from fairstats.benchmarks.loading import load_benchmark
+
+    return [load_benchmark(benchmark) for benchmark in benchmarks or []]
+
+
+def load_rubric_files(files: list[Path] | None) -> list[Rubric]:
+    from fairstats.ratings.rubrics import load_rubric
+
+    return [load_rubric(path) for path in files or []]
+
+
+def check_alpha(alpha: float) -> None:
+    if not 0 < alpha < 0.5:
+        remedy = "give a number above 0 and below 0.5, e.g. 0.05"
+        raise InputError([Problem("--alpha", f"{alpha} is out of range", remedy)])
+
+
+def check_parquet(out: Path | None) -> None:
+    if out is not None and out.suffix != ".parquet":
+        raise InputError([Problem(str(out), "must be a .parquet file", "end the name in .parquet")])
+
+
+def typed_pairs(option: str, texts: Pairs) -> dict[str, str]:
+    """Return the pairs of an option given as NAME=VALUE any number of times."""
+    pairs: dict[str, str] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise InputError([Problem(option, "must be NAME=VALUE", "give both parts", value=text)])
+        if name in pairs:
+            raise InputError([Problem(option, "is given twice", "keep one", value=name)])
+        pairs[name] = value
+    return pairs
+
+
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(help="URL of an OpenAI-compatible server. Its key is read from OPENAI_API_KEY."),
+]
+MaxTokens = Annotated[int | None, typer.Option(help="Maximum number of tokens in a reply.")]
+Temperature = Annotated[
+    float, typer.Option(help="Sampling temperature, if the service accepts one.")
+]
+Concurrency = Annotated[int, typer.Option(help="Number of requests to run at once.")]
+RequestsAMinute = Annotated[
+    int | None, typer.Option(help="Maximum number of requests per minute (default: no limit).")
+]
+TokensAMinute = Annotated[
+    int | None, typer.Option(help="Maximum number of tokens per minute (default: no limit).")
+]
+Price = Annotated[
+    str | None, typer.Option(help="Price in dollars per million tokens, as PROMPT,COMPLETION.")
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(help="Stop before the cost exceeds this many dollars (default: no limit)."),
+]
+Timeout = Annotated[
+    float, typer.Option(help="Seconds to wait for a reply before repeating the request.")
+]
+Retries = Annotated[int, typer.Option(help="Maximum number of times to repeat a request.")]
+KeepFailures = Annotated[
+    bool,
+    typer.Option("--keep-failures", help="Do not repeat requests that failed in an earlier run."),
+]
+Batch = Annotated[
+    bool, typer.Option("--batch", help="Send the requests through the service's Batch API.")
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Show what would be sent and the estimated cost. Send no request."
+    ),
+]
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Exit with 130 if the user stops a campaign, and print its last message."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupted:
+        typer.echo(str(interrupted) or "interrupted", err=True)
+        raise typer.Exit(130) from None
+
+
+def read_price(text: str) -> tuple[float, float]:
+    """Dollars for a million tokens of prompt and of completion."""
+    try:
+        prompt, completion = (float(part) for part in text.split(","))
+    except ValueError:
+        prompt = completion = -1.0
+    if not (0 <= prompt < 1e6 and 0 <= completion < 1e6):
+        remedy = "write the dollars per million tokens of prompt and of completion, e.g. 2,8"
+        raise InputError([Problem("--price", f"{text!r} is not a price", remedy)])
+    return prompt, completion
+
+
+@cache
+def layouts() -> str:
+    """List the known formats. Typer evaluates a help text several times in each command."""
+    mappings = [path.stem for path in resource("data", "importers").glob("*.toml")]
+    return ", ".join(sorted({*plugins("fairstats.importers"), *mappings}))
+
+
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        help=f"Format of the files, if they are another tool's: {layouts()}; or the .toml file of "
+        "a mapping.",
+    ),
+]
+Model = Annotated[str | None, typer.Option(help="Name of the model that gave the answers.")]
+Strategy = Annotated[str | None, typer.Option(help="Prompting strategy.")]
+Map = Annotated[
+    Pairs,
+    typer.Option("--map", help="COLUMN=FIELD: fill a column from this field. Repeatable."),
+]
+Set = Annotated[
+    Pairs,
+    typer.Option(
+        "--set", help="COLUMN=VALUE: set a column to this value in every row. Repeatable."
+    ),
+]
+Values = Annotated[
+    Pairs,
+    typer.Option(help="COLUMN:THEIRS=OURS: replace a value in the files by ours. Repeatable."),
+]
+Where = Annotated[
+    Pairs, typer.Option(help="FIELD=VALUE: import only records with this value. Repeatable.")
+]
+Wide = Annotated[
+    Pairs,
+    typer.Option(
+        help="For tables with one row per item: the column of each group's answers, e.g. "
+        "white=ColumnA,black=ColumnB or sex:male=ColumnC,female=ColumnD. Repeatable."
+    ),
+]
+
+
+def import_files(
+    layout: str,
+    files: Iterable[Path],
+    benchmark: str | None,
+    facts: dict[str, str | None],
+    *,
+    map_: Pairs = None,
+    set_: Pairs = None,
+    values: Pairs = None,
+    where: Pairs = None,
+    wide: Pairs = None,
+) -> pd.DataFrame:
+    """Import files with the options of the command line.
+
+    A format without an importer of its own is a mapping for the importer of tables.
+    """
+    if layout in plugins("fairstats.importers"):
+        importer = plugin("fairstats.importers", layout)
+    elif layout.endswith(".toml") or layout in layouts().split(", "):
+        importer = partial(plugin("fairstats.importers", "table"), layout=layout)
+    else:
+        remedy = f"use one of: {layouts()}, or the .toml file of a mapping"
+        raise InputError([Problem(layout, "is not a known format", remedy)])
+    return importer(
+        files,
+        benchmark=benchmark,
+        columns=typed_pairs("--map", map_),
+        constants={k: v for k, v in facts.items() if v} | typed_pairs("--set", set_),
+        values=_values(values),
+        where=typed_pairs("--where", where),
+        wide=_wide(wide),
+    )
+
+
+def only_one(benchmarks: list[str] | None) -> str | None:
+    """Return the benchmark that another tool's files belong to."""
+    if benchmarks and len(benchmarks) > 1:
+        message = "is given several times with --from"
+        raise InputError([Problem("--benchmark", message, "give the one that the files belong to")])
+    return benchmarks[0] if benchmarks else None
+
+
+def read_given(
+    paths: list[Path],
+    layout: str | None,
+    benchmark: str | None,
+    facts: dict[str, str | None],
+    **options: Any,
+) -> pd.DataFrame:
+    """Read answer files; if `layout` names an importer, import another tool's files."""
+    from fairstats.answers.files import read_answers
+
+    if layout is not None:
+        return import_files(layout, paths, benchmark, facts, **options)
+    refuse_import_options(**facts, **options)
+    return read_answers(paths)
+
+
+def refuse_import_options(**options: Any) -> None:
+    """Refuse options that are used only with ``--from``."""
+    given = [f"--{name.strip('_')}" for name, value in options.items() if value]
+    if given:
+        remedy = "name the format of the files with --from, or remove it"
+        raise InputError([Problem(", ".join(given), "is used only with --from", remedy)])
+
+
+def _values(texts: Pairs) -> dict[str, dict[str, str]]:
+    """Return the meanings of values, by column."""
+    meant: dict[str, dict[str, str]] = {}
+    for text in texts or []:
+        column, colon, pair = text.partition(":")
+        theirs, equals, ours = pair.rpartition("=")
+        if not (column and colon and theirs and equals):
+            remedy = "write it like group:W=white"
+            raise InputError(
+                [Problem("--values", "must be COLUMN:THEIRS=OURS", remedy, value=text)]
+            )
+        if theirs in meant.setdefault(column, {}):
+            raise InputError([Problem("--values", "is given twice", "keep one", value=text)])
+        meant[column][theirs] = ours
+    return meant
+
+
+def _wide(texts: Pairs) -> dict[str, str]:
+    """Return the column of each group from ``[ATTRIBUTE:]GROUP=COLUMN[,GROUP=COLUMN...]`` options.
+
+    A column's name may hold commas.
+
+    Examples
+    --------
+    >>> _wide(["race:white=Answer, W,black=Answer, B", "male=M"])
+    {'race:white': 'Answer, W', 'race:black': 'Answer, B', 'male': 'M'}
+    """
+    groups: dict[str, str] = {}
+    for text in texts or []:
+        attribute = ""
+        for pair in re.split(r",(?=[^,=]+=)", text):
+            name, equals, column = pair.partition("=")
+            prefix, colon, group = name.strip().rpartition(":")
+            attribute = prefix if colon else attribute
+            if not (group and equals and column):
+                remedy = "write it like white=ColumnA,black=ColumnB"
+                raise InputError([Problem("--wide", "must be GROUP=COLUMN", remedy, value=pair)])
+            full = f"{attribute}:{group}" if attribute else group
+            if full in groups:
+                message = "the group is given twice"
+                raise InputError([Problem("--wide", message, "give it one column", value=full)])
+            groups[full] = column
+    return groups
