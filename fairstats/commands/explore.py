@@ -262,7 +262,7 @@ def levels(
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        remedy = "see `fairstats levels --help`"
+        remedy = "see `fairstats explore levels --help`"
         raise InputError([Problem("the comparison", str(error), remedy)]) from None
     if disagreements is not None:
         print_table(

@@ -139,7 +139,7 @@ def collect(
     retrievals: Annotated[
         Path | None,
         typer.Option(
-            help="Add snippets from this file, written by `fairstats retrieve`, to the prompts."
+            help="Add snippets from this file, written by `fairstats rag retrieve`, to the prompts."
         ),
     ] = None,
     top_k: Annotated[

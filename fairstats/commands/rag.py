@@ -118,9 +118,7 @@ def overlap(
         files = retrieval_files(paths)
         for path in paths:
             if not retrieval_files(path):
-                remedy = (
-                    "give a file written by `fairstats retrieve`, or add --text for answer files"
-                )
+                remedy = "give a file of `fairstats rag retrieve`, or add --text for answer files"
                 raise InputError([Problem(str(path), "contains no retrievals", remedy)])
         retrievals = read_retrievals(files)
         if items:
