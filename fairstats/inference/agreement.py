@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, get_args
+from typing import TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -189,7 +189,7 @@ def agreement(
     if (positive is None) == (coefficient == "positive"):
         raise ValueError("positive= and coefficient='positive' belong together: give both")
     if coefficient in get_args(Intraclass):
-        of = intraclass_correlation(ratings, coefficient, alpha=alpha)
+        of = intraclass_correlation(ratings, cast("Intraclass", coefficient), alpha=alpha)
         method = f"none ({of.note})" if of.note else f"F, {coefficient}"
         limits = of.estimate, of.ci_low, of.ci_high, 1 - alpha
         n_ratings = of.n_items * of.n_raters
@@ -206,7 +206,7 @@ def agreement(
         said = cells.isin(list(labels)).where(cells.notna(), None)
         table = rating_counts(said, (False, True), ordered=False)
         table = replace(table, categories=("other", "positive"))
-    wanted = [(coefficient, level)]
+    wanted = [(cast("Coefficient", coefficient), level)]
     return next(coefficients_of(table, wanted, alpha=alpha, n_resamples=n_resamples, rng=rng))
 
 
@@ -363,8 +363,9 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     """
     if np.isnan(found.estimate):
         return found.ci_low, found.ci_high, found.method
+    coefficient = cast("Coefficient", found.coefficient)
     clusters, unknown = _clusters(left)
-    parts = jackknife_parts(left, clusters, found.coefficient, found.level, found.estimate)
+    parts = jackknife_parts(left, clusters, coefficient, found.level, found.estimate)
     for kind, (part, _) in parts.items():
         if np.isnan(part):
             return float("nan"), float("nan"), f"none (undefined without one of the {kind})"
@@ -376,7 +377,7 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     share = (found.estimate - least) / (1 - least)
     if variance <= ROUNDING**2 or not 0 < share < 1:
         low, high, method = unvaried_limits(
-            left.table, found.coefficient, found.estimate, n_items=len(left.items), alpha=alpha
+            left.table, coefficient, found.estimate, n_items=len(left.items), alpha=alpha
         )
         return low, high, f"{method} (leaving one out changes nothing){unknown}"
     freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts.values())
