@@ -32,6 +32,8 @@ from fairstats.replication.printed_figures import Flags, Integers, Range
 #: Answers of group a, answers of group b, and pairs with both.
 Answered = tuple[int, int, int]
 Alternatives = Sequence[tuple[Ranges, McNemarMethod]]
+# With 1,000 answers, a cell has accuracies that are about one answer apart.
+_CELLS = 1000
 _MARGINAL = {"accuracy_a", "accuracy_b", "ad", "accuracy_difference", "cohens_h", "abs_h"}
 
 
@@ -55,9 +57,12 @@ def fewest_missing(alternatives: Alternatives, n: int, most: int) -> list[Answer
     """
     figures = [one for one in _grouped(alternatives, n, most) if one.allowed[-1]]
     for missing in range(1, 2 * most + 1 if figures else 1):
+        reaching = [one for one in figures if one.reach(missing)]
+        if not reaching:
+            continue
         lowest = max(0, missing - most)
         split = [(n - a, n - missing + a) for a in range(lowest, missing - lowest + 1)]
-        fits = [(*answers, m) for answers in split if (m := _pairs(figures, *answers, n))]
+        fits = [(*answers, m) for answers in split if (m := _pairs(reaching, *answers, n))]
         if fits:
             return fits
     return []
@@ -75,14 +80,45 @@ class _Figures:
         For each version of the test, what CFR, p and odds ratio allow of a number of pairs.
     allowed : ndarray
         The δ that some version allows of n pairs or fewer, as `cumulative` counts.
+    fewest : ndarray, shape (2, n + 1)
+        For each d from 0 to n, the lowest of the smaller and of the larger of n10 and n01 of such δ
+        with |δ| ≥ d; above n if there is none.
     same : ndarray, shape (3, …)
         Each number of pairs that CFR allows, and its lowest and highest number of equal answers.
+    cells : ndarray, shape (4, …)
+        Cells that cover the accuracies that the other figures allow: lowest and highest of group a,
+        and of group b.
     """
 
     ranges: Ranges
     spaces: tuple[Callable[[int], PairSpace], ...]
     allowed: Integers
+    fewest: Integers
     same: Integers
+    cells: FloatArray
+
+    def reach(self, missing: int) -> bool:
+        """Return whether so many missing answers, of both groups together, may explain figures."""
+        n = self.fewest.shape[1] - 1
+        a_low, a_high, b_low, b_high = self.cells
+        # If A answers of group a and B of group b are missing, at most B answers of group a have no
+        # partner, and at most A of group b. Their accuracies are of n − A and n − B answers.
+        low = n * (a_low - b_high) - missing * np.maximum(a_low, 1 - b_high)
+        high = n * (a_high - b_low) + missing * np.maximum(1 - a_high, b_low)
+        low, high = np.ceil(low - SLACK), np.floor(high + SLACK)
+        low, high = np.clip([low, high], -n, n).astype(np.int64)
+        n10 = n * np.minimum(a_high, 1 - b_low) + SLACK
+        n01 = n * np.minimum(b_high, 1 - a_low) + SLACK
+        return bool(self.allow(low, high, n10, n01).any())
+
+    def allow(
+        self, low: Integers, high: Integers, n10: Integers | FloatArray, n01: Integers | FloatArray
+    ) -> Flags:
+        """Return where δ from `low` to `high` may be allowed with at most so many n10 and n01."""
+        nearest = np.clip(np.maximum(low, -high), 0, self.fewest.shape[1] - 1)
+        smaller, larger = self.fewest[:, nearest]
+        few = (smaller <= np.minimum(n10, n01)) & (larger <= np.maximum(n10, n01))
+        return np.asarray(few & any_between(self.allowed, low, high))
 
 
 def _grouped(alternatives: Alternatives, n: int, most: int) -> Iterator[_Figures]:
@@ -100,22 +136,41 @@ def _grouped(alternatives: Alternatives, n: int, most: int) -> Iterator[_Figures
             ranges,
             # The same numbers of pairs occur with many numbers of answers.
             tuple(cache(partial(_space, ranges, n, test)) for test in versions),
-            _allowed(ranges, n, versions),
+            *_allowed(ranges, n, versions),
             same,
+            _cells(ranges),
         )
+
+
+def _cells(ranges: Ranges) -> FloatArray:
+    # Both limits of group b rise with the accuracy of group a.
+    edges = np.linspace(*_limits(ranges.get("accuracy_a")), _CELLS + 1)
+    cells = []
+    for sign in _signs(ranges):
+        least, most = _partners(ranges, edges, sign)
+        there = least[:-1] <= most[1:] + SLACK
+        cells.append(np.stack([edges[:-1], edges[1:], least[:-1], most[1:]])[:, there])
+    return np.concatenate(cells, axis=1)
 
 
 def _space(ranges: Ranges, n: int, test: McNemarMethod, m: int) -> PairSpace:
     return pair_space(ranges, m, runs_of(ranges, n, test))
 
 
-def _allowed(ranges: Ranges, n: int, versions: Sequence[McNemarMethod]) -> Integers:
+def _allowed(
+    ranges: Ranges, n: int, versions: Sequence[McNemarMethod]
+) -> tuple[Integers, Integers]:
+    """Return `allowed` and `fewest` of the figures."""
     lowest = ranges["cfr"].low if "cfr" in ranges else None
     # At most n (1 − CFR) pairs have different answers; fewer pairs allow no others.
     different = n if lowest is None else math.floor(n * (1 - lowest))
     most = (different - np.abs(np.arange(-n, n + 1))) // 2
     runs = [runs_of(ranges, n, test) for test in versions]
-    return cumulative(np.any([one.first <= np.minimum(one.last, most) for one in runs], axis=0))
+    there = [one.first <= np.minimum(one.last, most) for one in runs]
+    first = np.where(there, [one.first for one in runs], n + 1).min(axis=0)
+    smaller = np.minimum(first[n:], first[n::-1])
+    fewest = np.stack([smaller, smaller + np.arange(n + 1)])
+    return cumulative(first <= n), np.minimum.accumulate(fewest[:, ::-1], axis=1)[:, ::-1]
 
 
 def _pairs(figures: Sequence[_Figures], n_a: int, n_b: int, n: int) -> int:
@@ -136,12 +191,12 @@ def _pairs(figures: Sequence[_Figures], n_a: int, n_b: int, n: int) -> int:
         # First all numbers of pairs together, then each number.
         pairs, fewest, most = tried
         widest = (pairs[:1], pairs[-1:], (pairs - fewest).max(), most.max())
-        runs = runs[:, _near(one.allowed, runs, n_a, n_b, *widest)]
+        runs = runs[:, _near(one, runs, n_a, n_b, *widest)]
         if not runs.size:
             continue
         runs = _exact(one.ranges, runs, n_a, n_b)
         m, fewest, most = tried[:, ::-1, None]
-        near = _near(one.allowed, runs, n_a, n_b, m, m, m - fewest, most)
+        near = _near(one, runs, n_a, n_b, m, m, m - fewest, most)
         for place in np.flatnonzero(near.any(axis=1)):
             number, own = int(m[place, 0]), runs[:, near[place]]
             if any(_fits(space(number), own, n_a, n_b) for space in one.spaces):
@@ -181,7 +236,7 @@ def _exact(ranges: Ranges, runs: Integers, n_a: int, n_b: int) -> Integers:
 
 
 def _near(
-    allowed: Integers,
+    figures: _Figures,
     runs: Integers,
     n_a: int,
     n_b: int,
@@ -202,7 +257,8 @@ def _near(
     x, y = np.maximum(x_low, y_low - different), np.maximum(y_low, x_low - different)
     inside = (x <= x_high) & (y <= y_high) & (x + y <= most + same)
     low, high = _delta_limits((x_low, x_high, y_low, y_high), most, same)
-    return np.asarray(inside & any_between(allowed, low, high))
+    n10, n01 = np.minimum(x_high, most - y_low), np.minimum(y_high, most - x_low)
+    return np.asarray(inside & figures.allow(low, high, n10, n01))
 
 
 def _rectangles(runs: Integers, n_a: int, n_b: int, m: int | Integers) -> tuple[Integers, ...]:
