@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -32,16 +33,18 @@ def make_answers(
     Parameters
     ----------
     pattern : iterable of str, or float
-        One short text per item, with the key A. A text has one sign per variant: a letter, ``-``
-        for a missing answer, ``.`` for no row. After a slash come the signs of the neutralized
-        variant and, if there is a second one, of the original: ``"AB/A"``. Or a number: the share
-        of right answers to all variants of a benchmark's items; the others are random letters.
+        One short text per item, with the key A unless `of` is given. A text has one sign per
+        variant: a letter, ``-`` for a missing answer, ``.`` for no row. After a slash come the
+        signs of the neutralized variant and, if there is a second one, of the original:
+        ``"AB/A"``. Or a number: the share of right answers to all variants of a benchmark's
+        items; the others are random letters.
     models, strategies : sequence of str
         Each gets its own answers: the same texts, or another draw.
     missing : float
         The share of drawn answers that are missing.
     of : Benchmark, optional
-        The benchmark of drawn answers; by default the demonstration.
+        The benchmark of drawn answers; by default the demonstration. Texts are for its first
+        items, with their keys.
     variants : sequence of (attribute, group)
         The variants of a text; by default the `groups` of the `attribute`.
     seed : int
@@ -60,8 +63,14 @@ def make_answers(
 
         drawn = [answer_to(key) for _ in models for _ in strategies for *_, key in cells]
     else:
-        signs = list(_signs(pattern, variants or [(attribute, group) for group in groups]))
-        cells = [(item, name, group, "A") for item, name, group, _ in signs]
+        items = ((f"item-{i}", "A") for i in count()) if of is None else of.answer_keys.items()
+        variants = variants or [(attribute, group) for group in groups]
+        signs = [
+            (item, name, group, key, sign)
+            for text, (item, key) in zip(pattern, items, strict=False)
+            for name, group, sign in _signs(text, variants)
+        ]
+        cells = [(item, name, group, key) for item, name, group, key, _ in signs]
         given = [None if sign == "-" else sign for *_, sign in signs]
         drawn = given * len(models) * len(strategies)
     rows = [
@@ -86,12 +95,11 @@ def make_answers(
     return frame.astype({"answer": "str"})
 
 
-def _signs(texts: Iterable[str], variants: Sequence[Variant]) -> Iterable[tuple[str, ...]]:
-    """Yield item, attribute, group and sign of each row."""
-    for number, text in enumerate(texts):
-        signs, _, baseline = text.partition("/")
-        both = [
-            *zip(variants, signs, strict=True),
-            *zip((("baseline", "neutralized"), ("baseline", "original")), baseline, strict=False),
-        ]
-        yield from ((f"item-{number}", *variant, sign) for variant, sign in both if sign != ".")
+def _signs(text: str, variants: Sequence[Variant]) -> Iterable[tuple[str, ...]]:
+    """Yield attribute, group and sign of each row of an item."""
+    signs, _, baseline = text.partition("/")
+    both = [
+        *zip(variants, signs, strict=True),
+        *zip((("baseline", "neutralized"), ("baseline", "original")), baseline, strict=False),
+    ]
+    yield from ((*variant, sign) for variant, sign in both if sign != ".")

@@ -75,6 +75,7 @@ from fairstats.retrieval.overlap import overlap_of_items, retrieval_overlap, tex
 from fairstats.retrieval.voting import largest_cluster, vote_counts
 from tests.documented_names import documented_names
 from tests.drawn_ratings import drawn_ratings
+from tests.make_answers import make_answers
 from tests.report.conftest import answers_of_models
 from tests.retrieval_tables import retrievals_of
 
@@ -88,29 +89,15 @@ NOT_SHARES = (-0.1, 1.1, 80, NAN, INF, "0.5", True, None)
 
 def answers(models: tuple[str, ...] = ("m",)) -> pd.DataFrame:
     """Return answers to two groups of one attribute; the second model is wrong more often."""
-    rows = []
+    parts = []
     for number, model in enumerate(models):
-        for place, (item, key) in enumerate(DEMO.answer_keys.items()):
-            wrong = next(letter for letter in DEMO.options if letter != key)
-            for group in ("white", "black"):
-                letter = wrong if group == "black" and place % (3 - number) == 0 else key
-                rows.append(
-                    {
-                        "benchmark": "demo",
-                        "benchmark_version": "1",
-                        "model": model,
-                        "strategy": "plain",
-                        "sample": 0,
-                        "item_id": item,
-                        "attribute": "race",
-                        "group": group,
-                        "answer": letter,
-                        "answer_key": key,
-                        "answer_raw": f"The answer is {letter}.",
-                        "status": "ok",
-                    }
-                )
-    return pd.DataFrame(rows)
+        texts = [
+            key + (key if place % (3 - number) else "B" if key == "A" else "A")
+            for place, key in enumerate(DEMO.answer_keys.values())
+        ]
+        parts.append(make_answers(texts, of=DEMO, models=[model]))
+    both = pd.concat(parts, ignore_index=True)
+    return both.assign(answer_raw="The answer is " + both["answer"] + ".")
 
 
 def retrievals() -> pd.DataFrame:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.cli import app
+from tests.make_answers import make_answers
 
 # demo-01's options: A low total iron-binding capacity, C low serum ferritin, ...
 REPLIES = [
@@ -34,24 +35,14 @@ ATTRIBUTES = {"white": "race", "black": "race", "male": "sex", "female": "sex"} 
 
 @pytest.fixture
 def answers() -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {
-                "benchmark": "demo",
-                "benchmark_version": "1",
-                "model": "m",
-                "strategy": "plain",
-                "item_id": "demo-01",
-                "attribute": ATTRIBUTES[group],
-                "group": group,
-                "sample": 0,
-                "answer": letter,
-                "answer_key": "C",
-                "status": status,
-                "answer_raw": raw,
-            }
-            for group, raw, letter, status in REPLIES
-        ]
+    groups, replies, letters, statuses = zip(*REPLIES, strict=True)
+    return make_answers(
+        ["".join(letter or "-" for letter in letters)],
+        variants=[(ATTRIBUTES[group], group) for group in groups],
+        item_id="demo-01",
+        answer_key="C",
+        status=statuses,
+        answer_raw=replies,
     )
 
 

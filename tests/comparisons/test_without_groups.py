@@ -9,19 +9,19 @@ from fairstats import InputError, load_benchmark
 from fairstats.comparisons.without_groups import compare_correctness, without_groups
 from fairstats.inference.intervals import tango
 from fairstats.inference.mcnemar import mcnemar
+from tests.make_answers import make_answers
 
 BIOASQ = load_benchmark("mirage-bioasq")
 
 
-def answers(letters: str, **unit: object) -> pd.DataFrame:
+def answers(signs: str, **unit: object) -> pd.DataFrame:
     """Return answers to the first questions of BioASQ: right, wrong or missing."""
-    rows = []
-    for (item, key), sign in zip(BIOASQ.answer_keys.items(), letters, strict=False):
-        answer = {"1": key, "0": "B" if key == "A" else "A", "-": None}[sign]
-        rows.append({"item_id": item, "answer": answer, "answer_key": key})
-    facts = {"benchmark": BIOASQ.name, "benchmark_version": "1", "model": "m", "strategy": "cot"}
-    facts |= {"attribute": "question", "group": "asked", "sample": 0} | unit
-    return pd.DataFrame(rows).assign(**facts).astype({"answer": "str"})
+    letters = [
+        {"1": key, "0": "B" if key == "A" else "A", "-": "-"}[sign]
+        for key, sign in zip(BIOASQ.answer_keys.values(), signs, strict=False)
+    ]
+    asked = {"attribute": "question", "groups": ["asked"], "strategy": "cot"}
+    return make_answers(letters, of=BIOASQ, **(asked | unit))
 
 
 OLD, NEW = "1" * 50 + "0" * 20 + "1" * 5 + "-" * 3, "1" * 50 + "1" * 20 + "0" * 5 + "1-0"

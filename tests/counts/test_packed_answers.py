@@ -13,6 +13,7 @@ from fairstats._lib.problems import InputError
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.packed_answers import item_answers
+from tests.make_answers import make_answers
 
 ENGINES = ["pandas", "pyarrow", "duckdb", "polars lazy", "pyspark"]
 
@@ -34,29 +35,18 @@ def drawn(
     benchmark: Benchmark, samples: list[int], seed: int, *, models: int = 2, items: int = 6
 ) -> pd.DataFrame:
     """Return random answers; a fifth of the rows are left out."""
-    draw = np.random.default_rng(seed)
-    rows = [
-        {
-            "benchmark": benchmark.name,
-            "benchmark_version": "1",
-            "model": f"m{model}",
-            "strategy": strategy,
-            "item_id": f"i{item}",
-            "attribute": attribute.name,
-            "group": group,
-            "sample": sample,
-            "answer": draw.choice([*benchmark.options, None]),
-            "answer_key": benchmark.options[item % 3],
-        }
-        for model in range(models)
-        for strategy in ("plain", "cot")
-        for item in range(items)
-        for attribute in benchmark.attributes.values()
-        for group in attribute.groups
-        for sample in samples
-        if draw.random() < 0.8
-    ]
-    return pd.DataFrame(rows).astype({"answer": "str"})
+    keys = {f"i{item}": benchmark.options[item % 3] for item in range(items)}
+    frame = make_answers(
+        ["A" * len(benchmark.variants)] * items,
+        of=replace(benchmark, answer_keys=keys),
+        models=[f"m{model}" for model in range(models)],
+        strategies=("plain", "cot"),
+        variants=benchmark.variants,
+    )
+    frame = frame.loc[frame.index.repeat(len(samples))].assign(sample=samples * len(frame))
+    draw, signs = np.random.default_rng(seed), [*benchmark.options, None]
+    frame["answer"] = [draw.choice(signs) if draw.random() < 0.8 else "." for _ in frame.index]
+    return frame[frame["answer"] != "."].reset_index(drop=True)
 
 
 def counted_directly(answers: pd.DataFrame, benchmark: Benchmark, variants) -> Counter:

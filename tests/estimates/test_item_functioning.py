@@ -18,33 +18,21 @@ from fairstats.estimates.item_functioning import (
     released_items,
 )
 from fairstats.inference.mantel_haenszel import mantel_haenszel
+from tests.make_answers import make_answers
 
 DEMO = load_benchmark("demo")
 GROUPS = ["white", "black"]
 KEYS = dict(list(DEMO.answer_keys.items())[:6])
 
 
-def answers_of(letters, *, strategies=("plain",), samples=1, items=KEYS):
-    """Build answers to both variants of the first items; `letters(model, item, group, ...)`."""
-    return pd.DataFrame(
-        {
-            "benchmark": "demo",
-            "benchmark_version": "1",
-            "model": model,
-            "strategy": strategy,
-            "item_id": item,
-            "attribute": "race",
-            "group": group,
-            "sample": sample,
-            "answer": letters(model, item, group, strategy, sample),
-            "answer_key": key,
-        }
-        for model in ("m-1", "m-2", "m-3", "m-4", "m-5", "m-6", "m-7")
-        for strategy in strategies
-        for item, key in items.items()
-        for group in GROUPS
-        for sample in range(samples)
-    )
+def answers_of(letters, *, strategies=("plain",), samples=1):
+    """Build answers to both variants of the first items; `letters(model, item, group)`."""
+    models = [f"m-{n}" for n in range(1, 8)]
+    frame = make_answers(["AA"] * len(KEYS), of=DEMO, models=models, strategies=strategies)
+    frame = frame.loc[frame.index.repeat(samples)].reset_index(drop=True)
+    frame["sample"] = frame.index % samples
+    cells = zip(*(frame[name] for name in ("model", "item_id", "group")), strict=True)
+    return frame.assign(answer=[letters(*cell) for cell in cells])
 
 
 def random_letters(seed, missing=0.0):

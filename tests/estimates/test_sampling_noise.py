@@ -12,28 +12,35 @@ import pytest
 import fairstats
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.sampling_noise import SAMPLING_NOISE_COLUMNS, sampling_noise
+from tests.make_answers import make_answers
 
 R = Path(__file__).parents[1] / "r"
 VARIANCES = ["variance_items", "variance_groups", "variance_samples"]
 SHARES = ["share_items", "share_groups", "share_samples"]
 
 
-def answers_of(rows):
-    """Build answers from rows with item, group, sample and answer; C is right."""
-    return pd.DataFrame(rows).assign(
-        benchmark="demo",
-        benchmark_version="1",
-        model="m",
-        strategy="plain",
-        attribute="race",
-        item_id=lambda frame: "i" + frame["item"].astype(str),
+@pytest.fixture(scope="module")
+def answers_of_r():
+    data = pd.read_csv(R / "sampling_variance_data.csv")
+    return make_answers(
+        ["C."] * len(data),
+        item_id="i" + data["item"].astype(str),
+        group=data["group"],
+        sample=data["sample"],
+        answer=np.where(data["right"] == 1, "C", "B"),
         answer_key="C",
     )
 
 
-def test_variances_agree_with_r():
-    data = pd.read_csv(R / "sampling_variance_data.csv")
-    table = sampling_noise(answers_of(data.assign(answer=np.where(data["right"] == 1, "C", "B"))))
+def samples_of(texts):
+    """Build answers to three items from a text per sample; C is right."""
+    return pd.concat(
+        make_answers([text] * 3, answer_key="C", sample=sample) for sample, text in enumerate(texts)
+    )
+
+
+def test_variances_agree_with_r(answers_of_r):
+    table = sampling_noise(answers_of_r)
     assert list(table) == list(SAMPLING_NOISE_COLUMNS)
     table = table.set_index("metric")
     expected = pd.read_csv(R / "sampling_variance.csv").set_index("metric")
@@ -49,61 +56,44 @@ def test_variances_agree_with_r():
     assert table["items_equivalent"].to_numpy() == pytest.approx(40 / (1 - saved) ** 2)
 
 
-def test_estimates_are_those_of_analyze():
-    data = pd.read_csv(R / "sampling_variance_data.csv")
-    answers = answers_of(data.assign(answer=np.where(data["right"] == 1, "C", "B")))
-    table = sampling_noise(answers).set_index("metric")["estimate"]
-    found = fairstats.analyze(answers)
+def test_estimates_are_those_of_analyze(answers_of_r):
+    table = sampling_noise(answers_of_r).set_index("metric")["estimate"]
+    found = fairstats.analyze(answers_of_r)
     found = found[found["test"].isna()].set_index("metric")["estimate"]
     for metric in ("accuracy_difference", "cfr"):
         assert table[metric] == pytest.approx(found[metric].item())
 
 
 def test_one_sample_has_a_standard_error_without_parts():
-    rows = [
-        {"item": item, "group": group, "sample": 0, "answer": letter}
-        for item, pair in enumerate(["CC", "CB", "BB", "CB"])
-        for group, letter in zip(("white", "black"), pair, strict=True)
-    ]
-    table = sampling_noise(answers_of(rows)).set_index("metric")
+    answers = make_answers(["CC", "CB", "BB", "CB"], answer_key="C")
+    table = sampling_noise(answers).set_index("metric")
     assert (table["std_error"] > 0).all()
     assert table[[*SHARES, "std_error_unlimited", "interval_saved"]].isna().all(axis=None)
     assert (table["n"] == 4).all()
 
 
 def test_equal_answers_have_no_variance():
-    rows = [
-        {"item": item, "group": group, "sample": sample, "answer": "C"}
-        for item in range(3)
-        for group in ("white", "black")
-        for sample in range(2)
-    ]
-    table = sampling_noise(answers_of(rows))
+    table = sampling_noise(samples_of(["CC", "CC"]))
     assert (table["std_error"] == 0).all()
     assert table[SHARES].isna().all(axis=None)
 
 
 def test_missing_answers_follow_the_policy():
-    rows = [
-        {"item": item, "group": group, "sample": sample, "answer": "C" if sample < 2 else None}
-        for item in range(3)
-        for group in ("white", "black")
-        for sample in range(4)
-    ]
-    available = sampling_noise(answers_of(rows), missing="available").set_index("metric")
+    answers = samples_of(["CC", "CC", "--", "--"])
+    available = sampling_noise(answers, missing="available").set_index("metric")
     assert available.loc["accuracy", ["estimate", "samples"]].tolist() == [1, 2]
-    wrong = sampling_noise(answers_of(rows), missing="incorrect").set_index("metric")
+    wrong = sampling_noise(answers, missing="incorrect").set_index("metric")
     assert wrong.loc["accuracy", ["estimate", "samples"]].tolist() == [0.5, 4]
     assert wrong.loc["cfr", "estimate"] == 0.25
-    nothing = sampling_noise(answers_of(rows).assign(answer=None), missing="available")
+    nothing = sampling_noise(answers.assign(answer=None), missing="available")
     assert list(nothing) == list(SAMPLING_NOISE_COLUMNS)
     assert nothing.empty
 
 
 def test_bounds_are_refused():
-    rows = [{"item": 1, "group": "white", "sample": 0, "answer": "C"}]
+    answers = make_answers(["C."], answer_key="C")
     with pytest.raises(ValueError, match="missing='bounds'"):
-        sampling_noise(answers_of(rows), missing="bounds")
+        sampling_noise(answers, missing="bounds")
     bounded = replace(load_benchmark("demo"), missing="bounds")
     with pytest.raises(fairstats.InputError, match="choose another policy"):
-        sampling_noise(answers_of(rows), benchmarks=[bounded])
+        sampling_noise(answers, benchmarks=[bounded])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,47 +17,37 @@ from fairstats.publishing.publish import write_inputs
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.manifest import facts_of
 from fairstats.release.tables import TABLES, ReleaseInputs, write_table
+from tests.make_answers import make_answers
 
 #: A name with what LaTeX, HTML, YAML and spreadsheets would run.
 HOSTILE = '=HYPERLINK("x") \\input{a}$%&#_^~ <script>alert(1)</script> {{< env PATH >}}: - #'
 
 
-def answers_to(
-    benchmark: str, models: tuple[str, ...] = ("Model-1", HOSTILE), items: int = 8
-) -> pd.DataFrame:
+def answers_to(benchmark: str) -> pd.DataFrame:
     """Return answers to a built-in benchmark, some missing, the same in every run."""
     declared = load_benchmark(benchmark)
     rng = np.random.default_rng(1)
-    rows: list[dict[str, Any]] = []
-    for model in models:
-        for item, key in list(declared.answer_keys.items())[:items]:
-            for attribute, group in declared.variants:
-                chosen = rng.random()
-                answer = key if chosen < 0.6 else rng.choice(list(declared.options))
-                status = "ok" if chosen < 0.9 else "unparsed" if chosen < 0.95 else "refused"
-                rows.append(
-                    {
-                        "benchmark": benchmark,
-                        "benchmark_version": next(iter(declared.versions)),
-                        "model": model,
-                        "strategy": "plain",
-                        "item_id": item,
-                        "attribute": attribute,
-                        "group": group,
-                        "sample": 0,
-                        "answer": answer if status == "ok" else None,
-                        "answer_key": key,
-                        "status": status,
-                        "snapshot": f"{model}-2026",
-                        # The second model's replies were not kept.
-                        "answer_raw": f"= “{answer}”\n\\x" if model == models[0] else None,
-                        "temperature": 0.5,
-                        "latency_s": 0.25,
-                        "prompt_tokens": 10,
-                        "completion_tokens": 3,
-                    }
-                )
-    return check_answers(pd.DataFrame(rows))
+    frame = make_answers(
+        ["A" * len(declared.variants)] * 8,
+        of=declared,
+        variants=declared.variants,
+        models=("Model-1", HOSTILE),
+        temperature=0.5,
+        latency_s=0.25,
+        prompt_tokens=10,
+        completion_tokens=3,
+    )
+    drawn = []
+    for key in frame["answer_key"]:
+        chosen = rng.random()
+        answer = key if chosen < 0.6 else rng.choice(list(declared.options))
+        status = "ok" if chosen < 0.9 else "unparsed" if chosen < 0.95 else "refused"
+        drawn.append((answer, status, f"= “{answer}”\n\\x"))
+    frame[["answer", "status", "answer_raw"]] = drawn
+    # The second model's replies were not kept.
+    frame.loc[frame["model"] == HOSTILE, "answer_raw"] = None
+    frame.loc[frame["status"] != "ok", "answer"] = None
+    return check_answers(frame.assign(snapshot=frame["model"] + "-2026"))
 
 
 @pytest.fixture(scope="session")

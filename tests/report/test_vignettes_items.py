@@ -12,6 +12,7 @@ from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.item_functioning import released_items
 from fairstats.report.vignettes_items import ITEMS, show_items
+from tests.make_answers import make_answers
 
 from .conftest import HOSTILE
 
@@ -27,23 +28,11 @@ def release_of(answers, folder):
 
 def answers_of(models, *, worse):
     """Build answers: each model is wrong on the last group's variants of the items `worse`."""
-    return pd.DataFrame(
-        {
-            "benchmark": "demo",
-            "benchmark_version": "1",
-            "model": model,
-            "strategy": "plain",
-            "item_id": item,
-            "attribute": "race",
-            "group": group,
-            "sample": 0,
-            "answer": "ABCD"["BCDA".index(key)] if place in worse and group == "black" else key,
-            "answer_key": key,
-        }
-        for model in models
-        for place, (item, key) in enumerate(list(DEMO.answer_keys.items())[:10])
-        for group in ("white", "black")
-    )
+    texts = [
+        key + ("ABCD"["BCDA".index(key)] if place in worse else key)
+        for place, key in enumerate(list(DEMO.answer_keys.values())[:10])
+    ]
+    return make_answers(texts, of=DEMO, models=models)
 
 
 @pytest.fixture
