@@ -16,12 +16,11 @@ BIOASQ = load_benchmark("mirage-bioasq")
 
 def answers(signs: str, **unit: object) -> pd.DataFrame:
     """Return answers to the first questions of BioASQ: right, wrong or missing."""
-    letters = [
+    texts = [
         {"1": key, "0": "B" if key == "A" else "A", "-": "-"}[sign]
         for key, sign in zip(BIOASQ.answer_keys.values(), signs, strict=False)
     ]
-    asked = {"attribute": "question", "groups": ["asked"], "strategy": "cot"}
-    return make_answers(letters, of=BIOASQ, **(asked | unit))
+    return make_answers(texts, of=BIOASQ, variants=[("question", "asked")], strategy="cot", **unit)
 
 
 OLD, NEW = "1" * 50 + "0" * 20 + "1" * 5 + "-" * 3, "1" * 50 + "1" * 20 + "0" * 5 + "1-0"
