@@ -86,7 +86,7 @@ def render_builtin(
 
     # Cells run in the folder of their page.
     site, pdf, project = site.resolve(), pdf.resolve(), project.resolve()
-    # Each page is a process of pandoc, which runs beside the cells of the pages after it.
+    # Each page is a process of pandoc, which runs while the next pages run their cells.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         document = _read(project / PDF_PAGE, "typst")
         typeset = pool.submit(_write_pdf, document, _run(document, release, True), project, pdf)
