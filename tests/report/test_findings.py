@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -60,27 +61,32 @@ def found(benchmark: Benchmark, models: dict[str, tuple], *, best=None, high=Non
 
 
 UNEVEN = {"one": (0.05, SHOWN, 1e-6), "two": (0.12, SHOWN, 1e-9)}
+SMALL = dict.fromkeys(("one", "two"), (0.0, SAME, 0.9))
+UNCLEAR = dict.fromkeys(("one", "two"), (0.01, OPEN, 0.4))
+SLANTED = {"slanted": True, "changes": "the hint"}
+SUGGESTED = {"slanted": True, "swayed_by": "a suggested answer"}
+#: What the benchmark declares, the models and their ranks.
+READ: dict[str, tuple[dict, dict, dict]] = {
+    "plain": ({}, UNEVEN, {}),
+    "slanted": (SLANTED, UNEVEN, {}),
+    "suggested": (SUGGESTED, UNEVEN, {}),
+    "suggested, no model swayed": (SUGGESTED, SMALL, {}),
+    "suggested, unclear": (SUGGESTED, UNCLEAR, {}),
+    "both signs": ({}, {"one": (-0.02, OPEN, 0.3), "two": (0.03, OPEN, 0.2)}, {}),
+    "ranges": ({}, dict.fromkeys(("one", "two"), (math.nan, None, math.nan)), {}),
+    "overlapping": (
+        {},
+        {name: (0.05 + n / 100, SHOWN, 1e-6) for n, name in enumerate("abcd")},
+        {"best": ["a", "b"], "high": [2, 2, 4, 4]},
+    ),
+}
 
 
-def test_headline_names_what_the_benchmark_changes(benchmark):
-    text = found(benchmark, UNEVEN).headline
-    assert text == "Every model’s accuracy depends on the hint, one’s least"
-
-
-def test_slanted_benchmark_is_reported_as_swaying(benchmark):
-    slanted = replace(benchmark, slanted=True, changes="the hint")
-    read = found(slanted, UNEVEN)
-    assert read.headline == "Text slanted according to the hint sways both models, one least"
-    assert "helpful text makes one 5.0 percentage points more accurate than" in read.figures
-    assert read.sure[-1][0] == "Not known"
-
-
-def test_plain_benchmark_names_the_group_of_its_only_pair(benchmark):
-    read = found(benchmark, UNEVEN)
-    assert "one is 5.0 percentage points more accurate for “No bias”." in read.figures
-    assert "smallest average gap of two models. two has the largest, 12.0 points." in read.figures
-    assert read.chart_title == "Accuracy is 5.0 to 12.0 points higher for “No bias”"
-    assert "swayed" not in read.headline + read.figures
+@pytest.mark.parametrize("case", READ)
+def test_findings(benchmark, case, snapshot):
+    declared, models, ranks = READ[case]
+    read = found(replace(benchmark, **declared), models, **ranks)
+    assert (read.headline, read.figures, read.chart_title, read.verdicts, *read.sure) == snapshot
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -89,7 +95,7 @@ def test_a_gap_made_small_by_missing_answers_is_not_called_the_smallest(benchmar
     models = {"full": (0.05, SHOWN, 1e-6), "refuser": (sign * 0.01, OPEN, 0.4)}
     read = found(benchmark, models)
     assert "smallest" not in read.figures
-    assert "full ranks first of two models (average gap 5.0 points)" in read.figures
+    assert "full ranks first" in read.figures
     assert "refuser last (1.0 points)" in read.figures
 
 
@@ -101,31 +107,16 @@ def test_no_sentence_assumes_patients_or_privilege(benchmark):
         assert word not in text
 
 
-@pytest.mark.parametrize("slanted", [True, False])
-@pytest.mark.parametrize(
-    ("verdicts", "start"),
-    [
-        ((SHOWN, SAME), ("Text slanted according to the hint sways", "One of two models differs")),
-        (
-            (SAME, SAME),
-            ("Text slanted according to the hint does not", "No model’s accuracy varies"),
-        ),
-        (
-            (SAME, OPEN),
-            ("It is unclear whether text slanted", "It is unclear whether any model’s"),
-        ),
-        (
-            (OPEN, OPEN),
-            ("It is unclear whether text slanted", "It is unclear whether any model’s"),
-        ),
-    ],
-)
-def test_headline_fits_every_mix_of_verdicts(benchmark, slanted, verdicts, start):
-    models = {name: (0.01, v, 0.4) for name, v in zip(("one", "two"), verdicts, strict=True)}
-    read = found(replace(benchmark, slanted=slanted), models)
-    assert read.headline.startswith(start[0 if slanted else 1])
-    if SHOWN not in verdicts:
+def test_headline_fits_every_mix_of_verdicts(benchmark, snapshot):
+    headlines = {}
+    mixes = [(SHOWN, SAME), (SAME, SAME), (SAME, OPEN), (OPEN, OPEN)]
+    for verdicts, slanted in product(mixes, (True, False)):
+        models = {name: (0.01, v, 0.4) for name, v in zip(("one", "two"), verdicts, strict=True)}
+        read = found(replace(benchmark, slanted=slanted), models)
+        headlines[*verdicts, "slanted" if slanted else "plain"] = read.headline
+        # No p-value is significant.
         assert "larger than chance" not in " ".join(text for _, text in read.sure)
+    assert headlines == snapshot
 
 
 @pytest.mark.parametrize("slanted", [True, False])
@@ -136,21 +127,6 @@ def test_single_model_is_named_without_a_comparison(benchmark, slanted):
         assert "least" not in read.headline
         assert "smallest" not in read.figures
         assert not any("rank" in text or "smallest" in text for _, text in read.sure)
-
-
-def test_differences_of_both_signs_are_given_as_a_range(benchmark):
-    models = {"one": (-0.02, OPEN, 0.3), "two": (0.03, OPEN, 0.2)}
-    read = found(benchmark, models)
-    assert "run from −2.0 to +3.0 percentage points (No bias − Recency bias)" in read.figures
-    assert read.chart_title == "Accuracy gaps run from −2.0 to +3.0 points"
-
-
-def test_figures_that_are_ranges_have_no_verdict(benchmark):
-    models = {"one": (math.nan, None, math.nan), "two": (math.nan, None, math.nan)}
-    read = found(benchmark, models)
-    assert read.headline.endswith("no verdict")
-    assert "nan" not in f"{read.headline} {read.figures} {read.chart_title} {read.verdicts}"
-    assert read.sure == [("Not sure", "There is no test under this policy for missing answers.")]
 
 
 def test_sure_needs_a_small_p_and_an_interval_beyond_the_margin(benchmark):
@@ -164,36 +140,7 @@ def test_sure_needs_a_small_p_and_an_interval_beyond_the_margin(benchmark):
     assert degree(-margin - 0.011, 0.0009) == "Very sure"
 
 
-def test_models_that_overlap_are_not_ordered(benchmark):
-    models = {name: (0.05 + n / 100, SHOWN, 1e-6) for n, name in enumerate("abcd")}
-    read = found(benchmark, models, best=["a", "b"], high=[2, 2, 4, 4])
-    assert ", a’s or b’s least" in read.headline
-    texts = [text for degree, text in read.sure if degree == "Not sure"]
-    assert texts[0] == "Which model is best: a or b could be."
-    assert texts[1].endswith("c, for one, could rank 3rd to 4th.")
-
-
-def test_changed_answers_are_those_of_all_models(benchmark):
-    read = found(benchmark, {"one": (0.05, SHOWN, 1e-6), "two": (0.12, SHOWN, 1e-6)})
-    assert read.figures.endswith("The answer differs in 5 to 12 of 100 pairs, depending on model.")
-
-
 def test_ordinals_of_the_teens_end_in_th():
     assert [ordinal(n) for n in (11, 12, 13, 21, 102, 111)] == [
         "11th", "12th", "13th", "21st", "102nd", "111th",
     ]  # fmt: skip
-
-
-def test_benchmark_that_suggests_answers_names_the_suggestion(benchmark):
-    biased = replace(benchmark, slanted=True, swayed_by="a suggested answer")
-    read = found(biased, UNEVEN)
-    assert read.headline == "A suggested answer sways both models, one least"
-    assert "one is 5.0 percentage points less accurate with a suggested answer." in read.figures
-    assert read.chart_title == "A suggested answer lowers accuracy by 5.0 to 12.0 points"
-    text = f"{read.headline} {read.figures} {read.sure}"
-    assert "slant" not in text
-    assert "patient" not in text
-    same = dict.fromkeys(("one", "two"), (0.0, SAME, 0.9))
-    assert found(biased, same).headline.startswith("A suggested answer does not sway any model")
-    unclear = dict.fromkeys(("one", "two"), (0.01, OPEN, 0.4))
-    assert found(biased, unclear).headline.startswith("It is unclear whether a suggested answer")
