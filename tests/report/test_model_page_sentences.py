@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -71,26 +72,20 @@ def verdict(word: str | None, low: float = 0.0, high: float = 0.0) -> dict[str, 
 # Is the gap big enough to matter? The margin of the demonstration benchmark is 5 points.
 
 
-@pytest.mark.parametrize(
-    ("word", "low", "high", "short", "text"),
-    [
-        (SHOWN, 0.06, 0.2, "Yes", "every interval is beyond the margin of ±5 points"),
-        (SHOWN, -0.2, -0.06, "Yes", "every interval is beyond the margin of ±5 points"),
-        (SHOWN, 0.01, 0.2, "Perhaps", "All are significant, but could be within ±5 points"),
-        (EQUIVALENT, -0.01, 0.02, "No", "equivalent within the margin of ±5 points"),
-        (OPEN, -0.1, 0.2, "Unclear", "No gap and a gap beyond ±5 points are both possible"),
-    ],
-)
-def test_gap_matters_by_its_verdict_and_interval(given, word, low, high, short, text):
-    answer = matters(given(**verdict(word, low, high)))
-    assert answer.short == short
-    assert text in answer.text
+MATTERS = {
+    (SHOWN, 0.06, 0.2): "Yes",
+    (SHOWN, -0.2, -0.06): "Yes",
+    (SHOWN, 0.01, 0.2): "Perhaps",
+    (EQUIVALENT, -0.01, 0.02): "No",
+    (OPEN, -0.1, 0.2): "Unclear",
+}
 
 
-def test_pairs_with_other_verdicts_are_named(given):
-    own = given(**verdict(SHOWN, 0.06, 0.2), pairs={SEX: verdict(OPEN, -0.1, 0.1)})
-    assert matters(own).short == "Yes for Race and Income, unclear for Sex"
-    assert "Two of three are beyond ±5 points" in matters(own).text
+def test_gap_matters_by_its_verdict_and_interval(given, snapshot):
+    answers = {case: matters(given(**verdict(*case))) for case in MATTERS}
+    assert {case: answer.short for case, answer in answers.items()} == MATTERS
+    mixed = matters(given(**verdict(SHOWN, 0.06, 0.2), pairs={SEX: verdict(OPEN, -0.1, 0.1)}))
+    assert [*(answer.text for answer in answers.values()), mixed.short, mixed.text] == snapshot
 
 
 def test_gap_without_a_verdict_cannot_be_judged(given):
@@ -107,18 +102,11 @@ def mcnemar(p: float, **columns: object) -> dict[str, dict[str, object]]:
     return {"mcnemar": {"p_adjusted": p, "n10": 20, "n01": 10, **columns}}
 
 
-@pytest.mark.parametrize(
-    ("p", "short", "shown"),
-    [
-        (1e-12, "Hardly", "McNemar p\u00a0<\u00a00.001 for each"),
-        (0.05, "Hardly", "McNemar p\u00a0=\u00a00.050 for each"),
-        (0.051, "Yes", "McNemar p\u00a0=\u00a00.051 for each"),
-    ],
-)
-def test_chance_is_judged_by_the_adjusted_p_value(given, p, short, shown):
+@pytest.mark.parametrize(("p", "short"), [(1e-12, "Hardly"), (0.05, "Hardly"), (0.051, "Yes")])
+def test_chance_is_judged_by_the_adjusted_p_value(given, p, short, snapshot):
     answer = could_be_chance(given(**verdict(OPEN), more=mcnemar(p)))
     assert answer.short == short
-    assert f"{shown}, adjusted for three comparisons" in answer.text
+    assert answer.text == snapshot
 
 
 def test_significant_test_does_not_settle_an_open_verdict(given):
@@ -126,7 +114,7 @@ def test_significant_test_does_not_settle_an_open_verdict(given):
     reason = "missing answers could change the verdict"
     answer = could_be_chance(given(**verdict(OPEN), verdict_reason=reason, more=mcnemar(1e-9)))
     assert answer.short == "Unclear"
-    assert "Missing answers could change the verdict." in answer.text
+    assert reason.capitalize() in answer.text
 
 
 def test_no_test_is_reported_without_discordant_pairs(given):
@@ -156,19 +144,16 @@ def neutral(release) -> float:
     return float(own["estimate"].iloc[0])
 
 
-def test_groups_are_named_if_their_interval_is_below_that_of_the_neutral_text(given, neutral):
-    low = accuracies(neutral + 0.01, neutral - 0.4, 0.02)
-    answer = who_loses(given(more=low))
-    assert answer.short == "Black, Female and Low income"
-    assert "accuracy is 40.0 points lower for them" in answer.text
-    assert "For the other groups it is 1.0 points higher." in answer.text
-
-
-def test_no_group_is_named_if_intervals_overlap(given, neutral):
-    answer = who_loses(given(more=accuracies(neutral, neutral - 0.1, 0.2)))
-    assert answer.short == "No group clearly"
-    assert "changes by −10.0 to 0.0 points" in answer.text
-    assert "overlaps" in answer.text
+@pytest.mark.parametrize(
+    ("a", "b", "width", "short"),
+    [(0.01, -0.4, 0.02, "Black, Female and Low income"), (0, -0.1, 0.2, "No group clearly")],
+)
+def test_groups_are_named_if_their_interval_is_below_that_of_the_neutral_text(
+    given, neutral, a, b, width, short, snapshot
+):
+    answer = who_loses(given(more=accuracies(neutral + a, neutral + b, width)))
+    assert answer.short == short
+    assert answer.text == snapshot
 
 
 def test_who_loses_cannot_be_judged_without_figures(given):
@@ -185,7 +170,7 @@ def test_model_that_selected_the_items_is_not_judged(given, answer):
     # The release withholds its verdicts.
     found = answer(given(selected=True, **verdict(None, 0.06, 0.2), more=mcnemar(1e-9)))
     assert found.short == "Cannot be judged"
-    assert found.text == "The model took part in selecting the items."
+    assert "took part in selecting" in found.text
 
 
 # Is it better than the version before?
@@ -221,27 +206,21 @@ def comparison(verdicts: dict[str, object], **columns: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("word", "columns", "short", "text"),
+    ("word", "columns", "short"),
     [
-        ("win-win", {}, "Yes", "It is more accurate, more consistent and has smaller gaps"),
-        ("unclear", {"p_adjusted": 0.2}, "Unclear", "none is significant"),
-        ("unclear", {"verdict_reason": "few items"}, "Unclear", "Few items."),
-        ("unclear", {"estimate": 0.1}, "Mixed", "six are significantly better and three are"),
-        (None, {"p_value": math.nan}, "Cannot be judged", "Each change is a range"),
+        ("win-win", {}, "Yes"),
+        ("unclear", {"p_adjusted": 0.2}, "Unclear"),
+        ("unclear", {"verdict_reason": "few items"}, "Unclear"),
+        ("unclear", {"estimate": 0.1}, "Mixed"),
+        ("lose-lose", {"estimate": [-0.1, -0.1, 0.1] * 3}, "No, worse"),
+        (None, {"p_value": math.nan}, "Cannot be judged"),
     ],
 )
-def test_newer_version_is_judged_by_the_verdicts(given, word, columns, short, text):
+def test_newer_version_is_judged_by_the_verdicts(given, word, columns, short, snapshot):
     rows = comparison(dict.fromkeys((RACE, SEX, SES), word), **columns)
     answer = VersionChange(given(), rows).answer()
     assert answer.short == short
-    assert text in answer.text
-
-
-def test_worse_version_is_called_worse(given):
-    rows = comparison({RACE: "lose-lose", SEX: "lose-lose", SES: "lose-lose"})
-    answer = VersionChange(given(), rows.assign(estimate=-rows["estimate"])).answer()
-    assert answer.short == "No, worse"
-    assert "nine are significantly worse" in answer.text
+    assert answer.text == snapshot
 
 
 # Does another prompt close the gap?
@@ -280,18 +259,14 @@ def test_prompt_closes_a_gap_if_it_is_then_equivalent_and_the_change_significant
     assert closes(given, before, after, p_adjusted=p).short == short
 
 
-def test_few_significant_changes_are_named_and_many_counted(given):
-    rows = comparison(dict.fromkeys((RACE, SEX, SES), "unclear"), p_adjusted=0.2)
-    rows.loc[rows["attribute"] == SEX, "p_adjusted"] = 0.027
-    sets = [given(**LARGE), given(strategy="cot", **LARGE)]
-    text = PromptChanges(sets, rows).answer().text
-    assert "Of three changes of AD against the plain prompt, one is significant: " in text
-    assert "“reasoning first” narrows the gap for Sex by 10.0 points (change 95% CI" in text
-    assert "adjusted p\u00a0=\u00a00.027" in text
-    assert (
-        "none is significant (adjusted p above 0.05)"
-        in closes(given, LARGE, LARGE, p_adjusted=0.2).text
-    )
+def test_few_significant_changes_are_named_and_many_counted(given, snapshot):
+    texts = []
+    for significant in ([SEX], [], [RACE, SEX, SES]):
+        rows = comparison(dict.fromkeys((RACE, SEX, SES), "unclear"), p_adjusted=0.2)
+        rows.loc[rows["attribute"].isin(significant), "p_adjusted"] = 0.027
+        sets = [given(**LARGE), given(strategy="cot", **LARGE)]
+        texts.append(PromptChanges(sets, rows).answer().text)
+    assert texts == snapshot
 
 
 # Would other choices change the verdict?
@@ -311,21 +286,19 @@ def sensitivity(release: Release, **verdicts: str) -> Release:
     return Changed(release.path)
 
 
-def test_choices_that_change_a_verdict_are_named(given, release):
-    own = given(**verdict(OPEN))
-    answer = other_choices(own, sensitivity(release))
-    assert answer.short == "No"
-    assert "all five interval methods and all four versions of McNemar’s test" in answer.text
-    assert answer.text.endswith("and no answer is missing.")
-    answer = other_choices(own, sensitivity(release, newcombe=SHOWN))
-    assert answer.short == "Yes for Race, no for Sex and Income"
-    assert "Race: disparity instead of inconclusive with Newcombe." in answer.text
-
-
-def test_choices_that_cannot_be_defended_change_no_verdict(given, release):
-    answer = other_choices(given(**verdict(OPEN)), sensitivity(release, wald=SHOWN))
-    assert answer.short == "No"
-    assert "Wald or bootstrap intervals would change a verdict" in answer.text
+@pytest.mark.parametrize(
+    ("choice", "short"),
+    [
+        ({}, "No"),
+        ({"newcombe": SHOWN}, "Yes for Race, no for Sex and Income"),
+        # Wald intervals cannot be defended.
+        ({"wald": SHOWN}, "No"),
+    ],
+)
+def test_choices_that_change_a_verdict_are_named(given, release, choice, short, snapshot):
+    answer = other_choices(given(**verdict(OPEN)), sensitivity(release, **choice))
+    assert answer.short == short
+    assert answer.text == snapshot
 
 
 # Letters
@@ -344,7 +317,7 @@ def test_letter_that_is_given_too_often_is_named(given, release, count, named):
     text = frequent_letter(given(), Changed(release.path))
     assert bool(text) == named
     if named:
-        assert text.startswith("The letter A is 70.0% of the answers but 50.0% of the keys.")
+        assert re.findall(r"(letter \w|[\d.]+%)", text)[:3] == ["letter A", "70.0%", "50.0%"]
 
 
 def test_figures_that_are_set_reach_the_answers(given):
