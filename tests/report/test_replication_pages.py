@@ -105,87 +105,66 @@ def test_page_shows_every_published_figure_with_its_status(papers, shown):
         assert f"≠ differs by {decimal(row.difference, 6)[:6]}" in " ".join(tables)
 
 
-def test_the_summary_begins_with_numbers(papers):
+def test_summary_counts_figures_by_their_status(papers, snapshot):
     table = papers.replication
     there = table["status"] != NO_ANSWERS
     text = read(replication_summary(table))
-    assert text.startswith(f"Of {len(table)} published figures, {there.sum()} can be recomputed")
+    assert text.startswith(f"Of {len(table)} published figures, {there.sum()} can")
     assert f"{(table['status'] == SAME).sum()} are the same" in text
     none = table[~there]
-    assert f"behind {(~none['released']).sum()} figures were never released" in text
-    assert f"behind {none['released'].sum()} were released, but are not in this release" in text
+    assert f"behind {(~none['released']).sum()} figures" in text
+    assert f"behind {none['released'].sum()} were" in text
     cells = table.assign(status=NO_ANSWERS)
-    assert "none can be recomputed from this release" in read(replication_summary(cells))
-    assert counted(table[table["status"] == SAME].head(2)) == (
-        "2 published figures: 2 the same, 0 different."
-    )
+    same = table[table["status"] == SAME].head(2)
+    assert [text, read(replication_summary(cells)), counted(same)] == snapshot
 
 
-@pytest.mark.parametrize(
-    ("explained", "said"),
-    [
-        ([None, None], "None of the differences can be explained."),
-        (["x", None], "1 of the differences can be explained: x (1)."),
-        (["x", "x"], "All differences can be explained: x (2)."),
-    ],
-)
-def test_summary_counts_explained_figures(papers, explained, said):
-    table = papers.replication.head(2).assign(status=DIFFERS, explained_by=explained)
-    assert said in read(replication_summary(table))
+def test_summary_counts_explained_figures(papers, snapshot):
+    two = papers.replication.head(2).assign(status=DIFFERS)
+    given = ([None, None], ["x", None], ["x", "x"])
+    texts = [read(replication_summary(two.assign(explained_by=explained))) for explained in given]
+    assert texts == snapshot
 
 
-def test_conclusions_are_confirmed_or_not_or_unknown(papers):
+def test_conclusions_are_confirmed_or_not_or_unknown(papers, snapshot):
     labels = attribute_labels(papers)
-    lines = read(conclusions(papers.replication, labels))
-    # For race the disparity of 10 in 801 is above CPV's 0.0107; 1 in 801 would not be.
-    assert "Confirmed : FairMedQA, table 1" in lines
-    assert "The smallest is 0.002 above" in lines
+    # For race the disparity of 10 in 801 is above CPV's 0.0107; 1 in 801 would not be. A win-win of
+    # race is here, but not in the paper; for sex and income the reverse. Claude-4-Sonnet's answers
+    # are all right: no p-value of its row is below 0.0001.
+    assert conclusions(papers.replication, labels) == snapshot
     weak = papers.replication.copy()
     weak.loc[
         (weak["benchmark"] == "fairmedqa") & (weak["column"] == "GPT-4-turbo"), "recomputed"
     ] = 0
     assert "Not confirmed : FairMedQA, table 1" in read(conclusions(weak, labels))
-    # Race: a win-win here, but not in the paper. Sex and income: the reverse.
-    assert "Not confirmed : FairMedQA, table 2" in lines
-    assert (
-        "3 can be recomputed, with the same questions for both versions: 0 agree with the paper"
-        in lines
-    )
-    race = "Claude-3.7-Sonnet → Claude-4-Sonnet: Race is not win-win in the paper, but win-win"
-    assert f"{race} on the same questions (significant by intervals and tests)" in lines
-    assert "Δ AD is −0.125, published 0.00" in lines
-    assert "Sex is win-win in the paper, but not win-win on the same questions. Δ AD is" in lines
-    # Claude-4-Sonnet's answers are all right: no p-value of its row is below 0.0001.
-    assert "Not confirmed, as far as recomputed : FairMedQA, table 3" in lines
     nothing = papers.replication.assign(status=NO_ANSWERS)
     assert read(conclusions(nothing, labels)).count("Unknown :") == 4
 
 
 def test_win_win_without_significance_is_marked(papers):
     table = papers.replication.assign(verdict="unclear")
-    assert "win-win on the same questions (by intervals and tests: unclear)" in read(
-        conclusions(table, {})
-    )
+    unclear = "(by intervals and tests: unclear)"
+    assert unclear in read(conclusions(table, {}))
     kept = table.copy()
     judged = (kept["metric"] == "win_win") & (kept["status"] != NO_ANSWERS)
     kept.loc[judged, ["status", "printed"]] = [SAME, "win-win"]
     lines = read(conclusions(kept, {}))
     assert "Confirmed : FairMedQA, table 2" in lines
-    assert "race win-win (by intervals and tests: unclear)" in lines
+    assert f"race win-win {unclear}" in lines
 
 
 def test_rows_of_table_3_show_whether_they_are_possible(papers, shown):
     show_replication(papers)
     text = read("\n\n".join(part for part in shown if "<table" not in part))
-    assert "The figures of 27 of 36 rows can all be true of 801 pairs without missing" in text
-    assert "Those of 9 can be true only if answers are missing (Gemini-2.0-Flash, Qwen-2.5," in text
+    assert "27 of 36 rows can" in text
+    assert re.search(r"Those of 9 .* missing \(Gemini-2.0-Flash, Qwen-2.5,", text)
     tables = [text_of(part) for part in shown if "<table" in part]
     assert ["Possible at all" in table for table in tables] == [False, False, True, False]
     assert "749 and 676 correct" in tables[2]
-    assert tables[2].count("only with missing answers e.g. 798 and 796 answers") == 2
+    assert tables[2].count("e.g. 798 and 796 answers") == 2
     impossible = papers.replication[papers.replication["published"] == "fairmedqa-3"]
     impossible = impossible.assign(possible="impossible", possible_note="")
-    assert "Those of 36 cannot all be true" in read(possible_text(impossible, 801))
+    assert "Those of 36 cannot" in read(possible_text(impossible, 801))
     markup = replication_table(impossible, papers, name="t").as_raw_html()
     assert text_of(markup).count("not possible") == 36
 
@@ -225,16 +204,14 @@ def test_a_hostile_name_is_text_and_no_markup(papers, name):
 def test_benchmarks_page_compares_benchmarks(papers, shown):
     show_benchmarks(papers)
     lede, table, selection = shown
-    assert "(AD) is 0.141 to 0.201 on FairMedQA, at least 0.126 above CPV and CPV-USMLE" in read(
-        lede
-    )
+    assert re.findall(r"\d\.\d+", read(lede))[:3] == ["0.141", "0.201", "0.126"]
     printed = printed_cells()
     for row in printed[printed["published"] == "fairmedqa-1"].itertuples():
         assert row.printed in table
     assert "GPT-4-turbo" in table
     assert "GPT-4o" in table
     # 200 of the invented answers are wrong for black, none for the others.
-    assert "White − Black 200 against 0; Male − Female 0 against 0" in read(selection)
+    assert "Black 200 against 0; Male" in read(selection)
     assert "(DeepSeek-written vignettes, plain prompt)" in read(selection)
 
 
