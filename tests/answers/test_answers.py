@@ -112,7 +112,7 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
     check_answers(rows({"status": status, "answer": right}))
     (problem,) = problems_of(lambda: check_answers(rows({"status": status, "answer": wrong})))
     assert (problem.row, problem.column) == (1, "status")
-    assert "if and only if there is an answer" in problem.message
+    assert "if and only if" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_duplicate_is_named_by_its_whole_key():
     answers = rows({}, {"item_id": "demo-01"}, {"item_id": "demo-01", "sample": 1})
     (problem,) = problems_of(lambda: check_answers(answers))
     assert problem.row == 2
-    assert problem.message == "the same answer is in row 1"
+    assert problem.message.endswith(" in row 1")
     assert problem.value == ", ".join(f"{column}={ROW[column]}" for column in KEY_COLUMNS)
 
 
@@ -422,7 +422,7 @@ def test_the_same_answers_in_two_files_are_refused(tmp_path):
     save(rows({}, {}), tmp_path / "1.csv")
     save(rows({}, {"item_id": "other"}), tmp_path / "2.jsonl")
     (problem,) = problems_of(lambda: read_answers(tmp_path))
-    assert "1 answers are in more than one of the files" in str(problem)
+    assert "1 answers are in more than one" in str(problem)
     assert "item_id=demo-01" in str(problem)
 
 
@@ -570,7 +570,7 @@ def test_adding_answers_keeps_existing_ones(tmp_path):
     before = path.read_bytes()
     for again in (more, rows({"answer": "B"})):
         (problem,) = problems_of(lambda a=again: write_answer_sets(a, tmp_path, add=True))
-        assert "already contains 1 of the 1 answers" in problem.message
+        assert "contains 1 of the 1" in problem.message
         assert path.read_bytes() == before
 
 

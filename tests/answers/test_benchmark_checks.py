@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
@@ -70,7 +72,7 @@ def test_a_key_that_disagrees_is_named_with_both_keys(whole, demo):
     other = "A" if key != "A" else "B"
     (problem,) = validate_answers(changed(whole, 10, answer_key=other))
     assert (problem.row, problem.column, problem.value) == (10, "answer_key", other)
-    assert problem.message == f"disagrees with the benchmark's key {key}"
+    assert problem.message.endswith(f"'s key {key}")
     assert item in problem.remedy
 
 
@@ -93,12 +95,11 @@ def test_incomplete_items_are_one_problem_per_unit(whole):
         ignore_index=True,
     )
     first, second = validate_answers(lacking)
-    assert first.message.startswith("only 1 of 24 items are complete")
+    assert first.message.startswith("only 1 of 24 ")
     assert "model=model" in first.message
-    assert (
-        "180 of 192 variants have no row; the first is item demo-01, race, white" in first.message
-    )
-    assert second.message.startswith("only 23 of 24 items are complete")
+    assert "180 of 192 variants" in first.message
+    assert "item demo-01, race, white" in first.message
+    assert second.message.startswith("only 23 of 24 ")
     assert "model=other" in second.message
 
 
@@ -109,7 +110,7 @@ def test_baseline_may_be_left_out_only_as_a_whole(whole):
         (problem,) = validate_answers(whole[~left_out].reset_index(drop=True))
         assert "variants have no row" in problem.message
     (problem,) = validate_answers(without[without["attribute"] != "ses"].reset_index(drop=True))
-    assert "48 of 144 variants have no row" in problem.message
+    assert "48 of 144 variants" in problem.message
 
 
 def test_released_file_with_402_items_is_incomplete(shared_data):
@@ -118,8 +119,8 @@ def test_released_file_with_402_items_is_incomplete(shared_data):
         [path], constants={"model": "DeepSeek", "benchmark_version": "deepseek-agent"}
     )
     (problem,) = validate_answers(answers)
-    assert problem.message.startswith("only 402 of 801 items are complete")
-    assert "3192 of 6408 variants have no row; the first is item 402" in problem.message
+    assert problem.message.startswith("only 402 of 801 ")
+    assert re.search("3192 of 6408 .* item 402", problem.message)
 
 
 def test_a_benchmark_that_was_given_is_used(answers_of, three_groups):
@@ -137,7 +138,7 @@ def test_files_are_validated_together(whole, tmp_path):
     write_answers(whole.iloc[100:], tmp_path / "2.parquet")
     assert validate_files(tmp_path) == []
     (problem,) = validate_files(tmp_path / "1.parquet")
-    assert problem.message.startswith("only 12 of 24 items are complete")
+    assert problem.message.startswith("only 12 of 24 ")
     assert problem.path == str(tmp_path / "1.parquet")
 
 
@@ -168,7 +169,7 @@ def test_repeated_answers_do_not_hide_other_problems(whole, tmp_path):
     found = validate_files(path)
     places = {(problem.row, problem.column) for problem in apart_from_lacking(found)}
     assert places == {(3, "group"), (5, "answer"), (len(answers) + 1, "key")}
-    assert any("the same answer is in row 8" in problem.message for problem in found)
+    assert any(problem.message.endswith(" in row 8") for problem in found)
 
 
 def test_missing_path_is_a_problem(tmp_path):

@@ -302,7 +302,8 @@ def test_spark_that_is_not_installed_is_named_with_its_extra(answers, tmp_path, 
     monkeypatch.setitem(sys.modules, "pyspark.errors", None)
     done = CliRunner().invoke(app, ["analyze", str(path), "--engine", "spark"])
     assert done.exit_code == 1
-    assert done.stderr == "spark: pyspark is not installed; `pip install fairstats[spark]`\n"
+    assert done.stderr.startswith("spark: pyspark is not installed")
+    assert "fairstats[spark]" in done.stderr
 
 
 def test_spark_without_java_is_reported(answers, tmp_path):
@@ -323,4 +324,4 @@ def test_spark_without_java_is_reported(answers, tmp_path):
         check=False,
     )
     assert done.returncode == 1
-    assert "spark: Spark did not start; install a Java" in done.stderr
+    assert "spark: Spark did not start" in done.stderr

@@ -141,7 +141,7 @@ def test_first_reply_of_a_csv_file_may_be_long(tmp_path, monkeypatch):
     path = save(rows({"answer_raw": "x" * 200_000}), tmp_path / "a.csv")
     assert len(read_answers(path)) == 1
     path.write_text("c" * 10_000 + "\n1\n", encoding="utf-8")
-    assert "first row is longer than 4,096 bytes" in problem_of(path).message
+    assert "is longer than 4,096 bytes" in problem_of(path).message
 
 
 @pytest.mark.parametrize("length", [0, 2])
@@ -150,7 +150,8 @@ def test_duplicate_column_is_refused_in_an_empty_table(length, tmp_path):
     twice = table.append_column("model", table["model"]).slice(0, length)
     pyarrow.parquet.write_table(twice, tmp_path / "a.parquet")
     problem = problem_of(tmp_path / "a.parquet")
-    assert (problem.column, problem.message) == ("model", "the column appears more than once")
+    assert problem.column == "model"
+    assert "more than once" in problem.message
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
@@ -184,7 +185,7 @@ def test_problems_of_a_large_table_are_listed_up_to_a_limit(change, monkeypatch)
     monkeypatch.setattr(schema_checks, "MOST_PROBLEMS", 10)
     problems = problems_of(lambda: check_answers(rows(*[change] * 100)))
     assert len(problems) == 11
-    assert "more than the 10 problems listed" in problems[-1].message
+    assert "more than the 10" in problems[-1].message
     assert [problem.row for problem in problems[:-1]] == sorted(p.row for p in problems[:-1])
 
 
@@ -211,7 +212,7 @@ def test_problems_of_validation_are_listed_up_to_a_limit(monkeypatch):
     assert len(groups) == 4
     assert "(in 6 more rows)" in groups[-1].message
     units = [problem for problem in problems if "complete" in problem.message]
-    assert "more than the 2 incomplete answer sets listed" in units[-1].message
+    assert "more than the 2" in units[-1].message
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux does")
