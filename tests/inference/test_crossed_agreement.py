@@ -166,32 +166,28 @@ def test_the_variance_of_percent_agreement_is_that_of_pairs_that_share_an_item_o
 @pytest.mark.parametrize("name", NOMINAL)
 def test_two_raters_give_limits_over_items_only(name):
     found, (low, high, method) = limits(name, *rows("yy nn ny nn yn nn yy nn nn yy"))
-    assert (
-        method == "items jackknife, wilson t (two raters: the variance between raters is unknown)"
-    )
+    assert method.startswith("items jackknife, wilson t (two raters: ")
     assert low < found.estimate < high
 
 
 def test_rater_in_every_pair_gives_limits_over_items_only():
     # a with b, a with c: without a there is no pair.
     found, (low, high, method) = limits("percent", *rows("yy. nn. y.n n.n yn. y.y"))
-    assert method == (
-        "items jackknife, wilson t "
-        "(one rater is in every pair: the variance between raters is unknown)"
-    )
+    assert method.startswith("items jackknife, ")
+    assert "(one rater is in every pair: " in method
     assert low < found.estimate < high
 
 
 def test_single_repeating_rater_gives_limits_over_items_only():
     value, task = [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 2, 2]
     _, (low, high, method) = limits("percent", value, task, [0] * 6)
-    assert method == "items jackknife, wilson t (one rater: the variance between raters is unknown)"
+    assert method.startswith("items jackknife, wilson t (one")
     assert 0 < low < high < 1
 
 
 def test_one_item_gives_limits_over_raters_only():
     found, (low, high, method) = limits("percent", *rows("yyynn"))
-    assert method == "raters jackknife, wilson t (one item: the variance between items is unknown)"
+    assert method.startswith("raters jackknife, wilson t (one")
     assert 0 <= low < found.estimate < high <= 1
     # Several tasks of it are still one.
     value, task, rater = rows("yyynn nnnyn")
@@ -203,11 +199,9 @@ def test_one_item_and_two_raters():
     found, (low, high, method) = limits("percent", *rows("yn"))
     assert found.estimate == 0
     assert (low, high) == pytest.approx((0, float(wilson(0, 1).ci_high)))
-    assert method == (
-        "percent agreement's, chance held (leaving one out changes nothing) "
-        "(one item: the variance between items is unknown; "
-        "two raters: the variance between raters is unknown)"
-    )
+    assert method.startswith("percent agreement's, chance held")
+    assert "(one item: " in method
+    assert "; two raters: " in method
 
 
 @pytest.mark.parametrize("name", NOMINAL)
@@ -226,7 +220,7 @@ def test_raters_who_always_agree_leave_room_for_items_that_were_not_seen(name):
     # Chance is .5 for Randolph's kappa of two categories, and 0 for the others here.
     least = float(wilson(30, 30).ci_low)
     assert low == pytest.approx(2 * least - 1 if name == "randolph" else least)
-    assert method == "percent agreement's, chance held (leaving one out changes nothing)"
+    assert method.startswith("percent agreement's, chance held")
 
 
 def test_items_are_counted_and_not_tasks():
@@ -240,7 +234,7 @@ def test_positive_agreement_of_unshared_reports():
     found, (low, high, method) = limits("positive", *rows("ynn nyn nny ynn nyn" + " nnn" * 20))
     assert found.estimate == 0
     assert (low, high) == pytest.approx((0, float(wilson(0, 5).ci_high)))
-    assert method == "wilson over items in the category (leaving one out changes nothing)"
+    assert method.startswith("wilson over items in the category (")
 
 
 @pytest.mark.parametrize("name", ["fleiss", "krippendorff"])
@@ -258,9 +252,7 @@ def test_kappa_of_unshared_reports(name):
     least = (float(wilson(0, 16).ci_high) - share) / (1 - share)
     for reported in (value, 1 - value):
         found, (low, high, method) = limits(name, reported, task, rater)
-        assert method == (
-            "two-way jackknife, wilson t, at least wilson's over items in the rarer category"
-        )
+        assert method.startswith("two-way jackknife, wilson t, at least")
         assert low < found.estimate < 0
         assert high == pytest.approx(least)
 
@@ -271,12 +263,14 @@ def test_coefficient_that_depends_on_one_rater(name):
     found, (low, high, method) = limits(name, *rows("yyn" + " nnn" * 20))
     assert np.isfinite(found.estimate)
     assert np.isnan([low, high]).all()
-    assert method == "none (undefined without one of the items)"
+    assert method.startswith("none (")
+    assert "items" in method
     # All reports by one rater.
     found, (low, high, method) = limits(name, *rows("ynn ynn ynn" + " nnn" * 20))
     assert np.isfinite(found.estimate)
     assert np.isnan([low, high]).all()
-    assert method == "none (undefined without one of the raters)"
+    assert method.startswith("none (")
+    assert "raters" in method
     assert np.isfinite(limits("gwet_ac1", *rows("ynn ynn ynn" + " nnn" * 20))[1][:2]).all()
 
 
