@@ -99,12 +99,10 @@ def test_comparison_needs_both_kinds_of_pairs(key_a):
     assert np.isnan(row["estimate"])
     assert np.isnan(row["p_value"])
     assert (row["ci_low"], row["ci_high"], row["n"]) == (-1, 1, 2)
-    assert row["method_note"] == "no pairs with other snippets, so no comparison"
+    assert row["method_note"].startswith("no pairs with other snippets,")
     assert pd.isna(row["test"])
     nothing = table.loc[("wrong_a", CHANGE_DIFFERENCE)]
-    assert nothing["method_note"] == (
-        "no pairs with other snippets and none with same snippets, so no comparison"
-    )
+    assert "and none with same snippets" in nothing["method_note"]
     cell = table.loc[("wrong_a", CELLS[0])]
     assert (cell["count"], cell["n"], cell["method_note"]) == (0, 0, "no such pairs")
     assert np.isnan(cell["estimate"])
@@ -224,7 +222,7 @@ def test_several_samples_have_no_test_and_copies_do_not_count(key_a):
     row = three.loc[("all", CHANGE_DIFFERENCE)]
     assert row["estimate"] == one.loc[("all", CHANGE_DIFFERENCE), "estimate"]
     assert np.isnan(row["p_value"])
-    assert row["method_note"].startswith("several samples per item: no test")
+    assert ": no test;" in row["method_note"]
     for metric in (CHANGED_OTHER, CELLS[1]):
         found, single = three.loc[("all", metric)], one.loc[("all", metric)]
         assert found["count"] == 3 * single["count"]

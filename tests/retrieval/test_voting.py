@@ -121,7 +121,7 @@ def test_of_several_samples_each_has_its_vote_and_no_interval():
     row = vote_counts(answers).iloc[0]
     assert (row["items"], row["n"]) == (1, 2)
     assert np.isnan(row["accuracy_vote_low"])
-    assert row["method_note"] == "several samples per item: no interval"
+    assert row["method_note"].endswith(": no interval")
 
 
 def test_duplicate_answer_is_refused_in_a_vote():
@@ -299,7 +299,7 @@ def test_vote_command_votes_or_names_the_missing_part(replies, tmp_path, monkeyp
     command = ["rag", "vote", str(source), "--out", str(tmp_path / "v"), "--open"]
     absent = CliRunner().invoke(app, [*command, "--embedder", "nobodys"])
     assert absent.exit_code == 1
-    assert "nobodys: is not one of the installed embedders" in absent.stderr
+    assert "nobodys: is not one of" in absent.stderr
     assert not (tmp_path / "v").exists()
     wrong = CliRunner().invoke(app, [*command, "--similarity", "7"])
     assert wrong.exit_code == 1
