@@ -72,7 +72,7 @@ def test_note_of_one_model_with_the_same_answers_twice_names_the_prompts(honest,
     table = screen(answers, benchmarks=[synthetic]).to_frame()
     rows = table[table["model"] == honest[0]["model"].iloc[0]].set_index("check")
     assert set(rows.loc["copied_answers", "flag"]) == {"block"}
-    assert rows.loc["copied_answers", "note"].str.contains("prompts may have the same effect").all()
+    assert rows.loc["copied_answers", "note"].str.contains("prompts may have").all()
 
 
 def test_honest_synthetic_sets_are_ok_against_each_other(honest, synthetic):
