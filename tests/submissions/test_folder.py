@@ -45,18 +45,18 @@ def test_created_submission_is_read_with_its_answers(folder, answers):
 def test_changed_file_is_refused(folder):
     (file,) = folder.glob("*.parquet")
     file.write_bytes(file.read_bytes() + b" ")
-    assert "differs from its sha256 in submission.toml" in message_of(folder)
+    assert "differs from its sha256" in message_of(folder)
 
 
 def test_missing_file_is_refused(folder):
     (file,) = folder.glob("*.parquet")
     file.unlink()
-    assert "no such file in this folder" in message_of(folder)
+    assert f"{file.name}': no such file" in message_of(folder)
 
 
 def test_additional_file_is_refused(folder):
     (folder / "more.parquet").write_bytes(b"x")
-    assert "more.parquet: is not declared in submission.toml" in message_of(folder)
+    assert "more.parquet: is not declared" in message_of(folder)
 
 
 def test_link_is_refused_and_not_followed(folder, tmp_path):
@@ -71,19 +71,19 @@ def test_declared_path_outside_of_the_folder_is_not_opened(folder, tmp_path):
     (tmp_path / "secret.parquet").write_bytes(b"secret")
     declared = source.read_text().replace("[files]", f'[files]\n"../secret.parquet" = "{"1" * 64}"')
     source.write_text(declared)
-    assert "'../secret.parquet': no such file in this folder" in message_of(folder)
+    assert "'../secret.parquet': no such file" in message_of(folder)
 
 
 def test_file_of_another_kind_is_refused(folder):
     source = folder / "submission.toml"
     (folder / "run.py").write_text("print()")
     source.write_text(source.read_text().replace("[files]", f'[files]\n"run.py" = "{"1" * 64}"'))
-    assert "'run.py': is not a file of answers" in message_of(folder)
+    assert "'run.py': is not a file" in message_of(folder)
 
 
 def test_folder_without_declaration_is_refused(tmp_path):
     assert "submission.toml: no such file" in message_of(tmp_path)
-    assert "is not the folder of a submission" in message_of(tmp_path / "nothing")
+    assert "is not the folder" in message_of(tmp_path / "nothing")
 
 
 def test_values_are_read_from_the_answers(answers):
