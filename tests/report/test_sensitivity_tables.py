@@ -95,6 +95,8 @@ def of(rows: pd.DataFrame, model: str = "Model-1") -> pd.DataFrame:
     return rows[rows["model"] == model]
 
 
+UNIT = "Model-1 (Demonstration items, 24 demonstration vignettes, plain)"
+
 # Policies
 
 
@@ -103,7 +105,7 @@ def test_each_policy_of_each_pair_is_in_its_column(sensitivity, board):
     found = cells(policy_table(rows, board, name="t"))
     head, unit, *body = found
     assert [cell.split()[0] for cell in head] == ["Pair", *MISSING_POLICIES]
-    assert unit == ["Model-1 (Demonstration items, 24 demonstration vignettes, plain)"]
+    assert unit == [UNIT]
     assert [row[0] for row in body] == [
         "Race: White − Black",
         "Sex: Male − Female",
@@ -150,7 +152,7 @@ def test_table_states_that_no_answer_is_missing(answers_of, known, board, sensit
     assert nothing_missing(rows)
     assert not nothing_missing(of(sensitivity))
     found = cells(policy_table(rows, board, name="t"))
-    assert found[1][0].endswith("No answer is missing: the policies agree.")
+    assert found[1][0].endswith("the policies agree.")
     assert {row[4].removeprefix("bounds") for row in found[2:]} == {
         "+20.0 no range",
         "0.0 no range",
@@ -166,7 +168,7 @@ def test_the_audit_has_every_interval_and_test_with_its_figures(
 ):
     rows = of(sensitivity)
     found = cells(choice_table(rows, board, aspect, name="t"))
-    assert found[1][0] == "Model-1 (Demonstration items, 24 demonstration vignettes, plain)"
+    assert found[1][0] == UNIT
     body = [row for row in found[1:] if len(row) > 1]
     shown = rows[rows["aspect"] == aspect]
     pairs = list(shown.groupby(["attribute", "group_a", "group_b"], sort=False))
@@ -209,9 +211,8 @@ def test_the_items_that_flip_most_are_listed_with_their_letters(flips, board):
     ]  # fmt: skip
     items = flipping_items(rows)
     assert len(items) > 5
-    assert (
-        f"the 5 of {len(items)} items that flip for most pairs; all are in {FLIPS_FILE}" in unit[0]
-    )
+    assert f"the 5 of {len(items)} items" in unit[0]
+    assert FLIPS_FILE in unit[0]
     assert [row[0] for row in body] == items["item_id"].head(5).tolist()
     pairs = ["race", "sex", "ses"]
     for row in body:
@@ -233,7 +234,8 @@ def test_key_is_highlighted_in_a_cell(answers_of, known, board):
 def test_all_items_are_listed_if_there_are_few(answers_of, known, board):
     rows = flips_of(answers_of(["AB", "BC", "AA"]), known)
     found = cells(flip_table(rows, board, name="t"))
-    assert f"all 2 items that flip; they are in {FLIPS_FILE} too" in found[1][0]
+    assert "all 2 items that flip" in found[1][0]
+    assert FLIPS_FILE in found[1][0]
     assert len(found) == 4
 
 

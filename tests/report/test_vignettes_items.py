@@ -47,7 +47,8 @@ def test_release_without_the_table_shows_nothing(tmp_path, text):
 def test_significant_items_are_counted_and_listed(tmp_path, text):
     answers = answers_of([f"m-{n}" for n in range(9)], worse=(2, 5))
     shown = text(release_of(answers, tmp_path))
-    assert "mean gap +20.0 points over 9 models. 1 item of 10 (10.0%) makes up half of it" in shown
+    assert "+20.0 points over 9 models" in shown
+    assert "1 item of 10 (10.0%)" in shown
     assert "2 items significant after adjustment" in shown
     for place in (2, 5):
         assert list(DEMO.answer_keys)[place] in shown
@@ -57,7 +58,8 @@ def test_significant_items_are_counted_and_listed(tmp_path, text):
 
 def test_too_few_models_for_significance_are_explained(tmp_path, text):
     shown = text(release_of(answers_of([f"m-{n}" for n in range(5)], worse=(2,)), tmp_path))
-    assert "0.062 is the smallest possible p-value, before adjustment for 10 items" in shown
+    assert "0.062 is the smallest possible" in shown
+    assert "adjustment for 10 items" in shown
 
 
 def test_what_is_true_of_all_pairs_is_said_once(tmp_path, text):
@@ -66,12 +68,12 @@ def test_what_is_true_of_all_pairs_is_said_once(tmp_path, text):
     sex = race.assign(attribute="sex", group=race["group"].map(sexes))
     shown = text(release_of(pd.concat([race, sex]), tmp_path))
     assert shown.count("mean gap +10.0 points") == 2
-    assert shown.count("So few models cannot show that a single item differs") == 1
+    assert shown.count("So few models cannot show") == 1
 
 
 def test_no_gap_has_no_table(tmp_path, text):
     shown = text(release_of(answers_of([f"m-{n}" for n in range(6)], worse=()), tmp_path))
-    assert "mean gap 0.0 points over 6 models." in shown
+    assert "0.0 points over 6 models." in shown
     assert "<table" not in shown
 
 

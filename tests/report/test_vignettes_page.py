@@ -76,7 +76,7 @@ def test_the_first_sentence_has_the_figures_of_the_findings(audit, page):
     asks = found[(found["aspect"] == "content") & (found["measure"] == "question_asked")]
     asks = asks[asks["group_b"] == "black"]
     assert asks["estimate"].item() == 1
-    assert "Not every variant asks a question." in plain
+    assert "Not every variant asks" in plain
 
 
 def test_a_planted_leak_is_flagged(audit):
