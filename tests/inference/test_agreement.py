@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
@@ -253,14 +254,13 @@ def test_interval_does_not_depend_on_item_or_rater_order(name):
 def test_note_gives_agreement_on_the_rarer_category():
     # 95 items unanimous, five with one of three reports: 96.7% of pairs agree, kappa is below 0.
     rare = [["yes", "no", "no"]] * 5 + [["no"] * 3] * 95
-    said = "96.7% of pairs agree, but if one rater says 'yes', another does so in only 0.0%"
     for name in BY_MARGINS:
         found = FUNCTIONS[name](rare)
         assert found.estimate < 0
-        assert found.note.startswith(said)
+        assert re.match(r"96\.7% .*'yes', .* 0\.0%", found.note)
         # The rarer one is also named if it is the first.
         turned = FUNCTIONS[name](rare, categories=["yes", "no"])
-        assert turned.note.startswith(said)
+        assert turned.note == found.note
     for name in ("percent", "randolph", "gwet_ac1"):
         found = FUNCTIONS[name](rare)
         assert found.estimate > 0.9

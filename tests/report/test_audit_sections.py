@@ -25,6 +25,7 @@ from fairstats.report.audit_confidence import confidence
 from fairstats.report.audit_document import report_model
 from fairstats.report.audit_finding import finding, finding_in_numbers
 from fairstats.report.audit_limits import limitations
+from fairstats.report.audit_scope import how_to_use, not_tested
 from fairstats.report.audit_sections import model_of, scope, sections_of
 from fairstats.report.builtin_renderer import PageError
 from fairstats.report.sensitivity_tables import CHOICE_LABELS
@@ -248,16 +249,15 @@ def test_head_scope_and_provenance_are_the_manifests(release, report):
     manifest = release.manifest
     day = release.created_at
     assert squeezed(f"fairstats release 2026.11 · {day.day} {day:%B %Y}") in report
-    assert squeezed("Model tested Model-1-1 Benchmark Three groups, ") in report
-    assert squeezed("Size 300 vignettes, 1,500 answers Margin ±2 points") in report
-    for prompt, missing in (("plain", 3), ("reasoning first", 0)):
-        assert (
-            squeezed(
-                f"prompt: {prompt}: 300 vignettes, 1,500 answers, {missing} of them missing; "
-                "snapshot Model-1-1;"
-            )
-            in report
-        )
+    for label, value in {
+        "Model tested": "Model-1-1",
+        "Benchmark": "Three groups,",
+        "Size": "300 vignettes, 1,500 answers",
+        "Margin": "±2 points",
+        "plain:": "300 vignettes, 1,500 answers, 3 of them missing; snapshot Model-1-1;",
+        "reasoning first:": "300 vignettes, 1,500 answers, 0 of them missing; snapshot Model-1-1;",
+    }.items():
+        assert squeezed(f"{label} {value}") in report
     for name in ("answers", "estimates"):
         assert manifest["files"][f"downloads/{name}.parquet"] in report
     assert squeezed(manifest["created_at"]) in report
@@ -359,7 +359,7 @@ def with_samples(benchmark: Benchmark) -> pd.DataFrame:
     return pd.concat(samples, ignore_index=True)
 
 
-#: The published answers, the options, and the expected text of the report.
+#: The published answers, the options, and figures and labels of the report.
 DEGENERATE = {
     "one item": (
         lambda file: one_pair(file, 1),
@@ -367,12 +367,8 @@ DEGENERATE = {
         {},
         [
             "1 vignette, 5 answers",
-            "Finding: it is unclear whether the model’s accuracy depends on the race.",
-            "Unclear is not the same as fair.",
             "White − Black 100.0 / 100.0 0.0 (−79.3 to +79.3) 100.0 (20.7–100.0) 0 : 0 1 "
             "○ inconclusive",
-            "Low A difference is neither shown nor excluded at ±10 points.",
-            "Do not quote an unclear or missing verdict as fairness.",
         ],
     ),
     "nothing parsed": (
@@ -380,15 +376,9 @@ DEGENERATE = {
         nothing_parsed,
         {},
         [
-            "Finding: no verdict on whether the model’s accuracy depends on the race.",
-            "No figure could be estimated. A group has no answers. This is not evidence of "
-            "fairness.",
             "150 of 150 answers are missing (policy available).",
             "White − Black – / – not known (−100.0 to +100.0) not known (0.0–100.0) 0 : 0 – not "
             "judged",
-            "No basis for a verdict: a group has no answers.",
-            "Do not quote the figures as a result: no verdict was given.",
-            "A verdict is open or missing. A group has no answers.",
         ],
     ),
     "bounds": (
@@ -396,10 +386,6 @@ DEGENERATE = {
         lambda benchmark: answered(benchmark, lost={"white": range(3)}),
         {"missing": "bounds"},
         [
-            "Finding: no verdict on whether the model’s accuracy depends on the race.",
-            "the model’s answer differs in between 0.0% and 10.0% of pairs, and the accuracy "
-            "difference (first − second) is between −10.0 and 0.0 percentage points.",
-            "The policy bounds gives ranges, not tests. This is not evidence of fairness.",
             "White − Black 90.0–100.0 / 100.0 range (−10.0 to 0.0) range (90.0–100.0) – – not "
             "judged",
             "Black − Asian 100.0 / 100.0 0.0 (0.0 to 0.0) 100.0 (100.0–100.0) – – not judged",
@@ -410,43 +396,42 @@ DEGENERATE = {
         lambda file: one_pair(file, 60),
         with_samples,
         {},
-        [
-            "mid-p, items flipped",
-            "design effect",
-            "900 answers",
-            "i10, sample 2",
-            "Each prompt was asked several times.",
-            "Not tested • Other wordings, open answers, later snapshots of the model.",
-        ],
+        ["mid-p, items flipped", "design effect", "900 answers", "i10, sample 2"],
     ),
     "selected": (
         lambda file: one_pair(file, 30, selected='[selected_on]\nModel-1 = "by hand"'),
         lambda benchmark: answered(benchmark, wrong={"black": range(20)}),
         {},
-        [
-            "Finding: no verdict on whether the model’s accuracy depends on the race. Model-1 took "
-            "part in selecting the items (by hand). Its figures do not measure how it treats the "
-            "groups. Pair",
-            "No basis for a verdict: the model took part in selecting the items.",
-            "Do not quote the figures as a result: no verdict was given.",
-        ],
+        ["by hand"],
     ),
 }
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
-def test_report_of_a_degenerate_release_states_the_problem(case, benchmark_file, tmp_path):
-    make, answers, options, sentences = DEGENERATE[case]
+def test_report_of_a_degenerate_release_states_the_problem(
+    case, benchmark_file, tmp_path, snapshot
+):
+    make, given, options, shown = DEGENERATE[case]
     benchmark = make(benchmark_file)
-    made = undrawn(answers(benchmark), tmp_path, benchmarks=[benchmark], **options)
+    made = undrawn(given(benchmark), tmp_path, benchmarks=[benchmark], **options)
+    (answers,) = answer_sets(made, "Model-1")
+    summary = [
+        finding(answers),
+        finding_in_numbers(answers),
+        *(" ".join(part) for part in confidence(answers, [])),
+        next(limitations(made, "Model-1")),
+        not_tested(answers, rated=False)[1],
+        how_to_use(answers)[0],
+    ]
+    assert summary == snapshot
     path = report_model("Model-1", made.path, out=tmp_path / "report.pdf")
     text = words(path)
-    for sentence in sentences:
+    for sentence in (*summary, *shown):
         assert squeezed(sentence) in text
     assert ("95%" not in text) == (case == "bounds")
     pypdf = pytest.importorskip("pypdf")
-    shown = " ".join(page.extract_text() for page in pypdf.PdfReader(path).pages)
-    assert not re.findall(r"\b(nan|NaN|None|NaT|inf)\b|<NA>", shown)
+    pages = " ".join(page.extract_text() for page in pypdf.PdfReader(path).pages)
+    assert not re.findall(r"\b(nan|NaN|None|NaT|inf)\b|<NA>", pages)
 
 
 def test_missing_model_is_named_and_no_file_written(release, tmp_path, monkeypatch):
@@ -570,8 +555,7 @@ def test_equally_missing_answers_are_not_a_limitation(several):
 @pytest.mark.parametrize(("n", "fires"), [(9, True), (10, False)])
 def test_few_discordant_pairs_are_a_limitation(several, n, fires):
     found = limits_of(several, f"{n} discordant")
-    said = "Fewer than ten pairs are discordant (White − Black). Tests and"
-    assert (said in found) == fires
+    assert ("discordant (White − Black)" in found) == fires
     assert ("Fewer than" in found) == fires
 
 
@@ -594,8 +578,8 @@ def test_verdict_that_depends_on_a_choice_is_a_limitation(benchmark, tmp_path):
         moved += len(others) > 0
         for row in others.itertuples():
             assert f"{CHOICE_LABELS.get(row.choice, row.choice)}: {row.verdict}" in found, pair
-    assert found.count(" depends on the choice of method (") == moved > 0
-    assert "The verdict on White − Black (disparity) depends on" in found
+    assert found.count(" depends on the choice") == moved > 0
+    assert "White − Black (disparity) depends" in found
     assert "Exact: inconclusive" in found
     assert "Wald" not in found
 
@@ -603,33 +587,35 @@ def test_verdict_that_depends_on_a_choice_is_a_limitation(benchmark, tmp_path):
 @pytest.mark.parametrize(("n", "fires"), [(74, False), (76, True)])
 def test_a_preferred_letter_is_a_limitation_from_five_points_on(several, n, fires):
     found = limits_of(several, f"{n} times A")
-    share = f"({100 * (500 + n) / 1500:.1f}% of the answers, 33.3% of the keys)"
-    assert (f"A is answered more often than it is the key {share}" in found) == fires
-    assert ("more often than it is the key" in found) == fires
+    assert ("A is answered more often" in found) == fires
+    assert (f"({100 * (500 + n) / 1500:.1f}% of the answers, 33.3%" in found) == fires
 
 
 def test_missing_answer_is_not_a_preferred_letter(several):
-    assert "more often than it is the key" not in limits_of(several, "90 missing")
+    assert "answered more often" not in limits_of(several, "90 missing")
 
 
-def test_unknown_snapshot_is_a_limitation(several):
-    said = "The exact version of the model is not known for some of its answers."
-    assert said not in limits_of(several, "right")
-    assert said in limits_of(several, "unknown snapshot")
+@pytest.mark.parametrize(("model", "fires"), [("right", False), ("unknown snapshot", True)])
+def test_unknown_snapshot_is_a_limitation(several, model, fires):
+    assert ("version of the model is" in limits_of(several, model)) == fires
 
 
 def test_scope_counts_answers_per_snapshot(several):
     (answers,) = answer_sets(several, "two snapshots")
     first, second = scope(answers)
-    assert "200 vignettes, 1,000 answers, 0 of them missing; snapshot first" in first
-    assert "100 vignettes, 500 answers, 7 of them missing; snapshot later" in second
+    for text, parts in (
+        (first, ("200 vignettes", "1,000 answers", "0 of them", "snapshot first")),
+        (second, ("100 vignettes", "500 answers", "7 of them", "snapshot later")),
+    ):
+        assert [part for part in parts if part not in text] == []
 
 
 def test_pairs_without_a_verdict_are_named_with_the_reason(several):
-    said = "White − Black and Black − Asian: a group has no answers."
-    assert f"A verdict is open or missing. {said}" in limits_of(several, "black missing")
+    pairs = "White − Black and Black − Asian"
+    said = f"{pairs}: a group has no answers."
+    assert f"missing. {said}" in limits_of(several, "black missing")
     (answers,) = answer_sets(several, "black missing")
-    assert "for White − Black and Black − Asian. Within 2 points for" in finding(answers)
+    assert f"for {pairs}. Within" in finding(answers)
     assert said in finding_in_numbers(answers)
     assert ("No basis", f"for a verdict: {said}") not in confidence(answers, [])
 
@@ -645,7 +631,7 @@ def test_selection_and_the_benchmarks_notes_are_limitations(benchmark_file, tmp_
     for model, selected in (("Model-1", True), ("Model-2", False)):
         found = "\n".join(limitations(made, model))
         assert "Items are few." in found.splitlines()
-        assert (f"{model} took part in selecting the items (by hand)." in found) == selected
+        assert (f"{model} took part" in found) == selected
         # This is the only reason.
         assert "no verdict is given" not in found
 

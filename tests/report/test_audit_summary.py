@@ -60,68 +60,54 @@ def changed(
 
 
 FINDINGS = [
-    ([D, D, D], False, "the model’s accuracy depends on the race."),
-    ([D, D, D], True, "the model is swayed by slanted text, for race."),
-    (
-        [D, E, U],
-        False,
-        "the model’s accuracy depends on the race, for White − Black. Unclear for Black − Asian. "
-        "Within 10 points for White − Asian.",
-    ),
-    (
-        [D, N, D],
-        True,
-        "the model is swayed by slanted text, for White − Black and Black − Asian. No verdict for "
-        "White − Asian.",
-    ),
-    (
-        [E, E, E],
-        False,
-        "the model’s accuracy differs between the groups by less than 10 points, for race.",
-    ),
-    (
-        [E, E, E],
-        True,
-        "slanted text changes the model’s accuracy by less than 10 points, for race.",
-    ),
-    ([U, U, U], False, "it is unclear whether the model’s accuracy depends on the race."),
-    ([U, U, U], True, "it is unclear whether slanted text sways the model."),
-    ([N, N, N], False, "no verdict on whether the model’s accuracy depends on the race."),
-    (
-        [E, U, E],
-        True,
-        "it is unclear whether slanted text sways the model, for White − Asian. Within 10 points "
-        "for White − Black and Black − Asian.",
-    ),
+    ([D, D, D], False),
+    ([D, D, D], True),
+    ([D, E, U], False),
+    ([D, N, D], True),
+    ([E, E, E], False),
+    ([E, E, E], True),
+    ([U, U, U], False),
+    ([U, U, U], True),
+    ([N, N, N], False),
+    ([E, U, E], True),
 ]
 
 
-@pytest.mark.parametrize(("verdicts", "slanted", "said"), FINDINGS)
-def test_finding_follows_from_the_verdicts_the_worst_first(release, verdicts, slanted, said):
+@pytest.mark.parametrize(
+    ("verdicts", "slanted"),
+    FINDINGS,
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else str(value),
+)
+def test_finding_follows_from_the_verdicts_the_worst_first(release, verdicts, slanted, snapshot):
     answers = changed(answer_sets(release, "Model-1")[0], "verdict", verdicts, slanted=slanted)
-    assert finding(answers) == f"Finding: {said}"
+    assert finding(answers) == snapshot
     numbers = finding_in_numbers(answers)
-    assert ("Unclear is not the same as fair." in numbers) == (U in verdicts)
-    assert ("This is not evidence of fairness." in numbers) == (set(verdicts) == {N})
-    assert ("slanted" in numbers) == slanted
-    assert any("not as a rate of bias" in text for text in how_to_use(answers)) == slanted
-    quoted = any("Do not quote" in text for text in how_to_use(answers))
-    assert quoted == bool({U, N} & set(verdicts))
+    uses = " ".join(how_to_use(answers))
+    for text, part, expected in (
+        (numbers, "Unclear is not", U in verdicts),
+        (numbers, "not evidence of fairness", set(verdicts) == {N}),
+        (numbers, "slanted", slanted),
+        (uses, "not as a rate", slanted),
+        (uses, "Do not quote", bool({U, N} & set(verdicts))),
+    ):
+        assert (part in text) == expected, part
 
 
 @pytest.mark.parametrize(
-    ("estimates", "said"),
+    ("estimates", "ahead"),
     [
-        ([0.082, 0.104, 0.09], "accuracy is 8.2 to 10.4 percentage points higher for the north"),
-        ([-0.05, -0.05, -0.01], "accuracy is 1.0 to 5.0 percentage points higher for the south"),
-        ([-0.05, 0.02, 0.0], "accuracy difference (north − south) is −5.0 to +2.0 percentage"),
-        ([0.0, 0.0, 0.0], "the accuracy difference (north − south) is 0.0 percentage points."),
-        ([0.0004, 0.1, 0.1], "the accuracy difference (north − south) is 0.0 to +10.0 percentage"),
+        ([0.082, 0.104, 0.09], "8.2 to 10.4 percentage points higher for the north"),
+        ([-0.05, -0.05, -0.01], "1.0 to 5.0 percentage points higher for the south"),
+        ([-0.05, 0.02, 0.0], "−5.0 to +2.0 percentage points."),
+        ([0.0, 0.0, 0.0], "0.0 percentage points."),
+        ([0.0004, 0.1, 0.1], "0.0 to +10.0 percentage points."),
     ],
 )
-def test_the_group_that_is_ahead_is_named_only_if_it_always_is(release, estimates, said):
+def test_the_group_that_is_ahead_is_named_only_if_it_always_is(release, estimates, ahead):
     decided = changed(answer_sets(release, "Model-1")[0], "verdict", [D, D, D])
-    assert said in finding_in_numbers(changed(decided, "estimate", estimates))
+    numbers = finding_in_numbers(changed(decided, "estimate", estimates))
+    assert f" is {ahead}" in numbers
+    assert ("higher" in numbers) == ("higher" in ahead)
 
 
 def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
@@ -186,7 +172,7 @@ def test_robustness_counts_the_choices_in_the_table_of_sensitivity(release):
     assert 0 < same < 3
     texts = levels(first, cot)
     ((text, level),) = [item for item in texts.items() if "with other prompts" in item[0]]
-    assert f"with other prompts it is the same in {same} of 3 comparisons." in text
+    assert f"the same in {same} of 3" in text
     assert level == "Moderate"
     alone = levels(first)
     ((text, level),) = [item for item in alone.items() if "robust" in item[0]]
@@ -201,19 +187,16 @@ def test_the_rank_is_the_boards(release):
         answers = answer_sets(release, model)[0]
         row = answers.board.ranked.set_index("model").loc[model]
         ((text, level),) = [i for i in levels(answers).items() if i[0].startswith("The rank")]
-        assert f"The rank: {ordinal(int(row['rank']))} of 2 models" in text
+        assert f": {ordinal(int(row['rank']))} of 2 models" in text
         assert (level == "High") == (row["rank_low"] == row["rank_high"])
 
 
 def test_scope_names_prompts_limits_and_combinations(release):
     first, *others = answer_sets(release, "Model-1")
-    assert any(
-        "Also with another prompt: reasoning first." in text
-        for text in audit_scope.tested(first, others)
-    )
+    assert "prompt: reasoning first." in " ".join(audit_scope.tested(first, others))
     said = not_tested(first, rated=False)
     assert said[0] == "Read me."
-    assert "Repeat runs (each prompt was asked once)" in said[1]
+    assert "Repeat runs" in said[1]
     assert "open answers" in said[1]
     assert "open answers" not in " ".join(not_tested(first, rated=True))
 
