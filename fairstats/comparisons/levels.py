@@ -2,23 +2,56 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.formatting import counted
-from fairstats._lib.problems import InputError, Problem
-from fairstats.comparisons.level_results import LEVEL_COLUMNS, LEVEL_PAIR_COLUMNS, LevelComparison
-from fairstats.comparisons.scored_items import ScoredItems, scored_items
-from fairstats.inference._checks import check_alpha, check_choice
+from fairstats._lib.formatting import align, counted, decimal, draw_intervals, listed, scientific
+from fairstats._lib.problems import InputError, Problem, printable
+from fairstats.inference._checks import check_alpha, check_choice, check_numbers
 from fairstats.inference.differences import difference_interval, mean_difference
 from fairstats.inference.intervals import wilson
 from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+
+#: Columns of the table of pairs of `compare_levels`, in order.
+LEVEL_PAIR_COLUMNS = (
+    "level_a",
+    "level_b",
+    "estimate",
+    "ci_low",
+    "ci_high",
+    "ci_level",
+    "lowest",
+    "highest",
+    "p_value",
+    "p_adjusted",
+    "n",
+    "n10",
+    "n01",
+    "method",
+    "test",
+    "adjust_method",
+)
+#: Columns of the table of levels of `compare_levels`, in order.
+LEVEL_COLUMNS = (
+    "level",
+    "estimate",
+    "ci_low",
+    "ci_high",
+    "ci_level",
+    "n",
+    "n_missing",
+    "method",
+)
+_TABLE = "<scores>"
+_WORDS = {"true": 1, "false": 0}
 
 
 def compare_levels(
@@ -205,3 +238,301 @@ def _bounded(values: Any, scored: ScoredItems, alpha: float) -> tuple[float, flo
     found = bounded_mean_interval(np.clip((values - least) / span, 0, 1), alpha=alpha)
     low, high = float(found.ci_low), float(found.ci_high)
     return least + span * low, least + span * high, str(found.method)
+
+
+@dataclass(frozen=True, repr=False)
+class LevelComparison:
+    """Result of `compare_levels`.
+
+    Attributes
+    ----------
+    pairs : pandas.DataFrame
+        `LEVEL_PAIR_COLUMNS`, one row per pair of levels.
+    levels : pandas.DataFrame
+        `LEVEL_COLUMNS`, one row per level.
+    column, score : str
+        The columns that were compared.
+    """
+
+    pairs: pd.DataFrame
+    levels: pd.DataFrame
+    column: str
+    score: str
+    _scored: ScoredItems = field(repr=False)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table of pairs."""
+        return self.pairs
+
+    def disagreements(
+        self, level_a: Any = None, level_b: Any = None, *, top: int | None = None
+    ) -> pd.DataFrame:
+        """Return the items whose scores differ, those that differ most first.
+
+        Parameters
+        ----------
+        level_a, level_b : optional
+            Two levels to compare. By default all levels, by the range of their scores.
+        top : int, optional
+            The largest number of items (default: all).
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns that identify an item, one column per level with its mean score, and
+            ``difference`` (a − b) or ``range``. If the table has a column ``answer``, also
+            ``answer_LEVEL`` with the item's answers at each level.
+
+        Raises
+        ------
+        ValueError
+            If only one level is given, or an unknown one.
+        """
+        chosen = self._scored.levels
+        if (level_a is None) != (level_b is None):
+            raise ValueError("give level_a and level_b, or neither for all levels")
+        if level_a is not None:
+            for name, level in (("level_a", level_a), ("level_b", level_b)):
+                check_choice(name, str(level), self._scored.levels)
+            chosen = [str(level_a), str(level_b)]
+        found = self._scored.items()[chosen]
+        name = "range" if level_a is None else "difference"
+        found[name] = (
+            found.max(axis=1) - found.min(axis=1)
+            if level_a is None
+            else self._scored.differences(*chosen)
+        )
+        found = found[found[name].abs() > 1e-12]
+        found = found.join(self._answers(chosen))
+        order = found[name].abs().sort_values(ascending=False, kind="stable").index
+        return found.loc[order[:top]].rename_axis(columns=None).reset_index()
+
+    def _answers(self, levels: list[str]) -> pd.DataFrame:
+        """Return each item's answers at each level."""
+        rows, keys = self._scored.rows, [*self._scored.item, self.column]
+        if "answer" not in rows or "answer" in keys:
+            return pd.DataFrame(index=self._scored.items().index)
+        texts = rows["answer"].astype(object).where(rows["answer"].notna(), "–").astype(str)
+        answers = texts.groupby([rows[key] for key in keys], sort=False).agg(", ".join)
+        return answers.unstack(self.column).reindex(columns=levels).add_prefix("answer_")
+
+    def summary(self) -> str:
+        """Return both tables as text, with the intervals drawn."""
+        items = counted(len(self._scored.items()), "item")
+        level = f"{100 * float(self.levels['ci_level'].iloc[0]):g}%"
+        lines = [f"{printable(self.score)} by {printable(self.column)}: {items}", ""]
+        lines += _drawn(self.levels, self.levels["level"].tolist(), f"mean, {level} interval", None)
+        names = [
+            f"{a} − {b}" for a, b in zip(self.pairs["level_a"], self.pairs["level_b"], strict=True)
+        ]
+        joint = f"{100 * float(self.pairs['ci_level'].iloc[0]):.4g}%"
+        lines += ["", *_drawn(self.pairs, names, f"difference, {joint} interval", 0.0)]
+        lines += ["", f"adjusted p: {self.pairs['adjust_method'].iloc[0]}"]
+        if (short := self.levels[self.levels["n_missing"] > 0]).size:
+            left_out = ", ".join(
+                f"{row.n_missing:,} at {printable(row.level)}" for row in short.itertuples()
+            )
+            lines.append(f"items without a score, left out of the pairs: {left_out}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        title = html.escape(f"{self.score} by {self.column}")
+        return f"<p>{title}</p>{self.levels.to_html(index=False)}{self.pairs.to_html(index=False)}"
+
+
+def _drawn(
+    table: pd.DataFrame, names: Sequence[str], heading: str, reference: float | None
+) -> list[str]:
+    numbers = [table[name].tolist() for name in ("estimate", "ci_low", "ci_high")]
+    *drawn, scale = draw_intervals(*numbers, reference=reference)
+    tested = "p_value" in table
+    head = ["", heading, "estimate", "interval", "n", *(["p", "adjusted"] if tested else [])]
+    rows = [head]
+    for name, line, row in zip(names, drawn, table.to_dict("records"), strict=True):
+        limits = f"{decimal(row['ci_low'])} to {decimal(row['ci_high'])}"
+        p = [scientific(row["p_value"]), scientific(row["p_adjusted"])] if tested else []
+        rows.append([name, line, decimal(row["estimate"]), limits, f"{row['n']:,}", *p])
+    rows.append(["", scale, *[""] * (len(head) - 2)])
+    return align(rows, right=range(2, len(head)))
+
+
+@dataclass(frozen=True)
+class ScoredItems:
+    """Mean scores by item (and matched columns) and level.
+
+    Attributes
+    ----------
+    levels : list of str
+        The levels, in order.
+    item : list of str
+        The columns that identify an item.
+    cells : pandas.DataFrame
+        One row per item and value of the matched columns, one column per level; NaN if missing.
+    least, most : pandas.DataFrame
+        The same, with every missing score at its lowest, and at its highest possible value.
+    limits : tuple of float, or None
+        The lowest and the highest possible score, if known.
+    is_binary : bool
+        Whether every item has at most one score at a level, each 0 or 1.
+    rows : pandas.DataFrame
+        The table, with the levels that are compared.
+    """
+
+    levels: list[str]
+    item: list[str]
+    cells: pd.DataFrame
+    least: pd.DataFrame
+    most: pd.DataFrame
+    limits: tuple[float, float] | None
+    is_binary: bool
+    rows: pd.DataFrame
+
+    def items(self) -> pd.DataFrame:
+        """Return the mean score of each item at each level."""
+        return self._of_items(self.cells)
+
+    def differences(self, a: str, b: str) -> pd.Series:
+        """Return each item's mean difference over the cells that both levels have; NaN if none."""
+        return self._of_items(self.cells[a] - self.cells[b])
+
+    def bounds(self, a: str, b: str) -> tuple[float, float]:
+        """Return the mean difference over all completions of the missing scores."""
+        lowest = self._of_items(self.least[a] - self.most[b])
+        highest = self._of_items(self.most[a] - self.least[b])
+        if lowest.isna().any():
+            return float("nan"), float("nan")
+        return float(lowest.mean()), float(highest.mean())
+
+    def _of_items(self, table: Any) -> Any:
+        return table.groupby(level=self.item, sort=False).mean()
+
+
+def scored_items(
+    scores: Any,
+    column: str,
+    *,
+    item: str | Sequence[str],
+    score: str,
+    match: str | Sequence[str],
+    levels: Iterable[Any] | None,
+    limits: tuple[float, float] | None,
+) -> ScoredItems:
+    """Read a table of scores; parameters and errors as `fairstats.compare_levels`."""
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(scores, eager_only=True).to_pandas().reset_index(drop=True)
+    except TypeError:
+        raise ValueError(
+            f"scores must be a pandas or Polars DataFrame, one row per score; got {type(scores)}"
+        ) from None
+    named = _names(item)
+    matched = _names(match)
+    if score == "correct" and score not in frame and {"answer", "answer_key"} <= set(frame):
+        right = frame["answer"].eq(frame["answer_key"]).astype("float64")
+        frame = frame.assign(correct=right.mask(frame["answer"].isna()))
+    needed = [column, *named, *matched, score]
+    for name in needed:
+        if name not in frame:
+            remedy = f"choose from: {', '.join(map(str, frame.columns)) or 'none'}"
+            raise InputError([Problem(_TABLE, "there is no such column", remedy, column=str(name))])
+        if needed.count(name) > 1:
+            message = "is used for two things"
+            remedy = "give different columns for the levels, item, match and score"
+            raise InputError([Problem(_TABLE, message, remedy, column=str(name))])
+    for name in needed[:-1]:
+        empty = np.flatnonzero(frame[name].isna())
+        if len(empty):
+            message, remedy = "is empty", "fill it in, or remove the row"
+            where = int(empty[0]) + 1
+            raise InputError([Problem(_TABLE, message, remedy, row=where, column=name)])
+    frame = frame.assign(**{column: frame[column].astype(str)})
+    chosen = _levels(frame[column], column, levels)
+    frame = frame[frame[column].isin(chosen)]
+    values = _values(frame[score])
+    known = bool(values.dropna().isin([0, 1]).all())
+    if limits is not None:
+        limits = _checked(limits, values)
+    elif known:
+        limits = (0.0, 1.0)
+    keys = [*named, *matched]
+    table = frame[[column, *keys]].assign(score=values)
+    by = [*keys, column]
+    cells = _wide(table, by, chosen)
+    least = most = cells
+    if table["score"].isna().any() or cells.isna().any(axis=None):
+        ends = limits or (np.nan, np.nan)
+        least, most = (
+            _wide(table.assign(score=table["score"].fillna(end)), by, chosen).fillna(end)
+            for end in ends
+        )
+        if limits is None:
+            least = most = cells * np.nan
+    alone = not matched and not table.duplicated(by).any()
+    rows = frame.assign(**{score: values}).reset_index(drop=True)
+    return ScoredItems(chosen, named, cells, least, most, limits, known and alone, rows)
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _levels(column: pd.Series, name: str, levels: Iterable[Any] | None) -> list[str]:
+    present = column.unique().tolist()
+    if levels is None:
+        chosen = present
+    else:
+        chosen = [str(level) for level in ([levels] if isinstance(levels, str) else levels)]
+        absent = [level for level in chosen if level not in present]
+        if absent:
+            remedy = f"choose from: {', '.join(present)}"
+            message = "no row has this level"
+            raise InputError([Problem(_TABLE, message, remedy, column=name, value=absent[0])])
+    chosen = list(dict.fromkeys(chosen))
+    if len(chosen) < 2:
+        value = listed(chosen) or "none"
+        remedy = "give scores at two levels or more, or choose another column"
+        message = "has fewer than two levels"
+        raise InputError([Problem(_TABLE, message, remedy, column=name, value=value)])
+    return chosen
+
+
+def _values(column: pd.Series) -> pd.Series:
+    there = column[column.notna()].astype(object)
+    # A CSV file has only text.
+    words = there.map(
+        lambda value: _WORDS.get(value.lower(), value) if isinstance(value, str) else value
+    )
+    numbers = pd.to_numeric(words, errors="coerce").astype("float64")
+    wrong = ~np.isfinite(numbers)
+    if wrong.any():
+        message = "is not a finite number, True or False"
+        remedy = "give scores as numbers, and leave missing ones empty"
+        raise InputError([_cell_problem(there[wrong], message, remedy)])
+    return numbers.reindex(column.index)
+
+
+def _checked(limits: tuple[float, float], values: pd.Series) -> tuple[float, float]:
+    ends = check_numbers("limits", limits, example="(1, 5)")
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise ValueError(f"limits={limits!r} must be the lowest and highest score, e.g. (1, 5)")
+    low, high = map(float, ends)
+    beyond = values[(values < low) | (values > high)]
+    if len(beyond):
+        message = f"is outside the limits {low:g} to {high:g}"
+        raise InputError([_cell_problem(beyond, message, "correct the score or the limits")])
+    return low, high
+
+
+def _cell_problem(wrong: pd.Series, message: str, remedy: str) -> Problem:
+    """Return the problem of the first of these cells; their index is the place in the table."""
+    row, value = int(wrong.index[0]) + 1, str(wrong.iloc[0])
+    return Problem(_TABLE, message, remedy, row=row, column=str(wrong.name), value=value)
+
+
+def _wide(table: pd.DataFrame, by: list[str], levels: list[str]) -> pd.DataFrame:
+    means = table.groupby(by, sort=False)["score"].mean()
+    return means.unstack(by[-1]).reindex(columns=levels)

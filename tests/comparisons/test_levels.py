@@ -9,8 +9,7 @@ import pytest
 
 import fairstats
 from fairstats._lib.problems import InputError
-from fairstats.comparisons.level_results import LEVEL_COLUMNS, LEVEL_PAIR_COLUMNS
-from fairstats.comparisons.levels import compare_levels
+from fairstats.comparisons.levels import LEVEL_COLUMNS, LEVEL_PAIR_COLUMNS, compare_levels
 
 FOLDER = Path(__file__).parents[1] / "evalstats"
 SCORES = pd.read_csv(FOLDER / "scores.csv")
