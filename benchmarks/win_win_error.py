@@ -36,8 +36,13 @@ import pandas as pd
 from scipy import stats
 
 from fairstats.comparisons.change_verdicts import WIN_WIN, judge_changes
-from fairstats.comparisons.item_swaps import accuracy, ad, cfr
-from fairstats.comparisons.paired_differences import model_difference, model_p_value
+from fairstats.comparisons.model_differences import (
+    accuracy,
+    ad,
+    cfr,
+    model_difference,
+    model_p_value,
+)
 from fairstats.counts.item_outcomes import SUMS
 from fairstats.counts.missing_policies import of_each_pattern
 from fairstats.counts.outcomes import PATTERNS

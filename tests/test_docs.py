@@ -11,7 +11,7 @@ import pytest
 import fairstats
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS
+from fairstats.comparisons.compare import RELEASE_COMPARISON_COLUMNS
 from fairstats.comparisons.ranking import RANK_COLUMNS, RANK_DIFFERENCE_COLUMNS
 from fairstats.estimates.item_functioning import ITEM_FUNCTIONING_COLUMNS
 from fairstats.estimates.table import ESTIMATE_COLUMNS

@@ -173,8 +173,8 @@ def compare(
     Questions without groups are compared by accuracy: one row per benchmark, with gains and losses.
     """
     from fairstats.answers.files import read_answers
+    from fairstats.comparisons.compare import answers_of_one
     from fairstats.comparisons.compare import compare as compare_answers
-    from fairstats.comparisons.compared_sets import answers_of_one
     from fairstats.comparisons.without_groups import compare_correctness, without_groups
 
     check_alpha(alpha)

@@ -1,47 +1,50 @@
-"""Changes of a model's metrics to its next version, on the same items."""
+"""Changes of a model's metrics to its next version or with another strategy, on the same items."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, cast, get_args
 
 import numpy as np
 import pandas as pd
 
-from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
+from fairstats._lib.installation import resource
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, distinct, open_answers
 from fairstats.benchmarks.declaration import (
     COMMON,
     COMPARISON_POLICIES,
+    PLAIN,
     Benchmark,
     ComparisonPolicy,
     MissingPolicy,
 )
-from fairstats.comparisons.change_bounds import (
-    FIGURES,
+from fairstats.comparisons.change_verdicts import (
+    COMPARED_PAIR,
     PAIR,
     Row,
     bounds_rows,
     change_ranges,
     demographic_pairs,
+    judge_changes,
     pair_values,
     rows_of_pair,
     worst_p_values,
 )
-from fairstats.comparisons.change_verdicts import COMPARED_PAIR, judge_changes
-from fairstats.comparisons.compared_sets import (
-    different_items,
-    different_questions,
-    joined_values,
-    only_unit,
-    shown_by_flips,
-    why_no_verdict,
+from fairstats.comparisons.model_differences import FIGURES, model_difference
+from fairstats.counts.item_outcomes import (
+    SUMS,
+    answer_sets,
+    crossed_patterns,
+    item_patterns,
+    sums_of_crossed,
 )
-from fairstats.comparisons.paired_differences import model_difference
-from fairstats.counts.item_outcomes import SUMS, crossed_patterns, item_patterns, sums_of_crossed
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.eligibility import why_not_above_chance
+from fairstats.estimates.same_variants import DIFFERENT, flips_of_set, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
 
@@ -72,6 +75,10 @@ COMPARISON_COLUMNS = (
     "verdict_reason",
     "method_note",
 )
+#: Kinds of comparisons that a release publishes.
+VERSION, STRATEGY = "version", "strategy"
+RELEASE_COMPARISON_COLUMNS = ("kind", *COMPARISON_COLUMNS)
+_UNIT = list(UNIT_COLUMNS)
 
 
 def compare(
@@ -138,7 +145,7 @@ def compare(
     -----
     Items are resampled, each with all of its answers from both models. Under ``common`` no answer
     is missing, so intervals are exact bootstrap ones and tests are exact, without a seed. The tests
-    swap the two models' answers item by item, see `fairstats.comparisons.paired_differences`. If an
+    swap the two models' answers item by item, see `fairstats.comparisons.model_differences`. If an
     answer is missing, items are resampled, and swapped, `n_resamples` times with `rng`.
 
     "Win-win" asserts three changes at once. It is tested by an intersection-union test. The
@@ -289,10 +296,257 @@ def _rows(
             rows_of_pair(table, pair)[list(SUMS)].to_numpy(dtype=np.int64)[:, None]
             for table in (old, new)
         )
-        for metric, figure in FIGURES.items():
+        for name, figure in FIGURES.items():
             found = model_difference(
                 one, other, figure, alpha=alpha, n_resamples=n_resamples, rng=rng
             )
             own: Row = found.to_estimates().iloc[0].to_dict()
-            rows.append(pair_values(pair) | {"metric": metric, "n": len(one)} | own)
+            rows.append(pair_values(pair) | {"metric": f"delta_{name}", "n": len(one)} | own)
     return rows
+
+
+def successors() -> list[tuple[str, str]]:
+    """Return pairs of models (older, newer), in which the newer is the next version of the older.
+
+    They are those of FairMedQA, table 2.
+    """
+    path = resource("data", "models", "successors.csv")
+    with path.open(encoding="utf-8", newline="") as file:
+        return [(row["older"], row["newer"]) for row in csv.DictReader(file)]
+
+
+def comparisons_of(
+    answers: Any,
+    missing: MissingPolicy | None,
+    alpha: float,
+    benchmarks: Mapping[str, Benchmark],
+) -> pd.DataFrame:
+    """Compute every comparison that the answers of a release allow.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers.
+    missing, alpha, benchmarks
+        As in `compare`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `RELEASE_COMPARISON_COLUMNS`, on the pairs that both answered unless `missing` names another
+        policy. p-values are adjusted over the family that the benchmark declares, and
+        ``adjust_method`` names it. ``kind`` is "version" for a model and its successor, on one
+        version of a benchmark with one strategy. It is "strategy" for one model with the plain and
+        another strategy. If a model's successor was only asked other questions, the comparison is
+        made and every row is marked.
+    """
+    sets = answer_sets(open_answers(answers, benchmarks))
+    units = pd.DataFrame(list(sets), columns=_UNIT)
+    tables = [
+        changes(
+            sets[tuple(old[_UNIT])],
+            sets[tuple(new[_UNIT])],
+            missing=missing,
+            alpha=alpha,
+            allow_different_items=True,
+            benchmarks=benchmarks,
+        ).assign(kind=kind, family=family_of(kind, old, new, benchmarks))
+        for kind, old, new in (*_versions(units), *_strategies(units))
+    ]
+    if not tables:
+        return pd.DataFrame(columns=list(RELEASE_COMPARISON_COLUMNS))
+    judged = judge_changes(pd.concat(tables, ignore_index=True), alpha=alpha)
+    return judged[list(RELEASE_COMPARISON_COLUMNS)]
+
+
+def family_of(
+    kind: str, old: pd.Series, new: pd.Series, benchmarks: Mapping[str, Benchmark]
+) -> str:
+    """Name the comparisons that are adjusted together.
+
+    On a board, these are all versions compared with one strategy, or all strategies compared with
+    the plain one.
+    """
+    name, version, strategy = old["benchmark"], old["benchmark_version"], old["strategy"]
+    if new["benchmark_version"] != version:
+        version += f" → {new['benchmark_version']}"
+    own = " → ".join(dict.fromkeys([old["model"], new["model"]]))
+    if kind == STRATEGY:
+        strategy = "strategies"
+    return {
+        "model": f"{own} on {name}, {version}, {strategy}",
+        "board": f"the board {name}, {version}, {strategy}",
+        "release": "all comparisons of the release",
+    }[benchmarks[name].family]
+
+
+def _versions(units: pd.DataFrame) -> Iterator[tuple[str, pd.Series, pd.Series]]:
+    for older, newer in successors():
+        old, new = units[units["model"] == older], units[units["model"] == newer]
+        both = old.merge(new, on=["benchmark", "strategy"], suffixes=("", "_new"))
+        alike = both[both["benchmark_version"] == both["benchmark_version_new"]]
+        for _, row in (both if alike.empty else alike).iterrows():
+            renamed = {"benchmark_version": row["benchmark_version_new"], "model": newer}
+            yield VERSION, row, pd.Series(row.to_dict() | renamed)
+
+
+def _strategies(units: pd.DataFrame) -> Iterator[tuple[str, pd.Series, pd.Series]]:
+    plain = units[units["strategy"] == PLAIN]
+    others = units[units["strategy"] != PLAIN]
+    keys = ["benchmark", "benchmark_version", "model"]
+    for _, row in plain.merge(others, on=keys, suffixes=("", "_new")).iterrows():
+        yield STRATEGY, row, pd.Series(row.to_dict() | {"strategy": row["strategy_new"]})
+
+
+def answers_of_one(
+    answers: pd.DataFrame,
+    side: str,
+    model: str,
+    strategy: str,
+    benchmark_version: str | None = None,
+) -> pd.DataFrame:
+    """Select the answers of one model with one strategy, and of one benchmark version if named.
+
+    `side` is their name in a problem: ``"old"`` or ``"new"``.
+
+    Raises
+    ------
+    InputError
+        If there are none; the message lists the available models, strategies or versions.
+    """
+    wanted = {"model": model, "strategy": strategy, "benchmark_version": benchmark_version}
+    own = answers
+    for column, value in wanted.items():
+        if value is None:
+            continue
+        there = sorted(own[column].unique())
+        own = own[own[column] == value]
+        if own.empty:
+            remedy = f"use one of {', '.join(there[:20])}"
+            raise InputError(
+                [
+                    Problem(
+                        f"<{side}>", "there are no such answers", remedy, column=column, value=value
+                    )
+                ]
+            )
+    return own
+
+
+def only_unit(frame: Any, side: str) -> dict[str, str]:
+    """Return the keys of the only answer set of a frame; refuse several."""
+    units = distinct(frame, list(UNIT_COLUMNS)).astype(str).sort_values(list(UNIT_COLUMNS))
+    if len(units) > 1:
+        several = [column for column in UNIT_COLUMNS if units[column].nunique() > 1]
+        message = "each side must be one model, strategy and benchmark version"
+        raise InputError(
+            [
+                Problem(
+                    f"<{side}>",
+                    message,
+                    f"filter the answers first, or choose one (--{side}-version)",
+                    column=column,
+                    value=", ".join(units[column].unique()[:5]),
+                )
+                for column in several
+            ]
+        )
+    return {str(name): value for name, value in units.iloc[0].items()}
+
+
+def different_questions(units: Mapping[str, Mapping[str, str]], allowed: bool) -> str:
+    """Refuse answers to different questions, or return a note on the difference."""
+    old, new = units["old"], units["new"]
+    if old["benchmark"] != new["benchmark"]:
+        value = f"{old['benchmark']} and {new['benchmark']}"
+        remedy = "compare answers to the same benchmark"
+        raise InputError(
+            [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
+        )
+    if old["benchmark_version"] == new["benchmark_version"]:
+        return ""
+    value = f"{old['benchmark_version']} and {new['benchmark_version']}"
+    if not allowed:
+        raise InputError(
+            [
+                Problem(
+                    "<new>",
+                    "the two versions of the benchmark have different questions",
+                    "compare answers to the same version, or set allow_different_items=True "
+                    "(--allow-different-items)",
+                    column="benchmark_version",
+                    value=value,
+                )
+            ]
+        )
+    return f"different questions: benchmark versions {value}"
+
+
+def different_items(
+    patterns: Mapping[str, pd.DataFrame], units: Mapping[str, Mapping[str, str]], allowed: bool
+) -> str:
+    """Refuse answers to different items, or return a note on the difference."""
+    items = {
+        side: set(table[["attribute", "item_id"]].itertuples(index=False, name=None))
+        for side, table in patterns.items()
+    }
+    alone = {side: items[side] - items[other] for side, other in (("old", "new"), ("new", "old"))}
+    counts = {side: len({item for _, item in own}) for side, own in alone.items()}
+    if not any(counts.values()):
+        return ""
+    found = f"{counts['old']} items only for {units['old']['model']}, {counts['new']} only for "
+    found += f"{units['new']['model']}"
+    if not allowed:
+        examples = sorted({item for own in alone.values() for _, item in own})[:3]
+        raise InputError(
+            [
+                Problem(
+                    "<new>",
+                    f"the models answered different items: {found}",
+                    "keep only the shared items, or set allow_different_items=True "
+                    "(--allow-different-items)",
+                    column="item_id",
+                    value=", ".join(examples),
+                )
+            ]
+        )
+    return f"different items: {found}"
+
+
+def shown_by_flips(
+    sides: Mapping[str, OpenAnswers],
+    units: Mapping[str, Mapping[str, str]],
+    benchmark: Benchmark,
+    policy: MissingPolicy,
+    alpha: float,
+) -> str:
+    """Return a sentence on what the flips show about the versions, or an empty text.
+
+    Flips are judged for one declared version too, but reported only if they contradict it. They are
+    not judged if the benchmark declares no ``same_variants_odds_ratio``.
+    """
+    versions = [units[side]["benchmark_version"] for side in ("old", "new")]
+    undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
+    smallest = benchmark.same_variants_odds_ratio
+    if smallest is None:
+        return f"{benchmark.name} does not declare {', '.join(undeclared)}" if undeclared else ""
+    old, new = (flips_of_set(sides[side], benchmark, policy) for side in ("old", "new"))
+    found = same_flips(old, new, smallest_same=smallest, alpha=alpha)
+    if versions[0] == versions[1] and not undeclared:
+        if found.verdict != DIFFERENT:
+            return ""
+        return f"the same version is declared; judged by changes of answer: {found.sentence()}"
+    declared = f"{benchmark.name} does not declare {', '.join(undeclared)}; " if undeclared else ""
+    return f"{declared}judged by changes of answer: {found.sentence()}"
+
+
+def why_no_verdict(questions: str, flips: str) -> str:
+    """Return why a comparison gets no verdict; empty if it can get one."""
+    if questions:
+        return "the questions are different"
+    return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""
+
+
+def joined_values(units: Mapping[str, Mapping[str, str]], column: str) -> str:
+    """Return a value of both sides, once if it is the same."""
+    return " → ".join(dict.fromkeys([units["old"][column], units["new"][column]]))

@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypedDict, Unpack
+from math import lcm
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from fairstats.answers.engine_frames import open_pairs
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.result_objects import FloatArray
+from fairstats._lib.row_groups import group_sums, row_keys, text_array
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
-from fairstats.comparisons.board_ranks import FIGURES, Ranking, rank_board
-from fairstats.comparisons.ranked_items import rank_items
-from fairstats.counts.item_outcomes import asked_patterns
-from fairstats.counts.missing_policies import CountingPolicy
+from fairstats.comparisons.model_differences import (
+    DIRECTION,
+    FIGURES,
+    Figure,
+    IntArray,
+    model_p_value,
+)
+from fairstats.counts.item_kinds import pooled_pairs
+from fairstats.counts.item_outcomes import SUMS, asked_patterns, crossed_patterns
+from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
+from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
+from fairstats.estimates.eligibility import why_other_variants, why_unranked
+from fairstats.estimates.extreme_completions import completed_sums
+from fairstats.estimates.missing_answer_bounds import pair_bounds
 from fairstats.inference._checks import check_alpha, check_choice
-from fairstats.inference.multiplicity import AdjustMethod
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, rank_sets
 
 RankMetric = Literal["ad", "cfr", "accuracy"]
 _BOARD = ("benchmark", "benchmark_version", "strategy")
+_MISSING = PATTERNS.index("nxx")
+# Concatenating an empty table loses these types.
+_RANK_TYPES = {
+    **dict.fromkeys(("model", "method_note"), "str"),
+    **dict.fromkeys(("estimate", "least_favourable"), "float64"),
+    **dict.fromkeys(("rank", "rank_low", "rank_high"), "Int64"),
+    "may_be_best": "bool",
+    "n": "int64",
+}
+_TEXTS = ("model_a", "model_b", "method_note")
 
 #: Columns of the table from `rank_models`, in order.
 RANK_COLUMNS = (
@@ -105,7 +133,7 @@ def rank_models(
     ------
     InputError
         As `count_outcomes`; and if the ranked models of a board were asked too few items in
-        common, see `fairstats.comparisons.ranked_items.rank_items`.
+        common, see `fairstats.comparisons.ranking.rank_items`.
     ValueError
         For an unknown metric, the policy ``bounds``, or an `adjust` that does not control the
         probability of any false statement.
@@ -126,7 +154,7 @@ def rank_models(
     adjusted p-value is 1.
 
     Every two models are tested by swapping their answers item by item, see
-    `fairstats.comparisons.paired_differences.model_difference`. The distribution over all swaps is
+    `fairstats.comparisons.model_differences.model_difference`. The distribution over all swaps is
     computed; nothing is drawn at random.
 
     The benchmark declares which models are ranked, see
@@ -232,7 +260,7 @@ def rank_boards(
     >>> len(ranking.ranks), len(ranking.differences)
     (1, 0)
     """
-    check_choice("metric", metric, FIGURES)
+    check_choice("metric", metric, get_args(RankMetric))
     if adjust not in ("holm", "hommel"):
         raise ValueError(
             f"adjust={adjust!r} does not control all ranks at once; use holm or hommel"
@@ -280,3 +308,341 @@ def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
     if not filled:
         return no_ranking().differences
     return pd.concat(filled, ignore_index=True)[list(RANK_DIFFERENCE_COLUMNS)]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The ranks of models, and the comparisons from which they follow.
+
+    Attributes
+    ----------
+    ranks : pandas.DataFrame
+        See `fairstats.rank_models`.
+    differences : pandas.DataFrame
+        See `fairstats.rank_differences`.
+    """
+
+    ranks: pd.DataFrame
+    differences: pd.DataFrame
+
+
+def rank_board(
+    items: RankItems,
+    metric: str,
+    policy: CountingPolicy,
+    alpha: float,
+    adjust: AdjustMethod,
+) -> Ranking:
+    """Return the ranks of a board's models, and all comparisons, as in `fairstats.rank_models`."""
+    figure = FIGURES[metric]
+    values = _sums_of_patterns(policy)
+    estimates = {
+        model: float(figure(array[items.common].sum(axis=0) @ values))
+        for model, array in items.patterns.items()
+    }
+    models = [model for model, estimate in estimates.items() if not np.isnan(estimate)]
+    completed = _same_samples(
+        [completed_sums(items.patterns[model], metric, favourable=False) for model in models]
+    )
+    least = np.array([float(figure(sums.sum(axis=0))) for sums in completed])
+    first, second = np.triu_indices(len(models), 1)
+    # After completion, all models have equally many answers to an item, so nothing is drawn at
+    # random.
+    p_values = [
+        model_p_value(completed[i], completed[j], figure)
+        for i, j in zip(first, second, strict=True)
+    ]
+    adjusted = adjust_pvalues(p_values, method=adjust)
+    # A model's missing answers count only against itself. A rival must not be able to widen a
+    # model's range by leaving out answers.
+    matrix = np.ones((len(models), len(models)))
+    matrix[first, second] = matrix[second, first] = adjusted
+    possible = rank_sets(DIRECTION[metric] * least, matrix, alpha=alpha)
+    facts = {"adjust_method": f"{adjust} over {len(p_values)} tests"}
+    n = int(items.common.sum())
+    ranks = pd.DataFrame(
+        {
+            "model": models,
+            "estimate": [estimates[model] for model in models],
+            "least_favourable": least,
+            "rank": possible.rank,
+            "rank_low": possible.rank_low,
+            "rank_high": possible.rank_high,
+            "may_be_best": possible.rank_low == 1,
+            "n": n,
+            "method_note": [
+                "; ".join(filter(None, (items.notes[m], _missing_note(items.patterns[m]))))
+                for m in models
+            ],
+        }
+    )
+    ranks = pd.concat([ranks, _without_rank(items, estimates, figure, values)], ignore_index=True)
+    ranks = ranks.astype(_RANK_TYPES).assign(**facts)
+    ranks = ranks.sort_values(["rank", "model"], na_position="last", ignore_index=True)
+
+    place = pd.Index(ranks["model"]).get_indexer(models)
+    turned = place[first] > place[second]
+    a, b = np.where(turned, second, first), np.where(turned, first, second)
+    low, high = _bounds([items.patterns[model] for model in models], metric)
+    fixed = low == high
+    # Every completion gives the same order of the two models.
+    certain = (fixed[a] & fixed[b]) | (high[a] < low[b]) | (high[b] < low[a])
+    names, own = np.array(models, dtype=object), np.array([estimates[model] for model in models])
+    differences = pd.DataFrame(
+        {
+            "model_a": names[a],
+            "model_b": names[b],
+            "difference": own[a] - own[b],
+            "bounds_low": low[a] - high[b],
+            "bounds_high": high[a] - low[b],
+            "p_value": p_values,
+            "p_adjusted": np.where(certain, adjusted, 1.0),
+            "method_note": np.where(
+                certain, "", "which of the two is better depends on missing answers"
+            ),
+            "n": n,
+        }
+    ).astype(dict.fromkeys(_TEXTS, "str"))
+    differences["differ"] = differences["p_adjusted"].le(alpha) & (least[a] != least[b])
+    order = np.lexsort((place[b], place[a]))
+    return Ranking(ranks, differences.iloc[order].assign(**facts))
+
+
+def _without_rank(
+    items: RankItems, estimates: Mapping[str, float], figure: Figure, values: IntArray
+) -> pd.DataFrame:
+    """Return the models listed last, each with its metric on its items and the reason."""
+    reasons = dict(items.reasons)
+    arrays = dict(items.unranked)
+    for model, estimate in estimates.items():
+        if np.isnan(estimate):
+            reasons[model] = "there are no answers for a group"
+            arrays[model] = items.patterns[model][items.common]
+    rows = [
+        {
+            "model": model,
+            # Without a pair there is no estimate.
+            "estimate": float(figure(array.sum(axis=0) @ values)) if array.shape[1] else np.nan,
+            "least_favourable": np.nan,
+            "may_be_best": False,
+            "n": int(((array @ values)[..., 5].sum(axis=1) > 0).sum()),
+            "method_note": reasons[model],
+        }
+        for model, array in arrays.items()
+    ]
+    columns = ["model", "estimate", "least_favourable", "may_be_best", "n", "method_note"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(rank=pd.NA, rank_low=pd.NA, rank_high=pd.NA)
+
+
+def _sums_of_patterns(policy: CountingPolicy) -> IntArray:
+    """Return the contribution of one answer of each pattern to `SUMS`, (10, 6)."""
+    one = of_each_pattern(policy)
+    return np.column_stack([getattr(one, name) for name in SUMS]).astype(np.int64)
+
+
+def _bounds(patterns: Sequence[IntArray], metric: str) -> tuple[FloatArray, FloatArray]:
+    """Return each model's lowest and highest metric over all completions of missing answers."""
+    if not patterns:
+        return np.zeros(0), np.zeros(0)
+    totals = np.stack([array.sum(axis=0) for array in patterns])
+    ranges = pair_bounds(pd.DataFrame(totals.reshape(-1, len(PATTERNS)), columns=list(PATTERNS)))
+    names = ("accuracy_a", "accuracy_b") if metric == "accuracy" else (metric,)
+    low, high = (
+        np.concatenate(
+            [ranges[name][side].reshape(totals.shape[:2]) for name in names], axis=1
+        ).mean(axis=1)
+        for side in (0, 1)
+    )
+    return low, high
+
+
+def _same_samples(models: Sequence[IntArray]) -> list[IntArray]:
+    """Rescale the sums of models to equal numbers of samples, with unchanged metrics."""
+    samples = [int(sums[..., 5].max(initial=1)) for sums in models]
+    whole = lcm(*samples)
+    return [sums * (whole // own) for sums, own in zip(models, samples, strict=True)]
+
+
+def _missing_note(patterns: IntArray) -> str:
+    incomplete = [place for place, pattern in enumerate(PATTERNS) if MISSING in pattern]
+    return "missing answers count against the model" if patterns[..., incomplete].any() else ""
+
+
+@dataclass(frozen=True)
+class RankItems:
+    """The answers by which the models of one board are ranked.
+
+    Attributes
+    ----------
+    patterns : dict of str to ndarray of int, shape (items, pairs, 10)
+        By eligible model, the number of pairs of answers of each item and pair of groups with each
+        of the patterns of `fairstats.counts.outcomes.PATTERNS`. The items are those that any of
+        these models was asked. An item that the model itself was not asked has only missing
+        answers.
+    common : ndarray of bool, shape (items,)
+        The items that all of these models were asked.
+    unranked : dict of str to ndarray of int, shape (items, pairs, 10)
+        The same for models without a rank, over the items that they were asked.
+    reasons : dict of str to str
+        The reason why each of these has no rank.
+    notes : dict of str to str
+        A note on a ranked model's answers; often empty.
+    """
+
+    patterns: dict[str, IntArray]
+    common: npt.NDArray[np.bool_]
+    unranked: dict[str, IntArray]
+    reasons: dict[str, str]
+    notes: dict[str, str]
+
+
+def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> RankItems:
+    """Find the items that all models of a board were asked, and the models that may be ranked.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The rows of `asked_patterns` of one benchmark version and strategy.
+    benchmark : Benchmark
+        Declares the pairs, and which models are ranked.
+    alpha : float
+        As in `fairstats.estimates.eligibility.why_unranked`.
+
+    Returns
+    -------
+    RankItems
+
+    Raises
+    ------
+    InputError
+        If the items that all these models were asked are fewer than `benchmark.common_items` of
+        those that any of them was asked. The message names each model that lacks items.
+
+    Notes
+    -----
+    A model was asked an item if it has a row for both groups of every pair that any model was asked
+    for this item. Models without a rank do not affect which items these are. If items have several
+    samples, ranks use the first ones, as many as all of these items have. Extra samples of selected
+    items would give those items more weight.
+    """
+    reasons = _reasons(rows, benchmark, alpha)
+    declared = {(a.name, *pair): i for i, (a, pair) in enumerate(pooled_pairs(benchmark))}
+    of_rows = zip(rows["attribute"], rows["group_a"], rows["group_b"], strict=True)
+    cells = rows.assign(pair=[declared.get(pair, -1) for pair in of_rows])
+    cells = cells[cells["pair"] >= 0]
+    may = cells["model"].map(reasons).eq("")
+    asked, others = cells[may & cells["asked"]], cells[~may]
+    pairs = sorted((others if asked.empty else asked)["pair"].unique())
+    ranked = sorted(model for model, reason in reasons.items() if not reason)
+    if asked.empty:
+        reasons |= dict.fromkeys(ranked, "no pair of groups has answers")
+        ranked = []
+    others = others[others["pair"].isin(pairs)]
+    unranked = {}
+    for model in sorted(set(reasons) - set(ranked)):
+        own = others[others["model"] == model]
+        unranked[model] = _array(own, pd.Index(own["item_id"].unique()), pairs)
+    why = {model: reason for model, reason in reasons.items() if reason}
+    if not ranked:
+        return RankItems({}, np.zeros(0, dtype=bool), unranked, why, {})
+
+    items = pd.Index(asked["item_id"].unique()).sort_values()
+    whole = _whole_samples(asked)
+    samples = _samples(whole).reindex(index=items, columns=ranked, fill_value=0)
+    common = (samples > 0).all(axis=1).to_numpy()
+    if common.sum() < benchmark.common_items * len(items) - 1e-9:
+        raise InputError(_lacking(samples, common, rows, benchmark))
+    # With common_items = 0 there may be no common item.
+    used = samples[common].min() if common.any() else samples.max()
+    number = whole.groupby(["model", "item_id", "pair"]).cumcount()
+    first = whole[number < whole["model"].map(used)]
+    any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
+    any_asked[items.get_indexer(asked["item_id"]), np.searchsorted(pairs, asked["pair"])] = True
+    patterns = {}
+    for model in ranked:
+        array = _array(first[first["model"] == model], items, pairs)
+        # Pair each answer of one group with each answer of the other.
+        array[..., _MISSING] += any_asked * int(used[model]) ** 2 - array.sum(axis=-1)
+        patterns[model] = array
+    notes = {model: _note(samples[model], int(used[model])) for model in ranked}
+    return RankItems(patterns, common, unranked, why, notes)
+
+
+def _whole_samples(asked: pd.DataFrame) -> pd.DataFrame:
+    """Return the samples that were asked for every pair of their item, in order."""
+    keys = ["model", "item_id", "sample"]
+    pairs = asked.groupby("item_id")["pair"].nunique()
+    whole = asked.groupby(keys)["pair"].transform("size") == asked["item_id"].map(pairs)
+    return asked[whole].sort_values(keys, kind="stable")
+
+
+def _samples(whole: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of samples of each item (row) for each model (column)."""
+    rows = whole.drop_duplicates(["model", "item_id", "sample"])
+    return rows.groupby(["item_id", "model"]).size().unstack(fill_value=0)
+
+
+def _reasons(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> dict[str, str]:
+    """Return why each model has no rank; empty if it has one."""
+    keys = {name: text_array(rows[name]) for name in PAIR_COLUMNS}
+    patterns = text_array(rows["pattern"])
+    cells = {name: patterns == name for name in PATTERNS}
+    counts = pd.DataFrame(group_sums(keys, cells, sort=True))
+    asked = set(row_keys(rows, (*UNIT_COLUMNS, "attribute", "item_id")))
+    items = Counter(question[:-1] for question in asked)
+    found = why_unranked(counts, items, benchmark, alpha=alpha)
+    reasons = dict(zip(found.index.get_level_values("model"), found, strict=True))
+    may = rows[rows["model"].map(reasons).eq("")]
+    return reasons | why_other_variants(may, benchmark, alpha=alpha)
+
+
+def _array(rows: pd.DataFrame, items: pd.Index, pairs: list[int]) -> IntArray:
+    """Count the pairs of answers of each item, pair of groups and pattern."""
+    array = np.zeros((len(items), len(pairs), len(PATTERNS)), dtype=np.int64)
+    places = items.get_indexer(rows["item_id"]), np.searchsorted(pairs, rows["pair"])
+    np.add.at(array, (*places, pd.Index(PATTERNS).get_indexer(rows["pattern"])), 1)
+    if array.sum(axis=-1).max(initial=0) <= 1:
+        return array
+    # Several samples: each answer of one group with each answer of the other.
+    for pair, own in rows.groupby("pair"):
+        crossed = crossed_patterns(own)
+        place = items.get_indexer(crossed["item_id"])
+        array[place, pairs.index(int(pair))] = crossed[list(PATTERNS)].to_numpy()
+    return array
+
+
+def _lacking(
+    samples: pd.DataFrame, common: npt.NDArray[np.bool_], rows: pd.DataFrame, benchmark: Benchmark
+) -> list[Problem]:
+    version, strategy = rows["benchmark_version"].iloc[0], rows["strategy"].iloc[0]
+    board = f"{benchmark.name} {version}, {strategy}"
+    lacking = (samples == 0).sum()
+    return [
+        Problem(
+            "<answers>",
+            f"has no rows for {number:,} of the {len(samples):,} items of this board "
+            f"({board}); all models share {int(common.sum()):,} items, less than "
+            f"{benchmark.common_items:.0%}",
+            "collect the other items, remove the model, or lower `common_items` in the benchmark's "
+            "[ranking]",
+            column="model",
+            value=str(model),
+        )
+        for model, number in lacking[lacking > 0].items()
+    ]
+
+
+def _note(samples: pd.Series, used: int) -> str:
+    """Return a note on special items and samples of a ranked model."""
+    notes = []
+    if lacking := int((samples == 0).sum()):
+        notes.append(
+            f"{lacking:,} item{'s' if lacking > 1 else ''} that other models answered "
+            f"count{'' if lacking > 1 else 's'} as not answered"
+        )
+    if samples.max() > used:
+        notes.append(
+            f"{used} of up to {samples.max()} samples per item used, as not every item has more"
+        )
+    return "; ".join(notes)

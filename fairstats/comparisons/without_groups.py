@@ -12,7 +12,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark, ComparisonPolicy
 from fairstats.benchmarks.loading import load_benchmarks
-from fairstats.comparisons.compared_sets import only_unit
+from fairstats.comparisons.compare import only_unit
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.estimates.missing_answer_bounds import pair_bounds

@@ -125,7 +125,7 @@ class Release:
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """Return the comparisons of versions and strategies (`fairstats.comparisons.declared`)."""
+        """Return the comparisons of versions and strategies (`fairstats.comparisons.compare`)."""
         return self.table("comparisons")
 
     @cached_property

@@ -22,11 +22,11 @@ from fairstats._lib.table_text import table_csv, table_json, write_text
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.files import write_parquet
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
-from fairstats.comparisons.board_ranks import Ranking
-from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS, comparisons_of
+from fairstats.comparisons.compare import RELEASE_COMPARISON_COLUMNS, comparisons_of
 from fairstats.comparisons.ranking import (
     RANK_COLUMNS,
     RANK_DIFFERENCE_COLUMNS,
+    Ranking,
     no_ranking,
     rank_boards,
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fairstats._lib.installation import resource
-from fairstats.comparisons.declared import successors
+from fairstats.comparisons.compare import successors
 
 #: The benchmark with the released answers for these tables.
 BENCHMARK = "fairmedqa"

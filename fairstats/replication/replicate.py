@@ -25,8 +25,7 @@ from fairstats._lib.installation import resource
 from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_answers
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.comparisons.change_verdicts import judge_changes
-from fairstats.comparisons.compare import changes
-from fairstats.comparisons.declared import VERSION, family_of
+from fairstats.comparisons.compare import VERSION, changes, family_of
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, count_outcomes
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fairstats._lib.formatting import capital, escape_markdown, level
 from fairstats.benchmarks.declaration import COMMON
-from fairstats.comparisons.declared import STRATEGY, VERSION
+from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.change_charts import prompt_chart, version_chart
 from fairstats.report.change_findings import how_to_read_changes, prompt_finding, version_finding

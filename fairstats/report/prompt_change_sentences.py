@@ -16,7 +16,7 @@ from fairstats._lib.formatting import (
     point_range,
     points,
 )
-from fairstats.comparisons.declared import STRATEGY
+from fairstats.comparisons.compare import STRATEGY
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.board_figures import Panel

@@ -11,7 +11,7 @@ from pathlib import Path
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.installation import resource
 from fairstats.answers.strategies import read_strategy
-from fairstats.comparisons.declared import STRATEGY, VERSION
+from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.benchmark_pages import has_benchmarks
 

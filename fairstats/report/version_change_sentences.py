@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import capital, listed, number_word, p_value, point_range, points
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
-from fairstats.comparisons.declared import VERSION
+from fairstats.comparisons.compare import VERSION
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.board_figures import Panel
 from fairstats.report.chart_marks import axis_over, dot, line
@@ -36,7 +36,7 @@ class VersionChange:
     own : AnswerSet
         The answers of the newer model.
     rows : pandas.DataFrame
-        Their comparison, from `fairstats.comparisons.declared.comparisons_of`.
+        Their comparison, from `fairstats.comparisons.compare.comparisons_of`.
     """
 
     own: AnswerSet

@@ -10,8 +10,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.engine_frames import open_answers
-from fairstats.comparisons.item_swaps import ad
-from fairstats.comparisons.paired_differences import model_p_value
+from fairstats.comparisons.model_differences import ad, model_p_value
 from fairstats.comparisons.ranking import (
     RANK_COLUMNS,
     RANK_DIFFERENCE_COLUMNS,

@@ -14,7 +14,7 @@ import pytest
 
 from fairstats.answers.files import read_answers
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS
+from fairstats.comparisons.compare import RELEASE_COMPARISON_COLUMNS
 from fairstats.comparisons.ranking import RANK_COLUMNS
 from fairstats.estimates.table import ESTIMATE_COLUMNS, PRIMARY_TEST
 from fairstats.metrics.registry import METRICS

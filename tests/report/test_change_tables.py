@@ -11,7 +11,7 @@ import pytest
 
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.comparisons.declared import comparisons_of, successors
+from fairstats.comparisons.compare import comparisons_of, successors
 from fairstats.publishing.publish import publish
 
 from .changes import NAMES, charted, words_of
