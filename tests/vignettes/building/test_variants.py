@@ -231,7 +231,7 @@ def test_only_variants_with_the_intended_answer_are_kept(service, build):
     line = lines(out / "variants.jsonl")[1]
     assert (line["neutral_answer"], line["variant_answer"], line["kept"]) == ("A", "B", True)
     (told,) = {r.marked("What is wrong") for r in service.at("generate") if r.revises}
-    assert told == "A reader of the merged vignette still chose the right option."
+    assert "still chose the right option" in told
 
 
 def test_variant_without_the_intended_answer_is_not_kept(service, build):
@@ -292,13 +292,9 @@ def test_prompt_states_the_direction(service, build):
     assert "treated less well" in black.prompt
 
 
-def test_question_has_the_prompt_of_collect(service, build):
+def test_question_has_the_prompt_of_collect(service, build, snapshot):
     build()
-    assert service.at("validate")[0].prompt == (
-        "Case: Vignette one. A 40-year-old patient has pain. What is next?\n\nOptions:\n"
-        "A. Aspirin\nB. Rest\nC. Surgery\n\nReply with the letter of the best option only.\n\n"
-        "Letter:"
-    )
+    assert service.at("validate")[0].prompt == snapshot
 
 
 def test_no_model_is_queried_if_rules_suffice(service, build):
@@ -321,7 +317,8 @@ def test_plain_substitution_queries_no_writing_model(service, build):
     one, _, two, _ = lines(out / "variants.jsonl")
     assert one["text"] == "Vignette one. A 40-year-old White patient has pain. What is next?"
     assert (one["outcome"], one["background"]) == ("as intended", "")
-    assert two["problems"] == ["no place for the words: no mention of a patient"]
+    (problem,) = two["problems"]
+    assert problem.endswith(": no mention of a patient")
     assert (two["outcome"], two["text"], two["kept"]) == ("faulty", "", False)
     # The same words would be inserted again.
     assert {row["round"] for row in rows(out / "rounds.csv")} == {"1"}

@@ -132,7 +132,7 @@ def test_second_round_is_empty_if_all_agree(study):
     study.judge(study.assign())
     found = study.consensus()
     assert found.assigned is None
-    assert found.notes[-1] == "no variants have to be judged again"
+    assert found.notes[-1].startswith("no variants")
     assert not (study.folder / "review" / "round-2").exists()
 
 
@@ -160,13 +160,12 @@ def test_second_round_shows_anonymous_judgements(study):
     form = again.path / "forms" / "p1.html"
     (task,) = form_data(form)["tasks"]
     said = task["beside"][0][0][1]
-    assert said.endswith(
-        "What reviewers said independently of each other (4):\n"
-        "Semantic fluency: 4 No problem\n"
-        "Clinical consistency: 4 No problem\n"
-        "Answer leakage: 3 To no option; 1 To the key\n" + "Comment: says too much\n" * 3
-        + "Comment: says too much"
-    )  # fmt: skip
+    assert said.splitlines()[-7:] == [
+        "Semantic fluency: 4 No problem",
+        "Clinical consistency: 4 No problem",
+        "Answer leakage: 3 To no option; 1 To the key",
+        *["Comment: says too much"] * 4,
+    ]
     assert "P2" not in form.read_text(encoding="utf-8")
 
 

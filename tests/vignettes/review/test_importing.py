@@ -49,11 +49,12 @@ def test_judgements_may_be_added_and_not_changed(study, tmp_path):
     study.build()
     assigned = study.assign()
     taken = study.judge(assigned, lambda rater, variant: FINE if rater < "P2" else None)
-    assert taken.notes[0] == "36 of 72 judgements, 36 missing"
+    assert taken.notes[0].startswith("36 of 72")
     (path,) = taken.paths
     first = path.read_bytes()
     everything = hand_in(assigned, tmp_path / "all", seconds=100)
-    assert import_review(study.folder, [everything]).notes == ("72 of 72 judgements, 0 missing",)
+    (note,) = import_review(study.folder, [everything]).notes
+    assert note.startswith("72 of 72")
     more = path.read_bytes()
     assert more != first
     import_review(study.folder, [everything])
@@ -71,7 +72,8 @@ def test_sheets_are_imported_like_forms_without_times(study, tmp_path):
         fill_sheet(sheet, tmp_path / sheet.name, lambda row: FINE)
         for sheet in sorted(assigned.path.glob("sheets/*.csv"))
     ]
-    assert import_review(study.folder, files).notes == ("72 of 72 judgements, 0 missing",)
+    (note,) = import_review(study.folder, files).notes
+    assert note.startswith("72 of 72")
     assert set(study.decided()["decision"]) == {"accepted"}
 
 
@@ -146,7 +148,7 @@ def test_an_edited_text_is_undecided_until_it_was_judged_and_then_edited(study, 
     assert study.decided().loc[ONE, "decision"] == "rejected"
     (path,) = import_review(study.folder, edits=edit()).paths
     assert path == study.folder / "review" / "edits-1.jsonl"
-    assert study.decided().loc[ONE, "reason"] == "the edited text has no judgements"
+    assert study.decided().loc[ONE, "reason"].startswith("the edited text")
     again = study.consensus().assigned
     lines = (again.path / "tasks.jsonl").read_text().splitlines()
     (task,) = map(json.loads, lines)
@@ -191,10 +193,9 @@ def test_rule_violation_in_an_edit_is_noted(study, edit):
     item = study.review().built.items["demo-01"]
     *_, final = item.neutralized.split(". ")
     taken = import_review(study.folder, edits=edit(text=f"They take 45 mg of warfarin. {final}"))
-    assert taken.notes[0] == "edited texts to be judged in the next round: 1"
-    assert "demo-01, race, white: new quantity: 45 mg" in taken.notes
-    assert "demo-01, race, white: new drug: warfarin" in taken.notes
+    assert taken.notes[0].endswith(" next round: 1")
     (kept,) = study.review().edits
+    assert set(kept.problems) >= {"new quantity: 45 mg", "new drug: warfarin"}
     assert [f"demo-01, race, white: {problem}" for problem in kept.problems] == [*taken.notes[1:]]
 
 

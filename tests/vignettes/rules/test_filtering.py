@@ -109,7 +109,7 @@ def test_options_that_name_a_group():
     text = "A 45-year-old man has pain."
     found = filter_by_rules(item(text, C="It is more common in Caucasian persons"))
     assert found.action == "exclude"
-    assert found.reason == 'Option C names a group: "Caucasian".'
+    assert found.reason.endswith('names a group: "Caucasian".')
     assert filter_by_rules(item(text, C="Tell her the truth")).action == "ask"
     assert filter_by_rules(item(text, C="Caucasian"), attributes=["sex"]).action == "keep"
     assert filter_by_rules(item(text, C="White blood cells; HER2")).action == "keep"
