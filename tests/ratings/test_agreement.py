@@ -37,7 +37,7 @@ def test_one_rating_per_task_gives_no_agreement(ratings_of):
     found = of(rating_agreement(ratings_of({"t1": "y", "t2": "n-", "t3": "--"})), dimension="visit")
     assert found["coefficient"].tolist() == list(COEFFICIENTS)
     assert found["estimate"].isna().all()
-    assert set(found["note"]) == {"only one rater, so agreement cannot be measured"}
+    assert found["note"].str.startswith("only one rater").all()
     assert (found["n_items"] == 0).all()
     assert (found["n_raters"] == 1).all()
     found = of(rating_agreement(ratings_of({"t1": "y.", "t2": ".n"})), dimension="visit")
@@ -57,8 +57,8 @@ def test_agreement_of_raters_who_never_report(ratings_of):
     assert found.loc[["percent", "randolph", "gwet_ac1"], "estimate"].tolist() == [1, 1, 1]
     undefined = found.loc[["fleiss", "krippendorff"]]
     assert undefined["estimate"].isna().all()
-    assert set(undefined["note"]) == {"0 / 0: all ratings are 'not reported'"}
-    assert found.loc["positive", "note"] == "0 / 0: no ratings are 'reported'"
+    assert undefined["note"].str.endswith("all ratings are 'not reported'").all()
+    assert found.loc["positive", "note"].endswith("no ratings are 'reported'")
     assert found["estimate"].isna().equals(found["crossed_low"].isna())
     assert (found.loc[["percent", "randolph", "gwet_ac1"], "crossed_low"] < 1).all()
 
@@ -134,13 +134,13 @@ def test_single_rater_has_no_agreement(ratings_of):
     again = pd.concat([once, ratings_of({"t1": "n", "t2": "n"}).assign(repeat=1)])
     found = of(rating_agreement(again), dimension="visit")
     assert found["estimate"].isna().all()
-    assert set(found["note"]) == {"only one rater, so agreement cannot be measured"}
+    assert found["note"].str.startswith("only one rater").all()
     assert set(found["n_raters"]) == {1}
     assert set(found["n_repeats"]) == {2}
     itself = of(rating_agreement(again, repeats="as_raters"), dimension="visit")
     itself = of(itself, coefficient="percent")
     assert itself["estimate"].tolist() == [0.5]
-    assert itself["crossed_method"].str.contains("one rater: the variance between raters").all()
+    assert itself["crossed_method"].str.contains("one rater: the variance").all()
 
 
 def test_judgements_are_counted_task_by_task(ratings_of):
@@ -156,9 +156,7 @@ def test_two_raters_have_limits_over_items_only(ratings_of):
     signs = ["yy", "nn", "ny", "nn", "yn", "nn", "yy", "nn"]
     ratings = ratings_of({f"t{i}": text for i, text in enumerate(signs)})
     found = of(rating_agreement(ratings), dimension="visit")
-    assert set(found["crossed_method"]) == {
-        "items jackknife, wilson t (two raters: the variance between raters is unknown)"
-    }
+    assert found["crossed_method"].str.startswith("items jackknife, wilson t (two").all()
     assert (found["crossed_low"] < found["estimate"]).all()
     assert (found["estimate"] < found["crossed_high"]).all()
 

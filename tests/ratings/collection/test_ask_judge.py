@@ -275,7 +275,7 @@ def test_settings_given_by_the_assignment_are_refused(
 
 def test_unused_columns_are_reported(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     run([item(1, answer2="mistyped")], progress=True)
-    assert "columns of the items file not used: answer2" in capsys.readouterr().err
+    assert "not used: answer2" in capsys.readouterr().err
 
 
 def test_rubric_about_texts_needs_no_answer(service: Service, run: Run) -> None:

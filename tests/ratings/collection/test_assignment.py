@@ -85,7 +85,7 @@ def test_sheet_has_one_column_per_dimension_and_lists_values(handed):
 
 def test_unused_columns_are_reported(handed):
     rows = [row | {"answer2": "mistyped"} for row in item_rows(2)]
-    assert handed(items=rows).notes[0] == "columns of the items file not used: answer2"
+    assert handed(items=rows).notes[0].endswith("not used: answer2")
 
 
 def test_columns_with_other_names_are_not_answers(handed, tmp_path):
@@ -96,8 +96,8 @@ def test_columns_with_other_names_are_not_answers(handed, tmp_path):
     assert not (tmp_path / "study").exists()
     # Under a rubric without questions about bias it may be intended, and is reported.
     notes = handed("triage", items=rows, replicates=1).notes
-    assert "columns of the items file not used: response" in notes
-    assert "the items have no answers, so only the questions are judged" in notes
+    assert any(note.endswith("not used: response") for note in notes)
+    assert any(note.startswith("the items have no answers") for note in notes)
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
@@ -216,13 +216,15 @@ def test_model_named_in_a_text_is_reported(handed):
     rows = item_rows(3)
     rows[1]["answer"] = "As secret-1, I cannot say."
     assigned = handed(items=rows, raters=rater_rows(physician=3))
-    assert assigned.notes == ("1 of 3 tasks are not blinded: a text names the model",)
+    (note,) = assigned.notes
+    assert note.startswith("1 of 3 tasks are not blinded")
 
 
 def test_questions_without_answers_can_be_judged(tmp_path, handed):
     rows = [{"item_id": "q0", "question": "A message"}]
     assigned = handed("triage", items=rows, raters=rater_rows(physician=1), replicates=1)
-    assert assigned.notes == ("the items have no answers, so only the questions are judged",)
+    (note,) = assigned.notes
+    assert note.startswith("the items have no answers")
     (form,) = assigned.path.glob("forms/*.html")
     assert form_data(form)["tasks"][0]["above"] == [["Question", "A message"]]
 

@@ -70,7 +70,8 @@ def test_exports_and_sheets_together_give_every_judgement(study, export, tmp_pat
         sheet = study.path / "sheets" / f"{rater}.csv"
         files.append(fill_sheet(sheet, tmp_path / f"{rater}.csv", lambda row: NONE))
     written = import_ratings(files, assignment=study.path, out=tmp_path / "in")
-    assert written.notes == ("18 of 18 judgements, 0 missing",)
+    (note,) = written.notes
+    assert note.startswith("18 of 18 ")
     (path,) = written.paths
     assert path.name == "study_independent.ratings.parquet"
     ratings = read_ratings(path)
@@ -96,11 +97,10 @@ def test_unfilled_tasks_are_missing_and_counted(study, tmp_path):
     )
     written = import_ratings(filled, assignment=study.path, out=tmp_path / "in")
     assert rows > 1
-    assert written.notes == (
-        "1 of 18 judgements, 17 missing",
-        "no judgements yet from 3 of 4 raters: P0, P2, P3",
-        f"returned with tasks missing: P1 {rows - 1} of {rows}",
-    )
+    judged, absent, missing = written.notes
+    assert judged.startswith("1 of 18 ")
+    assert absent.endswith("3 of 4 raters: P0, P2, P3")
+    assert missing.endswith(f"missing: P1 {rows - 1} of {rows}")
     assert written.ratings["task_id"].unique().tolist() == [first]
 
 
@@ -174,10 +174,8 @@ def test_a_partly_filled_task_is_one_line_that_can_be_passed_on(study, tmp_path)
         sheet, tmp_path / "p1.csv", lambda row: part if row["task_id"] == second else NONE
     )
     (problem,) = refused(filled, assignment=study.path, out=tmp_path / "in", match="is incomplete")
-    assert str(problem) == (
-        f"{filled}: row 2: is incomplete: withholding, other missing (task {second} of P1); "
-        "ask the rater to finish the task, or delete all of its values"
-    )
+    assert (problem.path, problem.row) == (str(filled), 2)
+    assert f"withholding, other missing (task {second} of P1)" in problem.message
 
 
 def test_the_same_mistake_in_many_rows_is_one_line(handed, tmp_path):
@@ -190,10 +188,10 @@ def test_the_same_mistake_in_many_rows_is_one_line(handed, tmp_path):
     )
     first = ", ".join(row["task_id"] for row in sheet_rows(mild)[:3])
     assert len(problems) == 6
-    assert in_lines(problems) == [
-        f"{mild}: rows 1, 2, 3 and 3 more: bias = 'mild': is not a value of this dimension "
-        f"(tasks {first} and 3 more of P0); use one of none, minor, severe"
-    ]
+    (line,) = in_lines(problems)
+    assert line.startswith(f"{mild}: rows 1, 2, 3 and 3 more: bias = 'mild': ")
+    assert f"(tasks {first} and 3 more of P0)" in line
+    assert line.endswith("none, minor, severe")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +264,7 @@ def test_the_same_judgement_twice_names_both_files(study, export, tmp_path):
     assert problem.path == str(sheet)
     own = len(sheet_rows(sheet))
     assert problem.message.startswith("tasks t" if own > 1 else "task t")
-    assert problem.message.endswith(f"of P0 are also in {path}")
+    assert problem.message.endswith(f" in {path}")
     # The same file by two names of it is one file.
     import_ratings([path, tmp_path / "x" / ".." / "p0.json"], assignment=study.path, out=tmp_path)
 
@@ -293,11 +291,10 @@ def test_subfolders_are_read_and_skipped_files_are_named(study, export, tmp_path
         [folder, folder / "p0.json"], assignment=study.path, out=tmp_path / "in"
     )
     done = len(sheet_rows(sheet)) + len(sheet_rows(study.path / "sheets" / "p0.csv"))
-    assert written.notes == (
-        "left out, as only .json and .csv are read: no\x1bte.txt, x.xlsx",
-        f"{done} of 18 judgements, {18 - done} missing",
-        "no judgements yet from 2 of 4 raters: P2, P3",
-    )
+    left_out, judged, absent = written.notes
+    assert left_out.endswith(": no\x1bte.txt, x.xlsx")
+    assert judged.startswith(f"{done} of 18 ")
+    assert absent.endswith(": P2, P3")
 
 
 def test_folder_without_exports_is_reported_in_one_line(study, export, tmp_path):
@@ -321,7 +318,8 @@ def test_partly_answered_task_is_reported_and_not_counted(study, tmp_path):
     path = write_json(tmp_path / "p0.json", made)
     written = import_ratings(path, assignment=study.path, out=tmp_path / "in")
     task = part["task_id"]
-    assert written.notes[-1] == f"partly answered, so not counted: task {task} of P0"
+    assert written.notes[-1].startswith("partly answered")
+    assert written.notes[-1].endswith(f"task {task} of P0")
     assert task not in set(written.ratings["task_id"])
     assert set(written.ratings["value"]) == {"none", "absent"}
     assert pd.read_csv(written.paths[1])["comment"].tolist() == ["hard"]
@@ -472,7 +470,8 @@ def test_later_imports_can_be_in_the_same_folder(study, export, tmp_path):
     tasks = [set(written.ratings["task_id"]) for written in (first, later)]
     shared = len(tasks[0] & tasks[1])
     assert shared > 0
-    assert f"{first.paths[0]} contains other judgements of {shared} of these tasks" in later.notes
+    (note,) = [note for note in later.notes if note.startswith(str(first.paths[0]))]
+    assert f" of {shared} of these tasks" in note
     assert len(read_ratings(out)) == len(first.ratings) + len(later.ratings)
     # A model's ratings of the same tasks are there on purpose.
     model = first.ratings.assign(rater_id="m", rater_kind="model", rater_group="model")
@@ -534,9 +533,9 @@ def test_a_format_that_is_unknown_is_refused(export, tmp_path):
     arguments = [export(), "--format", "other", "--out", tmp_path / "in"]
     done = CliRunner().invoke(app, ["ratings", "import", *map(str, arguments)])
     assert done.exit_code == 1
-    assert "other: is not one of the installed rating importers; use one of: equitymedqa, med" in (
-        " ".join(done.output.split())
-    )
+    said = " ".join(done.output.split())
+    assert said.startswith("other: is not one of")
+    assert "equitymedqa, med" in said
 
 
 def test_format_and_assignment_together_are_refused(study, export, tmp_path):
