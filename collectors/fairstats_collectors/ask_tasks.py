@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairstats._lib.problems import InputError, check_numbers, wrong
+from fairstats._lib.problems import InputError, Problem, check_numbers, keyword, wrong
 from fairstats.asking.models import Ask, Replies, Reply, Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import (
@@ -124,17 +124,18 @@ def connect(
     """
     check_numbers(max_tokens=max_tokens, concurrency=concurrency, rpm=rpm, tpm=tpm)
     if not 0 < timeout < float("inf"):
-        raise wrong(f"timeout = {timeout}", "is out of range", "use a positive number of seconds")
-    for argument, number in (("temperature", temperature), ("retries", retries)):
+        remedy = "use a positive number of seconds"
+        raise wrong("timeout", "is out of range", remedy, value=timeout)
+    for name, number in (("temperature", temperature), ("retries", retries)):
         if not 0 <= number < float("inf"):
-            raise wrong(f"{argument} = {number}", "must not be negative", "use 0 or more")
+            raise wrong(name, "must not be negative", "use 0 or more", value=number)
     here = model == EMBEDDED and base_url is None
     known = KnownModel(EMBEDDED_MODEL) if here else find_model(model, base_url=base_url)
     if price is not None:
         known = replace(known, price=Price(*price))
     if max_cost is not None and known.price is None:
-        remedy = "give price (--price PROMPT,COMPLETION, in dollars per million tokens)"
-        raise wrong(f"max_cost = {max_cost}", f"the price of {model} is unknown", remedy)
+        remedy = f"give {keyword('price')}, dollars per million tokens of prompt and completion"
+        raise wrong("max_cost", f"the price of {model} is unknown", remedy, value=max_cost)
     longest = max_tokens + known.thinking
     return Terms(
         name=EMBEDDED_MODEL if here else model,
@@ -281,7 +282,8 @@ def _client(
 ) -> tuple[openai.AsyncOpenAI, Callable[[str], str]]:
     key = os.environ.get(known.key_variable, "").strip()
     if known.snapshot and not key:
-        raise wrong(known.key_variable, "is not set", f"set it to the API key for {known.model}")
+        remedy = f"set it to the API key for {known.model}"
+        raise InputError([Problem(known.key_variable, "is not set", remedy)])
     return make_client(
         known.base_url or os.environ.get("OPENAI_BASE_URL") or None,
         key=key,

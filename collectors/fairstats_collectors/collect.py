@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, check_numbers, path_in, wrong
+from fairstats._lib.problems import InputError, Problem, check_numbers, keyword, path_in, wrong
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.schema_checks import check_answers
@@ -113,15 +113,15 @@ def collect(
     prompts = list_prompts(benchmark, items, strategy)
     excerpts = None
     if retrievals is None and top_k is not None:
-        remedy = "give one with retrievals (--retrievals)"
-        raise wrong(f"top_k = {top_k}", "needs a file of retrievals", remedy)
+        remedy = f"give {keyword('retrievals')}"
+        raise wrong("top_k", "needs a file of retrievals", remedy, value=top_k)
     if retrievals is not None:
         deepest = TOP_K if top_k is None else top_k
         excerpts = read_excerpts(retrievals, benchmark, version, every, top_k=deepest)
         prompts = excerpts.before(prompts)
     tasks = list_tasks(prompts, samples=samples, shard=part)
     if not tasks:
-        raise wrong(f"shard = {shard!r}", "contains no items", "use fewer parts")
+        raise wrong("shard", "contains no items", "use fewer parts", value=shard)
     facts = {
         "benchmark": benchmark.name,
         "benchmark_version": version,
@@ -187,9 +187,8 @@ def version_of(benchmark: Benchmark, version: str | None) -> str:
     if version is None and len(benchmark.versions) == 1:
         return next(iter(benchmark.versions))
     if version is None or version not in benchmark.versions:
-        what = f"benchmark_version = {version!r}"
         message = f"{benchmark.name} has several versions" if version is None else "unknown version"
-        raise wrong(what, message, f"use one of {known}")
+        raise wrong("benchmark_version", message, f"use one of {known}", value=version)
     return version
 
 

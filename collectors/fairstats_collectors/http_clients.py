@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from fairstats._lib.problems import wrong
+from fairstats._lib.problems import InputError, Problem, parameter, wrong
 
 if TYPE_CHECKING:
     import ssl
@@ -51,13 +51,12 @@ def make_client(
     import openai
 
     if not key and base_url is None:
-        remedy = "set it, or give the base_url of a service that needs no key"
-        raise wrong(key_variable, "is not set", remedy)
+        remedy = f"set it, or give the {parameter('base_url')} of a service that needs no key"
+        raise InputError([Problem(key_variable, "is not set", remedy)])
     if not key.isascii() or not key.isprintable() or " " in key:
         # The client's error message would show the key.
-        raise wrong(
-            key_variable, "contains characters that an API key cannot contain", "set it again"
-        )
+        message = "contains characters that an API key cannot contain"
+        raise InputError([Problem(key_variable, message, "set it again")])
 
     def hide(text: str) -> str:
         if len(key) < _KEY_LENGTH:

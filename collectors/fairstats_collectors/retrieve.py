@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairstats._lib.problems import InputError, Problem, wrong
+from fairstats._lib.problems import InputError, Problem, keyword, wrong
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import RETRIEVALS_SUFFIX
 from fairstats.benchmarks.declaration import Benchmark
@@ -228,15 +228,15 @@ def retrieve(
     """
     if retriever not in RETRIEVERS:
         known = ", ".join(RETRIEVERS)
-        raise wrong(f"retriever = {retriever!r}", "is unknown", f"use one of {known}")
-    for argument, number, most in (("top", top, DEPTH), ("rrf_k", rrf_k, 10**6)):
+        raise wrong("retriever", "is unknown", f"use one of {known}", value=retriever)
+    for option, number, most in (("top", top, DEPTH), ("rrf_k", rrf_k, 10**6)):
         if not 1 <= number <= most:
-            raise wrong(f"{argument} = {number}", "is out of range", f"use 1 to {most:,}")
+            raise wrong(option, "is out of range", f"use 1 to {most:,}", value=number)
     version = version_of(benchmark, benchmark_version)
     called = retriever if name is None else name
     if not _NAME.fullmatch(called):
         remedy = "use up to 40 characters: a-z, 0-9, dot, hyphen, underscore"
-        raise wrong(f"name = {called!r}", "is not a valid name", remedy)
+        raise wrong("name", "is not a valid name", remedy, value=called)
     items = load_items(benchmark)
     searched = load_corpus(corpus, chunk_words=chunk_words)
     # The variants of an item may well be the same text; it is looked for once.
@@ -333,13 +333,12 @@ def retrieval_rows(
 def _write(rows: pd.DataFrame, path: Path, corpus: Path) -> Path:
     if rows.empty:
         message = "no snippet shares any word with a vignette"
-        raise InputError(
-            [Problem(str(corpus), message, "use another corpus, or --retriever dense")]
-        )
+        remedy = f"use another corpus, or {keyword('retriever', 'dense')}"
+        raise InputError([Problem(str(corpus), message, remedy)])
     if path.exists():
         if read_retrievals(path).equals(check_retrievals(rows, path=str(path))):
             return path
         message = "already exists with different retrievals"
-        remedy = "use another name (--name), or remove the file"
+        remedy = f"give another {keyword('name')}, or remove the file"
         raise InputError([Problem(str(path), message, remedy)])
     return write_retrievals(rows, path)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ class Problem:
     Parameters
     ----------
     path : str
-        The file, or ``"<frame>"`` for a frame in memory.
+        The file, ``"<frame>"`` for a frame in memory, or a `parameter`.
     message : str
         The problem.
     remedy : str
@@ -57,13 +58,6 @@ class Problem:
         return printable(said)
 
 
-class ArgumentProblem(Problem):
-    """One problem of an argument: ``path`` is its name, e.g. ``limit`` or ``limit = 0``.
-
-    A command names its option instead (`fairstats.commands._shared.print_problems`).
-    """
-
-
 class InputError(ValueError):
     """Raised for input that cannot be used; ``problems`` lists each problem.
 
@@ -83,17 +77,61 @@ class ArgumentError(ValueError):
     """Raised for the value of an argument that a statistic cannot use."""
 
     def __init__(self, argument: str, said: str) -> None:
-        super().__init__(f"{argument}{said}")
-        self.argument, self.said = argument, said
+        super().__init__(f"{parameter(argument)}{said}")
 
 
 # Tracebacks show the public name.
 InputError.__module__ = "fairstats"
 
 
-def wrong(argument: str, message: str, remedy: str) -> InputError:
-    """Return the error for an argument, given as its name or ``name = value``."""
-    return InputError([ArgumentProblem(argument, message, remedy)])
+# Returns the option of a command for a parameter and its value, or None if it has no such option.
+_option: ContextVar[Callable[[str, object], str | None]] = ContextVar(
+    "_option", default=lambda parameter, value: None
+)
+
+
+@contextmanager
+def naming_options(option: Callable[[str, object], str | None]) -> Iterator[None]:
+    """Name a command's options in messages, in the place of parameters, while it runs."""
+    token = _option.set(option)
+    try:
+        yield
+    finally:
+        _option.reset(token)
+
+
+def parameter(name: str) -> str:
+    """Return a parameter's name for a message: in a command, that of its option.
+
+    Examples
+    --------
+    >>> parameter("max_ad")
+    'max_ad'
+    """
+    return _option.get()(name, ...) or name
+
+
+def keyword(name: str, value: object = ...) -> str:
+    """Return how a parameter is given, for a message: in a command, as its option.
+
+    Examples
+    --------
+    >>> print(keyword("trust"), keyword("pages", False), keyword("columns", {"answer": "FIELD"}))
+    trust=... pages=False columns={'answer': 'FIELD'}
+    """
+    return _shorten(_option.get()(name, value) or f"{name}={_python(value)}")
+
+
+def _python(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_python(item)}' for key, item in value.items())}}}"
+    return "..." if value is ... else repr(value)
+
+
+def wrong(name: str, message: str, remedy: str, *, value: object = ...) -> InputError:
+    """Return the error for a parameter, and its value if that helps."""
+    given = parameter(name) if value is ... else keyword(name, value)
+    return InputError([Problem(given, message, remedy)])
 
 
 def path_in(out: Path, name: str) -> Path:
@@ -107,15 +145,15 @@ def path_in(out: Path, name: str) -> Path:
     path = Path(out) / name
     folder = next(parent for parent in path.parents if parent.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise wrong(str(folder), "cannot be written to", "use another folder")
+        raise InputError([Problem(str(folder), "cannot be written to", "use another folder")])
     return path
 
 
 def check_numbers(**numbers: float | None) -> None:
     """Refuse counts below 1; None means the default."""
-    for argument, number in numbers.items():
+    for name, number in numbers.items():
         if number is not None and not 1 <= number < float("inf"):
-            raise wrong(f"{argument} = {number}", "must be at least 1", "use 1 or more")
+            raise wrong(name, "must be at least 1", "use 1 or more", value=number)
 
 
 @contextmanager

@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import (
-    InputError,
-    Problem,
-)
+from fairstats._lib.problems import InputError, Problem, parameter
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.commands._shared import plugin, plugins
 
@@ -212,8 +209,8 @@ def import_files(
     benchmark: str | None,
     facts: dict[str, str | None],
     *,
-    map_: Pairs = None,
-    set_: Pairs = None,
+    columns: Pairs = None,
+    constants: Pairs = None,
     values: Pairs = None,
     where: Pairs = None,
     wide: Pairs = None,
@@ -232,8 +229,8 @@ def import_files(
     return importer(
         files,
         benchmark=benchmark,
-        columns=typed_pairs("--map", map_),
-        constants={k: v for k, v in facts.items() if v} | typed_pairs("--set", set_),
+        columns=typed_pairs("--map", columns),
+        constants={k: v for k, v in facts.items() if v} | typed_pairs("--set", constants),
         values=_values(values),
         where=typed_pairs("--where", where),
         wide=_wide(wide),
@@ -266,7 +263,7 @@ def read_given(
 
 def refuse_import_options(**options: Any) -> None:
     """Refuse options that are used only with ``--from``."""
-    given = [f"--{name.strip('_')}" for name, value in options.items() if value]
+    given = [parameter(name) for name, value in options.items() if value]
     if given:
         remedy = "name the format of the files with --from, or remove it"
         raise InputError([Problem(", ".join(given), "is used only with --from", remedy)])

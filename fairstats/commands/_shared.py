@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import partial, wraps
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial, wraps
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args, get_type_hints
@@ -19,12 +20,12 @@ from typer.models import OptionInfo
 from fairstats._lib.installation import how_to_install
 from fairstats._lib.problems import (
     ArgumentError,
-    ArgumentProblem,
     InputError,
     Note,
     Problem,
     RenderError,
     in_lines,
+    naming_options,
     printable,
 )
 
@@ -70,20 +71,18 @@ def _show(others: Callable[..., None], message: Any, category: type[Warning], *r
 
 def _run(command: Callable[P, R], code: int, /, *args: P.args, **kwargs: P.kwargs) -> R:
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), naming_options(partial(_option, command)):
             warnings.simplefilter("always", Note)
             warnings.showwarning = partial(_show, warnings.showwarning)
             return command(*args, **kwargs)
     except InputError as error:
-        print_problems(_with_option(problem, command) for problem in error.problems)
-    except ArgumentError as error:
-        typer.echo(f"{_option(error.argument, command)}{error.said}", err=True)
+        print_problems(error.problems)
     except ModuleNotFoundError as error:
         remedy = how_to_install(error.name or "")
         if remedy is None:
             raise
         print_problems([Problem(str(error.name), "is not installed", remedy)])
-    except RenderError as error:
+    except (ArgumentError, RenderError) as error:
         typer.echo(str(error), err=True)
     except BrokenPipeError:
         # The reader closed the pipe, as `head` does.
@@ -109,24 +108,43 @@ def print_problems(problems: Iterable[Problem], *, err: bool = True) -> None:
         typer.echo(line, err=err)
 
 
-def _with_option(problem: Problem, command: Callable[..., Any]) -> Problem:
-    """Name an argument of the API, e.g. ``limit = 0``, by the command's option."""
-    if not isinstance(problem, ArgumentProblem):
-        return problem
-    names, equals, value = problem.path.partition(" = ")
-    options = ", ".join(_option(name, command) for name in names.split(", "))
-    return replace(problem, path=f"{options}{equals}{value}")
+def _option(command: Callable[..., Any], parameter: str, value: object) -> str | None:
+    """Return the command's option for a parameter of the API, with a value unless it is ``...``."""
+    flag = _flag(command, parameter)
+    if flag is None:
+        return None
+    on, _, off = flag.partition("/")
+    if isinstance(value, bool):
+        return on if value else off
+    if isinstance(value, Mapping):
+        return " ".join(f"{on} {shlex.quote(pair)}" for pair in _pairs(value))
+    return on if value is ... else f"{on} {shlex.quote(str(value))}"
 
 
-def _option(argument: str, command: Callable[..., Any]) -> str:
-    """Return the option of the command's parameter with this name; without one, the name."""
-    for info in get_args(get_type_hints(command, include_extras=True).get(argument)):
-        if isinstance(info, OptionInfo):
-            # In `Annotated`, the first name of an option is in the place of a default.
-            names = [str(name) for name in (info.default, *(info.param_decls or ()))]
-            own = (name for name in names if name.startswith("--"))
-            return next(own, f"--{argument.replace('_', '-')}")
-    return argument
+def _pairs(given: Mapping[str, Any]) -> Iterator[str]:
+    """Return a mapping as options take it: NAME=VALUE, or NAME:OLD=NEW if it has mappings."""
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            yield from (f"{name}:{pair}" for pair in _pairs(value))
+        else:
+            yield name if value is ... else f"{name}={value}"
+
+
+@cache
+def _flag(command: Callable[..., Any], parameter: str) -> str | None:
+    """Return the names of an option, e.g. ``--limit`` or ``--pages/--no-pages``.
+
+    A parameter with several values may be an option that is given once for each, in the singular.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    for name in (parameter, parameter.removesuffix("s")):
+        for info in get_args(hints.get(name)):
+            if isinstance(info, OptionInfo):
+                # In `Annotated`, the first name of an option is in the place of a default.
+                names = [str(name) for name in (info.default, *(info.param_decls or ()))]
+                own = (name for name in names if name.startswith("--"))
+                return next(own, f"--{name.replace('_', '-')}")
+    return None
 
 
 def print_table(

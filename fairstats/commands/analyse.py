@@ -78,8 +78,8 @@ def analyze(
     from_: From = None,
     model: Model = None,
     strategy: Strategy = None,
-    map_: Map = None,
-    set_: Set = None,
+    columns: Map = None,
+    constants: Set = None,
     values: Values = None,
     where: Where = None,
     wide: Wide = None,
@@ -100,7 +100,13 @@ def analyze(
         raise InputError([Problem("--margin", message, remedy, value=f"{margin:g}")])
     known = load_given(benchmark)
     facts = {"model": model, "strategy": strategy}
-    mapped = {"map_": map_, "set_": set_, "values": values, "where": where, "wide": wide}
+    mapped = {
+        "columns": columns,
+        "constants": constants,
+        "values": values,
+        "where": where,
+        "wide": wide,
+    }
     with engine_problems(engine):
         if from_ is None:
             refuse_import_options(**facts, **mapped)
@@ -305,8 +311,8 @@ def gate(
     from_: From = None,
     model: Model = None,
     strategy: Strategy = None,
-    map_: Map = None,
-    set_: Set = None,
+    columns: Map = None,
+    constants: Set = None,
     values: Values = None,
     where: Where = None,
     wide: Wide = None,
@@ -326,8 +332,8 @@ def gate(
         from_,
         only_one(benchmark) if from_ else None,
         {"model": model, "strategy": strategy},
-        map_=map_,
-        set_=set_,
+        columns=columns,
+        constants=constants,
         values=values,
         where=where,
         wide=wide,

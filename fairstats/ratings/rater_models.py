@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from fairstats._lib.problems import ArgumentProblem, InputError, wrong
+from fairstats._lib.problems import InputError, Problem, parameter, wrong
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.logistic import bias_reduced_errors, separating_direction
@@ -136,7 +136,7 @@ def rater_regression(
     known = load_rubrics([rubric], rubrics)[rubric]
     if dimension not in known.dimensions:
         remedy = f"use one of {', '.join(known.dimensions)}"
-        raise wrong(f"dimension = {dimension!r}", f"is not asked by {rubric}", remedy)
+        raise wrong("dimension", f"is not asked by {rubric}", remedy, value=dimension)
     frame = ratings[
         (ratings["rubric"] == rubric)
         & (ratings["dimension"] == dimension)
@@ -163,7 +163,7 @@ def _with_covariates(frame: pd.DataFrame, raters: pd.DataFrame, names: list[str]
     """Return the ratings with one column ``covariate <name>`` per covariate."""
 
     def refused(message: str, remedy: str, column: str, value: str | None = None) -> InputError:
-        problem = ArgumentProblem("raters", message, remedy, column=column, value=value)
+        problem = Problem(parameter("raters"), message, remedy, column=column, value=value)
         return InputError([problem])
 
     if "rater_id" in raters:
@@ -211,10 +211,8 @@ def _references(frame: pd.DataFrame, names: list[str], given: Mapping[str, str])
         if name in given and str(given[name]) not in raters.index:
             remedy = f"use one of {', '.join(map(str, raters.index))}"
             message = "no rating has this reference level"
-            problem = ArgumentProblem(
-                "reference", message, remedy, column=name, value=str(given[name])
-            )
-            raise InputError([problem])
+            where, level = parameter("reference"), str(given[name])
+            raise InputError([Problem(where, message, remedy, column=name, value=level)])
         if len(raters):
             found[name] = str(given.get(name, raters.idxmax()))
     return found

@@ -505,9 +505,9 @@ def test_progress_is_shown_only_on_the_error_output(
     [
         ({"strategy": "wise"}, "use one of plain, cot, role"),
         ({"benchmark_version": "2"}, "use one of 1"),
-        ({"concurrency": 0}, "concurrency = 0"),
-        ({"limit": 0}, "limit = 0"),
-        ({"max_tokens": 0}, "max_tokens = 0"),
+        ({"concurrency": 0}, "concurrency=0"),
+        ({"limit": 0}, "limit=0"),
+        ({"max_tokens": 0}, "max_tokens=0"),
         ({"model_name": "a\nb"}, "must be 1 to 200"),
         ({"model": ""}, "model = ''"),
     ],

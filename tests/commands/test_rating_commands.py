@@ -113,7 +113,7 @@ def test_a_wrong_argument_is_named_by_its_option(path, tmp_path):
     table.write_text("rater_id,age\np0,young\n")
     options = ("regression", path, "--raters", table, "--covariate", "age")
     told = run(*options, "--dimension", "tone", code=1).stderr
-    assert told.startswith("--dimension = 'tone': is not asked")
+    assert told.startswith("--dimension tone: is not asked")
     assert run(*options, code=1).stderr.startswith("--raters: rater_id = 'h0': ")
     ways = ("import", path, "--out", tmp_path, "--format", "medperturb", "--assignment", tmp_path)
     assert run(*ways, code=1).stderr.startswith("--format: is only for")

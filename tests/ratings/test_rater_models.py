@@ -287,7 +287,7 @@ def test_wrong_raters_are_refused():
         rater_regression(ratings, good, covariates=["sex"], reference={"sex": "x"})
     with pytest.raises(ValueError, match="at least one covariate"):
         rater_regression(ratings, good, covariates=[])
-    with pytest.raises(ValueError, match="dimension = 'x'"):
+    with pytest.raises(ValueError, match="dimension='x'"):
         rater_regression(ratings, good, covariates=["sex"], dimension="x")
 
 

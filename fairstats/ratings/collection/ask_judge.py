@@ -13,7 +13,14 @@ from typing import Any, Literal, Unpack, get_args
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, check_numbers, path_in, wrong
+from fairstats._lib.problems import (
+    InputError,
+    Problem,
+    check_numbers,
+    keyword,
+    parameter,
+    path_in,
+)
 from fairstats._lib.safe_names import slug
 from fairstats._lib.untrusted_files import distinct_names
 from fairstats.answers.files import RATINGS_SUFFIX
@@ -124,13 +131,16 @@ def ask(
     asked_model = connect(model, max_tokens=max_tokens or MAX_TOKENS, **options)
     if assignment is None:
         if items is None or rubric is None:
-            raise wrong("items, rubric", "are not both given", "give both, or give an assignment")
+            both = f"{parameter('items')}, {parameter('rubric')}"
+            remedy = f"give both, or {keyword('assignment')}"
+            raise InputError([Problem(both, "are not both given", remedy)])
         source, named = Path(items), Path(items).stem
         rubric = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
     else:
         given = {"items": items, "rubric": rubric, "benchmark": benchmark, "dataset": dataset}
-        if known := ", ".join(name for name, value in given.items() if value is not None):
-            raise wrong(known, "is already given by the assignment", "remove it")
+        if known := [parameter(name) for name, value in given.items() if value is not None]:
+            message = "is already given by the assignment"
+            raise InputError([Problem(", ".join(known), message, "remove it")])
         handed_out = load_handed_out(Path(assignment))
         source, named = handed_out.path / TASKS, handed_out.path.resolve().name
         rubric = handed_out.rubric

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import ArgumentProblem, InputError, Problem
+from fairstats._lib.problems import InputError, Problem, parameter
 from fairstats._lib.records import csv_records, importable_files, json_value
 from fairstats._lib.safe_names import file_sha256, text_sha256, unique_slugs
 from fairstats._lib.table_text import table_csv
@@ -306,7 +306,7 @@ def _replicates(
             )
         elif wanted[group] < 1:
             message = "must be a whole number of at least 1"
-            problems.append(ArgumentProblem("replicates", message, "give a number of raters"))
+            problems.append(Problem(parameter("replicates"), message, "give a number of raters"))
     if problems:
         raise InputError(problems)
     return {group: wanted[group] for group in present}

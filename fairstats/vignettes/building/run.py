@@ -126,7 +126,7 @@ def run(
     check_numbers(limit=limit)
     stage = STAGES[-1] if stage is None else stage
     if stage not in STAGES:
-        raise wrong(f"stage = {stage!r}", "is unknown", f"use one of {', '.join(STAGES)}")
+        raise wrong("stage", "is unknown", f"use one of {', '.join(STAGES)}", value=stage)
     build = load_build(build_file, connect)
     items = read_source(build.items)
     folder = BuildFolder(out, build, tuple(items[0].options), limit)

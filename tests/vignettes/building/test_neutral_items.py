@@ -171,7 +171,7 @@ def test_run_can_stop_after_a_stage_and_continue(service, build):
         (4, {"fuse"}),
         (6, {"validate"}),
     ]
-    with pytest.raises(InputError, match="stage = 'review': is unknown"):
+    with pytest.raises(InputError, match="stage='review': is unknown"):
         build(*items, stage="review")
 
 

@@ -131,7 +131,7 @@ def test_longer_run_requests_only_the_rest(service, build, tmp_path):
     build(*ITEMS)
     assert {r.item for r in service.requests} == {"two"}
     assert {item_id for item_id, _ in outcomes(tmp_path / "out")} == {"one", "two"}
-    with pytest.raises(InputError, match="limit = 0"):
+    with pytest.raises(InputError, match="limit=0"):
         build(*ITEMS, limit=0)
 
 
