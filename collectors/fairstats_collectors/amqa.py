@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, check_numbers, wrong
 from fairstats._lib.records import Paths, importable_files
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_json_lines
@@ -24,7 +24,7 @@ from fairstats.benchmarks.benchmark_files import (
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import read_amqa_items
 from fairstats_collectors.import_answers import join_files
-from fairstats_collectors.import_mapping import FACTS, Given, refuse_others
+from fairstats_collectors.import_mapping import FACTS, Given, constant, refuse_others
 from fairstats_collectors.released_files import released_files
 
 _PREFIX = "test_model_answer_"
@@ -102,9 +102,8 @@ def _facts(path: Path, sha256: str, given: Mapping[str, str | None]) -> dict[str
     facts["strategy"] = facts["strategy"] or "plain"
     lacking = [name for name in ("model", "benchmark_version") if not facts[name]]
     if lacking:
-        options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
         message = f"is not a listed release (sha256 {sha256[:12]}…)"
-        remedy = f"give {options} for this file, or remove it"
+        remedy = f"give {' and '.join(map(constant, lacking))} for this file, or remove it"
         raise InputError([Problem(str(path), message, remedy)])
     return {name: value for name, value in facts.items() if value}
 
@@ -189,10 +188,8 @@ def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | No
     """
     check_name(name)
     if out.suffix != ".jsonl":
-        problem = Problem(f"--out {out}", "is not an items file", "end the name in .jsonl")
-        raise InputError([problem])
-    if limit is not None and limit < 1:
-        raise InputError([Problem(f"--limit {limit}", "must be at least 1", "use 1 or more")])
+        raise wrong("out", "is not an items file", "end the name in .jsonl", value=str(out))
+    check_numbers(limit=limit)
     given = read_amqa_items(source)
     items = [
         {

@@ -23,7 +23,7 @@ from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import read_text
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import Given, Mapped, mapping
+from fairstats_collectors.import_mapping import Given, Mapped, constant, mapping
 
 _AS_RELEASED = "use the file as released"
 _LINE = re.compile(r"^~{20,}\n", re.MULTILINE)
@@ -147,7 +147,7 @@ def _facts(path: Path, given: Mapping[str, str]) -> dict[str, str]:
     folder = path.resolve().parent.name
     if "model" not in given and name["model"] != folder:
         message = f"its name is that of {name['model']}, but it is in the folder {folder}"
-        remedy = "move it to the folder of its model, or give --model"
+        remedy = f"move it to the folder of its model, or give {constant('model')}"
         raise InputError([Problem(str(path), message, remedy)])
     bias, prompt = name["bias"] or "none", name["prompt"] or "plain"
     return {"model": folder, "group": bias, "strategy": prompt}

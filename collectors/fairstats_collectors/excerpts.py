@@ -140,7 +140,7 @@ def _check_file(
     deepest = int(rows["rank"].max())
     if top_k > deepest:
         message = f"no list has {top_k} ranks"
-        remedy = f"use {deepest} or fewer, or retrieve more with --top"
+        remedy = f"use {deepest} or fewer, or retrieve more snippets"
         raise InputError([Problem(str(path), message, remedy, column="rank", value=str(deepest))])
 
 

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.records import (
     SEPARATORS,
     NoValue,
@@ -235,6 +235,10 @@ def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
     return row, wrong
 
 
+def _from_field(column: str) -> str:
+    return keyword("columns", {column: "FIELD"})
+
+
 def _untold(
     row: Mapping[str, Any], record: Record, benchmark: Benchmark, told: set[str]
 ) -> Iterator[tuple[str, str | None, str, str]]:
@@ -245,9 +249,9 @@ def _untold(
         if column in row or column in told or source in told:
             continue
         told.add(column)
-        how = f"--map {column}=FIELD or --set {column}=VALUE"
+        how = f"{_from_field(column)} or {keyword('constants', {column: 'VALUE'})}"
         if column == "answer":
-            how = "--map answer=FIELD for letters or --map answer_raw=FIELD for replies"
+            how = f"{_from_field('answer')} for letters or {_from_field('answer_raw')} for replies"
         groups = [group for _, group in benchmark.variants]
         if source in ("item_id", "group") and row[source] is None:
             yield source, None, "must not be empty", f"fill it in, or map {source} to another field"
@@ -255,9 +259,8 @@ def _untold(
             remedy = f"{benchmark.name} has no such item; give the benchmark that has it"
             yield "item_id", str(row["item_id"]), "unknown item", remedy
         elif column == "attribute" and row["group"] not in groups:
-            remedy = (
-                f"{benchmark.name} declares {', '.join(groups)}; use --values group:THEIRS=OURS"
-            )
+            meant = keyword("values", {"group": {"THEIRS": "OURS"}})
+            remedy = f"{benchmark.name} declares {', '.join(groups)}; use {meant}"
             yield "group", str(row["group"]), "unknown group", remedy
         else:
             remedy = f"use {how}; the fields are {field_names(record.fields)}"
@@ -295,7 +298,8 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     # Item 7 of a JSON file is the benchmark's item "7"; a truth value is not a name.
     is_name = ANSWERS.columns[column].dtype == "str"
     if is_name and isinstance(value, (bool, float)):
-        wrong.append((column, str(value), "is not text", "write it as text, or use --values"))
+        remedy = f"write it as text, or use {keyword('values')}"
+        wrong.append((column, str(value), "is not text", remedy))
         return ABSENT
     return str(value) if is_name else value
 

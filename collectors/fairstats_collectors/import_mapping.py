@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypedDict
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault, Table, parse, read_toml
 from fairstats._lib.untrusted_files import read_json_lines
@@ -31,13 +31,7 @@ OPTIONS = "options"
 #: The result of `found` if there is no such field.
 ABSENT = object()
 
-_OPTIONS = {
-    "benchmark": "--benchmark",
-    "columns": "--map",
-    "values": "--values",
-    "where": "--where",
-    "wide": "--wide",
-}
+_SETTINGS = ("benchmark", "columns", "values", "where", "wide")
 #: The constants that have separate options in `fairstats import`.
 FACTS = ("model", "snapshot", "strategy", "benchmark_version")
 _IN_BRACES = re.compile(r"\{([^{}]+)\}")
@@ -315,24 +309,23 @@ def mapping(
     """
     declared = read_mapping(layout) if declared is None else declared
     constants = {name: v for name, v in given.get("constants", {}).items() if v is not None}
-    taken = [name for name in _OPTIONS if wide or name != "wide"]
+    taken = [name for name in _SETTINGS if wide or name != "wide"]
     refuse_others(layout, given, taken, constants)
     named = constants.pop("benchmark", None)
     source = given.get("benchmark") or named or declared.benchmark
     if source is None:
-        remedy = "give a benchmark's name or .toml file"
-        raise InputError([Problem("--benchmark", "is missing", remedy)])
+        raise wrong("benchmark", "is missing", "give a benchmark's name or .toml file")
     columns, values = given.get("columns", {}), given.get("values", {})
     problems = []
-    for option, names in (("--map", columns), ("--set", constants), ("--values", values)):
+    for setting, names in (("columns", columns), ("constants", constants), ("values", values)):
         try:
             _are_columns(names)
         except Fault as fault:
-            problems.append(Problem(option, fault.message, fault.remedy, column=fault.column))
+            given_as = parameter(setting)
+            problems.append(Problem(given_as, fault.message, fault.remedy, column=fault.column))
     if "benchmark" in columns:
-        problems.append(
-            Problem("--map", "cannot be read from a field", "use --benchmark", column="benchmark")
-        )
+        message, remedy = "cannot be read from a field", f"use {keyword('benchmark')}"
+        problems.append(Problem(parameter("columns"), message, remedy, column="benchmark"))
     if problems:
         raise InputError(problems)
     where = {name: (value,) for name, value in given.get("where", {}).items()}
@@ -361,7 +354,7 @@ def _wide_columns(wide: Mapping[str, str], mapped: Mapped) -> dict[str, dict[str
     """
     message = "is already given by the columns of the groups"
     problems = [
-        Problem("--wide", message, "remove it", column=column)
+        Problem(parameter("wide"), message, "remove it", column=column)
         for column in ("attribute", "group", *_OF_A_CELL)
         if column in mapped.columns or column in mapped.constants
     ]
@@ -374,10 +367,10 @@ def _wide_columns(wide: Mapping[str, str], mapped: Mapped) -> dict[str, dict[str
         own = {"attribute": variants[0][0], "group": variants[0][1]}
         if own in groups.values():
             message = "the group is given twice"
-            problems.append(Problem("--wide", message, "give it one column", value=name))
+            problems.append(Problem(parameter("wide"), message, "give it one column", value=name))
         elif column in groups:
             message = f"{column!r} is the column of two groups"
-            problems.append(Problem("--wide", message, "give another column", value=name))
+            problems.append(Problem(parameter("wide"), message, "give another column", value=name))
         groups[column] = own
     if problems:
         raise InputError(problems)
@@ -391,7 +384,7 @@ def _unclear(name: str, variants: Sequence[tuple[str, str]], benchmark: Benchmar
     else:
         message = f"{benchmark.name} has no such group"
         remedy = f"use one of {', '.join(f'{a}:{g}' for a, g in benchmark.variants)}"
-    return Problem("--wide", message, remedy, column="group", value=name)
+    return Problem(parameter("wide"), message, remedy, column="group", value=name)
 
 
 def refuse_others(
@@ -408,15 +401,21 @@ def refuse_others(
     taken, constants : collection of str
         The settings that it accepts, and the columns that may be constants.
     """
-    options = [option for name, option in _OPTIONS.items() if given.get(name) and name not in taken]
-    options += [
-        f"--{name.replace('_', '-')}" if name in FACTS else f"--set {name}"
+    refused = [parameter(one) for one in _SETTINGS if given.get(one) and one not in taken]
+    refused += [
+        constant(name)
         for name, value in given.get("constants", {}).items()
         if value is not None and name not in constants
     ]
-    if options:
-        message = f"does not accept {', '.join(options)}"
+    if refused:
+        message = f"does not accept {', '.join(refused)}"
         raise InputError([Problem(layout, message, "remove it, or use the importer `table`")])
+
+
+def constant(column: str) -> str:
+    """Return how a caller gives a column's value: commands have own options for the usual ones."""
+    option = parameter(column)
+    return keyword("constants", {column: ...}) if option == column else option
 
 
 def found(fields: Any, path: str) -> Any:

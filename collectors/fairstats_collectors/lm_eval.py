@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.records import Paths, Record, importable_files, json_lines, json_value
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
@@ -66,7 +66,8 @@ def _of_two_tasks(problem: Problem, tasks: Sequence[str]) -> Problem:
     """Report answers that are in two tasks, and how the tasks differ."""
     if problem.column != "key":
         return problem
-    remedy = f"choose a task, e.g. --where task={tasks[0]}, or keep both: --map strategy=task"
+    one, both = keyword("where", {"task": tasks[0]}), keyword("columns", {"strategy": "task"})
+    remedy = f"choose a task, e.g. {one}, or keep both: {both}"
     return replace(problem, remedy=remedy)
 
 
@@ -99,7 +100,7 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
     filters = sorted({str(record.fields.get("filter")) for record in records})
     if len(filters) > 1 and "filter" not in mapped.where:
         message = f"contains each answer once per filter: {', '.join(filters)}"
-        remedy = f"choose one, e.g. --where filter={filters[0]}"
+        remedy = f"choose one, e.g. {keyword('where', {'filter': filters[0]})}"
         raise InputError([Problem(str(path), message, remedy, column="filter")])
     remedy = "use the file as the harness wrote it"
     problems = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats.answers.files import write_answers
 from fairstats.answers.strategies import read_strategy
 from fairstats.asking.item_prompts import list_prompts
@@ -83,7 +83,8 @@ def merge(
         item_id, attribute, group, sample = result.missing[0]
         said = f"{result}; first missing: {item_id}, {attribute}, {group}, sample {sample}"
         remedy = (
-            f"merge the other journals too, or run collect with --out {out} to request the rest"
+            "merge the other journals too, or run collect with "
+            f"{keyword('out', str(out))} to request the rest"
         )
         raise Unfinished([Problem(str(target), said, remedy)])
     return write_answers(answer_rows(tasks, replies, facts), path)
@@ -154,7 +155,7 @@ def _expected(
     with_excerpts = strategy.retriever is not None
     if with_excerpts != (retrievals is not None):
         message = f"the journals' strategy is {facts['strategy']}"
-        remedy = "give the file of retrievals that was used (--retrievals)"
+        remedy = f"give {keyword('retrievals')}, the file that was used"
         raise InputError(
             [Problem(str(retrievals), message, remedy if with_excerpts else "remove it")]
         )

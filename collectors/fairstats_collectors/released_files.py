@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import file_sha256
 
 _ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
@@ -258,7 +258,7 @@ def _retrieve(online: ListedFile, target: Path) -> None:
     except requests.RequestException as error:
         remedy = (
             f"check the network, or download github.com/{online.repository} at commit "
-            f"{online.commit[:12]} yourself and give its folder with --from"
+            f"{online.commit[:12]} yourself and give its folder with {keyword('source')}"
         )
         if isinstance(error, (requests.ConnectionError, requests.Timeout)):
             problem = Problem(_host(), "cannot be reached", remedy)

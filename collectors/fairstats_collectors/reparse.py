@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
@@ -137,7 +137,8 @@ def reparse_answers(
         name, item = str(answers.at[row, "benchmark"]), str(answers.at[row, "item_id"])
         if (name, item) not in options:
             message = f"{name} has no answer options for this item"
-            faulty = Problem("<answers>", message, "give a file with its options (--items)")
+            remedy = f"give a file with its options: {keyword('items')}"
+            faulty = Problem("<answers>", message, remedy)
             problems.append(replace(faulty, row=row + 1, column="item_id", value=item))
             continue
         parsed = parse_answer(str(raw[row]), options[name, item])
@@ -224,8 +225,8 @@ def _options(
     if path is None:
         message = f"{benchmark.name} is shipped without the texts of its options"
         remedy = (
-            "give a JSON Lines file with item_id and options (--items), or parse letters only "
-            "(--letters-only)"
+            f"give {keyword('items')}, a JSON Lines file with item_id and options, or parse "
+            f"letters only with {keyword('letters_only', True)}"
         )
         raise InputError([Problem(str(benchmark.path), message, remedy)])
     if not path.is_file():

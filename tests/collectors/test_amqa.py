@@ -88,9 +88,10 @@ def test_each_item_gives_eight_answers_in_both_spellings(spelling, imported):
 def test_a_file_that_is_not_listed_needs_its_model_and_version(imported):
     (problem,) = problems_of(lambda: imported(item(0), model=None, benchmark_version=None))
     assert "is not a listed release" in problem.message
-    assert problem.remedy == "give --model and --benchmark-version for this file, or remove it"
+    named = "constants={'model': ...} and constants={'benchmark_version': ...}"
+    assert problem.remedy == f"give {named} for this file, or remove it"
     (problem,) = problems_of(lambda: imported(item(0), model=None))
-    assert problem.remedy == "give --model for this file, or remove it"
+    assert problem.remedy == "give constants={'model': ...} for this file, or remove it"
     answers = imported(item(0), snapshot="m-1", strategy="cot")
     assert answers[["model", "snapshot", "strategy"]].iloc[0].tolist() == ["m", "m-1", "cot"]
 

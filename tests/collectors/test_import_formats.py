@@ -67,7 +67,7 @@ def test_generated_replies_are_read_by_our_parser():
 
 
 def test_filter_can_be_chosen():
-    with pytest.raises(InputError, match=r"choose one, e\.g\. --where filter=none"):
+    with pytest.raises(InputError, match=r"choose one, e\.g\. where={'filter': 'none'}"):
         import_lm_eval(GENERATED, benchmark="demo", constants={"model": "m"})
     # The harness's extracted answers can be used instead.
     answers = import_lm_eval(
@@ -202,7 +202,7 @@ def test_task_is_chosen_by_name(tmp_path):
 def test_tasks_with_the_same_items_are_chosen_or_become_strategies(tmp_path):
     folder = two_tasks(tmp_path)
     where = {"filter": "none"}
-    with pytest.raises(InputError, match="--where task=bias_choice, or keep both: --map strategy"):
+    with pytest.raises(InputError, match=r"'bias_choice'}, or keep both: columns={'strategy'"):
         import_lm_eval(folder, benchmark="demo", where=where)
     answers = import_lm_eval(folder, benchmark="demo", where=where, columns={"strategy": "task"})
     assert answers.groupby("strategy").size().to_dict() == {"bias_choice": 4, "bias_generate": 4}

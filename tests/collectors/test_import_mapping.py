@@ -308,7 +308,7 @@ def test_settings_of_the_caller_take_precedence(mapped):
         ("[WB+]", "[WB", "is not a regular expression (unterminated character set"),
         ('attribute = "race"', "attribute = 1", "variants[0].attribute: has the wrong type"),
         ('group = "white"', "", "variants[0].group: is missing"),
-        ('benchmark = "demo"', "", "--benchmark: is missing"),
+        ('benchmark = "demo"', "", "benchmark: is missing"),
         ('benchmark = "demo"', "[[", "is not valid TOML"),
         ("first = {", "third = {", "has no column 'third'; use one of id, first"),
         ('"visits*.csv"', '"*.xlsx"', "the folder contains no such file"),

@@ -156,7 +156,7 @@ BASE = {"model": "m", "item_id": "demo-01", "group": "white", "answer": "C", "sa
     ("change", "column", "message"),
     [
         ({"group": "wite", "attribute": "race"}, "group", "unknown group"),
-        ({"group": "wite"}, "group", "use --values group:THEIRS=OURS"),
+        ({"group": "wite"}, "group", "use values={'group': {'THEIRS': 'OURS'}}"),
         ({"attribute": "age"}, "attribute", "unknown attribute"),
         ({"item_id": "demo-99"}, "item_id", "unknown item"),
         ({"item_id": "demo-99", "answer_key": "A"}, "item_id", "unknown item"),
@@ -311,7 +311,7 @@ def test_the_options_of_the_command(tmp_path):
         (("--map", "group=a", "--map", "group=b"), "is given twice"),
         (("--values", "group=W"), "must be COLUMN:THEIRS=OURS"),
         (("--values", "group:W=a", "--values", "group:W=b"), "is given twice"),
-        (("--map", "group=who"), "unknown group"),
+        (("--map", "group=who"), "use --values group:THEIRS=OURS"),
     ):
         done = run("--benchmark", "demo", *wrong)
         assert done.exit_code == 1
@@ -329,12 +329,17 @@ def test_the_options_of_the_command(tmp_path):
     assert all(problem.row is None for problem in validate_answers(answers))
 
 
-def test_layouts_with_fixed_fields_refuse_a_mapping(tmp_path):
-    done = CliRunner().invoke(
-        app, ["import", "amqa", "x", "--out", str(tmp_path), "--map", "a=b", "--benchmark", "demo"]
-    )
+@pytest.mark.parametrize(
+    ("layout", "given", "refused"),
+    [
+        ("amqa", ("--map", "a=b", "--benchmark", "demo"), "--benchmark, --map"),
+        ("mirage", ("--model", "m", "--set", "status=ok"), "--model, --set status"),
+    ],
+)
+def test_layouts_with_fixed_fields_refuse_others(tmp_path, layout, given, refused):
+    done = CliRunner().invoke(app, ["import", layout, "x", "--out", str(tmp_path), *given])
     assert done.exit_code == 1
-    assert "amqa: does not accept --benchmark, --map" in done.output
+    assert f"{layout}: does not accept {refused};" in done.output
 
 
 JSON = st.recursive(

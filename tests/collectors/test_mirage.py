@@ -89,7 +89,7 @@ def test_files_in_another_layout_are_refused(write, path, replies, item, text):
 
 
 def test_settings_that_paths_name_are_refused(write):
-    with pytest.raises(InputError, match="mirage: does not accept --model"):
+    with pytest.raises(InputError, match=r"mirage: does not accept constants={'model': ...}"):
         import_mirage(write(COT, [reply("A")]), constants={"model": "m"})
 
 

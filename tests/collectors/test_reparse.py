@@ -119,8 +119,8 @@ def test_items_file_is_required_if_texts_are_not_shipped(answers, tmp_path):
     with pytest.raises(InputError) as caught:
         reparse_answers(answers)
     (problem,) = caught.value.problems
-    assert "--items" in problem.remedy
-    assert "--letters-only" in problem.remedy
+    assert "items=..." in problem.remedy
+    assert "letters_only=True" in problem.remedy
     # Without a stored reply, no text is needed.
     assert reparse_answers(answers.drop(columns="answer_raw")).changes.empty
     letters = reparse_answers(answers, letters_only=True).answers.set_index("group")["answer"]
