@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword, parameter
 from fairstats._lib.safe_names import WEB_ADDRESS
 
 if TYPE_CHECKING:  # The command line names the formats without loading pandas.
@@ -133,19 +133,21 @@ def _problems(name: str, options: Options) -> Iterator[Problem]:
     for option in (one.name for one in fields(Options)):
         given = getattr(options, option) != getattr(_NONE, option)
         if given and option not in EXPORTS[name].takes:
-            yield Problem(f"--{option}", f"has no effect on {name}", "remove it")
+            yield Problem(parameter(option), f"has no effect on {name}", "remove it")
     if options.url is not None and not WEB_ADDRESS.fullmatch(options.url):
         message = f"{options.url!r} is not a web address"
-        yield Problem("--url", message, "write it like https://example.org/v/2026.11")
+        yield Problem(parameter("url"), message, "write it like https://example.org/v/2026.11")
     for dataset in options.dataset.values():
         if not _DATASET.fullmatch(dataset):
             message = f"{dataset!r} is not the id of a dataset"
-            yield Problem("--dataset", message, "write it like organisation/name")
+            yield Problem(parameter("dataset"), message, "write it like organisation/name")
     if options.table is not None and options.page is not None:
-        yield Problem("--page", "cannot be given with --table", "keep one of them")
+        message = f"cannot be given with {parameter('table')}"
+        yield Problem(parameter("page"), message, "keep one of them")
     if options.table is None and (options.columns or options.where):
         message = "is needed to choose columns or rows"
-        yield Problem("--table", message, "name a table, e.g. --table estimates")
+        remedy = f"name a table, e.g. {keyword('table', 'estimates')}"
+        yield Problem(parameter("table"), message, remedy)
 
 
 def zip_bytes(files: Mapping[str, bytes], compression: int) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import level
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import keyword, wrong
 from fairstats._lib.safe_names import slug
 from fairstats._lib.table_text import write_text, yaml_text
 from fairstats.benchmarks.declaration import Benchmark
@@ -72,7 +72,7 @@ def _datasets(release: Release, options: Options) -> dict[str, str]:
     names = ", ".join(release.benchmarks)
     if unknown := sorted(set(options.dataset) - set(release.benchmarks)):
         message = f"{unknown[0]!r} is not a benchmark of the release"
-        raise InputError([Problem("--dataset", message, f"use one of {names}")])
+        raise wrong("dataset", message, f"use one of {names}")
     found = {
         name: match[1]
         for name, benchmark in release.benchmarks.items()
@@ -81,8 +81,8 @@ def _datasets(release: Release, options: Options) -> dict[str, str]:
     } | options.dataset
     if not found:
         message = f"is needed: the release does not name a dataset on the Hub for {names}"
-        remedy = f"give it, e.g. --dataset {next(iter(release.benchmarks))}=organisation/name"
-        raise InputError([Problem("--dataset", message, remedy)])
+        example = {next(iter(release.benchmarks)): "organisation/name"}
+        raise wrong("dataset", message, f"give it, e.g. {keyword('dataset', example)}")
     return found
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import convert, decimal, escape_html, scientific
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.safe_names import slug
 from fairstats._lib.table_text import write_text
 from fairstats._lib.untrusted_files import read_text
@@ -112,14 +112,14 @@ def chosen_grids(release: Release, options: Options) -> list[Grid]:
     if options.page is not None and options.page not in pages:
         remedy = f"use one of {', '.join(sorted(pages)[:20])}"
         message = f"{options.page!r} is not a page of the release"
-        raise InputError([Problem("--page", message, remedy)])
+        raise wrong("page", message, remedy)
     names = sorted(pages) if options.page is None else [options.page]
     grids = [
         grid for name in names for grid in page_grids(read_text(pages[name], _LARGEST_PAGE), name)
     ]
     if not grids:
-        message, remedy = "has no tables on its pages", "choose a table, e.g. --table estimates"
-        raise InputError([Problem(str(release.path), message, remedy)])
+        remedy = f"choose a table, e.g. {keyword('table', 'estimates')}"
+        raise InputError([Problem(str(release.path), "has no tables on its pages", remedy)])
     return grids
 
 
@@ -127,12 +127,12 @@ def _release_grid(release: Release, options: Options) -> Grid:
     table = options.table or ""
     if table not in TABLES:
         remedy = f"use one of {', '.join(TABLES)}"
-        problem = Problem("--table", f"{table!r} is not a table of a release", remedy)
-        raise InputError([problem])
+        raise wrong("table", f"{table!r} is not a table of a release", remedy)
     frame = release.table(table)
     problems = [
-        Problem(option, f"{name!r} is not a column of {table}", f"use one of {', '.join(frame)}")
-        for option, names in (("--columns", options.columns), ("--where", options.where))
+        Problem(parameter(option), f"{name!r} is not a column of {table}", remedy)
+        for remedy in [f"use one of {', '.join(frame)}"]
+        for option, names in (("columns", options.columns), ("where", options.where))
         for name in names
         if name not in frame
     ]
@@ -143,7 +143,7 @@ def _release_grid(release: Release, options: Options) -> Grid:
     if frame.empty:
         chosen = " and ".join(f"{column}={value}" for column, value in options.where.items())
         message = f"{table} has no row{f' with {chosen}' if chosen else ''}"
-        raise InputError([Problem("--table", message, "choose other rows")])
+        raise wrong("table", message, "choose other rows")
     frame = frame[list(options.columns or frame.columns)]
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return Grid(

@@ -14,7 +14,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.installation import __version__, resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import read_answers, write_answer_sets
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
@@ -78,7 +78,7 @@ def create_board(
     """
     if not 0 < len(title) <= _LONGEST_TITLE or not title.isprintable():
         remedy = f"use 1 to {_LONGEST_TITLE} printable characters"
-        raise InputError([Problem("--title", "cannot be used", remedy, value=title)])
+        raise wrong("title", "cannot be used", remedy, value=title)
     if os.path.lexists(folder) and (
         not folder.is_dir() or any(one.name != ".git" for one in folder.iterdir())
     ):
@@ -231,6 +231,7 @@ def accept_submission(
         )
     flags = found.screening["flag"].value_counts()
     record = acceptance_of(
+        f"{parameter('by')} and {parameter('overrule')}",
         accepted_by=by,
         accepted_at=datetime.now(UTC).replace(microsecond=0),
         fairstats=__version__,
@@ -259,7 +260,8 @@ def _refuse_overruled(found: SubmissionCheck, overrule: str) -> None:
     """Require a reason exactly if screening blocks the submission."""
     blocked = found.screening[found.screening["flag"] == "block"]
     if len(blocked) and not overrule.strip():
-        remedy = "ask the submitter; to accept it nevertheless, give the reason with --overrule"
+        reason = keyword("overrule")
+        remedy = f"ask the submitter; to accept it nevertheless, give the reason with {reason}"
         raise InputError(
             [
                 Problem(
@@ -272,8 +274,7 @@ def _refuse_overruled(found: SubmissionCheck, overrule: str) -> None:
             ]
         )
     if overrule and blocked.empty:
-        problem = Problem("--overrule", "screening does not block this submission", "leave it out")
-        raise InputError([problem])
+        raise wrong("overrule", "screening does not block this submission", "leave it out")
 
 
 def present_answers(board: Path) -> pd.DataFrame | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.answers.benchmark_checks import read_valid
 from fairstats.answers.engine_frames import UNIT_COLUMNS
@@ -131,8 +131,8 @@ def refuse_level(alpha: float) -> None:
     """Refuse a significance level that readers would not expect in a release."""
     low, high = ALPHAS
     if not low <= check_alpha(alpha) <= high:
-        message = f"alpha={alpha!r} is not allowed in a release"
-        raise InputError([Problem("--alpha", message, f"use {low:g} to {high:g}, e.g. 0.05")])
+        remedy = f"use {low:g} to {high:g}, e.g. 0.05"
+        raise wrong("alpha", "is not allowed in a release", remedy, value=alpha)
 
 
 def _refuse_replaced(given: Mapping[str, Benchmark]) -> None:
@@ -222,8 +222,9 @@ def _refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
     if lacking:
         message = "was generated with retrieved snippets, but the retrievals file is missing"
         remedy = (
-            f"give the folder with its *{RETRIEVALS_SUFFIX}, give the file with --retrievals, or "
-            "publish without it (--without-retrievals). A release cannot be changed afterwards"
+            f"give the folder with its *{RETRIEVALS_SUFFIX}, give the file with "
+            f"{keyword('retrievals')}, or publish without it with "
+            f"{keyword('without_retrievals', True)}. A release cannot be changed afterwards"
         )
         problems = [Problem("<answers>", message, remedy, column="strategy", value=lacking[0])]
         raise InputError(problems)
@@ -260,7 +261,7 @@ def refuse_blocked(of: ReleaseInputs, screening: pd.DataFrame, named: Iterable[s
     overruled = sorted({*named, *_overruled_when_accepted(of.submissions)})
     remedy = (
         "ask who sent these answers how they were made. To publish them nevertheless, name the "
-        "model with --overrule; the pages then show it"
+        f"model with {keyword('overrule')}; the pages then show it"
     )
     problems = [
         Problem("<answers>", message, remedy, column="model", value=model)
@@ -268,7 +269,7 @@ def refuse_blocked(of: ReleaseInputs, screening: pd.DataFrame, named: Iterable[s
     ]
     remedy = "name only models whose answers screening blocks"
     problems += [
-        Problem("--overrule", "has no blocked answers", remedy, column="model", value=name)
+        Problem(parameter("overrule"), "has no blocked answers", remedy, column="model", value=name)
         for name in _without_reason(of, screening, overruled)
     ]
     if problems:
@@ -293,8 +294,8 @@ def overruling_problems(
         The manifest's path.
     """
     remedy = (
-        "ask the publisher how these answers were made, and for a release without them or with "
-        "--overrule and this model"
+        "ask the publisher how these answers were made, and for a release without them, or one "
+        "that overrules this model"
     )
     problems = [
         Problem(

@@ -18,7 +18,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, wrong
 from fairstats._lib.table_text import write_text
 from fairstats.answers.files import (
     write_parquet,
@@ -163,7 +163,7 @@ def publish(
     refuse_level(alpha)
     if not RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, but not {LATEST}"
-        raise InputError([Problem("--release", f"{release!r} is not a valid release name", remedy)])
+        raise wrong("release", f"{release!r} is not a valid release name", remedy)
     of, hashes = read_inputs(
         answers,
         retrievals,
@@ -252,7 +252,7 @@ def _refuse_place(release: str, before: list[Release], created_at: datetime) -> 
     for other in before:
         if other.name.lower() == release.lower():
             message = f"differs from release {other.name} only in upper and lower case"
-            raise InputError([Problem("--release", message, "give it another name")])
+            raise wrong("release", message, "give it another name")
     if before and pd.Timestamp(created_at) <= before[-1].created_at:
         message = f"is older than release {before[-1].name} ({before[-1].manifest['created_at']})"
         raise InputError([Problem("the clock of this machine", message, "correct the clock")])

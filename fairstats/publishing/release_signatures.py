@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.problems import InputError, Problem, first_of, keyword
 from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.publishing.keys import (
@@ -365,7 +365,7 @@ def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:
         f"signed by {trusted[one.key.id].label} on {one.created.date()}"
         if one in accepted
         else f"signed with key {one.key.short} on {one.created.date()}; compare this key with the "
-        "publisher's: give theirs with --trust"
+        f"publisher's: give theirs with {keyword('trust')}"
         for one in present
         if one in accepted or not trusted
     ]
@@ -410,7 +410,8 @@ def _unsigned(
         key = trusted.get(one.key.id)
         if key is None:
             message = f"is signed with key {one.key.short}, which is not trusted ({names})"
-            remedy = "if the publisher announced this key elsewhere, give it with --trust"
+            remedy = "if the publisher announced this key elsewhere, give it with "
+            remedy += keyword("trust")
         elif why := key.why_not(one.created):
             message = f"is signed by {key.label}, {why}"
             remedy = "ask the publisher to sign the site with a valid key"
@@ -437,12 +438,12 @@ def _witnesses(
     unknown = [keyid[:16] for keyid in found if keyid not in trusted]
     if not trusted:
         note = f"recomputed by {len(found)}: {first_of(unknown)}; anyone can make a key, so "
-        return found, [f"{note}list those that you know for --trust"] if found else []
+        return found, [f"{note}give those that you know with {keyword('trust')}"] if found else []
     notes = []
     if known:
         labels = first_of([trusted[keyid].label for keyid in known], most=10)
         notes.append(f"recomputed by {len(known)}: {labels}")
     if unknown:
         keys = f"{len(unknown)} key{'s' if len(unknown) > 1 else ''}"
-        notes.append(f"not counted: recomputations by {keys} that --trust does not list")
+        notes.append(f"not counted: recomputations by {keys} not given with {keyword('trust')}")
     return known, notes

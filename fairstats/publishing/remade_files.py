@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
@@ -169,8 +169,8 @@ def _compare(
             f"{', '.join(not_drawn_again)}"
         )
         remedy = (
-            "verify with the software versions listed in manifest.json, or skip the pages "
-            "(--no-pages)"
+            "verify with the software versions listed in manifest.json, or skip the pages with "
+            f"{keyword('pages', False)}"
         )
         problems.append(Problem(str(release.path), message, remedy))
     notes = []

@@ -10,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword, wrong
 
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8000
@@ -62,8 +62,9 @@ class SiteServer(ThreadingHTTPServer):
             super().__init__((LOOPBACK, port), _Handler)
         except (OSError, OverflowError) as error:
             message = f"{port} cannot be used ({getattr(error, 'strerror', None) or error})"
-            remedy = "choose another, e.g. --port 8765, or --port 0 for any free port"
-            raise InputError([Problem("--port", message, remedy)]) from None
+            other, free = keyword("port", 8765), keyword("port", 0)
+            remedy = f"choose another, e.g. {other}, or {free} for any free port"
+            raise wrong("port", message, remedy) from None
 
     def server_bind(self) -> None:
         """Bind without looking up the machine's name, as an HTTP server would."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib.installation import how_to_install
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_answers
@@ -137,8 +137,8 @@ def verify(
 
     Links are not followed, and only regular files inside the folder are read.
     """
-    _refuse_hash("--expect", expect)
-    _refuse_hash("--after", after)
+    _refuse_hash("expect", expect)
+    _refuse_hash("after", after)
     folder = Path(path)
     trusted = [trust] if isinstance(trust, (str, os.PathLike)) else list(trust)
     if folder.resolve().name == LATEST and (folder.resolve().parent / RELEASES).is_dir():
@@ -148,9 +148,9 @@ def verify(
         raise InputError([Problem(str(folder), message, remedy)])
     if os.path.lexists(folder / MANIFEST):
         if trusted or after is not None:
-            option = "--trust" if trusted else "--after"
-            message = f"{folder} is one release, but {option} is about a whole site"
-            raise InputError([Problem(option, message, "give the folder of the site")])
+            given = "trust" if trusted else "after"
+            message = f"{folder} is one release, but {parameter(given)} is about a whole site"
+            raise wrong(given, message, "give the folder of the site")
         found, releases = [_verified(folder, pages=pages)], [Release(folder)]
         if not found[0].problems and releases[0].earlier:
             names = ", ".join(release.name for release in releases[0].earlier)
@@ -206,11 +206,10 @@ def hash_problems(site: Path) -> list[Problem]:
     return problems + site_problems(site, intact=not problems)[1]
 
 
-def _refuse_hash(option: str, text: str | None) -> None:
+def _refuse_hash(name: str, text: str | None) -> None:
     """Refuse a text that is not a hash."""
     if text is not None and not SHA256.fullmatch(text.lower()):
-        problem = Problem(option, f"{text!r} is not a sha256", "give 64 hexadecimal digits")
-        raise InputError([problem])
+        raise wrong(name, f"{text!r} is not a sha256", "give 64 hexadecimal digits")
 
 
 def _read_trusted(paths: list[str | os.PathLike[str]]) -> dict[str, TrustedKey]:
@@ -253,14 +252,14 @@ def _anchor(
     problems = []
     if after is not None and after.lower() not in hashes.values():
         message = (
-            f"no release of this site has the manifest with sha256 {after.lower()} (--after): the "
-            "site is older than that, or its history was replaced"
+            f"no release of this site has the manifest with sha256 {after.lower()} "
+            f"({parameter('after')}): the site is older than that, or its history was replaced"
         )
         problems.append(Problem(path, message, TAKE_AGAIN))
     if expect is None:
         note = f"chain not anchored: the newest manifest has sha256 {newest}; compare it with "
         return problems, [
-            f"{note}the sha256 announced by the publisher, or give that with --expect"
+            f"{note}the sha256 announced by the publisher, or give that with {keyword('expect')}"
         ]
     expected = expect.lower()
     if newest == expected:

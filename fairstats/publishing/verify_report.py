@@ -24,7 +24,7 @@ from pyhanko.sign.validation.settings import KeyUsageConstraints
 from pyhanko_certvalidator import ValidationContext
 
 from fairstats._lib.atomic_files import temporary_folder
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_once
 from fairstats.publishing.report_signature import (
@@ -220,8 +220,8 @@ def _check(
         return wrong(f"was signed by {who} at {at}, but this certificate {why}")
     if trusted and not status.trusted:
         message = f"is signed by {who}, which is not trusted"
-        remedy = "if the signer announced this certificate elsewhere, give it with --trust"
-        return wrong(message, remedy)
+        remedy = "if the signer announced this certificate elsewhere, give it with "
+        return wrong(message, f"{remedy}{keyword('trust')}")
     signed = f"signed by {who} at {at} by the signer's own clock, and not changed since"
     return SignatureCheck(
         signed_by=(digest,) if trusted else (),
@@ -234,13 +234,14 @@ def _identity(certificate: Certificate, trusted: Sequence[Certificate]) -> Itera
     if not trusted:
         yield (
             "identity not verified: anyone can make a certificate with this name. Give the "
-            "signer's certificate, or the root that issued it, with --trust"
+            f"signer's certificate, or the root that issued it, with {keyword('trust')}"
         )
         return
     if certificate in trusted:
-        yield "identity: this certificate was given with --trust"
+        yield f"identity: this certificate was given with {keyword('trust')}"
     else:
-        yield "identity: the certificate was issued under a root given with --trust"
+        root = f"a root given with {keyword('trust')}"
+        yield f"identity: the certificate was issued under {root}"
     ended = why_unfit(certificate, datetime.now(UTC))
     if ended:
         yield f"the certificate {ended}; only the signer's clock shows that it was used before"
@@ -461,7 +462,7 @@ def _pages(
         return [], ["pages: the same as drawn again from the release"]
     message = "its pages differ from the report that this version of fairstats draws here"
     remedy = (
-        "get the report again, or verify with the software that drew it; --no-pages checks only "
-        "the release and the signature"
+        "get the report again, or verify with the software that drew it; "
+        f"{keyword('pages', False)} checks only the release and the signature"
     )
     return [Problem(pdf.path, message, remedy)], []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairstats._lib.atomic_files import temporary_folder
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import unique_slugs
 from fairstats.release.manifest import open_release
 from fairstats.report.audit_facts import AuditFacts, read_facts
@@ -101,6 +101,6 @@ def _target(out: str | os.PathLike[str], to: str) -> Path:
     if suffix == f".{to}":
         return path
     if suffix in (".pdf", ".html"):
-        remedy = f"name a file that ends in .{to}, or use --to {suffix[1:]}"
+        remedy = f"name a file that ends in .{to}, or use {keyword('to', suffix[1:])}"
         raise InputError([Problem(str(path), f"is not a name for {to}", remedy)])
     return path.with_name(f"{path.name}.{to}")

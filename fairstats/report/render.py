@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairstats._lib.atomic_files import temporary_folder
-from fairstats._lib.problems import RenderError
+from fairstats._lib.problems import RenderError, keyword
 from fairstats.release.contents import Release
 from fairstats.report.builtin_renderer import render_builtin
 from fairstats.report.page_output import PUBLISHED_VARIABLE, RELEASE_VARIABLE
@@ -65,14 +65,14 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
         raise RenderError(
             "Quarto cannot be used: there is no `quarto` on the path, or no "
             f"{', '.join(_QUARTO_NEEDS)} in this Python. Run pip install 'fairstats[quarto]' for "
-            "all of them, or use --renderer builtin, which draws the same pages"
+            f"all of them, or use {keyword('renderer', 'builtin')}, which draws the same pages"
         )
     version = quarto_version(program) if program else ""
     if program and _parts(version) < _OLDEST_QUARTO:
         if renderer == "quarto":
             raise RenderError(
-                f"Quarto {version} is too old: install 1.9 or newer, or use --renderer builtin, "
-                "which draws the same pages"
+                f"Quarto {version} is too old: install 1.9 or newer, or use "
+                f"{keyword('renderer', 'builtin')}, which draws the same pages"
             )
         program = None
     with temporary_folder("pages") as project:

@@ -149,7 +149,7 @@ def _read_acceptance(path: Path, sha256: str) -> Acceptance:
     return found
 
 
-def acceptance_of(path: str = "--by and --overrule", **values: Any) -> Acceptance:
+def acceptance_of(path: str, **values: Any) -> Acceptance:
     """Return a record with these values, or raise their problems, at `path`."""
     try:
         return Acceptance(**values)

@@ -161,7 +161,7 @@ def test_file_with_other_keys_and_name_of_built_in_is_refused(source, tmp_path, 
 
 @pytest.mark.parametrize("alpha", [1e-9, 0.0009, 0.11, 0.4])
 def test_level_that_no_reader_expects_is_refused(source, tmp_path, alpha):
-    with pytest.raises(InputError, match=r"--alpha.*use 0\.001 to 0\.1"):
+    with pytest.raises(InputError, match=r"alpha=.*use 0\.001 to 0\.1"):
         publish(source, release="r", out=tmp_path / "out", alpha=alpha)
     assert not (tmp_path / "out").exists()
 

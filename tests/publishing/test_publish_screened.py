@@ -46,7 +46,7 @@ def test_blocked_answers_are_refused_and_no_file_is_written(refusing, one_letter
     text = str(error.value)
     assert "model = 'always A'" in text
     assert "blocked by the check letter_shares (A is 100% of the answers" in text
-    assert "--overrule" in text
+    assert "overrule=..." in text
     assert not (tmp_path / "site").exists()
 
 
@@ -76,7 +76,7 @@ def test_blocked_answers_that_nobody_overruled_fail_verification(
     assert problem.value == "always A"
     assert "blocked by the check letter_shares (A is 100% of the answers" in problem.message
     assert "the publisher did not overrule this by name" in problem.message
-    assert "--overrule" in problem.remedy
+    assert "overrules this model" in problem.remedy
 
 
 def test_overruled_model_without_blocked_answers_fails_verification(refusing, one_letter, tmp_path):

@@ -444,7 +444,7 @@ def test_attestations_are_counted_by_key_and_shown_on_the_board(site, keys):
     *_, around = verify(site, trust=trusted, pages=False)
     assert around.recomputed_by == (read_public_key(public(keys["ann"])).id,)
     assert f"recomputed by 1: ann ({short(keys['ann'])})" in around.notes
-    assert "not counted: recomputations by 2 keys that --trust does not list" in around.notes
+    assert "not counted: recomputations by 2 keys not given with trust=..." in around.notes
 
 
 @pytest.mark.usefixtures("without_figures")

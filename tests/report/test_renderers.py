@@ -146,7 +146,7 @@ def test_a_page_that_quarto_typesets_has_its_tables(release, tmp_path, monkeypat
 
 def test_missing_quarto_is_reported_with_a_remedy(release, tmp_path, monkeypatch):
     monkeypatch.setattr(render.shutil, "which", lambda name: None)
-    with pytest.raises(RenderError, match=r"--renderer builtin"):
+    with pytest.raises(RenderError, match="renderer='builtin'"):
         render.render(
             Release(release.path), site=tmp_path / "s", pdf=tmp_path / "p", renderer="quarto"
         )
