@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import has_hidden_characters, posing_letters, same_looking
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
 from fairstats.answers.schema_checks import column_problems, duplicate_problems, repeated_answers
@@ -188,7 +188,8 @@ def _cell_problems(
     for name, benchmark in known.items():
         own = answers["benchmark"] == name
         if benchmark is None:
-            report(own, "benchmark", "unknown benchmark", "give its file with --benchmark")
+            remedy = f"give its declaration with {keyword('benchmarks')}"
+            report(own, "benchmark", "unknown benchmark", remedy)
             continue
         report(
             own & ~answers["benchmark_version"].isin(list(benchmark.versions)),

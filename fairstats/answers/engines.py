@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, parameter, wrong
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.untrusted_tables import without_index
 from fairstats.answers import ENGINES, MEMORY_LIMIT, Engine
@@ -132,7 +132,7 @@ def engine_problems(engine: Engine) -> Iterator[None]:
         said = next((line for line in reversed(lines) if line.startswith("Caused by:")), lines[0])
         remedy = "check the files with `fairstats validate`, or see the engine's documentation"
         if "Out of Memory" in said:
-            remedy = "raise --memory-limit (memory_limit)"
+            remedy = f"raise {parameter('memory_limit')}"
         elif "JAVA_GATEWAY" in said:
             said = "Spark did not start"
             remedy = "install a Java version that Spark supports and set JAVA_HOME"
@@ -246,10 +246,7 @@ def _in_duckdb(
     try:
         connection = duckdb.connect(config=settings)
     except duckdb.Error as error:
-        problem = Problem(
-            "duckdb", str(error), "e.g. 2GB", column="memory limit", value=memory_limit
-        )
-        raise InputError([problem]) from None
+        raise wrong("memory_limit", str(error), "use e.g. 2GB", value=memory_limit) from None
     paths = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
     chosen = ", ".join(
         f'"{name}"' if name != "sample" else "sample::BIGINT AS sample" for name in columns

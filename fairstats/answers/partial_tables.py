@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword, wrong
 from fairstats._lib.records import (
     SEPARATORS,
     Record,
@@ -63,7 +63,7 @@ def read_partial_answers(
     if kept.empty:
         names = ", ".join(sorted(answers["benchmark"].unique())[:10])
         message, remedy = "is not in the answers", f"use one of: {names}"
-        raise InputError([Problem("--benchmark", message, remedy, value=benchmark)])
+        raise wrong("benchmark", message, remedy, value=benchmark)
     return kept
 
 
@@ -77,7 +77,7 @@ def _completed(path: Path, benchmark: str | None, attribute: str) -> pd.DataFram
             [Problem(str(path), "required column is missing", remedy, column=c) for c in missing]
         )
     if "benchmark" not in table and benchmark is None:
-        message, remedy = "is not in the table", "add it, or give a name with --benchmark"
+        message, remedy = "is not in the table", f"add it, or give {keyword('benchmark')}"
         raise InputError([Problem(str(path), message, remedy, column="benchmark")])
     defaults = {
         "benchmark": benchmark,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, wrong
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
@@ -27,12 +27,11 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 def check_name(name: str) -> None:
     """Raise `InputError` for a name that a new benchmark and its files cannot have."""
-    option = f"--name {name}"
     if not _NAME.fullmatch(name):
         remedy = "use up to 60 letters, digits, dots, hyphens and underscores"
-        raise InputError([Problem(option, "is not a valid file name", remedy)])
+        raise wrong("name", "is not a valid file name", remedy, value=name)
     if name in builtin_benchmarks():
-        raise InputError([Problem(option, "is a built-in benchmark", "use another name")])
+        raise wrong("name", "is a built-in benchmark", "use another name", value=name)
 
 
 def attribute_table(attribute: Attribute) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.toml_files import Fault, Flag, Number, Proportion, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import file_inside, read_json_lines
 from fairstats._lib.untrusted_tables import load_csv
@@ -189,7 +189,7 @@ def load_benchmarks(
         # By name only: a value in an answers table must not be opened as a path.
         if name not in known and name not in built_in:
             names = ", ".join({**built_in, **known})
-            remedy = f"use one of {names}, or give its .toml file: --benchmark, or benchmarks=[…]"
+            remedy = f"use one of {names}, or give its declaration with {keyword('benchmarks')}"
             raise _no_such_benchmark(name, remedy)
         loaded[name] = known[name] if name in known else _load_once(built_in[name])
     return loaded

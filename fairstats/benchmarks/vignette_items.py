@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats._lib.untrusted_tables import load_parquet
@@ -174,7 +174,7 @@ def read_vignettes(
             raise InputError([Problem(str(path), "no such file", "check the path")])
         if benchmark is None and not beside.is_file():
             message = "no benchmark declares the groups of these items"
-            remedy = "give one with --benchmark"
+            remedy = f"give one with {keyword('benchmark')}"
             raise InputError([Problem(str(path), message, remedy, column=str(beside))])
         declared = replace(_declared(benchmark or beside), items_file=path)
         items, file = load_items(declared), path

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import level
-from fairstats._lib.problems import InputError, Problem, printable
+from fairstats._lib.problems import InputError, Problem, keyword, parameter, printable
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Attribute, Benchmark, MissingPolicy
@@ -65,18 +65,20 @@ class Limits:
     def problems(self) -> list[Problem]:
         """Return what is wrong with the limits."""
         found = [
-            Problem(option, f"{value} is not between 0 and 1", "write 5 points as 0.05")
-            for option, value in (
-                ("--max-ad", self.max_ad),
-                ("--min-cfr", self.min_cfr),
-                ("--margin", self.margin),
+            Problem(parameter(name), f"{value} is not between 0 and 1", "write 5 points as 0.05")
+            for name, value in (
+                ("max_ad", self.max_ad),
+                ("min_cfr", self.min_cfr),
+                ("margin", self.margin),
             )
             if value is not None and not 0 < value < 1
         ]
+        equivalent = keyword("equivalent", True)
         if self.margin is not None and not self.equivalent:
-            found.append(Problem("--margin", "is used only by --equivalent", "add --equivalent"))
+            message, remedy = f"is used only by {equivalent}", f"add {equivalent}"
+            found.append(Problem(parameter("margin"), message, remedy))
         if self.max_ad is None and self.min_cfr is None and not self.equivalent:
-            remedy = "give --max-ad, --equivalent or --min-cfr"
+            remedy = f"give {keyword('max_ad')}, {equivalent} or {keyword('min_cfr')}"
             found.append(Problem("gate", "there is no limit to check", remedy))
         return found
 
@@ -169,12 +171,12 @@ def gate(
     problems = limits.problems()
     if not 0 < alpha < 0.25:
         remedy = "give a number above 0 and below 0.25, e.g. 0.05"
-        problems.append(Problem("--alpha", f"{alpha} is out of range", remedy))
+        problems.append(Problem(parameter("alpha"), f"{alpha} is out of range", remedy))
     if answers.empty:
         problems.append(Problem("<answers>", "contain no answers", "give answers to check"))
     if missing == "bounds":
         remedy = "choose another policy; every check covers all completions of missing answers"
-        problems.append(Problem("--missing", "bounds gives no interval", remedy))
+        problems.append(Problem(parameter("missing"), "bounds gives no interval", remedy))
     if not problems:
         # Variants without a row are no reason to stop; their pairs cannot pass.
         found = validate_answers(answers, benchmarks=benchmarks, path="<answers>")
@@ -276,7 +278,7 @@ def _attributes(benchmark: Benchmark, names: Collection[str]) -> list[Attribute]
     """Return the attributes to check."""
     declared = {one.name: one for one in benchmark.varied}
     problems = [
-        Problem("--attribute", f"is not varied by {benchmark.name}", remedy, value=name)
+        Problem(parameter("attributes"), f"is not varied by {benchmark.name}", remedy, value=name)
         for remedy in [f"use one of {', '.join(declared)}"]
         for name in names
         if name not in declared
@@ -306,7 +308,8 @@ def _judged(
 ) -> dict[str, Any]:
     """Return the figures, result and reason of one check of a pair."""
     if key not in figures.index:
-        reason = "a declared pair has no answers; ask every group, or choose with --attribute"
+        choice = keyword("attributes")
+        reason = f"a declared pair has no answers; ask every group, or choose with {choice}"
         return dict.fromkeys(FIGURES, math.nan) | {"result": CANNOT_TELL, "reason": reason}
     own = figures.loc[key]
     found: dict[str, Any] = {name: float(own[name]) for name in FIGURES}

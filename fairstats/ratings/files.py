@@ -23,7 +23,7 @@ EXPORT_FORMAT = "fairstats-ratings"
 SHEET_COLUMNS = ("assignment", "rater_id", "task_id")
 _HANDED_IN = (
     "is an export of a form or a sheet of an assignment, not a table of ratings",
-    "import it with `fairstats ratings import` and --assignment DIR",
+    "import it with `fairstats ratings import`, with its assignment",
 )
 
 

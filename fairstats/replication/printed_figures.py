@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.untrusted_files import SPLIT, read_once
 from fairstats._lib.untrusted_tables import csv_header, load_csv, repeated_columns
@@ -349,14 +349,13 @@ def _metrics(
             twin = next((key for key, other in metrics.items() if other[0] == found[0]), None)
             if twin is not None:
                 message = f"is {found[0]}, as the column {twin} is"
-                remedy = (
-                    f"add --column {column}={IGNORE}, in Python columns={{{column!r}: {IGNORE!r}}}"
-                )
+                remedy = f"add {keyword('columns', {column: IGNORE})}"
                 problems.append(Problem(name, message, remedy, column=column))
             metrics[column] = found
     if not problems and not {metric for metric, _ in metrics.values()} - {N}:
         message = f"has no column of figures (its columns: {', '.join(map(str, frame))})"
-        remedy = f"name columns {', '.join(METRICS)}, or add --column NAME=METRIC"
+        meant = keyword("columns", {"NAME": "METRIC"})
+        remedy = f"name columns {', '.join(METRICS)}, or add {meant}"
         problems.append(Problem(name, message, remedy))
     if problems:
         raise InputError(problems)
@@ -411,7 +410,7 @@ def _row(
         remedy = "write at least one figure, or remove the row"
         problems.append(Problem(name, "has no figure", remedy, row=number))
     if not problems and n is None:
-        remedy = "add --n, in Python n=, or a column n"
+        remedy = f"add {keyword('n')}, or a column n"
         problems.append(Problem(name, "has no number of pairs", remedy, row=number))
     return PrintedRow(number, other, figures, n or 0), problems
 

@@ -212,7 +212,7 @@ def _corpus_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
         for (_, _, retriever), number in searched[column].nunique().items():
             if number > 1:
                 message = f"{number} {what} used by {retriever} for the same benchmark"
-                remedy = "give each its own name: fairstats rag retrieve --name"
+                remedy = "retrieve again, with a different name for each"
                 problems.append(Problem(path, message, remedy, column=column))
     texts = frame.groupby(["corpus_sha256", "snippet_id"])["snippet_sha256"].nunique()
     for (_, snippet), _ in texts[texts > 1].head(20).items():

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, wrong
 from fairstats.answers.benchmark_checks import validate_files
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.answers.files import read_answers
@@ -197,7 +197,7 @@ def _version(benchmark: Benchmark, given: str | None) -> str:
     if given not in declared:
         message = f"is not a version of {benchmark.name}"
         remedy = f"use one of {', '.join(declared)}"
-        raise InputError([Problem("--benchmark-version", message, remedy, value=given)])
+        raise wrong("benchmark_version", message, remedy, value=given)
     return given
 
 

@@ -42,7 +42,7 @@ def test_unparsed_answer_is_valid(whole):
 @pytest.mark.parametrize(
     ("change", "message", "remedy"),
     [
-        ({"benchmark": "nowhere"}, "unknown benchmark", "--benchmark"),
+        ({"benchmark": "nowhere"}, "unknown benchmark", "benchmarks=..."),
         ({"benchmark_version": "9"}, "unknown version", "demo has 1"),
         ({"attribute": "height"}, "unknown attribute", "demo has race, sex, ses, baseline"),
         ({"group": "wite"}, "unknown group", "demo has white, black for race"),

@@ -41,12 +41,14 @@ def test_answers_that_cannot_be_judged_exit_with_1(right):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ((), "there is no limit to check"),
+        ((), "there is no limit to check; give --max-ad, --equivalent or --min-cfr"),
+        (("--max-ad", "0.1", "--margin", "0.1"), "--margin: is used only by --equivalent"),
         (("--max-ad", "5"), "write 5 points as 0.05"),
         (("--max-ad", "0.1", "--benchmark", "fairmedqa"), "are answers to other benchmarks"),
         (("--max-ad", "0.1", "--model", "m"), "--model: is used only with --from"),
         (("--max-ad", "0.1", "--missing", "bounds"), "bounds gives no interval"),
-        (("--max-ad", "0.1", "--alpha", "0.4"), "0.4 is out of range"),
+        (("--max-ad", "0.1", "--alpha", "0.4"), "--alpha: 0.4 is out of range"),
+        (("--max-ad", "0.1", "--attribute", "age"), "--attribute: is not varied by demo"),
     ],
 )
 def test_wrong_input_exits_with_2(right, arguments, text):

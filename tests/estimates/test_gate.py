@@ -208,9 +208,9 @@ def test_named_attributes_are_checked_alone(check, fair):
     [
         (Limits(), "there is no limit to check"),
         (Limits(max_ad=5), "write 5 points as 0.05"),
-        (Limits(min_cfr=0), "--min-cfr: 0 is not"),
-        (Limits(max_ad=0.1, margin=0.1), "add --equivalent"),
-        (Limits(equivalent=True, margin=1), "--margin: 1 is not"),
+        (Limits(min_cfr=0), "min_cfr: 0 is not"),
+        (Limits(max_ad=0.1, margin=0.1), "add equivalent=True"),
+        (Limits(equivalent=True, margin=1), "margin: 1 is not"),
     ],
 )
 def test_invalid_limits_are_refused(check, fair, limits, text):

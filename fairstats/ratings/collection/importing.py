@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, first_of, wrong
+from fairstats._lib.problems import InputError, Problem, first_of, keyword, wrong
 from fairstats._lib.records import importable_files
 from fairstats._lib.safe_names import slug
 from fairstats.ratings.collection.assignment import FACTS, HASHES, HandedOut, load_handed_out
@@ -121,7 +121,7 @@ def _refuse_handed_in(paths: Sequence[Path]) -> None:
     if found := sorted(file for file in inside if is_handed_in(file)):
         what = "are exports of forms" if found[1:] else "is an export of a form"
         message = f"{what}, or sheet{'s' if found[1:] else ''}, of an assignment"
-        remedy = "add --assignment DIR with the folder of that assignment"
+        remedy = f"give the folder of that assignment with {keyword('assignment')}"
         raise InputError([Problem(first_of(found), message, remedy)])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Problem, laid_out
+from fairstats._lib.problems import InputError, Problem, keyword, laid_out, wrong
 from fairstats._lib.safe_names import file_sha256, text_sha256
 from fairstats._lib.table_text import json_line, json_text, records, table_csv
 from fairstats.benchmarks.benchmark_files import (
@@ -97,9 +97,7 @@ def release_vignettes(
     bytes.
     """
     if not is_name(version):
-        raise InputError(
-            [Problem(f"--version {version!r}", "is not a valid version", "use e.g. 1")]
-        )
+        raise wrong("version", "is not a valid version", "use e.g. 1", value=version)
     message = "is not as `fairstats vignettes run` and `review` wrote it"
     with laid_out(folder, message, "build it again, or copy the original folder"):
         return _release(Path(folder), version, Path(out), unreviewed=unreviewed)
@@ -181,12 +179,13 @@ def _decided(review: Review, *, unreviewed: bool) -> pd.DataFrame | None:
     judged = bool(review.edits) or any(one.ratings is not None for one in review.rounds)
     place = str(review.built.path)
     if unreviewed and judged:
-        remedy = "release without --unreviewed, or build into another folder"
+        remedy = f"release without {keyword('unreviewed', True)}, or build into another folder"
         raise InputError([Problem(place, "was reviewed", remedy)])
     if not unreviewed and not judged:
         message = "the variants have not been reviewed"
         remedy = (
-            "use `fairstats vignettes review`, or release them marked as unreviewed (--unreviewed)"
+            "use `fairstats vignettes review`, or release them marked as unreviewed with "
+            f"{keyword('unreviewed', True)}"
         )
         raise InputError([Problem(place, message, remedy)])
     return decisions(review) if judged else None

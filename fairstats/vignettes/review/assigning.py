@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword, wrong
 from fairstats._lib.records import json_value
 from fairstats.ratings.collection.assignment import FACTS, Assigned, assign
 from fairstats.ratings.rubrics import Choice, load_rubric
@@ -163,7 +163,8 @@ def next_round(
         if last.ratings is not None:
             some = f"{last.missing:,} of {len(last.handed_out.key):,} judgements are missing"
         remedy = "import them with `fairstats vignettes review import`"
-        remedy += "" if last.ratings is None else ", or continue without them (--incomplete)"
+        if last.ratings is not None:
+            remedy += f", or continue without them with {keyword('incomplete', True)}"
         raise InputError([Problem(str(last.handed_out.path), some, remedy)])
     again = to_judge_again(table)
     if not again:
@@ -230,7 +231,7 @@ def _handed_out(
                 raters,
                 rubric=rubric,
                 out=out,
-                replicates=_enough(raters, replicates),
+                replicates=_enough(replicates),
                 seed=seed,
                 benchmark=built.name,
             )
@@ -241,12 +242,12 @@ def _handed_out(
             ) from None
 
 
-def _enough(raters: Path, replicates: int | Mapping[str, int]) -> int | Mapping[str, int]:
+def _enough(replicates: int | Mapping[str, int]) -> int | Mapping[str, int]:
     total = sum(replicates.values()) if isinstance(replicates, Mapping) else replicates
     if total < FEWEST:
         message = f"must be at least {FEWEST}"
         remedy = f"use {FEWEST} or more reviewers per variant; the study had {REPLICATES}"
-        raise InputError([Problem(str(raters), message, remedy, column="--replicates")])
+        raise wrong("replicates", message, remedy)
     return replicates
 
 

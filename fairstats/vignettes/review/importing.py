@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.records import SEPARATORS, Record, csv_records, importable_files
 from fairstats.benchmarks.benchmark_files import item_lines
 from fairstats.ratings.collection.importing import import_ratings
@@ -88,7 +88,8 @@ def import_review(
         raise InputError([Problem(str(folder), "is not under review", remedy)])
     paths = [Path(path) for path in files]
     if not paths and edits is None:
-        raise InputError([Problem("<no path>", "no files to import", "give files, or --edits")])
+        remedy = f"give files, or {keyword('edits')}"
+        raise InputError([Problem("<no path>", "no files to import", remedy)])
     checked = None if edits is None else _checked_edits(review, Path(edits))
     written: list[Path] = []
     notes: list[str] = []

@@ -347,7 +347,7 @@ def test_forms_and_sheets_are_recognised_without_assignment(study, export, tmp_p
     (problem,) = refused(
         named, out=tmp_path / "in", match="is an export of a form, or sheet, of an assignment"
     )
-    assert problem.remedy.startswith("add --assignment DIR")
+    assert problem.remedy.endswith("with assignment=...")
     with pytest.raises(InputError, match="is an export of a form or a sheet") as caught:
         read_ratings(named)
     assert [problem.path for problem in caught.value.problems] == [str(path)]

@@ -90,7 +90,7 @@ def test_unreviewed_variants_are_released_only_as_such(build, tmp_path):
 
 def test_a_review_cannot_be_passed_over(reviewed, tmp_path):
     folder = reviewed(lambda rater, variant: BAD)
-    refused(folder, tmp_path, "was reviewed; release without --unreviewed", unreviewed=True)
+    refused(folder, tmp_path, "was reviewed; release without unreviewed=True", unreviewed=True)
 
 
 def test_no_release_if_all_variants_are_rejected(reviewed, tmp_path):

@@ -123,7 +123,7 @@ def test_consensus_needs_a_review_and_judgements(study):
     assigned = study.assign()
     refused(study.consensus, "there are no judgements; import them")
     study.judge(assigned, lambda rater, variant: FINE if rater != "P3" else None)
-    refused(study.consensus, r"18 of 72 judgements are missing; .*--incomplete")
+    refused(study.consensus, r"18 of 72 judgements are missing; .*incomplete=True")
     assert study.consensus(incomplete=True).assigned is None
 
 
