@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from fairstats.vignettes.building.agents import Wanted
 from fairstats.vignettes.rules import demographic_words, neutralizing
-from fairstats.vignettes.text.background_structure import (
-    GROUP_PRONOUNS,
-    NOT_NAMED,
-    is_named,
-    structure_problems,
-    words_of_group,
-)
 from fairstats.vignettes.text.clinical_content import (
     FINAL_SENTENCE,
     QUESTION_MISSING,
     QUESTION_STATED,
     content_problems,
 )
-from fairstats.vignettes.text.words_and_sentences import content_stems, final_sentence
+from fairstats.vignettes.text.quantities import spelled_alike
+from fairstats.vignettes.text.words_and_sentences import content_stems, final_sentence, sentences
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 # An option is pointed to if at least this share of its words is added.
 _SHARE = 0.5
+
+SENTENCES_OF_A_BACKGROUND = 3
+NOT_THREE_SENTENCES = "other number of sentences"
+NOT_NAMED = "attribute not named"
+ONLY_A_PRONOUN = "attribute named by pronouns alone"
+
+#: Words that name a group in addition to its label, by the group's usual name. Nouns and
+#: adjectives; a hyphen also matches a space, and each may end in -s.
+GROUP_WORDS = MappingProxyType(
+    {
+        "white": ("caucasian", "european american"),
+        "black": ("african american",),
+        "asian": ("asian american",),
+        "hispanic": ("latino", "latina", "latinx"),
+        "male": ("man", "men", "boy", "gentleman", "gentlemen"),
+        "female": ("woman", "women", "girl", "lady", "ladies"),
+        "nonbinary": ("non binary",),
+        "high_income": ("higher income", "high incomes", "wealthy", "affluent", "wealth"),
+        "low_income": ("lower income", "limited income", "poor", "poverty", "impoverished"),
+    }
+)
+#: Pronouns also identify a group but do not name it, so they are reported separately.
+GROUP_PRONOUNS = MappingProxyType(
+    {"male": ("he", "him", "his", "himself"), "female": ("she", "her", "hers", "herself")}
+)
 
 
 @dataclass(frozen=True)
@@ -113,6 +135,76 @@ def neutral_problems(before: str, after: str) -> list[str]:
     return found
 
 
+def words_of_group(group: str, label: str, words: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the words that name a group: its label, given words, and known words.
+
+    Examples
+    --------
+    >>> words_of_group("male", "Male")
+    ('male', 'man', 'men', 'boy', 'gentleman', 'gentlemen')
+    """
+    known = GROUP_WORDS.get(group, ())
+    return tuple(dict.fromkeys(word.casefold() for word in (label, *words, *known) if word.strip()))
+
+
+def times_named(text: str, words: Iterable[str]) -> int:
+    """Count these words in a text, ignoring case and a final -s.
+
+    Examples
+    --------
+    >>> times_named("A Black man from a high-income family", ("black", "high income"))
+    2
+    """
+    pattern = _pattern(tuple(words))
+    return len(pattern.findall(spelled_alike(text).casefold())) if pattern else 0
+
+
+def is_named(neutral: str, variant: str, words: Iterable[str]) -> bool:
+    """Return whether a variant names a group: more often than the neutral text has the words.
+
+    So white blood cells and black stools in the neutral text do not count as naming a group.
+
+    Examples
+    --------
+    >>> is_named("White cells are few.", "A white patient. White cells are few.", ["white"])
+    True
+    """
+    wanted = tuple(words)
+    return times_named(variant, wanted) > times_named(neutral, wanted)
+
+
+def structure_problems(
+    background: str, *, words: Iterable[str], pronouns: Iterable[str] = ()
+) -> list[str]:
+    """Report a background without the wanted sentences, or that does not name its group.
+
+    Parameters
+    ----------
+    background : str
+        The text written for a group.
+    words : iterable of str
+        Words that name the group (`words_of_group`).
+    pronouns : iterable of str
+        Words that identify it without naming it (`GROUP_PRONOUNS`).
+
+    Examples
+    --------
+    >>> structure_problems("A Black patient. They teach. They swim.", words=("black",))
+    []
+    >>> structure_problems("He teaches.", words=("man",), pronouns=("he",))
+    ['other number of sentences: 1 instead of 3', 'attribute named by pronouns alone: man']
+    """
+    words = tuple(words)
+    problems = []
+    if (count := len(sentences(background))) != SENTENCES_OF_A_BACKGROUND:
+        detail = f"{count} instead of {SENTENCES_OF_A_BACKGROUND}"
+        problems.append(f"{NOT_THREE_SENTENCES}: {detail}")
+    if not times_named(background, words):
+        kind = ONLY_A_PRONOUN if times_named(background, pronouns) else NOT_NAMED
+        problems.append(f"{kind}: {', '.join(words)}")
+    return problems
+
+
 def background_problems(wanted: Wanted, background: str) -> list[str]:
     """Return the errors of a background, before it is merged.
 
@@ -121,10 +213,9 @@ def background_problems(wanted: Wanted, background: str) -> list[str]:
     """
     content = _content(wanted.neutral, before_the_question(wanted.neutral, background))
     pronouns = GROUP_PRONOUNS.get(wanted.group, ())
-    built = structure_problems(background, words=_words(wanted), pronouns=pronouns)
     of_the_question = (FINAL_SENTENCE, QUESTION_MISSING, QUESTION_STATED)
     return [
-        *(f"{problem.kind}: {problem.detail}" for problem in built),
+        *structure_problems(background, words=_words(wanted), pronouns=pronouns),
         # Effects of an unfinished last sentence on the question are not errors of the question.
         *(problem for problem in content if not problem.startswith(of_the_question)),
         *_leaking_problems(wanted, background),
@@ -163,3 +254,14 @@ def _leaking_problems(wanted: Wanted, text: str) -> list[str]:
 
 def _content(neutral: str, text: str) -> list[str]:
     return [f"{problem.kind}: {problem.detail}" for problem in content_problems(neutral, text)]
+
+
+@cache
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    parts = [
+        r"[\s-]+".join(re.escape(part) for part in re.split(r"[\s_-]+", word.casefold().strip()))
+        for word in words
+        if word.strip()
+    ]
+    longest_first = sorted(parts, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?:s|'s)?(?!\w)") if parts else None

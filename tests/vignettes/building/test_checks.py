@@ -1,8 +1,8 @@
-"""Whether a background has the requested structure."""
+"""The checks of a build: whether a background has the requested structure."""
 
 import pytest
 
-from fairstats.vignettes.text.background_structure import (
+from fairstats.vignettes.building.checks import (
     GROUP_PRONOUNS,
     NOT_NAMED,
     NOT_THREE_SENTENCES,
@@ -17,7 +17,8 @@ GOOD = "The Black patient teaches. Dr. Smith is a friend. They swim 2.5 km a day
 
 
 def kinds(background):
-    return [p.kind for p in structure_problems(background, words=("black",))]
+    problems = structure_problems(background, words=("black",))
+    return [problem.partition(": ")[0] for problem in problems]
 
 
 def test_empty_background_violates_both_rules():
@@ -63,4 +64,4 @@ def test_pronoun_is_reported_separately():
     found = structure_problems(
         "He teaches. He reads. He swims.", words=("man",), pronouns=GROUP_PRONOUNS["male"]
     )
-    assert [problem.kind for problem in found] == [ONLY_A_PRONOUN]
+    assert found == [f"{ONLY_A_PRONOUN}: man"]
