@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.records import importable_files
-from fairstats.ratings.collection.imported import COMMENT_COLUMNS, Imported, Sheet, read_sheets
+from fairstats.ratings.collection.import_tables import COMMENT_COLUMNS, Imported, Sheet, read_sheets
 from fairstats.ratings.table import check_ratings
 
 _YES, _NO = ("true", "1", "yes", "1.0"), ("false", "0", "no", "0.0")

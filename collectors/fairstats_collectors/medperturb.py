@@ -16,7 +16,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.records import Record, csv_records, importable_files
-from fairstats.ratings.collection.imported import COMMENT_COLUMNS, Imported
+from fairstats.ratings.collection.import_tables import COMMENT_COLUMNS, Imported
 from fairstats.ratings.table import check_ratings
 from fairstats_collectors.import_mapping import read_mapping
 

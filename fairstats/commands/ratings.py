@@ -131,9 +131,9 @@ def import_ratings(
     rubric_file: RubricFiles = None,
 ) -> None:
     """Import ratings to NAME.ratings.parquet. Comments go to a separate file, never published."""
-    from fairstats.ratings.collection import importing
+    from fairstats.ratings.collection import import_ratings as ratings_import
 
-    written = importing.import_ratings(
+    written = ratings_import.import_ratings(
         files,
         out=out,
         assignment=assignment,

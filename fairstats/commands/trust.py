@@ -81,8 +81,8 @@ def verify(
         raise InputError([Problem("--attest and --key", message, remedy)])
     signed = None
     if key is not None:
-        from fairstats.publishing.keys import passphrase
         from fairstats.publishing.sign_site import verify_and_attest
+        from fairstats.publishing.signing_keys import passphrase
 
         attested = verify_and_attest(
             path,
@@ -213,7 +213,7 @@ def keygen(
 
     If the environment variable FAIRSTATS_PASSPHRASE is set, it encrypts the private key.
     """
-    from fairstats.publishing.keys import create_key, passphrase
+    from fairstats.publishing.signing_keys import create_key, passphrase
 
     public, key = create_key(out, passphrase=passphrase())
     typer.echo(f"private key: {out} (keep it secret)")
@@ -231,9 +231,9 @@ def sign(
 
     Checks all hashes first, but recomputes no figure. FAIRSTATS_PASSPHRASE decrypts the key.
     """
-    from fairstats.publishing.keys import passphrase
     from fairstats.publishing.release_statements import state_of
     from fairstats.publishing.sign_site import sign as sign_site
+    from fairstats.publishing.signing_keys import passphrase
 
     path = sign_site(site, key, passphrase=passphrase())
     root = state_of(site).root

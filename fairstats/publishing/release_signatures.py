@@ -25,12 +25,6 @@ from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.problems import InputError, Problem, first_of, keyword
 from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_files import FileBytes, read_once
-from fairstats.publishing.keys import (
-    PUBLIC,
-    PublicKey,
-    TrustedKey,
-    read_public_key,
-)
 from fairstats.publishing.release_statements import (
     LARGEST_ENVELOPE,
     Kind,
@@ -40,6 +34,12 @@ from fairstats.publishing.release_statements import (
     signed_payload,
     state_of,
     state_problems,
+)
+from fairstats.publishing.signing_keys import (
+    PUBLIC,
+    PublicKey,
+    TrustedKey,
+    read_public_key,
 )
 from fairstats.publishing.site_folder import (
     ATTESTATIONS,

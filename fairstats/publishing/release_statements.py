@@ -36,7 +36,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256, canonical_json, file_sha256
 from fairstats._lib.table_text import json_text
 from fairstats._lib.untrusted_files import checked, read_text
-from fairstats.publishing.keys import PublicKey, public_part
+from fairstats.publishing.signing_keys import PublicKey, public_part
 from fairstats.publishing.site_folder import KEYS
 from fairstats.release.contents import MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.manifest import RELEASE_NAME

@@ -38,8 +38,8 @@ from pyhanko_certvalidator.registry import SimpleCertificateStore
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import read_once
-from fairstats.publishing.keys import PASSPHRASE_VARIABLE, refuse_in_site, refuse_readable
-from fairstats.publishing.keys import passphrase as passphrase
+from fairstats.publishing.signing_keys import PASSPHRASE_VARIABLE, refuse_in_site, refuse_readable
+from fairstats.publishing.signing_keys import passphrase as passphrase
 
 # A certificate has some kilobytes; a file of them can have many.
 _LARGEST_FILE = 1 << 20

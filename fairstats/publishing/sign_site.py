@@ -15,12 +15,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import FileBytes, read_once
-from fairstats.publishing.keys import (
-    PUBLIC,
-    public_part,
-    read_private_key,
-    read_public_key,
-)
 from fairstats.publishing.publish import library_versions
 from fairstats.publishing.release_signatures import SignedStatement, add_statements, write_list
 from fairstats.publishing.release_statements import (
@@ -31,6 +25,12 @@ from fairstats.publishing.release_statements import (
     sign_payload,
     state_of,
     statement_payload,
+)
+from fairstats.publishing.signing_keys import (
+    PUBLIC,
+    public_part,
+    read_private_key,
+    read_public_key,
 )
 from fairstats.publishing.site_folder import (
     assemble,

@@ -36,7 +36,7 @@ from fairstats.submissions.records import check_submissions
 from fairstats.vignettes.measures import check_measures
 
 if TYPE_CHECKING:
-    from fairstats.publishing.keys import TrustedKey
+    from fairstats.publishing.signing_keys import TrustedKey
 
 #: The facts that a release cannot prove about itself.
 _CLAIMS = (
@@ -216,7 +216,7 @@ def _read_trusted(paths: list[str | os.PathLike[str]]) -> dict[str, TrustedKey]:
     """Read the trusted keys; without any, no library of cryptography is needed."""
     if not paths:
         return {}
-    from fairstats.publishing.keys import read_trusted
+    from fairstats.publishing.signing_keys import read_trusted
 
     return read_trusted(paths)
 

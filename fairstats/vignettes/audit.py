@@ -19,6 +19,7 @@ from fairstats.benchmarks.vignette_items import Vignettes
 from fairstats.estimates.same_variants import variant_sets
 from fairstats.inference._checks import check_alpha
 from fairstats.vignettes.added_text import added_text_findings, added_text_measures
+from fairstats.vignettes.answer_keys import key_findings
 from fairstats.vignettes.content import content_findings, content_flags, content_measures
 from fairstats.vignettes.duplicates import (
     duplicate_findings,
@@ -26,7 +27,6 @@ from fairstats.vignettes.duplicates import (
     duplicate_measures,
 )
 from fairstats.vignettes.findings import findings_frame
-from fairstats.vignettes.keys import key_findings
 from fairstats.vignettes.leakage import leakage_findings, leakage_flags, leakage_measures
 from fairstats.vignettes.measures import check_measures
 from fairstats.vignettes.selection import selection_findings, selection_flags

@@ -20,7 +20,7 @@ from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.ratings.collection.imported import read_sheets
+from fairstats.ratings.collection.import_tables import read_sheets
 from fairstats.ratings.rubrics import builtin_rubrics, load_rubric
 from tests.answers.test_answers import OPTIONAL, rows, save
 

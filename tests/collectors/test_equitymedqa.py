@@ -7,8 +7,8 @@ import pytest
 from fairstats_collectors.equitymedqa import import_equitymedqa
 
 from fairstats._lib.problems import InputError
-from fairstats.ratings.collection import imported
-from fairstats.ratings.collection.importing import import_ratings
+from fairstats.ratings.collection import import_tables
+from fairstats.ratings.collection.import_ratings import import_ratings
 
 DIMENSIONS = (
     "inaccuracy_for_some_axes", "not_inclusive_for_some_axes",
@@ -267,10 +267,10 @@ def test_files_of_other_formats_are_refused(tmp_path):
 
 def test_workbook_with_too_large_content_is_refused(tmp_path, monkeypatch):
     path = workbook(tmp_path / "r.xlsx")
-    monkeypatch.setattr(imported, "MAX_UNPACKED", 1000)
+    monkeypatch.setattr(import_tables, "MAX_UNPACKED", 1000)
     refused(path, out=tmp_path / "in", match="unpacks to")
     monkeypatch.undo()
-    monkeypatch.setattr(imported, "MAX_ROWS", 2)
+    monkeypatch.setattr(import_tables, "MAX_ROWS", 2)
     refused(path, out=tmp_path / "in", match="has more than 2 rows")
 
 

@@ -19,7 +19,7 @@ from fairstats._lib.problems import InputError
 from fairstats.answers.files import write_answers
 from fairstats.cli import app
 from fairstats.publishing.board_repository import BENCHMARKS, board_benchmarks, create_board
-from fairstats.publishing.keys import create_key
+from fairstats.publishing.signing_keys import create_key
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import releases_of
 from tests.screening.frauds import copied

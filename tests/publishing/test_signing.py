@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.serialization import (
 
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError
-from fairstats.publishing.keys import create_key, read_public_key
 from fairstats.publishing.publish import publish
 from fairstats.publishing.sign_site import add_attestations, sign, verify_and_attest
+from fairstats.publishing.signing_keys import create_key, read_public_key
 from fairstats.publishing.site_folder import assemble, with_witnesses
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release

@@ -26,14 +26,6 @@ from fairstats._lib.problems import InputError
 from fairstats._lib.table_text import json_text
 from fairstats._lib.untrusted_files import read_once
 from fairstats.publishing import release_signatures
-from fairstats.publishing.keys import (
-    PublicKey,
-    create_key,
-    public_part,
-    read_private_key,
-    read_public_key,
-    read_trusted,
-)
 from fairstats.publishing.release_signatures import (
     add_statements,
     check_signers,
@@ -41,6 +33,14 @@ from fairstats.publishing.release_signatures import (
     read_statements,
 )
 from fairstats.publishing.release_statements import sign_payload, state_of, statement_payload
+from fairstats.publishing.signing_keys import (
+    PublicKey,
+    create_key,
+    public_part,
+    read_private_key,
+    read_public_key,
+    read_trusted,
+)
 from fairstats.publishing.site_folder import locked
 
 TODAY = datetime.now(UTC).date()

@@ -12,7 +12,7 @@ from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.records import SEPARATORS, Record, csv_records, importable_files
 from fairstats.benchmarks.benchmark_files import item_lines
-from fairstats.ratings.collection.importing import import_ratings
+from fairstats.ratings.collection.import_ratings import import_ratings
 from fairstats.ratings.collection.subjects import MAX_TEXT, is_name
 from fairstats.vignettes.building.agents import Key
 from fairstats.vignettes.building.folder import KEY, read_built

@@ -24,7 +24,7 @@ from fairstats_collectors.campaign import Unfinished
 from fairstats._lib.problems import InputError
 from fairstats.ratings.collection import ask_judge
 from fairstats.ratings.collection.assignment import Assigned
-from fairstats.ratings.collection.importing import import_ratings
+from fairstats.ratings.collection.import_ratings import import_ratings
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import RATING_COLUMNS

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from fairstats.ratings.collection.importing import import_ratings
+from fairstats.ratings.collection.import_ratings import import_ratings
 from tests.browsing import violations
 from tests.rating_files import COMPARES, HOSTILE, form_data, item_rows, key_of, rater_rows
 

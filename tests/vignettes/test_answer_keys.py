@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from fairstats.answers.engine_frames import open_answers
+from fairstats.vignettes.answer_keys import SHARED_WRONG, key_findings
 from fairstats.vignettes.findings import FINDING_COLUMNS, FLAG_COLUMNS
-from fairstats.vignettes.keys import SHARED_WRONG, key_findings
 
 
 def keys_of(answers):

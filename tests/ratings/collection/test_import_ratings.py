@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError, in_lines
 from fairstats.cli import app
-from fairstats.ratings.collection.imported import import_tables
-from fairstats.ratings.collection.importing import import_ratings
+from fairstats.ratings.collection.import_ratings import import_ratings
+from fairstats.ratings.collection.import_tables import import_tables
 from fairstats.ratings.files import read_ratings, write_ratings
 from fairstats.ratings.table import RATING_COLUMNS
 from tests.rating_files import (

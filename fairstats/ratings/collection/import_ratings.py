@@ -15,7 +15,7 @@ from fairstats._lib.records import importable_files
 from fairstats._lib.safe_names import slug
 from fairstats.ratings.collection.assignment import FACTS, HASHES, HandedOut, load_handed_out
 from fairstats.ratings.collection.forms import VALUES
-from fairstats.ratings.collection.imported import (
+from fairstats.ratings.collection.import_tables import (
     COMMENT_COLUMNS,
     Imported,
     import_tables,
