@@ -147,6 +147,7 @@ def neutral(release) -> float:
 @pytest.mark.parametrize(
     ("a", "b", "width", "short"),
     [(0.01, -0.4, 0.02, "Black, Female and Low income"), (0, -0.1, 0.2, "No group clearly")],
+    ids=["below", "overlapping"],
 )
 def test_groups_are_named_if_their_interval_is_below_that_of_the_neutral_text(
     given, neutral, a, b, width, short, snapshot
@@ -215,6 +216,7 @@ def comparison(verdicts: dict[str, object], **columns: object) -> pd.DataFrame:
         ("lose-lose", {"estimate": [-0.1, -0.1, 0.1] * 3}, "No, worse"),
         (None, {"p_value": math.nan}, "Cannot be judged"),
     ],
+    ids=["win-win", "not significant", "withheld", "mixed", "lose-lose", "ranges"],
 )
 def test_newer_version_is_judged_by_the_verdicts(given, word, columns, short, snapshot):
     rows = comparison(dict.fromkeys((RACE, SEX, SES), word), **columns)
@@ -294,6 +296,7 @@ def sensitivity(release: Release, **verdicts: str) -> Release:
         # Wald intervals cannot be defended.
         ({"wald": SHOWN}, "No"),
     ],
+    ids=["no other verdict", "newcombe", "wald"],
 )
 def test_choices_that_change_a_verdict_are_named(given, release, choice, short, snapshot):
     answer = other_choices(given(**verdict(OPEN)), sensitivity(release, **choice))
