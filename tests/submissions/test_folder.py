@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -42,43 +44,37 @@ def test_created_submission_is_read_with_its_answers(folder, answers):
     assert mismatches(found, read_answers(folder)) == []
 
 
-def test_changed_file_is_refused(folder):
+def replaced_by_link(file: Path) -> None:
+    file.symlink_to(file.rename(file.parents[1] / "elsewhere.parquet"))
+
+
+def declaring(name: str) -> Callable[[Path], None]:
+    """Return a change that writes a file of this name and declares it."""
+
+    def change(file: Path) -> None:
+        (file.parent / name).write_bytes(b"secret")
+        source = file.with_name("submission.toml")
+        declared = source.read_text().replace("[files]", f'[files]\n"{name}" = "{"1" * 64}"')
+        source.write_text(declared)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda file: file.write_bytes(file.read_bytes() + b" "), "differs from its sha256"),
+        (Path.unlink, "no such file"),
+        (lambda file: (file.parent / "more.parquet").touch(), "more.parquet: is not declared"),
+        (replaced_by_link, "is not a regular file"),
+        (declaring("../secret.parquet"), "'../secret.parquet': no such file"),
+        (declaring("run.py"), "'run.py': is not a file of answers"),
+    ],
+)
+def test_file_that_is_not_as_declared_is_refused(folder, change, problem):
     (file,) = folder.glob("*.parquet")
-    file.write_bytes(file.read_bytes() + b" ")
-    assert "differs from its sha256" in message_of(folder)
-
-
-def test_missing_file_is_refused(folder):
-    (file,) = folder.glob("*.parquet")
-    file.unlink()
-    assert f"{file.name}': no such file" in message_of(folder)
-
-
-def test_additional_file_is_refused(folder):
-    (folder / "more.parquet").write_bytes(b"x")
-    assert "more.parquet: is not declared" in message_of(folder)
-
-
-def test_link_is_refused_and_not_followed(folder, tmp_path):
-    (file,) = folder.glob("*.parquet")
-    file.rename(tmp_path / "elsewhere.parquet")
-    file.symlink_to(tmp_path / "elsewhere.parquet")
-    assert "is not a regular file" in message_of(folder)
-
-
-def test_declared_path_outside_of_the_folder_is_not_opened(folder, tmp_path):
-    source = folder / "submission.toml"
-    (tmp_path / "secret.parquet").write_bytes(b"secret")
-    declared = source.read_text().replace("[files]", f'[files]\n"../secret.parquet" = "{"1" * 64}"')
-    source.write_text(declared)
-    assert "'../secret.parquet': no such file" in message_of(folder)
-
-
-def test_file_of_another_kind_is_refused(folder):
-    source = folder / "submission.toml"
-    (folder / "run.py").write_text("print()")
-    source.write_text(source.read_text().replace("[files]", f'[files]\n"run.py" = "{"1" * 64}"'))
-    assert "'run.py': is not a file" in message_of(folder)
+    change(file)
+    assert problem in message_of(folder)
 
 
 def test_folder_without_declaration_is_refused(tmp_path):
