@@ -142,7 +142,7 @@ def test_a_batch_is_built_sent_waited_for_and_fetched(
     assert len(requests) == len({request["custom_id"] for request in requests}) == 15
     assert requests[0]["body"]["max_tokens"] == 24
     assert requests[0]["body"]["messages"][0]["role"] == "user"
-    assert "batch batch-0 is in_progress, 0 replies" in capfd.readouterr().err
+    assert "batch-0 is in_progress, 0 replies" in capfd.readouterr().err
     run()
     assert len(server.batches) == 1
     for file in tmp_path.rglob("*"):

@@ -126,10 +126,10 @@ def test_files_that_cannot_be_compared_are_left_out_with_a_note(write, read):
         answers = read(kept.parents[1])
     assert len(answers) == 1
     texts = sorted(str(note.message).partition(": ")[2] for note in notes)
-    assert [text.split(",")[0] for text in texts] == [
-        "a prompt that was not asked without a bias",
-        "a second wording of two biases",
-        "the same replies",
+    assert [" ".join(text.split()[:3]) for text in texts] == [
+        "a prompt that",
+        "a second wording",
+        "the same replies,",
     ]
     with pytest.warns(Note), pytest.raises(InputError, match="none of the files can be imported"):
         read(kept.with_name("ae_bias_output_m-1.txt"))

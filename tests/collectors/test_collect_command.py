@@ -72,17 +72,17 @@ def test_missing_option_is_named(tmp_path: Path) -> None:
 def test_invalid_price_is_refused(price: str, tmp_path: Path) -> None:
     done = run("collect", "--model", "m", "--out", tmp_path, f"--price={price}")
     assert done.exit_code == 1
-    assert "is not a price; write the dollars" in done.output
+    assert "is not a price" in done.output
 
 
 def test_ctrl_c_shows_how_to_continue(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    replaced(monkeypatch, KeyboardInterrupt("j: interrupted; start the same again"))
+    replaced(monkeypatch, KeyboardInterrupt("j: interrupted"))
     done = run("collect", "--model", "m", "--out", tmp_path)
     assert done.exit_code == 130
-    assert "j: interrupted; start the same again" in done.output
-    replaced(monkeypatch, Unfinished([Problem("j", "the disk is full", "make room")]))
+    assert "j: interrupted" in done.output
+    replaced(monkeypatch, Unfinished([Problem("j", "disk full", "make room")]))
     done = run("collect", "--model", "m", "--out", tmp_path)
-    assert (done.exit_code, done.output) == (1, "j: the disk is full; make room\n")
+    assert (done.exit_code, done.output) == (1, "j: disk full; make room\n")
 
 
 def test_dry_run_prints_the_prompt_and_writes_no_file(tmp_path: Path) -> None:
@@ -97,5 +97,5 @@ def test_merge_names_files_that_are_not_journals(tmp_path: Path) -> None:
     (tmp_path / "j").write_text("no")
     done = run("collect", "merge", tmp_path / "j", tmp_path / "gone", "--out", tmp_path / "out")
     assert done.exit_code == 1
-    assert "j: cannot be read (file is not a database)" in done.output
+    assert "j: cannot be read" in done.output
     assert not (tmp_path / "out").exists()

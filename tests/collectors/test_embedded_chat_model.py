@@ -213,7 +213,7 @@ def test_too_long_prompt_is_an_error(short: Benchmark, tmp_path: Path) -> None:
     ).set_index(["item_id", "group"])
     assert answers["status"].value_counts()["error"] == 1
     failed = answers.loc[(item.item_id, "white")]
-    assert "exceeds the available context size (8192 tokens)" in failed["answer_raw"]
+    assert "context size (8192 tokens)" in failed["answer_raw"]
     assert failed["answer"] is None or pd.isna(failed["answer"])
     # With excerpts, and without them if retrieval gave none.
     tokens = answers["prompt_tokens"]

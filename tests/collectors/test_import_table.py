@@ -257,10 +257,10 @@ def test_sizes_are_limited(table, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(untrusted_files, "MAX_LINE_BYTES", 100)
         (problem,) = problems_of(table, '{"a": "' + "x" * 200 + '"}', "a.jsonl")
-    assert "a line is longer than 100 bytes" in str(problem)
+    assert "longer than 100 bytes" in str(problem)
     monkeypatch.setattr(records, "MAX_BYTES", 10)
     (problem,) = problems_of(table, PLAIN)
-    assert "is larger than the limit of 10 bytes" in str(problem)
+    assert "the limit of 10 bytes" in str(problem)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_duplicate_answers_in_two_files_are_reported(tmp_path):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(PLAIN)
     (problem,) = problems_of(import_table, tmp_path, benchmark="demo")
-    assert "4 answers are in more than one of the files" in problem.message
+    assert "4 answers are in more" in problem.message
     (tmp_path / "b.csv").write_text(PLAIN + PLAIN.partition("\n")[2])
     assert {p.column for p in problems_of(import_table, tmp_path / "b.csv", benchmark="demo")} == {
         "key"

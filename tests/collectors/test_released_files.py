@@ -68,17 +68,16 @@ def test_download_is_announced_only_if_files_are_missing(server, tmp_path):
     fetch_fairmedqa(tmp_path / "out", say=said.append)
     fetch_fairmedqa(tmp_path / "out", say=said.append)
     (line,) = said
-    assert line.startswith("Downloading 2 files (0.0 MB) of who/Repo from 127.0.0.1:")
+    assert line.startswith("Downloading 2 files (0.0 MB) ")
 
 
 def test_announcement_of_all_listed_files_counts_the_archive_once(tmp_path, monkeypatch):
     monkeypatch.setattr(released_files, "_download", lambda *args: None)
     said = []
     fetch_fairmedqa(tmp_path, say=said.append)
-    assert said == [
-        "Downloading 14 files (3.8 MB) of XY-Showing/AMQA and XY-Showing/FairMedPrompt from "
-        "raw.githubusercontent.com ..."
-    ]
+    (line,) = said
+    assert line.startswith("Downloading 14 files (3.8 MB) ")
+    assert "XY-Showing/AMQA and XY-Showing/FairMedPrompt" in line
 
 
 @pytest.mark.parametrize("fault", ["server error", "truncated"])
