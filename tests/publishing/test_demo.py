@@ -145,7 +145,7 @@ def test_fetched_answers_are_published_once_and_the_printed_commands_run(server,
     lines, releases = demo()
     assert releases == ["demo", "fairmedqa"]
     announced = next(n for n, line in enumerate(lines) if line.startswith("Downloading 2 files"))
-    assert lines[announced + 1] == "Publishing the released answers of 2 models ..."
+    assert "answers of 2 models" in lines[announced + 1]
     assert lines[-5].startswith("Open site/v/fairmedqa/index.html in a browser")
     assert read_answers("answers/fairmedqa")["model"].nunique() == 2
     assert {path.name for path in Path("answers").iterdir()} == {"demo", "fairmedqa"}
@@ -163,7 +163,7 @@ def test_broken_download_is_named_and_leaves_the_demonstration(server, place, fa
         (server.root / "GPT-Old.jsonl").write_bytes(b"changed")
     lines, releases = demo()
     assert releases == ["demo"]
-    (said,) = [line for line in lines if line.startswith("Going on without the released answers:")]
+    (said,) = [line for line in lines if line.startswith("Going on without")]
     assert "/who/Repo/c0/GPT-Old.jsonl " in said
     assert lines[-5].startswith("Open site/v/demo/index.html in a browser")
     assert [path.name for path in Path("answers").iterdir()] == ["demo"]
@@ -173,7 +173,7 @@ def test_broken_archive_leaves_no_files_fetched_before(server, place):
     (server.root / "all.zip").write_bytes(b"changed")
     lines, releases = demo()
     assert releases == ["demo"]
-    assert any("/all.zip does not have the listed sha256" in line for line in lines)
+    assert any("/all.zip does not have" in line for line in lines)
     assert [path.name for path in Path("answers").iterdir()] == ["demo"]
 
 
@@ -184,7 +184,8 @@ def test_missing_network_is_reported_in_one_line(server, place, monkeypatch):
     )
     lines, releases = demo()
     assert releases == ["demo"]
-    assert "Going on without the released answers: 127.0.0.1:9 cannot be reached." in lines
+    (said,) = [line for line in lines if line.startswith("Going on without")]
+    assert "127.0.0.1:9 cannot be reached" in said
 
 
 def test_nothing_is_fetched_if_not_wanted(server, place):
@@ -243,4 +244,5 @@ def test_program_on_the_path_is_named_without_its_folder(server, place, monkeypa
     monkeypatch.setenv("PATH", str(program.parent))
     monkeypatch.setattr(sys, "argv", [str(program), "demo"])
     lines, _ = demo("--no-fetch")
-    assert "  auditor:      fairstats report SmolLM2 --release site/v/demo" in lines
+    (auditor,) = [line.split() for line in lines if line.startswith("  auditor:")]
+    assert auditor[1:3] == ["fairstats", "report"]

@@ -184,7 +184,7 @@ def test_a_full_disk_is_named_and_leaves_the_site_as_it_was(small_disk, answers,
     done = CliRunner().invoke(app, command(other, site, "2"))
     assert done.exit_code == 1
     assert str(site) in done.output
-    assert "No space left on device; free some space and run the command again" in done.output
+    assert "No space left on device" in done.output
     assert len(done.output.splitlines()) == 1
     after = content(site)
     # The release may be whole already; the files around it are those of one release or the other.

@@ -245,7 +245,8 @@ def test_a_changed_snippet_or_figure_is_named(release):
     )
     changed.to_parquet(release.retrievals_path)
     (found,) = verify(release.path)
-    assert [problem.message for problem in found.problems] == ["was changed after it was published"]
+    (problem,) = found.problems
+    assert problem.message.startswith("was changed")
     rehash(release.path)
     (found,) = verify(release.path)
     assert any("overlap.parquet" in problem.path for problem in found.problems)

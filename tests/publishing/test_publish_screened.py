@@ -45,7 +45,7 @@ def test_blocked_answers_are_refused_and_no_file_is_written(refusing, one_letter
         publish(one_letter, release="1", out=tmp_path / "site")
     text = str(error.value)
     assert "model = 'always A'" in text
-    assert "blocked by the check letter_shares (A is 100% of the answers" in text
+    assert "letter_shares (A is 100%" in text
     assert "overrule=..." in text
     assert not (tmp_path / "site").exists()
 
@@ -55,7 +55,7 @@ def test_publisher_overrules_by_name_and_pages_show_it(refusing, one_letter, tmp
     release = Release(made.path)
     (board,) = release.boards
     rows = screening_of(release, board, "always A")
-    sentence = "Screening blocks these answers; the publisher overruled it."
+    sentence = "the publisher overruled it"
     assert any(sentence in note for note in flag_notes(rows, release.overruled))
     assert any(sentence in text for text in limitations(release, "always A"))
     page = drawn_text(show_leaderboard, release)
@@ -74,8 +74,8 @@ def test_blocked_answers_that_nobody_overruled_fail_verification(
     (problem,) = problems_of(tmp_path / "site")
     assert problem.path == str(tmp_path / "site" / "v" / "1" / "manifest.json")
     assert problem.value == "always A"
-    assert "blocked by the check letter_shares (A is 100% of the answers" in problem.message
-    assert "the publisher did not overrule this by name" in problem.message
+    assert "letter_shares (A is 100%" in problem.message
+    assert "did not overrule this" in problem.message
     assert "overrules this model" in problem.remedy
 
 
@@ -112,20 +112,10 @@ def rows_with(*flags: str, notes: dict[int, str] | None = None) -> pd.DataFrame:
     return rows.assign(note=[(notes or {}).get(n, "A note.") for n in range(len(rows))])
 
 
-@pytest.mark.parametrize(
-    ("rows", "summary"),
-    [
-        (rows_with("ok", "ok"), "no sign of copied, shifted, forced or invented answers in 2"),
-        (rows_with("ok", "look"), "one sign of"),
-        (rows_with("look", "block"), "two signs of"),
-        (
-            rows_with("ok", "look", notes={1: "Not checked: too few models."}),
-            "in 1 check. One more check was not possible.",
-        ),
-    ],
-)
-def test_result_of_screening_in_words(rows, summary):
-    assert summary in screening_summary(rows)
+def test_result_of_screening_in_words(snapshot):
+    rows = {flags: rows_with(*flags) for flags in (("ok", "ok"), ("ok", "look"), ("look", "block"))}
+    rows["unchecked"] = rows_with("ok", "look", notes={1: "Not checked: too few models."})
+    assert {flags: screening_summary(own) for flags, own in rows.items()} == snapshot
 
 
 def test_checks_that_were_not_possible_are_no_flags():

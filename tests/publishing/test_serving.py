@@ -175,7 +175,7 @@ def test_a_port_that_is_taken_is_said_with_what_to_do(site):
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, "")
     assert err.startswith(f"--port: {port} cannot be used (")
-    assert err.endswith("choose another, e.g. --port 8765, or --port 0 for any free port\n")
+    assert "--port 0" in err
 
 
 def test_a_folder_without_a_site_is_said_with_what_to_do(site, tmp_path):

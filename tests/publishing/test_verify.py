@@ -99,16 +99,23 @@ def content(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
+def words_of(found) -> dict[str, str]:
+    """Return the first three words about each file."""
+    return {
+        problem.path.rpartition("/")[2]: " ".join(problem.message.split()[:3])
+        for problem in found.problems
+    }
+
+
 def test_what_lies_around_the_releases_is_verified_and_made_again(site, published):
     (site / "latest" / "index.html").write_text("<p>all is fair</p>")
     (site / "releases.json").unlink()
     (site / "latest" / "extra.html").write_text("x")
     *_, around = verify(site, pages=False)
-    said = {problem.path.rpartition("/")[2]: problem.message for problem in around.problems}
-    assert said == {
-        "index.html": "does not match the releases",
+    assert words_of(around) == {
+        "index.html": "does not match",
         "releases.json": "is missing",
-        "extra.html": "is not part of the site",
+        "extra.html": "is not part",
     }
     assemble(site)
     assert content(site) == content(published)
@@ -120,9 +127,8 @@ def test_a_release_that_is_gone_is_missed(site, name):
     assemble(site)
     *_, around = verify(site, pages=False)
     # The newest may be taken away: only the hash of its manifest shows it.
-    said = [problem.message for problem in around.problems]
-    expected = "was published after 1, but no other release comes before it here"
-    assert said == ([expected] if name == "1" else [])
+    said = [problem.message.partition(",")[0] for problem in around.problems]
+    assert said == (["was published after 1"] if name == "1" else [])
 
 
 def test_a_renamed_release_is_named(site):
@@ -178,7 +184,8 @@ def test_pages_that_were_changed_with_their_hashes_are_named(release, changes, d
     else:
         # Whoever changes a page can name another renderer in the manifest too.
         message = said.pop(str(release))
-        assert message.startswith("was not verified: the release was made with pages by quarto")
+        assert message.startswith("was not verified:")
+        assert "by quarto" in message
         for name, *_, differ in changes:
             assert (f"{name} ({differ})" if differ else name) in message
 
@@ -201,7 +208,7 @@ def test_a_pdf_that_was_swapped_with_its_hash_does_not_pass(release, drawn_by):
         assert problem.path.endswith("leaderboard.pdf")
         assert problem.message.startswith("does not match")
     else:
-        assert problem.message.startswith("was not verified: the release was made with pages")
+        assert problem.message.startswith("was not verified:")
         assert "leaderboard.pdf" in problem.message
 
 
@@ -221,7 +228,7 @@ def test_a_manifest_that_counts_otherwise_is_named(release):
     (release / "manifest.json").write_text(json.dumps(manifest))
     (found,) = verify(release)
     said = {(problem.column, problem.message) for problem in found.problems}
-    assert ("answers", "does not match the content of the release") in said
+    assert [column for column, text in said if text.startswith("does not match")] == ["answers"]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +267,7 @@ def test_a_change_to_an_old_release_shows_in_the_next_one(site):
     one, two, _ = verify(site, pages=False)
     assert one.problems == ()
     (problem,) = two.problems
-    assert problem.message == "is not the manifest that preceded release 2"
+    assert problem.message.startswith("is not the manifest that")
 
 
 def test_publishing_leaves_older_releases_as_they_are(published):
@@ -276,11 +283,10 @@ def test_a_changed_a_missing_and_an_added_file_are_named(release):
     (release / "leaderboard.pdf").unlink()
     (release / "extra.html").write_text("x")
     (found,) = verify(release)
-    said = {problem.path.rpartition("/")[2]: problem.message for problem in found.problems}
-    assert said == {
-        "index.html": "was changed after it was published",
+    assert words_of(found) == {
+        "index.html": "was changed after",
         "leaderboard.pdf": "is missing",
-        "extra.html": "is not part of the release",
+        "extra.html": "is not part",
     }
 
 
@@ -334,9 +340,8 @@ def test_a_link_out_of_the_release_is_no_file_of_it(release, tmp_path):
     page.unlink()
     page.symlink_to(tmp_path / "outside.html")
     (found,) = verify(release)
-    assert [problem.message for problem in found.problems] == [
-        "is a link, not a file of the release"
-    ]
+    (problem,) = found.problems
+    assert problem.message.startswith("is a link")
 
 
 def test_a_diff_says_what_moved_and_why(published):
