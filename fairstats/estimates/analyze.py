@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.row_groups import row_keys
-from fairstats.answers.engine_frames import (
-    UNIT_COLUMNS,
-    open_answers,
+from fairstats._lib.result_objects import Estimate, FloatArray, naming_effect
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
+from fairstats.benchmarks.declaration import (
+    BASELINE,
+    MISSING_POLICIES,
+    POOLED,
+    Benchmark,
+    MissingPolicy,
 )
-from fairstats.benchmarks.declaration import MISSING_POLICIES, POOLED, Benchmark, MissingPolicy
-from fairstats.counts.item_kinds import pair_items, pooled_pairs
-from fairstats.counts.missing_policies import CountingPolicy
-from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, Folds
-from fairstats.estimates.adjusted_pvalues import add_adjusted, families
-from fairstats.estimates.attribute_estimates import PairEffects, attribute_bounds, attribute_tables
-from fairstats.estimates.counts_for_estimates import Folded, fold_for_estimates
-from fairstats.estimates.design_effects import design_effects
-from fairstats.estimates.pair_estimates import (
-    DECISIVE,
-    bounds_tables,
-    counted_tables,
-    pairs_of,
+from fairstats.counts.outcomes import Outcomes, outcomes_of
+from fairstats.counts.patterns import (
+    INCOMPLETE,
+    PAIR_COLUMNS,
+    GroupAnswers,
+    per_answer,
+    pooled_pairs,
 )
-from fairstats.estimates.sample_estimates import sample_table
-from fairstats.estimates.table import Rows, add_note, estimates_table, joined
-from fairstats.estimates.verdicts import add_verdicts, places_of_benchmarks
-from fairstats.estimates.westfall_young import joint_pvalues
+from fairstats.estimates.joint_tests import joint_pvalues
+from fairstats.estimates.judgements import SELECTED, Judgements, judge, pair_bounds
+from fairstats.estimates.table import BOUNDS_NOTE, Rows, add_note, estimates_table, joined
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -41,8 +37,20 @@ from fairstats.inference._checks import (
     check_resampling,
 )
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.metrics.metric import Columns
-from fairstats.metrics.registry import METRICS, PAIR_METRICS
+from fairstats.metrics.mcnemar import FLIPPING
+from fairstats.metrics.metric import (
+    Columns,
+    Groups,
+    PairMetric,
+    Pairs,
+    Range,
+    Samples,
+    columns_of,
+)
+from fairstats.metrics.registry import GROUPS_METRICS, METRICS, PAIR_METRICS, SAMPLE_METRICS
+
+#: A note on differences that were built into the texts.
+SLANTED = "the texts were written to sway the model: not a rate of bias in practice"
 
 
 def analyze(
@@ -121,7 +129,7 @@ def analyze(
     `verdict_reason` gives the reason. "Equivalent" is decided for each pair separately; it is not
     adjusted over the family.
     """
-    _check_level(alpha)
+    alpha = check_level(alpha)
     check_choice("adjust", adjust, (*get_args(AdjustMethod), "max_t"))
     check_resampling(n_resamples, rng)
     if missing is not None and missing not in MISSING_POLICIES:
@@ -131,19 +139,12 @@ def analyze(
     if margin is not None:
         margin = float(check_margin(check_number("margin", margin)))
     opened = open_answers(answers, benchmarks)
-    folded = fold_for_estimates(opened)
     joint = None
     if adjust == "max_t":
         joint = joint_pvalues(opened, missing, n_resamples=n_resamples, rng=rng)
-    if margin is not None:
-        folded = replace(
-            folded,
-            known={
-                name: replace(benchmark, equivalence_margin=margin)
-                for name, benchmark in folded.known.items()
-            },
-        )
-    estimates = estimates_of(folded, missing, alpha, adjust=adjust, joint=joint)
+    counted = outcomes_of(opened).values()
+    judged = judge(counted, missing, alpha, adjust=adjust, joint=joint, margin=margin)
+    estimates = estimates_of(opened, judged)
     return rows_with(rows_with(estimates, "attribute", attributes), "metric", metrics)
 
 
@@ -160,162 +161,243 @@ def rows_with(estimates: pd.DataFrame, column: str, values: Collection[str] | No
     return estimates[estimates[column].isin(values)].reset_index(drop=True)
 
 
-def estimates_of(
-    folded: Folded,
-    missing: MissingPolicy | None,
-    alpha: float,
-    *,
-    adjust: AdjustMethod | Literal["max_t"] = "holm",
-    joint: pd.Series | None = None,
-    whole: bool = True,
-) -> pd.DataFrame:
-    """Compute the estimates table of `analyze`, given folded answers.
-
-    If `adjust` is "max_t", `joint` holds the adjusted p-values by `PAIR_COLUMNS`. With `whole`
-    false, only the rows used for verdicts are guaranteed (accuracy differences and McNemar's
-    tests), at a quarter of the cost. They are the same as with `whole`.
-    """
-    alpha, known = _check_level(alpha), folded.known
-    family = families(folded.counts, known)
-    sizes = Counter(family)
-    in_family = np.array([1 if name is None else sizes[name] for name in family], dtype=np.int64)
-    judged = {}
-    only = () if whole else DECISIVE
-    tables: list[Columns] = []
-    for name, places in places_of_benchmarks(folded.counts).items():
-        benchmark = known[name]
-        policy = missing or benchmark.missing
-        own = folded.counts.take(places).reset_index(drop=True)
-        outcomes, letters, kinds = (
-            table[table["benchmark"] == name]
-            for table in (folded.folds.outcomes, folded.folds.letters, folded.items)
-        )
-        tests = in_family[places]
-        if policy == "bounds":
-            # The few metrics that are not ranges do not depend on the policy.
-            pairs = pairs_of(own, kinds, letters, "complete", alpha, tests)
-            found = bounds_tables(pairs, only)
-            if whole:
-                found.append(attribute_bounds(outcomes, benchmark))
-        else:
-            pairs = pairs_of(own, kinds, letters, policy, alpha, tests)
-            judged[name] = pairs
-            found = counted_tables(pairs, only)
-            if whole:
-                by_pair = _attribute_effects(folded.folds, benchmark, folded.facts, policy)
-                found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))
-                found.append(sample_table(folded.folds, benchmark, policy, alpha))
-        tables += [{**table, "missing": policy} for table in found if table]
-    columns = _in_order(joined(tables), known)
-    _add_snapshots(columns, folded.facts)
-    _add_pooled_notes(columns, folded.counts, known)
-    add_adjusted(columns, known, adjust, joint)
-    add_verdicts(columns, folded.counts, known, alpha, folded.asked, judged, adjust)
-    return estimates_table(columns)
-
-
-def _check_level(alpha: float) -> float:
+def check_level(alpha: float) -> float:
+    """Return the level of verdicts; equivalence needs one below 0.5."""
     alpha = check_alpha(alpha)
     if alpha >= 0.5:
         raise ValueError(f"alpha={alpha!r} must be below 0.5: equivalence needs 1 - 2 alpha")
     return alpha
 
 
-def _attribute_effects(
-    folds: Folds, benchmark: Benchmark, facts: pd.DataFrame, policy: CountingPolicy
-) -> dict[str, PairEffects]:
-    """Return the design effects of every two groups, for units with several samples of an item.
+def estimates_of(opened: OpenAnswers, judged: Judgements) -> pd.DataFrame:
+    """Compute the estimates table of `analyze`, given the judgements of the same answers."""
+    tables: list[Columns] = []
+    for pairs, is_bounds, verdicts in zip(
+        judged.parts, judged.split(judged.bounds), _verdict_columns(judged), strict=True
+    ):
+        bounds = bool(is_bounds.all())
+        found = [*_pair_tables(pairs, verdicts, bounds), *_group_tables(pairs, bounds)]
+        found += [] if bounds else [_sample_table(pairs)]
+        policy = "bounds" if bounds else pairs.missing
+        tables += [{**table, "missing": policy} for table in found if table]
+    columns = joined(tables)
+    _add_notes(columns, opened, judged)
+    return estimates_table(_in_order(columns, judged))
 
-    The names are those of `fairstats.metrics.metric.Groups`.
-    """
-    if (facts["samples"] <= 1).all():
+
+def _verdict_columns(judged: Judgements) -> Iterator[dict[str, dict[str, Any]]]:
+    """Yield each benchmark's columns of verdicts and adjusted p-values, by metric."""
+    verdict, reason = judged.published
+    baseline = judged.keys["attribute"] == BASELINE
+    margin = np.where(judged.bounds | baseline, np.nan, judged.margin)
+    adjusted = [judged.split(judged.p_adjusted(test)) for test in FLIPPING]
+    columns = (verdict, reason, margin, judged.adjusted_over)
+    for *split, midp, exact in zip(*map(judged.split, columns), *adjusted, strict=True):
+        yield {
+            "accuracy_difference": dict(
+                zip(("verdict", "verdict_reason", "margin"), split[:3], strict=True)
+            ),
+            "mcnemar": {
+                "p_adjusted": np.concatenate([midp, exact]),
+                "adjust_method": np.tile(split[3], 2),
+            },
+        }
+
+
+def _pair_tables(
+    pairs: Pairs, verdicts: Mapping[str, dict[str, Any]], bounds: bool
+) -> Iterator[Columns]:
+    """Yield the rows of each metric of pairs, some of the columns `ESTIMATE_COLUMNS`."""
+    ranges = pair_bounds(pairs.outcomes.patterns) if bounds else {}
+    single = np.tile(~pairs.clustered, 2)
+    for metric in PAIR_METRICS:
+        own = verdicts.get(metric.name, {})
+        if not bounds:
+            yield _counted_table(metric, pairs) | own
+            continue
+        if metric.bounds_rows:
+            # Clustered pairs have no range of a p-value.
+            tested = {name: column[single] for name, column in own.items()}
+            yield _named(metric, metric.bounds_rows(pairs), pairs) | tested
+        if metric.name in ranges:
+            yield _range_table(metric, pairs, ranges[metric.name]) | own
+
+
+def _counted_table(metric: PairMetric, pairs: Pairs) -> dict[str, Any]:
+    found = metric.compute(pairs)
+    if isinstance(found, Estimate):
+        paired = pairs.paired
+        if metric.rests_on == "both groups":
+            found = pairs.rows(found, paired) | {
+                "n_a": per_answer(paired.n_a, paired.copies),
+                "n_b": per_answer(paired.n_b, paired.copies),
+                "method_note": np.where(
+                    (paired.n_a != paired.n) | (paired.n_b != paired.n),
+                    "each group's own answers; the test over the pairs with both",
+                    "",
+                ),
+            }
+        else:
+            found = pairs.rows(found)
+    return _named(metric, found, pairs)
+
+
+def _range_table(metric: PairMetric, pairs: Pairs, limits: Range) -> dict[str, Any]:
+    """Return the range of a metric over all fill-ins of missing answers."""
+    n = pairs.outcomes.patterns.sum(axis=1)
+    answers = per_answer(n, pairs.outcomes.copies)
+    table = pairs.rows() | _range_columns(*limits) | {"metric": metric.name}
+    table["n"] = answers if metric.rests_on == "one group" else n
+    if metric.rests_on == "both groups":
+        table |= {"n_a": answers, "n_b": answers}
+    return table
+
+
+def _range_columns(low: FloatArray, high: FloatArray) -> dict[str, Any]:
+    # A range of one value is that value; with several values, there is no estimate.
+    estimate = np.where(low == high, low, np.nan)
+    notes = {"ci_method": "bounds", "method_note": BOUNDS_NOTE}
+    return {"estimate": estimate, "ci_low": low, "ci_high": high} | notes
+
+
+def _named(metric: PairMetric, table: Columns, pairs: Pairs) -> dict[str, Any]:
+    """Name the metric, and the design effect of its interval; drop the interval if it has none."""
+    named = {"method_note": "", **table, "metric": metric.name}
+    if metric.influence:
+        effects = pairs.effects[metric.name]
+        methods = np.broadcast_to(np.asarray(named["ci_method"], dtype=object), len(effects))
+        named["ci_method"] = [
+            naming_effect(method, effect) for method, effect in zip(methods, effects, strict=True)
+        ]
+    elif metric.interval and pairs.clustered.any():
+        none = {"ci_method": "none for clustered answers"}
+        for name in ("ci_low", "ci_high", "ci_level", "ci_method"):
+            named[name] = np.where(pairs.clustered, none.get(name, np.nan), named[name])
+    return named
+
+
+def _group_tables(pairs: Pairs, bounds: bool) -> Iterator[Columns]:
+    """Yield the rows of each metric of a whole demographic attribute."""
+    several = pairs.outcomes.samples > 1
+    for name, answers in pairs.outcomes.groups.items():
+        if name == BASELINE:
+            continue
+        groups = Groups(answers, several, pairs.missing, pairs.alpha)
+        for metric in GROUPS_METRICS:
+            if not metric.applies(groups):
+                continue
+            named = {"attribute": name, "metric": metric.name}
+            if not bounds:
+                yield {**metric.compute(groups)} | named
+            elif metric.bounds:
+                n = np.where(groups.clustered, groups.pairs_asked, groups.items_asked)
+                yield groups.rows() | _range_columns(*metric.bounds(groups)) | named | {"n": n}
+
+
+def _sample_table(pairs: Pairs) -> Columns:
+    """Return the estimates of each declared pair that need several samples of an item."""
+    rows = []
+    for name, own in pairs.outcomes.groups.items():
+        several = own.samples > 1
+        for unit in np.unique(own.grid.unit[several]):
+            here = several & (own.grid.unit == unit)
+            part = GroupAnswers(own.grid.rows(here), own.attribute, own.rows[here])
+            letters = dict(zip(own.attribute.groups, map(part.letters, count()), strict=False))
+            keys = own.grid.units.iloc[unit].to_dict()
+            for a, b in own.attribute.pairs:
+                samples = Samples(
+                    letters[a],
+                    letters[b],
+                    part.grid.many,
+                    part.samples,
+                    pairs.missing,
+                    pairs.alpha,
+                )
+                for metric in SAMPLE_METRICS:
+                    estimate = metric.compute(samples)
+                    # A pair has no row if no item has two answers for each group.
+                    if estimate.n > 0:
+                        named = {"attribute": name, "group_a": a, "group_b": b}
+                        named |= {"metric": metric.name, "method_note": metric.note}
+                        rows.append(keys | named | estimate.to_row())
+    return columns_of(rows)
+
+
+def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
+    """Fill in the snapshots, and add notes on samples, pooling, selection and slanted texts."""
+    facts: dict[tuple[str, ...], tuple[str | None, str, str, str]] = {}
+    snapshots = _snapshots(opened)
+    slanted = set()
+    for pairs in judged.parts:
+        outcomes, benchmark = pairs.outcomes, pairs.outcomes.benchmark
+        lacking = _without_pairs(outcomes)
+        slanted |= {benchmark.name} if benchmark.slanted else set()
+        for place, unit in enumerate(outcomes.grid.units.itertuples(index=False, name=None)):
+            samples = ""
+            if outcomes.samples[place] > 1:
+                weights = ", weighted to give all answers the same weight"
+                samples = (
+                    f"{outcomes.samples[place]} samples per item, every answer of one group with "
+                    f"every answer of the other{weights * bool(outcomes.weighted[place])}; items "
+                    "are the independent units"
+                )
+            pooled = "; ".join(["over the pairs with both answers", *lacking.get(place, [])])
+            selected = SELECTED if unit[2] in benchmark.selected_on else ""
+            facts[unit] = (snapshots.get(unit), samples, pooled, selected)
+    differ = columns["metric"] == "accuracy_difference"
+    judged_rows = differ & (columns["attribute"] != BASELINE) & (columns["missing"] != "bounds")
+    missing = [columns[f"n_missing_{side}"].to_numpy("int64", na_value=0) for side in "ab"]
+    of_answers = [metric.name for metric in PAIR_METRICS if metric.rests_on != "pairs"]
+    is_pooled = (columns["attribute"] == POOLED) & (columns["missing"] == "available")
+    is_pooled &= np.isin(columns["metric"].astype(str), of_answers)
+    is_pooled &= (missing[0] > 0) | (missing[1] > 0)
+    units = zip(*(columns[name] for name in UNIT_COLUMNS), strict=True)
+    for row, unit in enumerate(units):
+        columns["snapshot"][row], samples, pooled, selected = facts[unit]
+        slant = SLANTED if judged_rows[row] and unit[0] in slanted else ""
+        for note in (samples, pooled if is_pooled[row] else "", selected, slant):
+            if note:
+                add_note(columns, row, note)
+
+
+def _snapshots(opened: OpenAnswers) -> dict[tuple[str, ...], str]:
+    """Return the snapshots of each answer set that has any, joined."""
+    if "snapshot" not in opened.cells:
         return {}
-    several = facts.loc[
-        (facts["samples"] > 1) & (facts["benchmark"] == benchmark.name), list(UNIT_COLUMNS)
-    ]
-    if several.empty:
-        return {}
-    found: dict[str, PairEffects] = {}
-    estimates = {
-        False: {"effects": "accuracy_difference", "ratio_effects": "accuracy_ratio"},
-        True: {"answerable_effects": "accuracy_difference"},
+    rows = opened.cells[[*UNIT_COLUMNS, "snapshot"]].dropna().drop_duplicates()
+    found: dict[tuple[str, ...], list[str]] = {}
+    for *unit, snapshot in rows.itertuples(index=False, name=None):
+        found.setdefault(tuple(unit), []).append(snapshot)
+    return {unit: ", ".join(sorted(names)) for unit, names in found.items()}
+
+
+def _without_pairs(outcomes: Outcomes) -> dict[int, list[str]]:
+    """Say which pooled pairs of each answer set have no item with both answers."""
+    found: dict[int, list[str]] = {}
+    complete = outcomes.patterns[:, ~INCOMPLETE].sum(axis=1)
+    labels = {
+        (attribute.name, *pair): f"{attribute.label}, {attribute.pair_label(pair)}"
+        for attribute, pair in pooled_pairs(outcomes.benchmark)
     }
-    for answerable, metrics in estimates.items():
-        items = pair_items(folds, all_groups=True, answerable=answerable).merge(several)
-        units = items[[*PAIR_COLUMNS, "copies"]].drop_duplicates()
-        sizes = design_effects(units, items, policy)
-        for name, metric in metrics.items():
-            by_unit: dict[tuple[str, ...], dict[tuple[int, int], float]] = {}
-            keys = units[list(PAIR_COLUMNS)].itertuples(index=False, name=None)
-            for key, size in zip(keys, sizes[metric], strict=True):
-                *unit, a, b = key
-                groups = list(benchmark.attributes[unit[-1]].groups)
-                pair = (groups.index(a), groups.index(b))
-                by_unit.setdefault(tuple(unit), {})[pair] = float(size)
-            found[name] = by_unit
+    for place in np.flatnonzero(complete == 0).tolist():
+        key = tuple(getattr(outcomes, n)[place] for n in ("attribute", "group_a", "group_b"))
+        if key in labels:
+            text = f"{labels[key]} has no such pair, so it is not included"
+            found.setdefault(int(outcomes.unit[place]), []).append(text)
     return found
 
 
-def _add_snapshots(columns: Rows, facts: pd.DataFrame) -> None:
-    """Fill in the units' snapshots, and add a note on several samples."""
-    by_unit = dict(zip(row_keys(facts, UNIT_COLUMNS), facts.itertuples(), strict=True))
-    for place, key in enumerate(row_keys(columns, UNIT_COLUMNS)):
-        unit = by_unit[key]
-        columns["snapshot"][place] = unit.snapshot
-        if unit.samples > 1:
-            weights = ", weighted to give all answers the same weight" if unit.weighted else ""
-            add_note(
-                columns,
-                place,
-                f"{unit.samples} samples per item, every answer of one group with every answer of "
-                f"the other{weights}; items are the independent units",
-            )
-
-
-def _add_pooled_notes(columns: Rows, counts: pd.DataFrame, known: Mapping[str, Benchmark]) -> None:
-    """Add a note on the answers used for a pooled difference, if some are missing."""
-    missing = [
-        columns[name].to_numpy("int64", na_value=0) for name in ("n_missing_a", "n_missing_b")
-    ]
-    of_answers = [metric.name for metric in PAIR_METRICS if metric.rests_on != "pairs"]
-    here = (
-        (columns["attribute"] == POOLED)
-        & (columns["missing"] == "available")
-        & np.isin(columns["metric"], of_answers)
-        & ((missing[0] > 0) | (missing[1] > 0))
-    )
-    if not here.any():
-        return
+def _in_order(columns: Rows, judged: Judgements) -> Rows:
+    known = [pairs.outcomes.benchmark for pairs in judged.parts]
     attributes = {
-        (name, attribute.name, *pair): (attribute, pair)
-        for name, benchmark in known.items()
-        for attribute, pair in pooled_pairs(benchmark)
-    }
-    empty: dict[tuple[str, ...], list[str]] = {}
-    for row in counts.to_dict("records"):
-        key = tuple(row[name] for name in ("benchmark", "attribute", "group_a", "group_b"))
-        both = sum(row[pattern] for pattern in PATTERNS if "x" not in pattern)
-        if key in attributes and both == 0:
-            attribute, pair = attributes[key]
-            unit = tuple(row[name] for name in UNIT_COLUMNS)
-            label = f"{attribute.label}, {attribute.pair_label(pair)}"
-            empty.setdefault(unit, []).append(f"{label} has no such pair, so it is not included")
-    units = row_keys(columns, UNIT_COLUMNS)
-    for place in np.flatnonzero(here):
-        lacking = empty.get(units[place], [])
-        add_note(columns, int(place), "; ".join(["over the pairs with both answers", *lacking]))
-
-
-def _in_order(columns: Rows, known: Mapping[str, Benchmark]) -> Rows:
-    attributes = {
-        (name, attribute): number
-        for name, benchmark in known.items()
+        (benchmark.name, attribute): number
+        for benchmark in known
         for number, attribute in enumerate([*benchmark.attributes, POOLED])
     }
     metrics = {name: number for number, name in enumerate(METRICS)}
     places = {
-        (name, attribute.name, group): place
-        for name, benchmark in known.items()
+        (benchmark.name, attribute.name, group): place
+        for benchmark in known
         for attribute in benchmark.attributes.values()
         for place, group in enumerate(attribute.groups)
     }
@@ -328,6 +410,7 @@ def _in_order(columns: Rows, known: Mapping[str, Benchmark]) -> Rows:
         number = attributes[unit[0], attribute]
         return (*unit, number, whole, *sides, metrics[metric], test is None, test or "")
 
-    rows = [place_of(row) for row in row_keys(columns, (*PAIR_COLUMNS, "metric", "test"))]
+    names = (*PAIR_COLUMNS, "metric", "test")
+    rows = [place_of(row) for row in zip(*(columns[name] for name in names), strict=True)]
     order = sorted(range(len(rows)), key=rows.__getitem__)
     return {name: column[order] for name, column in columns.items()}

@@ -12,9 +12,9 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import Tabular
-from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
-from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
-from fairstats.counts.item_outcomes import answer_sets, item_patterns, item_sums
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.counts.grid import Grid, grid
+from fairstats.counts.patterns import CountingPolicy, GroupAnswers, apply_policy
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.differences import mean_difference
 from fairstats.inference.letters import matched_patterns
@@ -161,50 +161,33 @@ def same_variants(
     >>> same_variants(answers("m-1", one), answers("m-2", one), benchmarks=[demo]).verdict
     'same variants'
     """
-    sides = [open_answers(answers, benchmarks) for answers in (old, new)]
-    patterns = [item_patterns(side) for side in sides]
-    for name, table in zip(("old", "new"), patterns, strict=True):
-        units = table[list(UNIT_COLUMNS)].drop_duplicates()
-        if len(units) > 1:
+    grids = [list(grid(answers, benchmarks=benchmarks).values()) for answers in (old, new)]
+    for name, found in zip(("old", "new"), grids, strict=True):
+        if sum(len(one.units) for one in found) > 1:
             message, remedy = (
                 "contains several answer sets",
                 "filter the answers, or use variant_sets",
             )
             raise InputError([Problem(f"<{name}>", message, remedy)])
-    names = [str(table["benchmark"].iloc[0]) for table in patterns]
-    if names[0] != names[1]:
+    one, other = (found[0] for found in grids)
+    if one.benchmark.name != other.benchmark.name:
         remedy = "compare answers to the same benchmark"
-        value = " and ".join(names)
+        value = f"{one.benchmark.name} and {other.benchmark.name}"
         raise InputError(
             [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
         )
-    benchmark = sides[0].benchmarks[names[0]]
-    one, other = (flips_of_set(side, benchmark, missing) for side in sides)
-    smallest = benchmark.same_variants_odds_ratio
-    return same_flips(one, other, smallest_same=smallest, alpha=alpha)
+    smallest = one.benchmark.same_variants_odds_ratio
+    marks = (flip_marks(side, missing) for side in (one, other))
+    return same_flips(*marks, smallest_same=smallest, alpha=alpha)
 
 
-def flips_of_set(
-    answers: OpenAnswers, benchmark: Benchmark, missing: MissingPolicy | None = None
-) -> pd.DataFrame:
-    """Return the flips of one answer set, as `flips_of_items`; computed once."""
-    policy = missing or benchmark.missing
-    return answers.once(
-        ("flips", policy), lambda: flips_of_items(item_patterns(answers), benchmark, policy)
-    )
-
-
-def flips_of_items(
-    patterns: pd.DataFrame, benchmark: Benchmark, missing: MissingPolicy | None = None
-) -> pd.DataFrame:
+def flip_marks(grid: Grid, missing: MissingPolicy | None = None) -> pd.DataFrame:
     """Return the flips of one answer set: one row per item, one column per attribute.
 
     Parameters
     ----------
-    patterns : pandas.DataFrame
-        From `fairstats.counts.item_outcomes.item_patterns`, for one answer set.
-    benchmark : Benchmark
-        Its benchmark.
+    grid : Grid
+        The answers of one set, with the items' names.
     missing
         As in `same_variants`.
 
@@ -216,16 +199,17 @@ def flips_of_items(
         with every answer of b, and the group that is right more often counts. Only attributes that
         were asked are included.
     """
-    wrong_if_missing = (missing or benchmark.missing) == "incorrect"
-    firsts = {a.name: [*a.pairs[0]] for a in benchmark.attributes.values() if a.name != BASELINE}
-    pairs = zip(*(patterns[name] for name in ("attribute", "group_a", "group_b")), strict=True)
-    counted = [firsts.get(attribute) == pair for attribute, *pair in pairs]
-    own = patterns[np.array(counted, dtype=bool)]
-    sums = item_sums(own, "incorrect" if wrong_if_missing else "complete")
-    marks = np.sign(sums["difference"]).astype("float64").mask(sums["n"] == 0)
-    table = marks.set_axis(pd.MultiIndex.from_frame(sums[["item_id", "attribute"]])).unstack()
-    asked = [name for name in firsts if name in table.columns]
-    return table[asked].rename_axis(columns=None)
+    policy = missing or grid.benchmark.missing
+    counting: CountingPolicy = "incorrect" if policy == "incorrect" else "complete"
+    marks = {}
+    for attribute in grid.benchmark.varied:
+        own = GroupAnswers.of(grid, attribute)
+        if attribute.pairs and len(own.rows):
+            counts = apply_policy(own.pair(attribute.pairs[0]), counting)
+            marks[attribute.name] = np.full(len(grid.unit), np.nan)
+            signs = np.sign(counts.n10 - counts.n01)
+            marks[attribute.name][own.rows] = np.where(counts.n > 0, signs, np.nan)
+    return pd.DataFrame(marks, index=pd.Index(grid.items, name="item_id"))
 
 
 def same_flips(
@@ -235,12 +219,12 @@ def same_flips(
     smallest_same: float | None,
     alpha: float = 0.05,
 ) -> SameVariants:
-    """Judge flips from `flips_of_items`, as `same_variants` judges answers.
+    """Judge flips, as `same_variants` judges answers.
 
     Parameters
     ----------
     old, new : pandas.DataFrame
-        The flips of two answer sets.
+        The flips of two answer sets, from `flip_marks`.
     smallest_same : float or None
         The benchmark's ``same_variants_odds_ratio``; if None, there is no verdict.
     alpha : float
@@ -351,23 +335,20 @@ def variant_sets(
         `VARIANT_SET_COLUMNS`: one row per two answer sets. ``declared`` is `ONE_VERSION`,
         `TWO_VERSIONS`, or `UNDECLARED` if the benchmark does not name the version of one of them.
     """
-    opened = open_answers(answers, benchmarks)
     rows = []
-    for (unit_a, one), (unit_b, other) in combinations(answer_sets(opened).items(), 2):
-        if unit_a[0] != unit_b[0]:
-            continue
-        benchmark = opened.benchmarks[unit_a[0]]
-        found = same_flips(
-            flips_of_set(one, benchmark, missing),
-            flips_of_set(other, benchmark, missing),
-            smallest_same=benchmark.same_variants_odds_ratio,
-            alpha=alpha,
-        )
-        versions = unit_a[1], unit_b[1]
-        declared = ONE_VERSION if versions[0] == versions[1] else TWO_VERSIONS
-        if not all(is_declared(version, benchmark) for version in versions):
-            declared = UNDECLARED
-        sides = (*unit_a, *unit_b[1:], declared)
-        keys = dict(zip(VARIANT_SET_COLUMNS, sides, strict=False))
-        rows.append(keys | found.to_row())
+    for _, own in sorted(grid(answers, benchmarks=benchmarks).items()):
+        benchmark = own.benchmark
+        units = list(own.units.itertuples(index=False, name=None))
+        flips = [flip_marks(own.of_unit(unit), missing) for unit in range(len(units))]
+        for (unit_a, one), (unit_b, other) in combinations(zip(units, flips, strict=True), 2):
+            found = same_flips(
+                one, other, smallest_same=benchmark.same_variants_odds_ratio, alpha=alpha
+            )
+            versions = unit_a[1], unit_b[1]
+            declared = ONE_VERSION if versions[0] == versions[1] else TWO_VERSIONS
+            if not all(is_declared(version, benchmark) for version in versions):
+                declared = UNDECLARED
+            sides = (*unit_a, *unit_b[1:], declared)
+            keys = dict(zip(VARIANT_SET_COLUMNS, sides, strict=False))
+            rows.append(keys | found.to_row())
     return pd.DataFrame(rows, columns=list(VARIANT_SET_COLUMNS))

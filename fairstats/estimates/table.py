@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.row_groups import text_array
-from fairstats.metrics.metric import Columns, Row
+from fairstats.metrics.metric import Columns
 
 #: The columns of the estimates table, in order.
 ESTIMATE_COLUMNS = (
@@ -67,18 +66,12 @@ def is_primary_test(estimates: pd.DataFrame) -> pd.Series:
 
 def is_mcnemar(estimates: pd.DataFrame | Columns, test: str) -> npt.NDArray[np.bool_]:
     """Return which rows are McNemar's test in the form `test`, e.g. ``"mcnemar exact"``."""
-    tests = zip(text_array(estimates["metric"]), text_array(estimates["test"]), strict=True)
+    tests = zip(estimates["metric"], estimates["test"], strict=True)
     found = [
         metric == "mcnemar" and isinstance(name, str) and name.startswith(test)
         for metric, name in tests
     ]
     return np.array(found, dtype=bool)
-
-
-def columns_of(rows: Sequence[Row]) -> Columns:
-    """Return rows with different columns by column; a value that a row lacks is None."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def joined(tables: Sequence[Columns]) -> Rows:

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.missing_policies import PolicyCounts, copies_of
-from fairstats.counts.sample_weights import per_answer
+from fairstats.counts.patterns import PolicyCounts, per_answer
 from fairstats.inference._checks import check_counts, check_parts
 from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.intervals import tango, wilson
@@ -107,7 +106,7 @@ def accuracy_difference(
 
     Examples
     --------
-    >>> from fairstats.counts.missing_policies import complete_counts
+    >>> from fairstats.counts.patterns import complete_counts
     >>> round(float(accuracy_difference(complete_counts(600, 83, 10, 108)).estimate), 4)
     0.0911
     """
@@ -156,7 +155,7 @@ def bounds_b(c: Mapping[str, FloatArray]) -> Range:
 
 def _of_group(side: str, pairs: Pairs) -> Estimate:
     correct, n = (
-        per_answer(getattr(pairs.paired, f"{name}_{side}"), copies_of(pairs.counts))
+        per_answer(getattr(pairs.paired, f"{name}_{side}"), pairs.paired.copies)
         for name in ("correct", "n")
     )
     return accuracy(correct, n, alpha=pairs.alpha, design_effect=pairs.effects[f"accuracy_{side}"])

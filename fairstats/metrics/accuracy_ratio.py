@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.missing_policies import PolicyCounts
+from fairstats.counts.patterns import PolicyCounts
 from fairstats.inference.effect_sizes import partly_paired_ratio, risk_ratio
 from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
 from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
@@ -39,7 +39,7 @@ def accuracy_ratio(
 
     Examples
     --------
-    >>> from fairstats.counts.missing_policies import complete_counts
+    >>> from fairstats.counts.patterns import complete_counts
     >>> round(float(accuracy_ratio(complete_counts(600, 83, 10, 108)).estimate), 4)
     1.1197
     """

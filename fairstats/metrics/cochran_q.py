@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from fairstats.inference.mcnemar import cochran_q
-from fairstats.metrics.metric import Groups, GroupsMetric, Row
+from fairstats.metrics.metric import Columns, Groups, GroupsMetric, columns_of
 
 
-def _row(groups: Groups) -> Row:
-    if groups.effects:
-        return {"method_note": "several samples per item: no test"}
-    states, weights = groups.complete
-    result = cochran_q(states, weights)
-    return {
-        "n": int(weights.sum()),
-        "statistic": result.statistic,
-        "p_value": result.p_value,
-        "test": f"cochran_q, {result.df} df",
-        "method_note": "over the items with an answer for every group; not adjusted",
-    }
+def _rows(groups: Groups) -> Columns:
+    rows = []
+    for unit in groups.units:
+        if groups.several[unit]:
+            rows.append({"method_note": "several samples per item: no test"})
+            continue
+        states, weights = groups.complete(unit)
+        result = cochran_q(states, weights)
+        rows.append(
+            {
+                "n": int(weights.sum()),
+                "statistic": result.statistic,
+                "p_value": result.p_value,
+                "test": f"cochran_q, {result.df} df",
+                "method_note": "over the items with an answer for every group; not adjusted",
+            }
+        )
+    return groups.rows() | columns_of(rows)
 
 
 COCHRAN_Q = GroupsMetric(
@@ -26,5 +32,5 @@ COCHRAN_Q = GroupsMetric(
     definition="Test of equal accuracy of more than two groups; not adjusted.",
     order=200,
     applies=lambda groups: len(groups.attribute.groups) > 2,
-    compute=lambda groups: [_row(groups)],
+    compute=_rows,
 )

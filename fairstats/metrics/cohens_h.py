@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.missing_policies import PolicyCounts
+from fairstats.counts.patterns import PolicyCounts
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
 from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
 from fairstats.metrics.metric import PairMetric, Patterns, Range

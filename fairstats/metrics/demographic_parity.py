@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from fairstats.metrics.group_range import differences_of, disparity, disparity_row, range_of
-from fairstats.metrics.group_range_bounds import disparity_bounds
-from fairstats.metrics.metric import Groups, GroupsMetric, Row
-
-demographic_parity = disparity(
-    None,
-    "Demographic parity disparity: max − min over groups of P(correct); AD for two groups.",
-)
-
-
-def _row(groups: Groups) -> Row:
-    found = range_of(groups.once(differences_of), groups.effects)
-    return disparity_row(found, groups)
-
+from fairstats.metrics.group_range import differences_of, range_bounds, range_rows
+from fairstats.metrics.metric import GroupsMetric
 
 DP = GroupsMetric(
     name="dp",
@@ -29,7 +17,6 @@ DP = GroupsMetric(
     highest=1,
     ideal=0,
     applies=lambda groups: True,
-    compute=lambda groups: [_row(groups)],
-    bounds=lambda groups: disparity_bounds(groups.outcomes, answerable_only=False),
-    together=differences_of.together,
+    compute=lambda groups: range_rows(groups, groups.once(differences_of)),
+    bounds=lambda groups: range_bounds(groups, answerable=False),
 )

@@ -1,359 +1,202 @@
-"""Disparities: the range of a rate over groups. DP and EO share this code."""
+"""Disparities: the range of a rate over groups. DP, EO and the impact ratio share this code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any, Literal, get_args
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
-from fairstats._lib.result_objects import Estimate, Tabular
-from fairstats._lib.row_groups import text_array
-from fairstats.counts.missing_policies import CountingPolicy, IntArray, PolicyCounts
-from fairstats.counts.outcomes import MISSING, OTHER
-from fairstats.inference._checks import check_alpha, check_choice, check_counts
-from fairstats.metrics.accuracy import absolute_interval, accuracy_difference
-from fairstats.metrics.metric import Groups, Row
+from fairstats._lib.result_objects import Estimate, FloatArray
+from fairstats.counts.patterns import PATTERNS, IntArray, apply_policy
+from fairstats.metrics.accuracy import (
+    ACCURACY_DIFFERENCE,
+    absolute_interval,
+    accuracy_difference,
+)
+from fairstats.metrics.metric import Groups, PairMetric, Range, design_effects_of
+
+#: Compares two groups, from `PolicyCounts`: `accuracy_difference` or `accuracy_ratio`.
+Measure = Callable[..., Estimate]
+# For one pair of each pattern: whether a can be right, minus whether b is.
+_MOST = np.array([(p[1] != "0") - float(p[2] == "1") for p in PATTERNS])
 
 
-@dataclass(frozen=True, repr=False)
-class Disparity(Tabular):
-    """A disparity of one unit: max − min of a rate over groups, with its interval.
+@dataclass(frozen=True, eq=False)
+class GroupComparison:
+    """Every two groups of an attribute compared, with simultaneous intervals.
 
     Attributes
     ----------
-    estimate : float
-        In [0, 1]; NaN if a group has no answer that counts.
-    ci_low, ci_high : float
-        Limits. A range is never negative, so they cannot serve as a test of 0.
-    method : str
-        The method used for the limits.
-    n : int
+    estimate : Estimate
+        Arrays of shape (answer sets, pairs of groups). By Bonferroni, each interval uses alpha /
+        number of pairs.
+    effects : ndarray, shape (answer sets, pairs of groups)
+        The design effects; 1 if each item was answered once.
+    n : ndarray of int, shape (answer sets,)
         Items with an answer that counts for every group. With several samples of an item:
         combinations of answers that count, for the pair of groups with the fewest.
     """
 
-    estimate: float
-    ci_low: float
-    ci_high: float
-    method: str
-    n: int
+    estimate: Estimate
+    effects: FloatArray
+    n: IntArray
+
+    def method(self, folded: str) -> list[str]:
+        """Name the method of an interval that is derived from those of all pairs of groups."""
+        found, pairs = [], self.effects.shape[1]
+        methods = np.broadcast_to(self.estimate.method, self.effects.shape).tolist()
+        for own, effect in zip(methods, self.effects.max(axis=1), strict=True):
+            text = f"{' and '.join(sorted(set(own)))}, {folded}"
+            text += f", Bonferroni over {pairs} pairs" if pairs > 1 else ""
+            found.append(text + (f", design effect up to {effect:.3g}" if effect != 1 else ""))
+        return found
 
 
-#: Compares two groups, from `PolicyCounts`: `accuracy_difference` or `accuracy_ratio`.
-Measure = Callable[..., Estimate]
-#: Condition for an item to count: maps the joint outcome patterns of a unit to the matching rows.
-Condition = Callable[[pd.DataFrame], pd.Series]
-
-
-def pair_differences(
-    outcomes: pd.DataFrame,
+def compare_groups(
+    groups: Groups,
     *,
-    condition: Condition | None = None,
-    missing: CountingPolicy = "available",
-    alpha: float = 0.05,
-    design_effects: Mapping[tuple[int, int], float] | None = None,
-) -> PairDifferences:
-    """Compute the signed accuracy difference of every two groups, with simultaneous intervals.
+    measure: Measure = accuracy_difference,
+    metric: PairMetric = ACCURACY_DIFFERENCE,
+    answerable: bool = False,
+) -> GroupComparison:
+    """Compare every two groups of an attribute.
 
     Parameters
     ----------
-    outcomes : pandas.DataFrame
-        The joint outcome patterns of one unit and attribute: columns ``outcomes`` (one sign per
-        group: 1 correct, 0 wrong, x missing), ``answerable`` and ``n``.
-    condition : callable, optional
-        Maps the patterns to the rows of items that count; by default all count.
-    missing : {"available", "complete", "incorrect"}
-        The policy for missing answers; ``complete`` requires an answer for every group.
-    alpha : float
-        1 − the simultaneous confidence level of all intervals. By Bonferroni, each interval uses
-        alpha / number of pairs.
-    design_effects : mapping of (int, int) to float, optional
-        The design effect of pairs of groups with clustered answers.
+    groups : Groups
+        The answers. The policy ``complete`` requires an answer for every group.
+    measure : callable
+        Compares two groups, given their counts.
+    metric : PairMetric
+        The metric that gives the design effects.
+    answerable : bool
+        Whether only items with a right answer to the neutralized variant count.
 
     Returns
     -------
-    PairDifferences
-        `pairs` are those of `itertools.combinations` of the groups; n is the number of items with
-        an answer that counts for both.
-
-    Raises
-    ------
-    ValueError
-        For patterns with fewer than two groups, unknown signs or different lengths; for invalid
-        counts of items, an unknown policy, or alpha outside (0, 1). Also for a design effect that
-        is not positive, or for a pair of groups that does not exist.
+    GroupComparison
     """
-    alpha = check_alpha(alpha)
-    counted = _counted(outcomes, condition, missing).with_effects(design_effects)
-    return _estimated([counted], alpha)[0]
+    answers, units, clustered = groups.answers, groups.units, groups.clustered
+    patterns = groups.patterns
+    if groups.missing == "complete":
+        there = groups.whole | clustered[np.searchsorted(units, answers.grid.unit)]
+        patterns = groups.patterns_where(there)
+    cells = patterns[:, :, 0] if answerable else patterns.sum(axis=2)
+    copies = answers.copies[units]
+    if answerable:
+        copies = copies * answers.neutral_copies[units]
+    else:
+        cells = cells // answers.neutral_copies[units][:, None, None]
+    effects = _effects(groups, metric, answerable)
+    counts = apply_policy(cells, groups.missing, copies=copies[:, None])
+    estimate = measure(counts, alpha=groups.alpha / len(groups.pairs), design_effect=effects)
+    weights = answers.neutral[:, 0] * answers.neutral_weights if answerable else 1
+    whole = groups.by_unit(groups.whole * weights)
+    return GroupComparison(estimate, effects, np.where(clustered, counts.n.min(axis=1), whole))
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """Input of `pair_differences`: each pair's `PolicyCounts` as a row, and its design effect."""
-
-    pairs: tuple[tuple[int, int], ...]
-    cells: IntArray
-    copies: int
-    n: int
-    effects: Sequence[float] = ()
-
-    def with_effects(self, design_effects: Mapping[tuple[int, int], float] | None) -> _Counted:
-        effects = design_effects or {}
-        if unknown := set(effects) - set(self.pairs):
-            raise ValueError(
-                f"design_effects has {min(unknown)}; use pairs of places among {self.pairs}"
-            )
-        return replace(self, effects=[effects.get(pair, 1.0) for pair in self.pairs])
-
-
-def _counted(
-    outcomes: pd.DataFrame, condition: Condition | None, missing: CountingPolicy
-) -> _Counted:
-    check_choice("missing", missing, get_args(CountingPolicy))
-    k = _groups_of(outcomes)
-    patterns, weights = text_array(outcomes["outcomes"]), np.asarray(outcomes["n"])
-    if condition is not None:
-        own = np.asarray(condition(outcomes), dtype=bool)
-        patterns, weights = patterns[own], weights[own]
-    (weights,) = check_counts(n=weights)
-    # signs[i, g] is the sign of pattern i for group g.
-    signs = np.array([list(text) for text in patterns], dtype="<U1").reshape(len(patterns), k)
-    if missing == "complete":
-        whole = (signs != MISSING).all(axis=1)
-        signs, weights = signs[whole], weights[whole]
-    elif missing == "incorrect":
-        signs = np.where(signs == MISSING, "0", signs)
-    pairs = tuple(combinations(range(k), 2))
-    return _Counted(
-        pairs,
-        np.array([_cells(signs[:, a], signs[:, b], weights) for a, b in pairs]),
-        _copies(outcomes),
-        _whole(signs, weights),
-    )
-
-
-def _estimated(
-    counted: Sequence[_Counted], alpha: float, measure: Measure = accuracy_difference
-) -> list[PairDifferences]:
-    """Return the differences of several units with the same number of pairs, in one call."""
-    many = len(counted[0].pairs)
-    paired = PolicyCounts(*np.concatenate([one.cells for one in counted]).T)
-    estimate = measure(
-        replace(paired, copies=np.repeat([one.copies for one in counted], many)),
-        alpha=alpha / many,
-        design_effect=np.concatenate([one.effects for one in counted]),
-    )
-    found = []
-    for place, one in enumerate(counted):
-        own = slice(place * many, (place + 1) * many)
-        arrays: dict[str, Any] = {
-            name: np.broadcast_to(value, len(paired.n))[own]
-            for name, value in vars(estimate).items()
-            if name != "ci_level"
-        }
-        found.append(PairDifferences(one.pairs, replace(estimate, **arrays), one.n))
+def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> FloatArray:
+    """Return the design effects of every two groups, for answer sets with several samples."""
+    found = np.ones((len(groups.units), len(groups.pairs)))
+    several = np.flatnonzero(groups.several[groups.units])
+    if not len(several):
+        return found
+    answers = groups.answers
+    grid, weights = answers.grid, answers.neutral[:, 0] * answers.neutral_weights
+    for column, (a, b) in enumerate(groups.pairs):
+        cells = answers.cells(a, b)
+        for place in several:
+            unit = groups.units[place]
+            here, copies = grid.unit == unit, int(answers.copies[unit])
+            own = cells
+            if answerable:
+                here &= weights > 0
+                copies *= int(answers.neutral_copies[unit])
+                own = cells * weights[:, None]
+            if here.any():
+                found[place, column] = design_effects_of(
+                    metric, own[here], grid.many[here], copies, groups.missing
+                )
     return found
 
 
-def _copies(outcomes: pd.DataFrame) -> int:
-    """Return the number of combinations that share an answer; 1 if each item was answered once."""
-    if "copies" not in outcomes or outcomes.empty:
-        return 1
-    return int(outcomes["copies"].iloc[0] * outcomes["neutral_copies"].iloc[0])
+def differences_of(groups: Groups) -> GroupComparison:
+    """Compare the accuracies of every two groups."""
+    return compare_groups(groups)
 
 
-def _whole(signs: npt.NDArray[np.str_], weights: IntArray) -> int:
-    """Count the items with an answer for every group (for rows of two groups: the fewest)."""
-    answered = (signs == "1") | (signs == "0")
-    if (signs == OTHER).any():
-        sides = combinations(range(signs.shape[1]), 2)
-        return min(int(weights @ (answered[:, a] & answered[:, b])) for a, b in sides)
-    return int(weights @ answered.all(axis=1))
+def range_rows(groups: Groups, found: GroupComparison, note: str = "") -> dict[str, Any]:
+    """Return the rows of the range over groups: the largest absolute difference of two groups.
 
-
-def _groups_of(outcomes: pd.DataFrame) -> int:
-    """Return the number of groups in the patterns, checked."""
-    if outcomes.empty:
-        raise ValueError("outcomes has no row: give the patterns of one unit and attribute")
-    k = len(str(outcomes["outcomes"].iloc[0]))
-    signs = set(f"10x{OTHER}")
-    for pattern in outcomes["outcomes"]:
-        if not isinstance(pattern, str) or len(pattern) != k or k < 2 or set(pattern) - signs:
-            raise ValueError(
-                f"outcomes={pattern!r} must have one of 1, 0 and x for each of the same two or "
-                "more groups, e.g. '10'"
-            )
-    return k
-
-
-@dataclass(frozen=True)
-class PairDifferences:
-    """The differences of all pairs of groups: `pairs` of places, their `estimate`, and `n`, the
-    items with an answer that counts for every group.
+    A range is never negative, so its limits cannot serve as a test of 0. It is unknown (NaN) if a
+    group has no answer that counts.
     """
-
-    pairs: tuple[tuple[int, int], ...]
-    estimate: Estimate
-    n: int
-
-
-def _cells(a: npt.NDArray[np.str_], b: npt.NDArray[np.str_], weights: IntArray) -> list[int]:
-    """Return the fields of `PolicyCounts` of two groups; signs determine ``same`` only as n11."""
-    right_a, right_b = a == "1", b == "1"
-    wrong_a, wrong_b = a == "0", b == "0"
-    of_a, of_b = a != OTHER, b != OTHER
-    n11 = right_a & right_b
-    cells = [n11, right_a & wrong_b, wrong_a & right_b, wrong_a & wrong_b, n11]
-    cells += [right_a & of_b, (right_a | wrong_a) & of_b]
-    cells += [of_a & right_b, of_a & (right_b | wrong_b)]
-    return [int(weights @ cell) for cell in cells]
+    # It is between the largest of the lower limits and the largest of the upper limits.
+    low, high = absolute_interval(found.estimate.ci_low, found.estimate.ci_high)
+    return groups.rows() | {
+        "estimate": np.abs(found.estimate.estimate).max(axis=1),
+        "ci_low": low.max(axis=1),
+        "ci_high": high.max(axis=1),
+        "ci_level": 1 - groups.alpha,
+        "ci_method": found.method("absolute"),
+        "n": found.n,
+        "method_note": "a range is never negative; not a test of 0" + note,
+    }
 
 
-def disparity(condition: Condition | None, doc: str) -> Callable[..., Disparity]:
-    """Build a disparity function, given the condition for an item to count.
+def range_bounds(groups: Groups, *, answerable: bool) -> Range:
+    """Return the range of max − min over groups over all fill-ins of missing answers.
 
     Parameters
     ----------
-    condition : callable, optional
-        Maps the joint outcome patterns of a unit (see `fairstats.counts.outcomes.Folds`) to the
-        rows of items that count.
-    doc : str
-        The docstring of the new function; its parameters are appended.
+    groups : Groups
+        The answers.
+    answerable : bool
+        Whether to condition on answerable items. If the neutralized variant has no answer, the item
+        may be either.
 
     Returns
     -------
-    callable
-        ``(outcomes, *, missing="available", alpha=0.05, design_effects=None) -> Disparity``.
+    (ndarray, ndarray)
+        0 and 1 if no item can be answerable. With more than two groups, the lowest value is a lower
+        bound that may not be attainable.
     """
+    patterns = groups.patterns
+    highest = _highest_difference(patterns, _MOST, answerable)
+    # The same for b minus a: whether b can be right, minus whether a is.
+    most = np.array([(p[2] != "0") - float(p[1] == "1") for p in PATTERNS])
+    low, high = absolute_interval(-_highest_difference(patterns, most, answerable), highest)
+    low, high = low.max(axis=1), high.max(axis=1)
+    never = answerable & (patterns[:, 0, [0, 2]].sum(axis=(1, 2)) == 0)
+    return np.where(never, 0.0, low), np.where(never, 1.0, high)
 
-    def compute(
-        outcomes: pd.DataFrame,
-        *,
-        missing: CountingPolicy = "available",
-        alpha: float = 0.05,
-        design_effects: Mapping[tuple[int, int], float] | None = None,
-    ) -> Disparity:
-        found = pair_differences(
-            outcomes,
-            condition=condition,
-            missing=missing,
-            alpha=alpha,
-            design_effects=design_effects,
+
+def _highest_difference(patterns: IntArray, most: FloatArray, answerable: bool) -> FloatArray:
+    """Return the highest difference of each pair, given that of each pattern, (units, pairs)."""
+    if not answerable:
+        every = patterns.sum(axis=2)
+        return np.asarray((every @ most) / every.sum(axis=2))
+    certain, perhaps = patterns[:, :, 0], patterns[:, :, 2]
+    # For items that may or may not be answerable: always include gains. Include an item without a
+    # difference only to dilute a loss.
+    total = certain @ most + perhaps @ np.maximum(most, 0)
+    counted = certain.sum(axis=2) + perhaps[..., most > 0].sum(axis=2)
+    dilute = (total < 0) | (counted == 0)
+    counted = counted + np.where(dilute, perhaps[..., most == 0].sum(axis=2), 0)
+    # If there are only losses, and all may be left out, one of them has to be included.
+    return np.where(counted > 0, total / np.maximum(counted, 1), -1.0)
+
+
+def right_bounds(groups: Groups) -> tuple[Range, Range]:
+    """Return each pair's lowest and highest number of right answers, of group a and of group b."""
+    every = groups.patterns.sum(axis=2)
+    found = []
+    for side in (1, 2):
+        low, high = (
+            (every @ np.array([pattern[side] in signs for pattern in PATTERNS])).astype(float)
+            for signs in ("1", "1x")
         )
-        return range_of(found, design_effects)
-
-    compute.__doc__ = doc + _PARAMETERS
-    return compute
-
-
-def range_of(
-    found: PairDifferences, design_effects: Mapping[tuple[int, int], float] | None = None
-) -> Disparity:
-    """Return the range over groups, from the differences of all pairs of groups."""
-    differences = found.estimate
-    # The range is the largest absolute difference, so it is between the largest of the lower limits
-    # and the largest of the upper limits.
-    limits = absolute_interval(differences.ci_low, differences.ci_high)
-    low, high = (float(side.max()) for side in limits)
-    # If a group has no answers, the range is unknown.
-    estimate = float(np.abs(differences.estimate).max())
-    effect = max((design_effects or {}).values(), default=1.0)
-    return Disparity(estimate, low, high, method_of(found, "absolute", effect), found.n)
-
-
-def method_of(found: PairDifferences, folded: str, design_effect: float) -> str:
-    """Name the method of an interval that is derived from those of all pairs of groups."""
-    method = " and ".join(sorted(set(np.asarray(found.estimate.method).tolist())))
-    method += f", {folded}"
-    if len(found.pairs) > 1:
-        method += f", Bonferroni over {len(found.pairs)} pairs"
-    if design_effect != 1:
-        method += f", design effect up to {design_effect:.3g}"
-    return method
-
-
-@dataclass(frozen=True)
-class DifferencesOf:
-    """The `pair_differences` of an attribute's groups, for ``groups.once``.
-
-    Attributes
-    ----------
-    condition : callable, optional
-        As in `pair_differences`.
-    effects : {"effects", "answerable_effects", "ratio_effects"}
-        The attribute of `Groups` with the design effects.
-    measure : callable
-        What compares two groups, given their counts.
-    """
-
-    condition: Condition | None = None
-    effects: Literal["effects", "answerable_effects", "ratio_effects"] = "effects"
-    measure: Measure = accuracy_difference
-
-    def __call__(self, groups: Groups) -> PairDifferences:
-        """Return the differences of one unit."""
-        return _estimated([self._counted(groups)], groups.alpha, self.measure)[0]
-
-    def together(self, many: Sequence[Groups]) -> None:
-        """Store the differences of many units, computed in one search for all units of a size."""
-        by_size: dict[tuple[int, float], list[tuple[Groups, _Counted]]] = {}
-        for groups in many:
-            counted = self._counted(groups)
-            by_size.setdefault((len(counted.pairs), groups.alpha), []).append((groups, counted))
-        for (_, alpha), of_size in by_size.items():
-            found = _estimated([counted for _, counted in of_size], alpha, self.measure)
-            for (groups, _), differences in zip(of_size, found, strict=True):
-                groups.keep(self, differences)
-
-    def _counted(self, groups: Groups) -> _Counted:
-        if self.condition is None:
-            counted = groups.once(_counted_items)
-        else:
-            counted = _counted(groups.outcomes, self.condition, groups.missing)
-        return counted.with_effects(getattr(groups, self.effects))
-
-
-def _counted_items(groups: Groups) -> _Counted:
-    return _counted(groups.pairs, None, groups.missing)
-
-
-differences_of = DifferencesOf()
-
-
-def disparity_row(found: Disparity, groups: Groups, note: str = "") -> Row:
-    """Return a disparity's row of the estimates table."""
-    note = "a range is never negative; not a test of 0" + note
-    return found.to_row() | {"ci_level": 1 - groups.alpha, "method_note": note}
-
-
-_PARAMETERS = """
-
-    Parameters
-    ----------
-    outcomes : pandas.DataFrame
-        The joint outcome patterns of one unit and attribute: columns ``outcomes`` (one sign per
-        group: 1 correct, 0 wrong, x missing), ``answerable`` and ``n``.
-    missing : {"available", "complete", "incorrect"}
-        The policy for missing answers; ``complete`` requires an answer for every group.
-    alpha : float
-        1 − confidence level; the interval is derived from the simultaneous ones of the pairs.
-    design_effects : mapping of (int, int) to float, optional
-        The design effect of each pair of groups with clustered answers.
-
-    Returns
-    -------
-    Disparity
-
-    Raises
-    ------
-    ValueError
-        For patterns with fewer than two groups, unknown signs or different lengths; for invalid
-        counts of items, an unknown policy, or alpha outside (0, 1). Also for a design effect that
-        is not positive, or for an unknown pair of groups.
-    """
+        found.append((low, high))
+    return found[0], found[1]

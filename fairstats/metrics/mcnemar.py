@@ -5,27 +5,26 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, row_keys, stacked, text_array
-from fairstats.counts.missing_policies import PolicyCounts, apply_policy
-from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.counts.patterns import PATTERNS, IntArray, PolicyCounts, apply_policy
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.metrics.metric import Columns, PairMetric, Pairs, Range
 
-_TESTS: tuple[Literal["midp", "exact"], ...] = ("midp", "exact")
+Flippable = Literal["midp", "exact"]
+#: The tests that exist for clustered answers, by flipping items.
+FLIPPING: tuple[Flippable, ...] = ("midp", "exact")
 
 
-def mcnemar_bounds(counts: pd.DataFrame, *, method: McNemarMethod = "midp") -> Range:
+def mcnemar_bounds(patterns: IntArray, *, method: McNemarMethod = "midp") -> Range:
     """Return the lowest and highest p-value of McNemar's test over all fill-ins.
 
     The p-value falls as the discordant counts move apart. It is lowest if every open pair becomes
     discordant in the same direction, and highest if the counts come closest to balance.
     """
-    n10, n01 = counts["n10"].to_numpy(np.int64), counts["n01"].to_numpy(np.int64)
-    more10 = (counts["n1x"] + counts["nx0"] + counts["nxx"]).to_numpy(np.int64)
-    more01 = (counts["n0x"] + counts["nx1"] + counts["nxx"]).to_numpy(np.int64)
+    c = dict(zip(PATTERNS, np.moveaxis(patterns, -1, 0), strict=True))
+    n10, n01 = c["n10"], c["n01"]
+    more10, more01 = c["n1x"] + c["nx0"] + c["nxx"], c["n0x"] + c["nx1"] + c["nxx"]
     lowest = np.minimum(
         mcnemar(n10=n10 + more10, n01=n01, method=method).p_value,
         mcnemar(n10=n10, n01=n01 + more01, method=method).p_value,
@@ -39,65 +38,81 @@ def mcnemar_bounds(counts: pd.DataFrame, *, method: McNemarMethod = "midp") -> R
     return lowest, highest
 
 
-def with_flips(
-    table: Columns, items: pd.DataFrame, kinds: PolicyCounts, test: Literal["midp", "exact"]
+def flip_tests(
+    pairs: Pairs, paired: PolicyCounts, method: Flippable, differences: IntArray | None = None
 ) -> dict[str, Any]:
-    """Replace the test by sign flips of items for pairs with clustered answers.
+    """Test every pair by McNemar's test; pairs with clustered answers by sign flips of items.
 
-    `items` has one row per kind of item, `Pairs.items`; `kinds` are the counts of each kind.
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs.
+    paired : PolicyCounts
+        The paired table.
+    method : {"midp", "exact"}
+        The test.
+    differences : ndarray of int, shape (10,), optional
+        The difference of one pair of each pattern; by default n10 − n01 under the policy.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``statistic``, ``p_value`` and ``test``.
     """
-    if items.empty:
-        return {**table, "test": np.full(len(table["p_value"]), table["test"], dtype=object)}
-    columns = {name: np.array(table[name], dtype=np.float64) for name in ("statistic", "p_value")}
-    places = {key: place for place, key in enumerate(row_keys(table, PAIR_COLUMNS))}
-    tests = np.full(len(places), table["test"], dtype=object)
-    differences, many = kinds.n10 - kinds.n01, items["items"].to_numpy()
-    groups, first = group_rows(text_array(items[name]) for name in PAIR_COLUMNS)
-    for group, key in enumerate(row_keys(items.take(first), PAIR_COLUMNS)):
-        place, rows = places[key], groups == group
-        result = sign_flip_test(differences[rows], many[rows], method=test)
-        columns["statistic"][place], columns["p_value"][place] = result.statistic, result.p_value
-        tests[place] = f"mcnemar {test}, items flipped"
-        if result.method != test:
-            tests[place] += f" ({result.method})"
-    return {**table, **columns, "test": tests}
+    result = mcnemar(n10=paired.n10, n01=paired.n01, method=method)
+    statistic, p_value = (
+        np.array(column, dtype=np.float64) for column in (result.statistic, result.p_value)
+    )
+    tests = np.full(len(p_value), f"mcnemar {method}", dtype=object)
+    for place, (cells, many) in pairs.outcomes.clusters.items():
+        if differences is None:
+            pooled = bool(pairs.outcomes.pooled[place])
+            own = apply_policy(cells, pairs.missing, pooled=pooled)
+            change = own.n10 - own.n01
+        else:
+            change = cells @ differences
+        found = sign_flip_test(change, many, method=method)
+        statistic[place], p_value[place] = found.statistic, found.p_value
+        tests[place] = f"mcnemar {method}, items flipped"
+        if found.method != method:
+            tests[place] += f" ({found.method})"
+    return {"statistic": statistic, "p_value": p_value, "test": tests}
+
+
+def mcnemar_of(pairs: Pairs) -> dict[Flippable, dict[str, Any]]:
+    """Return both tests of every pair, for ``pairs.once``."""
+    return {method: flip_tests(pairs, pairs.paired, method) for method in FLIPPING}
 
 
 def _rows(pairs: Pairs) -> Columns:
-    paired, kinds = pairs.paired, apply_policy(pairs.items, pairs.missing)
-    tables = []
-    for method in _TESTS:
-        result = mcnemar(n10=paired.n10, n01=paired.n01, method=method)
-        n = np.maximum(paired.n, 1)
-        table = pairs.rows(paired=paired) | {
-            "estimate": np.where(paired.n > 0, (paired.n10 - paired.n01) / n, np.nan),
-            "n": paired.n,
-            "statistic": result.statistic,
-            "p_value": result.p_value,
-            "test": f"mcnemar {method}",
-        }
-        tables.append(with_flips(table, pairs.items, kinds, method))
-    return stacked(tables)
+    paired = pairs.paired
+    estimate = np.where(paired.n > 0, (paired.n10 - paired.n01) / np.maximum(paired.n, 1), np.nan)
+    rows = pairs.rows(paired=paired) | {"estimate": estimate, "n": paired.n}
+    return _stacked([rows | own for own in pairs.once(mcnemar_of).values()])
 
 
 def _rows_of_bounds(pairs: Pairs) -> Columns:
     # The range of the p-value is for independent pairs; clustered pairs have none.
     single = ~pairs.clustered
-    counts = pairs.counts[single]
+    patterns = pairs.outcomes.patterns[single]
     tables = []
-    for method in _TESTS:
-        lowest, highest = mcnemar_bounds(counts, method=method)
+    for method in FLIPPING:
+        lowest, highest = mcnemar_bounds(patterns, method=method)
         notes = [f"highest p over all fill-ins; the lowest is {p:.4g}" for p in lowest]
         own = {
             "p_value": highest,
-            "test": np.full(len(counts), f"mcnemar {method}", dtype=object),
-            "n": counts[list(PATTERNS)].sum(axis=1),
-            "n10": counts["n10"],
-            "n01": counts["n01"],
+            "test": np.full(len(patterns), f"mcnemar {method}", dtype=object),
+            "n": patterns.sum(axis=1),
+            "n10": patterns[:, PATTERNS.index("n10")],
+            "n01": patterns[:, PATTERNS.index("n01")],
             "method_note": np.array(notes, dtype=object),
         }
         tables.append({name: column[single] for name, column in pairs.rows().items()} | own)
-    return stacked(tables)
+    return _stacked(tables)
+
+
+def _stacked(tables: list[dict[str, Any]]) -> Columns:
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
 
 
 MCNEMAR = PairMetric(

@@ -3,78 +3,63 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self, TypeVar
+from itertools import combinations
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats._lib.row_groups import row_keys, text_array
 from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.counts.missing_policies import (
+from fairstats.counts.outcomes import Once, Outcomes, unit_columns
+from fairstats.counts.patterns import (
     CountingPolicy,
+    GroupAnswers,
     IntArray,
     PolicyCounts,
     apply_policy,
-    copies_of,
     missing_per_group,
+    of_each_pattern,
+    per_answer,
+    sums_by_unit,
 )
-from fairstats.counts.outcomes import PAIR_COLUMNS, whatever_the_neutral_answer
-from fairstats.counts.sample_weights import per_answer
+from fairstats.inference.clustered_answers import design_effect
 
 Range = tuple[FloatArray, FloatArray]
-Row = dict[str, Any]
 #: Rows of the estimates table, by column: arrays of one length, or one value for all rows. Small
 #: data frames would take most of an analysis.
 Columns = Mapping[str, Any]
-T = TypeVar("T")
 
 
-class _Once:
-    """Cache of values shared by several metrics."""
-
-    def once(self, compute: Callable[[Self], T]) -> T:
-        """Return ``compute(self)``, computed at the first call only."""
-        known = self.__dict__.setdefault("_known", {})
-        if compute not in known:
-            known[compute] = compute(self)
-        return known[compute]
-
-    def keep(self, compute: Callable[[Self], T], value: T) -> None:
-        """Store a value of ``compute(self)`` that was computed together with others."""
-        self.__dict__.setdefault("_known", {})[compute] = value
+def columns_of(rows: Sequence[dict[str, Any]]) -> Columns:
+    """Return rows with different columns by column; a value that a row lacks is None."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(_Once):
-    """The pairs of groups of one benchmark, one element or row per unit and pair.
+class Pairs(Once):
+    """The pairs of groups of one benchmark under a policy for missing answers.
 
     Attributes
     ----------
-    counts : pandas.DataFrame
-        Their outcome counts, from `fairstats.counts.outcomes.pair_counts`.
-    items : pandas.DataFrame
-        The kinds of items of pairs with clustered answers, from
-        `fairstats.counts.item_kinds.count_items`.
-    letters : pandas.DataFrame
-        Their letters, `fairstats.counts.outcomes.Folds.letters`.
+    outcomes : Outcomes
+        Their outcome counts.
     missing : {"available", "complete", "incorrect"}
-        The policy for missing answers.
+        The policy.
     alpha : float
         1 − confidence level.
     effects : mapping of str to ndarray
-        The design effect of each metric with an `influence`.
+        The design effect of each metric with an `influence`; 1 if the answers of a pair are not
+        clustered.
     tests : ndarray of int
         The number of tests over which each pair's p-value is adjusted.
     """
 
-    counts: pd.DataFrame
-    items: pd.DataFrame
-    letters: pd.DataFrame
+    outcomes: Outcomes
     missing: CountingPolicy
     alpha: float
     effects: Mapping[str, FloatArray]
@@ -83,23 +68,19 @@ class Pairs(_Once):
     @cached_property
     def paired(self) -> PolicyCounts:
         """Return the counts used under the policy."""
-        return apply_policy(self.counts, self.missing)
+        own = self.outcomes
+        return apply_policy(own.patterns, self.missing, copies=own.copies, pooled=own.pooled)
 
-    @cached_property
+    @property
     def clustered(self) -> npt.NDArray[np.bool_]:
         """Return whether the answers of each pair are clustered."""
-        if self.items.empty:
-            return np.zeros(len(self.counts), dtype=bool)
-        several = set(row_keys(self.items, PAIR_COLUMNS))
-        found = [key in several for key in row_keys(self.counts, PAIR_COLUMNS)]
-        return np.array(found, dtype=bool)
+        return self.outcomes.clustered
 
     @cached_property
     def _keys(self) -> dict[str, Any]:
-        copies = copies_of(self.counts)
-        a, b = (per_answer(missing, copies) for missing in missing_per_group(self.counts))
-        keys = {name: text_array(self.counts[name]) for name in PAIR_COLUMNS}
-        return keys | {"n_missing_a": a, "n_missing_b": b}
+        own = self.outcomes
+        a, b = (per_answer(number, own.copies) for number in missing_per_group(own.patterns))
+        return own.keys | {"n_missing_a": a, "n_missing_b": b}
 
     def rows(
         self, estimate: Estimate | None = None, paired: PolicyCounts | None = None
@@ -134,7 +115,7 @@ class Patterns:
 
 
 @dataclass(frozen=True, eq=False)
-class Samples(_Once):
+class Samples(Once):
     """The letters of items with several samples, for one unit and pair.
 
     The attributes are the parameters of `fairstats.metrics.same_prompt.same_prompt`.
@@ -149,49 +130,140 @@ class Samples(_Once):
 
 
 @dataclass(frozen=True, eq=False)
-class Groups(_Once):
-    """All groups of a demographic attribute, for one unit.
+class Groups(Once):
+    """All groups of a demographic attribute, for the answer sets that were asked for it.
 
     Attributes
     ----------
-    outcomes : pandas.DataFrame
-        The joint outcome patterns, `fairstats.counts.outcomes.Folds.outcomes`.
-    attribute, benchmark
-        The attribute, and the benchmark that declares it.
+    answers : GroupAnswers
+        The answers.
+    several : ndarray of bool
+        Whether each answer set has several samples of an item, of any attribute.
     missing, alpha
         As in `Pairs`.
-    effects, answerable_effects, ratio_effects : mapping of (int, int) to float
-        The design effects of the pairs of groups, by position: of differences over all items and
-        over the answerable ones, and of ratios. Empty if each item was answered once.
     """
 
-    outcomes: pd.DataFrame
-    attribute: Attribute
-    benchmark: Benchmark
+    answers: GroupAnswers
+    several: npt.NDArray[np.bool_]
     missing: CountingPolicy = "available"
     alpha: float = 0.05
-    effects: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    answerable_effects: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    ratio_effects: Mapping[tuple[int, int], float] = field(default_factory=dict)
+
+    @property
+    def attribute(self) -> Attribute:
+        """Return the attribute."""
+        return self.answers.attribute
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """Return the benchmark that declares it."""
+        return self.answers.grid.benchmark
 
     @cached_property
-    def pairs(self) -> pd.DataFrame:
-        """Return the patterns, ignoring the neutral answer."""
-        return whatever_the_neutral_answer(self.outcomes)
+    def units(self) -> IntArray:
+        """Return the answer sets that were asked, as rows of `Grid.units`."""
+        return np.unique(self.answers.grid.unit)
 
     @cached_property
-    def complete(self) -> tuple[IntArray, IntArray]:
-        """Return right and wrong answers over all groups, for items with an answer for each."""
-        signs = self.pairs["outcomes"]
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Return every two groups, by their places."""
+        return tuple(combinations(range(len(self.attribute.groups)), 2))
+
+    def rows(self) -> dict[str, Any]:
+        """Return the columns of the estimates table that name each answer set."""
+        return unit_columns(self.answers.grid, self.units) | {"attribute": self.attribute.name}
+
+    @cached_property
+    def clustered(self) -> npt.NDArray[np.bool_]:
+        """Return whether each of `units` has several samples of an item of this attribute."""
+        most = np.zeros(len(self.answers.grid.units), dtype=np.int64)
+        np.maximum.at(most, self.answers.grid.unit, self.answers.samples)
+        return most[self.units] > 1
+
+    def by_unit(self, table: IntArray) -> IntArray:
+        """Add the rows of a table up, weighted by their items, one row per answer set."""
+        grid = self.answers.grid
+        weighted = table * grid.many.reshape(-1, *[1] * (table.ndim - 1))
+        return sums_by_unit(grid.unit, weighted, len(grid.units))[self.units]
+
+    @cached_property
+    def patterns(self) -> IntArray:
+        """Count outcome patterns by neutral answer (right, wrong, missing), (units, pairs, 3, 10).
+
+        Each pair of answers counts `GroupAnswers.neutral_copies` times, spread evenly over the
+        neutralized answers of its item.
+        """
+        return self.patterns_where(np.ones(len(self.answers.rows), dtype=bool))
+
+    def patterns_where(self, there: npt.NDArray[np.bool_]) -> IntArray:
+        """Return `patterns` of some rows."""
+        neutral = self.answers.neutral * (self.answers.neutral_weights * there)[:, None]
+        each = [
+            self.by_unit(neutral[:, :, None] * self.answers.cells(a, b)[:, None])
+            for a, b in self.pairs
+        ]
+        return np.stack(each, axis=1)
+
+    @property
+    def items_asked(self) -> IntArray:
+        """Return the number of items that were asked, by answer set."""
+        return self.by_unit(np.ones(len(self.answers.rows), dtype=np.int64))
+
+    @property
+    def pairs_asked(self) -> IntArray:
+        """Return the number of pairs of answers over every two groups, by answer set."""
+        copies = self.answers.neutral_copies[self.units]
+        return per_answer(self.patterns.sum(axis=(1, 2, 3)), copies)
+
+    @cached_property
+    def whole(self) -> npt.NDArray[np.bool_]:
+        """Return whether each row has an answer for every group; if missing is wrong, all have."""
         if self.missing == "incorrect":
-            signs = signs.str.replace("x", "0")
-        rows = self.pairs[~signs.str.contains("x")]
-        states = [[int(sign) for sign in text] for text in signs[rows.index]]
-        k = len(self.pairs["outcomes"].iloc[0])
-        return (
-            np.array(states, dtype=np.int64).reshape(len(rows), k),
-            rows["n"].to_numpy(dtype=np.int64),
-        )
+            return np.ones(len(self.answers.rows), dtype=bool)
+        return np.asarray((self.answers.missing == 0).all(axis=1))
+
+    def complete(self, unit: int) -> tuple[IntArray, IntArray]:
+        """Return right (1) and wrong (0) answers of an answer set to every group, and items."""
+        grid = self.answers.grid
+        here = self.whole & (grid.unit == unit)
+        return self.answers.right[here], grid.many[here]
+
+
+def design_effects_of(
+    metric: PairMetric,
+    cells: IntArray,
+    many: IntArray,
+    copies: int,
+    missing: CountingPolicy,
+    *,
+    pooled: bool = False,
+) -> float:
+    """Compute the factor by which clustering widens an estimate of one pair.
+
+    Parameters
+    ----------
+    metric : PairMetric
+        A metric with an `influence`.
+    cells : ndarray of int, shape (rows, 10)
+        The outcome patterns of each row of items.
+    many : ndarray of int, shape (rows,)
+        The number of items of each row.
+    copies : int
+        The number of pairs that share an answer.
+    missing, pooled
+        As in `apply_policy`.
+
+    Returns
+    -------
+    float
+        It divides numbers of pairs, or numbers of answers for estimates of one group. With s
+        samples of an item there are s² pairs of answers, but only s answers of a group. So the
+        effect for an estimate of pairs is never below `copies`: pairs never count for more than one
+        independent pair per answer.
+    """
+    assert metric.influence is not None
+    influence = metric.influence(Patterns(of_each_pattern(missing, pooled=pooled), many @ cells))
+    effect = design_effect(cells, many, influence, copies=copies)
+    return effect if metric.rests_on == "one group" else effect * copies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,14 +362,13 @@ class GroupsMetric(Metric):
     applies : callable
         Takes `Groups` and returns whether the metric applies.
     compute : callable
-        Returns its rows of the estimates table.
+        Returns its rows of the estimates table, by column: one per answer set, or several with
+        their own keys.
     bounds : callable, optional
-        Returns the lowest and the highest value over all fill-ins of missing answers.
-    together : callable, optional
-        Takes the `Groups` of many units and caches in each the values that `compute` needs.
+        Returns the lowest and the highest value over all fill-ins of missing answers, per answer
+        set.
     """
 
     applies: Callable[[Groups], bool]
-    compute: Callable[[Groups], Iterable[Row]]
-    bounds: Callable[[Groups], tuple[float, float]] | None = None
-    together: Callable[[Sequence[Groups]], None] | None = None
+    compute: Callable[[Groups], Columns]
+    bounds: Callable[[Groups], Range] | None = None

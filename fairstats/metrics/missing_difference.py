@@ -5,31 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.counts.missing_policies import missing_flags
-from fairstats.counts.outcomes import MISSING, PATTERNS
-from fairstats.inference.mcnemar import mcnemar
+from fairstats.counts.patterns import PATTERNS, missing_flags
 from fairstats.metrics.accuracy import accuracy_difference
-from fairstats.metrics.mcnemar import with_flips
+from fairstats.metrics.mcnemar import flip_tests
 from fairstats.metrics.metric import Columns, PairMetric, Pairs, Patterns
 
 #: Missing answers of group a minus those of group b, for one pair of each pattern.
-_DIFFERENCES = np.array([(p[1] == MISSING) - float(p[2] == MISSING) for p in PATTERNS])
+_DIFFERENCES = np.array([(p[1] == "x") - int(p[2] == "x") for p in PATTERNS])
 
 
 def _rows(pairs: Pairs) -> Columns:
     """Test whether one group has more missing answers (McNemar's test on missing flags)."""
-    flags, kinds = missing_flags(pairs.counts), missing_flags(pairs.items)
-    result = mcnemar(n10=flags.n10, n01=flags.n01)
+    flags = missing_flags(pairs.outcomes.patterns)
     difference = accuracy_difference(
         flags, alpha=pairs.alpha, design_effect=pairs.effects["missing_difference"]
     )
-    table = pairs.rows(difference, flags) | {
-        "statistic": result.statistic,
-        "p_value": result.p_value,
-        "test": "mcnemar midp",
-        "method_note": "share of missing answers, a minus b; n10: only a missing",
-    }
-    return with_flips(table, pairs.items, kinds, "midp")
+    tested = flip_tests(pairs, flags, "midp", _DIFFERENCES)
+    note = "share of missing answers, a minus b; n10: only a missing"
+    return pairs.rows(difference, flags) | tested | {"method_note": note}
 
 
 def _influence(pair: Patterns) -> FloatArray:

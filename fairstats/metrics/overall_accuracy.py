@@ -5,39 +5,41 @@ from __future__ import annotations
 import numpy as np
 
 from fairstats._lib.result_objects import naming_effect
-from fairstats.counts.outcomes import MISSING
 from fairstats.inference.clustered_answers import design_effect
 from fairstats.metrics.accuracy import accuracy
-from fairstats.metrics.metric import Groups, GroupsMetric, Row
+from fairstats.metrics.group_range import right_bounds
+from fairstats.metrics.metric import Columns, Groups, GroupsMetric, Range, columns_of
 
 
-def _row(groups: Groups) -> Row:
-    if groups.effects:
-        return {"method_note": "several samples per item: not estimated"}
-    signs = [str(text) for text in groups.pairs["outcomes"]]
-    items = groups.pairs["n"].to_numpy(dtype=np.int64)
-    if groups.missing == "complete":
-        there = np.array([MISSING not in text for text in signs], dtype=bool)
-        signs, items = [text for text in signs if MISSING not in text], items[there]
-    wrong = "0" if groups.missing != "incorrect" else f"0{MISSING}"
+def _rows(groups: Groups) -> Columns:
+    answers, grid = groups.answers, groups.answers.grid
+    wrong = answers.wrong + answers.missing * (groups.missing == "incorrect")
     # An item's answers are a cluster, with these numbers of right and wrong ones.
-    counted = [[sum(map(text.count, kind)) for text in signs] for kind in ("1", wrong)]
-    clusters = np.array(counted, dtype=np.int64).T
-    right, false = (int(number) for number in items @ clusters)
-    n = right + false
-    share = right / n if n else 0.0
-    effect = design_effect(clusters, items, [1 - share, -share]) if n else 1.0
-    found = accuracy(right, n, alpha=groups.alpha, design_effect=effect)
-    row = {name: np.asarray(value).item() for name, value in found.to_row().items()}
-    note = "items are the independent units"
-    return row | {"ci_method": naming_effect(row["ci_method"], effect), "method_note": note}
+    clusters = np.stack([answers.right.sum(axis=1), wrong.sum(axis=1)], axis=1)
+    kept = groups.whole if groups.missing == "complete" else np.ones(len(grid.unit), dtype=bool)
+    rows = []
+    for unit in groups.units:
+        if groups.several[unit]:
+            rows.append({"method_note": "several samples per item: not estimated"})
+            continue
+        here = kept & (grid.unit == unit)
+        own, items = clusters[here], grid.many[here]
+        right, false = (int(number) for number in items @ own)
+        n = right + false
+        share = right / n if n else 0.0
+        effect = design_effect(own, items, [1 - share, -share]) if n else 1.0
+        found = accuracy(right, n, alpha=groups.alpha, design_effect=effect)
+        row = {name: np.asarray(value).item() for name, value in found.to_row().items()}
+        row |= {"ci_method": naming_effect(row["ci_method"], effect)}
+        rows.append(row | {"method_note": "items are the independent units"})
+    return groups.rows() | columns_of(rows)
 
 
-def _bounds(groups: Groups) -> tuple[float, float]:
-    signs, items = groups.pairs["outcomes"], groups.pairs["n"].to_numpy(dtype=np.float64)
-    right, open_ = (float(items @ signs.str.count(sign)) for sign in ("1", MISSING))
-    n = float(items @ signs.str.count(f"[10{MISSING}]"))
-    return right / n, (right + open_) / n
+def _bounds(groups: Groups) -> Range:
+    """Return the lowest and highest share; over all pairs of groups, every group counts alike."""
+    low, high = (sum(sides).sum(axis=1) for sides in zip(*right_bounds(groups), strict=True))
+    n = 2 * groups.patterns.sum(axis=(1, 2, 3))
+    return low / n, high / n
 
 
 OVERALL_ACCURACY = GroupsMetric(
@@ -51,6 +53,6 @@ OVERALL_ACCURACY = GroupsMetric(
     highest=1,
     ideal=1,
     applies=lambda groups: True,
-    compute=lambda groups: [_row(groups)],
+    compute=_rows,
     bounds=_bounds,
 )

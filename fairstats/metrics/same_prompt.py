@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate
-from fairstats.counts.missing_policies import CountingPolicy
+from fairstats.counts.patterns import CountingPolicy
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,

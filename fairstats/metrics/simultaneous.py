@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import numpy as np
 
 from fairstats._lib.result_objects import naming_effect
 from fairstats.metrics.group_range import differences_of
-from fairstats.metrics.metric import Groups, GroupsMetric, Row
+from fairstats.metrics.metric import Columns, Groups, GroupsMetric
 
 
-def _rows(groups: Groups) -> Iterator[Row]:
-    found = groups.once(differences_of)
-    names = list(groups.attribute.groups)
-    for (a, b), row in zip(
-        found.pairs, found.estimate.to_estimates().to_dict("records"), strict=True
-    ):
-        method = naming_effect(row["ci_method"], groups.effects.get((a, b), 1.0))
-        yield row | {
+def _rows(groups: Groups) -> Columns:
+    found, many = groups.once(differences_of), len(groups.pairs)
+    names = np.array(list(groups.attribute.groups), dtype=object)
+    a, b = np.tile(np.array(groups.pairs).T, len(groups.units))
+    keys = {
+        name: np.repeat(np.broadcast_to(column, len(groups.units)), many)
+        for name, column in groups.rows().items()
+    }
+    estimate = {name: np.ravel(value) for name, value in found.estimate.to_row().items()}
+    methods = np.broadcast_to(found.estimate.method, found.effects.shape).ravel()
+    return (
+        keys
+        | estimate
+        | {
             "group_a": names[a],
             "group_b": names[b],
             "ci_level": 1 - groups.alpha,
-            "ci_method": f"{method}, Bonferroni over {len(found.pairs)} pairs",
+            "ci_method": [
+                f"{naming_effect(method, effect)}, Bonferroni over {many} pairs"
+                for method, effect in zip(methods, found.effects.ravel(), strict=True)
+            ],
             "method_note": "all intervals of the attribute hold at once",
         }
+    )
 
 
 SIMULTANEOUS = GroupsMetric(

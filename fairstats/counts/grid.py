@@ -1,0 +1,321 @@
+"""The grid of a benchmark's answers: items in rows, variants in columns, small integers as entries.
+
+It is made once, in the engine that holds the answers. Everything else is an array expression over
+the grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats.answers.engine_frames import (
+    TEXT_COLUMNS,
+    UNIT_COLUMNS,
+    OpenAnswers,
+    distinct,
+    open_answers,
+    refuse_repeated,
+)
+from fairstats.answers.schema import KEY_COLUMNS
+from fairstats.benchmarks.declaration import Benchmark
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+IntArray = npt.NDArray[np.int64]
+
+#: Entries of a grid that are not the place of an option.
+MISSING, NOT_ASKED = -1, -2
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The answers to one benchmark.
+
+    Attributes
+    ----------
+    benchmark : Benchmark
+        Declares the variants (`Benchmark.variants`, the columns) and the options.
+    units : pandas.DataFrame
+        `UNIT_COLUMNS`, one row per answer set, sorted.
+    unit : ndarray of int, shape (rows,)
+        The answer set of each row, ascending.
+    key : ndarray of int, shape (rows,)
+        The place of the right option among the benchmark's options.
+    answers : ndarray of int8, shape (rows, variants, samples)
+        The place of the chosen option; `MISSING` for an answer that could not be parsed;
+        `NOT_ASKED` if the item was not asked in this variant and sample.
+    many : ndarray of int, shape (rows,)
+        The number of items that each row stands for.
+    items : ndarray of str, shape (rows,), or None
+        The name of each row's item, ascending within an answer set; None if rows that are alike
+        were joined.
+    samples : ndarray of int, shape (samples,)
+        The sample numbers, ascending.
+    """
+
+    benchmark: Benchmark
+    units: pd.DataFrame
+    unit: IntArray
+    key: IntArray
+    answers: npt.NDArray[np.int8]
+    many: IntArray
+    items: npt.NDArray[np.object_] | None
+    samples: IntArray
+
+    @cached_property
+    def columns(self) -> dict[tuple[str, str], int]:
+        """Return the column of each variant, (attribute, group)."""
+        return {variant: place for place, variant in enumerate(self.benchmark.variants)}
+
+    @cached_property
+    def y(self) -> npt.NDArray[np.int8]:
+        """Return the score of each answer: 1 if right, 0 if wrong; negative entries as in answers.
+
+        Statistics use these scores, and whether two answers are the same; not the options.
+        """
+        right = self.answers == self.key[:, None, None]
+        return np.where(self.answers < 0, self.answers, right.astype(np.int8))
+
+    def rows(self, where: npt.ArrayLike) -> Grid:
+        """Return the rows at these places, or for which this holds."""
+        there = np.asarray(where)
+        return replace(
+            self,
+            **{name: getattr(self, name)[there] for name in ("unit", "key", "answers", "many")},
+            items=None if self.items is None else self.items[there],
+        )
+
+    def of_unit(self, unit: int) -> Grid:
+        """Return the rows of one answer set."""
+        first, last = np.searchsorted(self.unit, [unit, unit + 1])
+        return self.rows(np.arange(first, last))
+
+    def first_samples(self) -> Grid:
+        """Return the grid with each variant's answers to an item moved to the first places."""
+        if len(self.samples) == 1:
+            return self
+        order = np.argsort(self.answers == NOT_ASKED, axis=2, kind="stable")
+        return replace(self, answers=np.take_along_axis(self.answers, order, axis=2))
+
+
+def grid(
+    answers: Any, *, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> dict[str, Grid]:
+    """Arrange answers in one grid per benchmark, with one row per item of an answer set.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table.
+    benchmarks : iterable of Benchmark
+        Additional benchmarks, or replacements for built-in ones.
+
+    Returns
+    -------
+    dict of str to Grid
+        By benchmark, with the names of the items.
+
+    Raises
+    ------
+    InputError
+        For an unknown benchmark, attribute or group, or a duplicate answer.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
+    ...            item_id="demo-01", attribute="race", answer_key="C")
+    >>> table = pd.DataFrame([row | dict(group="white", answer="C"),
+    ...                       row | dict(group="black", answer=None)])
+    >>> found = grid(table)["demo"]
+    >>> found.y[:, [found.columns["race", "white"], found.columns["race", "black"]], 0].tolist()
+    [[1, -1]]
+    """
+    opened = open_answers(answers, benchmarks)
+    return {name: item_grid(opened, known) for name, known in opened.benchmarks.items()}
+
+
+def item_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
+    """Return the grid of a benchmark with one row per item of an answer set, made once.
+
+    Raises
+    ------
+    InputError
+        If an answer is in the table more than once.
+    """
+    make = _in_memory if opened.in_memory else _in_engine
+    return opened.once(("grid", benchmark.name), lambda: make(opened, benchmark))
+
+
+def joined_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
+    """Return the grid of a benchmark in which rows that are alike may be joined.
+
+    Only these rows leave an engine, however many answers it holds.
+
+    Raises
+    ------
+    InputError
+        As `item_grid`.
+    """
+    if opened.in_memory:
+        return item_grid(opened, benchmark)
+    key = ("joined grid", benchmark.name)
+    return opened.once(key, lambda: _in_engine(opened, benchmark, join=True))
+
+
+def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
+    import narwhals as nw
+
+    frame = opened.frame
+    if len(opened.benchmarks) > 1:
+        frame = frame.filter(nw.col("benchmark") == benchmark.name)
+    table = frame.select(*TEXT_COLUMNS, "sample").collect().to_pandas()
+    codes, names = {}, {}
+    for name in table:
+        codes[name], names[name] = pd.factorize(table[name], sort=True)
+    number = np.zeros(len(table), dtype=np.int64)
+    for name in UNIT_COLUMNS:
+        number = number * len(names[name]) + codes[name]
+    unit, first_of_unit = _numbered(number)
+    row, first = _numbered(unit * len(names["item_id"]) + codes["item_id"])
+    variant = np.full((len(names["attribute"]), len(names["group"])), -1)
+    for place, (attribute, group) in enumerate(benchmark.variants):
+        if attribute in names["attribute"] and group in names["group"]:
+            variant[names["attribute"].get_loc(attribute), names["group"].get_loc(group)] = place
+    options = pd.Index(benchmark.options)
+    option = np.append(options.get_indexer(names["answer"]), MISSING).astype(np.int8)
+    shape = (len(first), len(benchmark.variants), len(names["sample"]))
+    answers = np.full(shape, NOT_ASKED, dtype=np.int8)
+    column = variant[codes["attribute"], codes["group"]]
+    answers[row, column, codes["sample"]] = option[codes["answer"]]
+    if np.count_nonzero(answers != NOT_ASKED) < len(table):
+        _refuse_repeated(frame, benchmark)
+    return Grid(
+        benchmark,
+        table[list(UNIT_COLUMNS)].take(first_of_unit).reset_index(drop=True),
+        unit[first],
+        options.get_indexer(names["answer_key"])[codes["answer_key"][first]],
+        answers,
+        np.ones(len(first), dtype=np.int64),
+        np.asarray(names["item_id"], dtype=object)[codes["item_id"][first]],
+        np.asarray(names["sample"], dtype=np.int64),
+    )
+
+
+def _numbered(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Number values in their order; return each value's number, and a place of each number."""
+    numbers, found = pd.factorize(values, sort=True)
+    first = np.zeros(len(found), dtype=np.int64)
+    first[numbers] = np.arange(len(values))
+    return numbers.astype(np.int64), first
+
+
+def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False) -> Grid:
+    """Pivot by conditional aggregation; with `join`, count the rows that are alike."""
+    import narwhals as nw
+
+    frame = opened.frame.filter(nw.col("benchmark") == benchmark.name)
+    samples = np.sort(distinct(frame, ["sample"])["sample"].to_numpy(dtype=np.int64))
+    units = opened.cells.loc[opened.cells["benchmark"] == benchmark.name, list(UNIT_COLUMNS)]
+    units = units.drop_duplicates().sort_values(list(UNIT_COLUMNS), ignore_index=True)
+    number, of_unit = _unit_numbers(units)
+    # 0 for a row of another variant, 1 for a missing answer, 2 for the first option.
+    option = _replaced("answer", {name: i + 1 for i, name in enumerate(benchmark.options)}) + 1
+    variant = nw.lit(0)
+    for name, attribute in benchmark.attributes.items():
+        places = {group: benchmark.variants.index((name, group)) for group in attribute.groups}
+        of_attribute = (nw.col("attribute") == name).cast(nw.Int64)
+        variant = variant + of_attribute * _replaced("group", places)
+    if len(samples) > 1:
+        numbers = {number: i for i, number in enumerate(samples.tolist())}
+        variant = variant * len(samples) + _replaced("sample", numbers)
+    cells = [f"cell_{i}" for i in range(len(benchmark.variants) * len(samples))]
+    key = _replaced("answer_key", {name: i for i, name in enumerate(benchmark.options)})
+    # An aggregate over a condition is wrong on some engines, so the columns are made first.
+    pivot = (
+        frame.select("item_id", unit=number, key=key, option=option, variant=variant)
+        .select(
+            "item_id",
+            "unit",
+            "key",
+            **{
+                name: (nw.col("variant") == i).cast(nw.Int8) * nw.col("option").cast(nw.Int8)
+                for i, name in enumerate(cells)
+            },
+        )
+        .group_by("unit", "item_id")
+        .agg(nw.col("key", *cells).max(), rows=nw.len())
+    )
+    if join:
+        pivot = pivot.group_by("unit", "key", "rows", *cells).agg(many=nw.len())
+    table = pivot.collect().to_pandas()
+    found = np.column_stack([table[name].to_numpy(dtype=np.int8) for name in cells])
+    if (np.count_nonzero(found, axis=1) < table["rows"].to_numpy()).any():
+        _refuse_repeated(frame, benchmark)
+    unit = of_unit[table["unit"].to_numpy(dtype=np.int64)]
+    items = None if join else table["item_id"].to_numpy(dtype=object)
+    order = np.lexsort([unit] if items is None else [items, unit])
+    many = table["many"].to_numpy(dtype=np.int64) if join else np.ones(len(unit), dtype=np.int64)
+    return Grid(
+        benchmark,
+        units,
+        unit[order],
+        table["key"].to_numpy(dtype=np.int64)[order],
+        (found - 2).reshape(-1, len(benchmark.variants), len(samples))[order],
+        many[order],
+        None if items is None else items[order],
+        samples,
+    )
+
+
+def _unit_numbers(units: pd.DataFrame) -> tuple[nw.Expr, IntArray]:
+    """Return an expression that numbers all combinations of names, and the unit of each number."""
+    import narwhals as nw
+
+    expression, place, size = nw.lit(0), np.zeros(len(units), dtype=np.int64), 1
+    for name in UNIT_COLUMNS:
+        codes, names = pd.factorize(units[name])
+        expression = expression + _replaced(name, {text: i * size for i, text in enumerate(names)})
+        place, size = place + codes * size, size * len(names)
+    of_unit = np.full(size, -1)
+    of_unit[place] = np.arange(len(units))
+    return expression, of_unit
+
+
+def _replaced(column: str, numbers: Mapping[Any, int]) -> nw.Expr:
+    """Replace names by numbers; null and other names by 0."""
+    import narwhals as nw
+
+    if len(numbers) > 100:
+        # Nested too deeply otherwise.
+        old, new = list(numbers), list(numbers.values())
+        return nw.col(column).replace_strict(old, new, default=0, return_dtype=nw.Int64)
+    # Cases are faster: the function looks each row up in a list and in a map.
+    cases: Any = nw
+    for name, number in numbers.items():
+        cases = cases.when(nw.col(column) == name).then(nw.lit(number, nw.Int64))
+    expression: nw.Expr = cases.otherwise(nw.lit(0, nw.Int64))
+    return expression
+
+
+def _refuse_repeated(frame: nw.LazyFrame[Any], benchmark: Benchmark) -> None:
+    """Name an attribute with repeated answers."""
+    import narwhals as nw
+
+    found = (
+        frame.group_by(*KEY_COLUMNS)
+        .agg(repeated=nw.len())
+        .filter(nw.col("repeated") > 1)
+        .collect()
+        .to_pandas()
+    )
+    items = found.drop_duplicates([*UNIT_COLUMNS, "attribute", "item_id"]).assign(items=1)
+    for attribute in benchmark.attributes:
+        refuse_repeated(items[items["attribute"] == attribute], attribute)

@@ -1,0 +1,406 @@
+"""Outcome patterns of counterfactual pairs, and the counts used under each missing policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Attribute, Benchmark
+from fairstats.counts.grid import NOT_ASKED, Grid
+from fairstats.inference._checks import check_choice, check_counts, check_parts
+
+IntArray = npt.NDArray[np.int64]
+
+PAIR_COLUMNS = (*UNIT_COLUMNS, "attribute", "group_a", "group_b")
+#: The outcome patterns of a counterfactual pair. The first sign is group a's, the second group b's:
+#: 1 correct, 0 wrong, x missing. Two wrong answers can be the same letter or different letters.
+PATTERNS = (
+    "n11",
+    "n10",
+    "n01",
+    "n00_same",
+    "n00_different",
+    "n1x",
+    "n0x",
+    "nx1",
+    "nx0",
+    "nxx",
+)
+#: Whether each pattern lacks an answer.
+INCOMPLETE = np.array(["x" in pattern for pattern in PATTERNS])
+#: The policies that give counts; `bounds` gives a range of estimates instead.
+CountingPolicy = Literal["available", "complete", "incorrect"]
+#: The sums of a pair's answers from which estimates are computed; fields of `PolicyCounts`.
+SUMS = ("correct_a", "n_a", "correct_b", "n_b", "same", "n")
+# Above it, weights are rounded: their relative error is then at most s / 2 divided by this number.
+_LARGEST = 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAnswers:
+    """The answers for all groups of one attribute, over the items that were asked for any of them.
+
+    An item with s samples for each group has s² pairs of answers, every answer of one group with
+    every answer of the other, and each answer is in s of them. So a pair gets the weight L / s,
+    with L the least common multiple of the numbers of samples of the answer set's items. Each
+    answer then counts L times, whatever its item. With equal numbers of samples, every weight is 1.
+
+    Attributes
+    ----------
+    grid : Grid
+        The rows that were asked.
+    attribute : Attribute
+        The attribute.
+    rows : ndarray of int
+        The places of these rows in the grid of all answers.
+    """
+
+    grid: Grid
+    attribute: Attribute
+    rows: IntArray
+
+    @classmethod
+    def of(cls, grid: Grid, attribute: Attribute) -> Self:
+        """Select the rows of a grid that were asked for the attribute."""
+        columns = [grid.columns[attribute.name, group] for group in attribute.groups]
+        asked = (grid.answers[:, columns] != NOT_ASKED).any(axis=(1, 2))
+        return cls(grid if asked.all() else grid.rows(asked), attribute, np.flatnonzero(asked))
+
+    def _sum(self, sign: int, groups: Iterable[tuple[str, str]]) -> IntArray:
+        """Count each row's answers with this score, by group; those asked for `NOT_ASKED`."""
+        columns = [self.grid.columns[group] for group in groups]
+        y = self.grid.y[:, columns]
+        return (y != sign if sign == NOT_ASKED else y == sign).sum(axis=2, dtype=np.int64)
+
+    @property
+    def _groups(self) -> list[tuple[str, str]]:
+        return [(self.attribute.name, group) for group in self.attribute.groups]
+
+    @cached_property
+    def asked(self) -> IntArray:
+        """Return the number of answers, missing ones included, (rows, groups)."""
+        return self._sum(NOT_ASKED, self._groups)
+
+    @cached_property
+    def right(self) -> IntArray:
+        """Return the number of right answers, (rows, groups)."""
+        return self._sum(1, self._groups)
+
+    @cached_property
+    def wrong(self) -> IntArray:
+        """Return the number of wrong answers, (rows, groups)."""
+        return self._sum(0, self._groups)
+
+    @cached_property
+    def samples(self) -> IntArray:
+        """Return the number of answers for the group with the most, (rows,)."""
+        return self.asked.max(axis=1)
+
+    @cached_property
+    def missing(self) -> IntArray:
+        """Return the number of missing answers; a group with fewer rows lacks the rest."""
+        return self.samples[:, None] - self.right - self.wrong
+
+    @cached_property
+    def copies(self) -> IntArray:
+        """Return the number of pairs that share an answer, (answer sets,)."""
+        return common_copies(self.grid.unit, self.samples, len(self.grid.units))
+
+    @cached_property
+    def neutral(self) -> IntArray:
+        """Return right, wrong and missing answers to the neutralized variant, (rows, 3).
+
+        An item that was not asked in it has one missing answer.
+        """
+        if BASELINE not in self.grid.benchmark.attributes:
+            return np.tile(np.array([0, 0, 1]), (len(self.grid.unit), 1))
+        variant = [(BASELINE, NEUTRALIZED)]
+        right, wrong, asked = (self._sum(sign, variant) for sign in (1, 0, NOT_ASKED))
+        return np.hstack([right, wrong, np.maximum(asked, 1) - right - wrong])
+
+    @cached_property
+    def neutral_copies(self) -> IntArray:
+        """Return the number of neutral answers that share a pair, (answer sets,)."""
+        return common_copies(self.grid.unit, self.neutral.sum(axis=1), len(self.grid.units))
+
+    @cached_property
+    def neutral_weights(self) -> IntArray:
+        """Return the weight of each neutral answer, so that all items count the same, (rows,)."""
+        return pair_weights(self.neutral_copies[self.grid.unit], self.neutral.sum(axis=1))
+
+    def letters(self, group: int) -> IntArray:
+        """Return how often each option was chosen for a group, (rows, options)."""
+        answers = self.grid.answers[:, self.grid.columns[self._groups[group]]]
+        options = range(len(self.grid.benchmark.options))
+        return np.stack([(answers == option).sum(axis=1) for option in options], axis=1)
+
+    def cells(self, a: int, b: int, copies: IntArray | None = None) -> IntArray:
+        """Count the outcome patterns of two groups' answers, weighted, (rows, 10).
+
+        `copies` are those of the answer sets, if other attributes determine them too.
+        """
+        one, other = (self.grid.answers[:, self.grid.columns[self._groups[i]]] for i in (a, b))
+        if one.shape[1] == 1:
+            same = ((one == other) & (one >= 0)).sum(axis=1, dtype=np.int64)
+        else:
+            same = (self.letters(a) * self.letters(b)).sum(axis=1)
+        right, wrong, missing = (
+            (table[:, a], table[:, b]) for table in (self.right, self.wrong, self.missing)
+        )
+        n11 = right[0] * right[1]
+        patterns = np.stack(
+            [
+                n11,
+                right[0] * wrong[1],
+                wrong[0] * right[1],
+                same - n11,
+                wrong[0] * wrong[1] - (same - n11),
+                right[0] * missing[1],
+                wrong[0] * missing[1],
+                missing[0] * right[1],
+                missing[0] * wrong[1],
+                missing[0] * missing[1],
+            ],
+            axis=1,
+        )
+        copies = self.copies if copies is None else copies
+        if (copies == 1).all():
+            return patterns
+        return patterns * pair_weights(copies[self.grid.unit], self.samples)[:, None]
+
+    def pair(self, pair: tuple[str, str], copies: IntArray | None = None) -> IntArray:
+        """Return `cells` of two groups by name."""
+        places = list(self.attribute.groups)
+        return self.cells(places.index(pair[0]), places.index(pair[1]), copies)
+
+
+def pooled_pairs(benchmark: Benchmark) -> list[tuple[Attribute, tuple[str, str]]]:
+    """Return the declared pairs of all demographic attributes, except crossed ones."""
+    return [
+        (attribute, pair)
+        for attribute in benchmark.varied
+        if not attribute.crosses
+        for pair in attribute.pairs
+    ]
+
+
+def sums_by_unit(unit: IntArray, table: npt.NDArray[Any], units: int) -> npt.NDArray[Any]:
+    """Add the rows of a table up by answer set; `unit` is ascending."""
+    found = np.zeros((units, *table.shape[1:]), dtype=table.dtype)
+    if len(unit):
+        starts = np.flatnonzero(np.diff(unit, prepend=-1))
+        found[unit[starts]] = np.add.reduceat(table, starts, axis=0)
+    return found
+
+
+def common_copies(unit: IntArray, samples: IntArray, units: int) -> IntArray:
+    """Return the least common multiple of the numbers of samples of each answer set.
+
+    Examples
+    --------
+    >>> common_copies(np.array([0, 0, 1]), np.array([2, 3, 1]), 2)
+    array([6, 1])
+    """
+    found = np.ones(units, dtype=np.int64)
+    if samples.max(initial=1) > 1:
+        sizes = np.unique(np.stack([unit, np.maximum(samples, 1)], axis=1), axis=0)
+        for place, size in sizes.tolist():
+            found[place] = min(math.lcm(int(found[place]), size), _LARGEST)
+    return found
+
+
+def pair_weights(copies: npt.ArrayLike, samples: npt.ArrayLike) -> IntArray:
+    """Return the weight of each pair of answers, for items with these numbers of samples.
+
+    Examples
+    --------
+    >>> pair_weights(6, [1, 2, 3])
+    array([6, 3, 2])
+    """
+    sizes = np.maximum(np.asarray(samples, dtype=np.int64), 1)
+    return np.rint(np.asarray(copies, dtype=np.int64) / sizes).astype(np.int64)
+
+
+def per_answer(counted: npt.ArrayLike, copies: npt.ArrayLike) -> IntArray:
+    """Convert numbers of pairs to numbers of answers, if each answer is in `copies` pairs.
+
+    Examples
+    --------
+    >>> per_answer([12, 0], 6)
+    array([2, 0])
+    """
+    return np.rint(np.asarray(counted) / np.asarray(copies)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class PolicyCounts:
+    """The counts from which the estimates of a pair of groups are computed, one element per unit.
+
+    Attributes
+    ----------
+    n11, n10, n01, n00 : ndarray of int
+        The paired table, over the pairs used for paired estimates: both correct, only a, only b,
+        neither.
+    same : ndarray of int
+        Number of these pairs with the same letter.
+    correct_a, n_a, correct_b, n_b : ndarray of int
+        Correct answers of each group, and the number of its answers that count.
+    copies : ndarray of int
+        With several samples per item, all counts are numbers of pairs of answers; each answer is in
+        this many pairs.
+    """
+
+    n11: IntArray
+    n10: IntArray
+    n01: IntArray
+    n00: IntArray
+    same: IntArray
+    correct_a: IntArray
+    n_a: IntArray
+    correct_b: IntArray
+    n_b: IntArray
+    copies: IntArray | int = 1
+
+    @property
+    def n(self) -> IntArray:
+        """Return the number of pairs."""
+        return self.n11 + self.n10 + self.n01 + self.n00
+
+    @property
+    def cells(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return the paired table."""
+        return self.n11, self.n10, self.n01, self.n00
+
+    @property
+    def own(self) -> dict[str, IntArray]:
+        """Return each group's answer counts by name, as the intervals take them."""
+        return {name: getattr(self, name) for name in ("correct_a", "n_a", "correct_b", "n_b")} | {
+            "copies": np.asarray(self.copies, dtype=np.int64)
+        }
+
+
+def complete_counts(
+    n11: npt.ArrayLike,
+    n10: npt.ArrayLike,
+    n01: npt.ArrayLike,
+    n00: npt.ArrayLike,
+    *,
+    same: npt.ArrayLike | None = None,
+) -> PolicyCounts:
+    """Build the counts of pairs without missing answers.
+
+    Parameters
+    ----------
+    n11, n10, n01, n00 : array_like of int
+        Pairs with both correct, only a, only b, neither; broadcast against each other.
+    same : array_like of int, optional
+        Pairs with the same letter (default: those with both correct).
+
+    Returns
+    -------
+    PolicyCounts
+
+    Raises
+    ------
+    ValueError
+        For an invalid count. Also for fewer pairs with the same letter than with both correct, or
+        more than with both correct or both wrong.
+    """
+    n11, n10, n01, n00, alike = check_counts(
+        n11=n11, n10=n10, n01=n01, n00=n00, same=n11 if same is None else same
+    )
+    check_parts("n11", n11, "same", alike)
+    check_parts("same", alike, "n11 + n00", n11 + n00)
+    n = n11 + n10 + n01 + n00
+    return PolicyCounts(n11, n10, n01, n00, alike, n11 + n10, n, n11 + n01, n)
+
+
+def apply_policy(
+    patterns: npt.ArrayLike,
+    missing: CountingPolicy,
+    *,
+    copies: npt.ArrayLike = 1,
+    pooled: npt.ArrayLike = False,
+) -> PolicyCounts:
+    """Convert numbers of the ten outcome patterns to the counts used under a policy.
+
+    Parameters
+    ----------
+    patterns : array_like of int, shape (..., 10)
+        The number of pairs with each of `PATTERNS`.
+    missing : {"available", "complete", "incorrect"}
+        ``available``: paired estimates use the pairs with both answers, and each group's accuracy
+        uses all its answers; ``complete``: everything uses the pairs with both answers;
+        ``incorrect``: a missing answer is wrong, and differs from every other answer, including
+        another missing one.
+    copies : array_like of int
+        See `PolicyCounts`.
+    pooled : array_like of bool
+        Whether the pairs are those of several attributes. Under ``available`` their accuracies use
+        the pairs with both answers: accuracy differs between attributes, so all answers of each
+        group would mix the attributes in different proportions, and the groups could differ even if
+        no pair does.
+
+    Returns
+    -------
+    PolicyCounts
+
+    Raises
+    ------
+    ValueError
+        For an unknown policy.
+
+    Examples
+    --------
+    >>> counts = apply_policy([6, 2, 1, 0, 0, 1, 0, 0, 0, 0], "available")
+    >>> int(counts.n), int(counts.correct_a), int(counts.n_a)
+    (9, 9, 10)
+    """
+    check_choice("missing", missing, get_args(CountingPolicy))
+    c = dict(zip(PATTERNS, np.moveaxis(np.asarray(patterns, dtype=np.int64), -1, 0), strict=True))
+    n11, n10, n01 = c["n11"], c["n10"], c["n01"]
+    n00 = c["n00_same"] + c["n00_different"]
+    same = n11 + c["n00_same"]
+    if missing == "incorrect":
+        n10 = n10 + c["n1x"]
+        n01 = n01 + c["nx1"]
+        n00 = n00 + c["n0x"] + c["nx0"] + c["nxx"]
+    correct_a, correct_b = n11 + n10, n11 + n01
+    n_a = n_b = n11 + n10 + n01 + n00
+    if missing == "available":
+        own = 1 - np.asarray(pooled, dtype=np.int64)
+        correct_a, n_a = correct_a + own * c["n1x"], n_a + own * (c["n1x"] + c["n0x"])
+        correct_b, n_b = correct_b + own * c["nx1"], n_b + own * (c["nx1"] + c["nx0"])
+    each = np.broadcast_to(np.asarray(copies, dtype=np.int64), n11.shape)
+    return PolicyCounts(n11, n10, n01, n00, same, correct_a, n_a, correct_b, n_b, each)
+
+
+def of_each_pattern(missing: CountingPolicy, *, pooled: bool = False) -> PolicyCounts:
+    """Return one pair's contribution to the counts, for each outcome pattern of `PATTERNS`."""
+    return apply_policy(np.eye(len(PATTERNS), dtype=np.int64), missing, pooled=pooled)
+
+
+def sums_of(patterns: npt.ArrayLike, missing: CountingPolicy) -> IntArray:
+    """Return the `SUMS` of numbers of the ten outcome patterns, (..., 6)."""
+    counts = apply_policy(patterns, missing)
+    return np.stack([getattr(counts, name) for name in SUMS], axis=-1)
+
+
+def missing_per_group(patterns: IntArray) -> tuple[IntArray, IntArray]:
+    """Count the pairs without an answer of group a, and those without an answer of group b."""
+    lacks_a, lacks_b = (np.array([name[side] == "x" for name in PATTERNS]) for side in (1, 2))
+    return patterns[..., lacks_a].sum(axis=-1), patterns[..., lacks_b].sum(axis=-1)
+
+
+def missing_flags(patterns: IntArray) -> PolicyCounts:
+    """Return the paired table of missing answers, in which "correct" means missing."""
+    c = dict(zip(PATTERNS, np.moveaxis(patterns, -1, 0), strict=True))
+    there = patterns[..., ~INCOMPLETE].sum(axis=-1)
+    return complete_counts(c["nxx"], c["nx1"] + c["nx0"], c["n1x"] + c["n0x"], there)

@@ -1,0 +1,573 @@
+"""Tests, verdicts and bounds of every pair of groups: from outcome counts to a judgement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fairstats._lib.formatting import level, point_range
+from fairstats._lib.result_objects import Estimate, FloatArray
+from fairstats.benchmarks.declaration import BASELINE, POOLED, MissingPolicy
+from fairstats.counts.outcomes import Outcomes
+from fairstats.counts.patterns import (
+    INCOMPLETE,
+    PAIR_COLUMNS,
+    PATTERNS,
+    CountingPolicy,
+    IntArray,
+    PolicyCounts,
+    missing_per_group,
+)
+from fairstats.estimates.eligibility import why_not_above_chance
+from fairstats.inference.intervals import tango_limits
+from fairstats.inference.mcnemar import McNemarMethod, mcnemar
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
+from fairstats.metrics.accuracy import accuracy_difference
+from fairstats.metrics.mcnemar import FLIPPING, mcnemar_bounds, mcnemar_of
+from fairstats.metrics.metric import PairMetric, Pairs, Range, design_effects_of
+from fairstats.metrics.registry import PAIR_METRICS
+
+Texts = npt.NDArray[np.object_]
+Adjustment = AdjustMethod | Literal["max_t"]
+#: Why a model has no verdict on a benchmark.
+SELECTED = "model took part in selecting the items"
+UNEQUAL_ROWS = "the groups have different numbers of rows, so some variants are missing"
+#: If metrics share an influence, its design effect is computed once.
+_INFLUENCES: dict[Any, PairMetric] = {m.influence: m for m in PAIR_METRICS if m.influence}
+
+
+def pairs_of(
+    outcomes: Outcomes, missing: CountingPolicy, alpha: float, tests: npt.ArrayLike = 1
+) -> Pairs:
+    """Apply a policy to one benchmark's outcomes, with the design effects of clustered answers."""
+    found = {influence: np.ones(len(outcomes)) for influence in _INFLUENCES}
+    for place, (cells, many) in outcomes.clusters.items():
+        copies, pooled = int(outcomes.copies[place]), bool(outcomes.pooled[place])
+        for influence, metric in _INFLUENCES.items():
+            found[influence][place] = design_effects_of(
+                metric, cells, many, copies, missing, pooled=pooled
+            )
+    effects = {metric.name: found[metric.influence] for metric in PAIR_METRICS if metric.influence}
+    tests = np.broadcast_to(np.asarray(tests, dtype=np.int64), len(outcomes))
+    return Pairs(outcomes, missing, alpha, effects, tests)
+
+
+@dataclass(frozen=True)
+class Completions:
+    """Each pair's difference, interval and p-value over all completions of its missing answers.
+
+    Items of the benchmark that were not asked count as missing, so a model cannot benefit from
+    being asked only selected items. The difference is lowest if every incomplete pair favours b as
+    much as possible, and highest if every pair favours a. McNemar's p-value falls as the discordant
+    counts move apart, and is highest if they are closest to balance. Counts of clustered answers
+    are first divided by their design effect, as in their intervals.
+
+    Attributes
+    ----------
+    lowest, highest : ndarray
+        The difference.
+    inner_low, inner_high : ndarray
+        The outermost limits of Tango's 1 − 2 alpha intervals; NaN if no answer is missing.
+    is_open : ndarray of bool
+        Whether any answer is missing.
+    unasked, items : ndarray of int
+        See `Outcomes.unasked`.
+
+    References
+    ----------
+    Manski (2003), Partial Identification of Probability Distributions.
+    """
+
+    lowest: FloatArray
+    highest: FloatArray
+    inner_low: FloatArray
+    inner_high: FloatArray
+    is_open: npt.NDArray[np.bool_]
+    unasked: IntArray
+    items: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Every pair of all benchmarks under a policy: its difference, interval, tests and verdict.
+
+    Arrays have one element per pair, benchmark by benchmark. p-values are adjusted over families,
+    which may span benchmarks.
+
+    Attributes
+    ----------
+    parts : tuple of Pairs
+        The pairs of each benchmark.
+    bounds : ndarray of bool
+        The pairs under the policy ``bounds``, which have no verdict.
+    margin : ndarray
+        The equivalence margin of each pair.
+    alpha : float
+        The level of the verdicts.
+    adjust : {"holm", "hommel", "bh", "by", "max_t"}
+        How p-values are adjusted.
+    joint : mapping of (str, ...) to float, optional
+        The adjusted p-values by `PAIR_COLUMNS`, if `adjust` is ``max_t``.
+    """
+
+    parts: tuple[Pairs, ...]
+    bounds: npt.NDArray[np.bool_]
+    margin: FloatArray
+    alpha: float
+    adjust: Adjustment = "holm"
+    joint: Mapping[tuple[str, ...], float] | None = None
+
+    def _each(self, compute: Callable[[Pairs], npt.ArrayLike]) -> npt.NDArray[Any]:
+        """Compute something for the pairs of each benchmark."""
+        return np.concatenate([np.asarray(compute(part)) for part in self.parts])
+
+    def split(self, column: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """Return the part of a column that belongs to each benchmark."""
+        return np.split(column, np.cumsum([len(part.outcomes) for part in self.parts])[:-1])
+
+    @cached_property
+    def keys(self) -> dict[str, Texts]:
+        """Return `PAIR_COLUMNS`."""
+        return {
+            name: self._each(lambda part, name=name: part.outcomes.keys[name])  # type: ignore[misc]
+            for name in PAIR_COLUMNS
+        }
+
+    @cached_property
+    def clustered(self) -> npt.NDArray[np.bool_]:
+        """Return whether the answers of each pair are clustered."""
+        return self._each(lambda part: part.clustered)
+
+    @cached_property
+    def paired(self) -> PolicyCounts:
+        """Return the counts of all pairs under the policy."""
+        names = PolicyCounts.__dataclass_fields__
+        return PolicyCounts(
+            **{name: self._each(lambda p, name=name: getattr(p.paired, name)) for name in names}  # type: ignore[misc]
+        )
+
+    @cached_property
+    def families(self) -> Texts:
+        """Name the family of tests over which each pair's p-value is adjusted, see `families`."""
+        return self._each(lambda part: families(part.outcomes))
+
+    @cached_property
+    def effect(self) -> FloatArray:
+        """Return the design effects of the differences; 1 under ``bounds``."""
+        effects = self._each(lambda part: part.effects["accuracy_difference"])
+        return np.where(self.bounds, 1.0, effects)
+
+    def difference(self, alpha: float) -> Estimate:
+        """Return the differences with intervals of this level."""
+        return accuracy_difference(self.paired, alpha=alpha, design_effect=self.effect)
+
+    @cached_property
+    def outer(self) -> Estimate:
+        """Return the differences with 1 − alpha intervals."""
+        return self.difference(self.alpha)
+
+    @cached_property
+    def inner(self) -> tuple[FloatArray, FloatArray]:
+        """Return the limits of the 1 − 2 alpha intervals."""
+        found = self.difference(2 * self.alpha)
+        return found.ci_low, found.ci_high
+
+    def p_values(self, test: McNemarMethod = "midp") -> FloatArray:
+        """Return every pair's p-value by this test; clustered pairs have no χ², but their mid-p.
+
+        Under ``bounds``, it is the highest over all fill-ins, and NaN for clustered pairs.
+        """
+        flips = test if test in FLIPPING else "midp"
+        found = self._each(lambda part: part.once(mcnemar_of)[flips]["p_value"])
+        if test not in FLIPPING:
+            p = mcnemar(n10=self.paired.n10, n01=self.paired.n01, method=test).p_value
+            found = np.where(self.clustered, found, p)
+        if self.bounds.any():
+            highest = self._each(
+                lambda part: mcnemar_bounds(part.outcomes.patterns, method=test)[1]
+            )
+            found = np.where(self.bounds, np.where(self.clustered, np.nan, highest), found)
+        return found
+
+    def adjusted(self, p_values: FloatArray, adjust: AdjustMethod) -> FloatArray:
+        """Return p-values adjusted within their families; NaN if in none."""
+        return adjusted_within(self.families, p_values, adjust)
+
+    @cached_property
+    def adjusted_over(self) -> Texts:
+        """Return how each p-value is adjusted, in words; None if it is not."""
+        there = ~np.isnan(self.p_values())
+        names = self.families
+        sizes = {name: int((there & (names == name)).sum()) for name in set(names.tolist())}
+        texts = [
+            f"{self.adjust} over {sizes[name]} tests of {name}" if name and tested else None
+            for name, tested in zip(names.tolist(), there, strict=True)
+        ]
+        return np.array(texts, dtype=object)
+
+    def p_adjusted(self, test: McNemarMethod = "midp") -> FloatArray:
+        """Return the adjusted p-values of a test, as published."""
+        p_values = self.p_values(test)
+        if self.adjust != "max_t":
+            return self.adjusted(p_values, self.adjust)
+        known = self.joint or {}
+        keys = zip(*(self.keys[name] for name in PAIR_COLUMNS), strict=True)
+        # Random flips can give slightly less than the exact test's p-value.
+        joint = np.array([known.get(key, np.nan) for key in keys])
+        in_none = np.array([name is None for name in self.families])
+        return np.where(in_none, np.nan, np.maximum(joint, p_values))
+
+    @cached_property
+    def completions(self) -> Completions:
+        """Return the extreme completions of each pair."""
+        n10, n01, for_a, for_b, n, is_open = self._open_counts
+        inner_low, inner_high = np.full((2, len(n)), np.nan)
+        # Most pairs have no missing answer, and then there is nothing to complete.
+        if is_open.any():
+            low, high = tango_limits(
+                np.stack([n10, n10 + for_a])[:, is_open],
+                np.stack([n01 + for_b, n01])[:, is_open],
+                n[is_open],
+                alpha=2 * self.alpha,
+                design_effect=self.effect[is_open],
+            )
+            inner_low[is_open], inner_high[is_open] = low[0], high[1]
+        unasked, items = self._unasked
+        return Completions(
+            (n10 - n01 - for_b) / np.maximum(n, 1),
+            (n10 + for_a - n01) / np.maximum(n, 1),
+            inner_low,
+            inner_high,
+            is_open,
+            unasked,
+            items,
+        )
+
+    @cached_property
+    def _unasked(self) -> tuple[IntArray, IntArray]:
+        unasked, items = (
+            self._each(lambda part, side=side: part.outcomes.unasked[side])  # type: ignore[misc]
+            for side in (0, 1)
+        )
+        return unasked, items
+
+    @cached_property
+    def patterns(self) -> IntArray:
+        """Return the outcome patterns of all pairs."""
+        return self._each(lambda part: part.outcomes.patterns)
+
+    @cached_property
+    def _open_counts(
+        self,
+    ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray, npt.NDArray[np.bool_]]:
+        """Return n10, n01, the open pairs that can favour a and b, n, and whether any is open."""
+        c = dict(zip(PATTERNS, self.patterns.T, strict=True))
+        unasked, items = self._unasked
+        answered = self.patterns.sum(axis=1)
+        # With several samples, an item has several pairs, whether or not it was asked.
+        more = np.rint(answered * unasked / np.maximum(items - unasked, 1)).astype(np.int64)
+        for_a = c["n1x"] + c["nx0"] + c["nxx"] + more
+        for_b = c["n0x"] + c["nx1"] + c["nxx"] + more
+        is_open = (unasked > 0) | (self.patterns[:, INCOMPLETE].sum(axis=1) > 0)
+        return c["n10"], c["n01"], for_a, for_b, answered + more, is_open
+
+    def p_range(self, test: McNemarMethod = "midp") -> tuple[FloatArray, FloatArray]:
+        """Return the lowest and highest p-value over all completions, not adjusted."""
+        n10, n01, for_a, for_b, _, is_open = self._open_counts
+        published = self.p_values(test)
+
+        def p_value(only_a: IntArray, only_b: IntArray) -> FloatArray:
+            sides = (
+                np.floor(side[is_open] / self.effect[is_open]).astype(np.int64)
+                for side in (only_a, only_b)
+            )
+            a, b = sides
+            return np.asarray(mcnemar(n10=a, n01=b, method=test).p_value)
+
+        # Without a missing answer there is one completion, with the published p-value.
+        lowest, highest = published.copy(), published.copy()
+        if is_open.any():
+            furthest = np.fmin(p_value(n10 + for_a, n01), p_value(n10, n01 + for_b))
+            lowest[is_open] = np.fmin(furthest, published[is_open])
+            towards_a, towards_b = np.clip(n01 - n10, 0, for_a), np.clip(n10 - n01, 0, for_b)
+            nearest = p_value(n10 + towards_a, n01 + towards_b)
+            highest[is_open] = np.fmax(nearest, published[is_open])
+        return lowest, highest
+
+    def p_range_adjusted(
+        self, test: McNemarMethod = "midp", adjust: AdjustMethod = "holm"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return `p_range`, adjusted over families; a pair in no family keeps its p-values."""
+        found = []
+        for p_values in self.p_range(test):
+            adjusted = self.adjusted(p_values, adjust)
+            found.append(np.where(np.isnan(adjusted), p_values, adjusted))
+        return found[0], found[1]
+
+    @cached_property
+    def _published_range(self) -> tuple[FloatArray, FloatArray]:
+        return self.p_range_adjusted(adjust="holm" if self.adjust == "max_t" else self.adjust)
+
+    @cached_property
+    def guessing(self) -> Texts:
+        """Return why the model of each pair counts as guessing; empty if it does not."""
+        return self._each(lambda part: guessing_of(part.outcomes)[part.outcomes.unit])
+
+    @cached_property
+    def obstacles(self) -> Texts:
+        """Return why each pair cannot be judged; empty if it can, None for the baseline."""
+        found = self._each(lambda part: _obstacles(part.outcomes))
+        varied = self.keys["attribute"] != BASELINE
+        found[self.bounds & varied] = "the policy bounds gives ranges, not tests"
+        return found
+
+    @cached_property
+    def judged(self) -> npt.NDArray[np.bool_]:
+        """Return the pairs with a verdict."""
+        return np.asarray(self.obstacles == "")
+
+    def verdicts(
+        self,
+        *,
+        p_adjusted: npt.ArrayLike | None = None,
+        p_highest: npt.ArrayLike | None = None,
+        inner: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        margin: npt.ArrayLike | None = None,
+    ) -> npt.NDArray[np.str_]:
+        """Return the verdict that holds for the answers and every completion of missing ones.
+
+        Parameters
+        ----------
+        p_adjusted, p_highest : array_like of float, optional
+            The adjusted p-values, and the highest over all completions; by default as published.
+        inner : (array_like, array_like), optional
+            The limits of the 1 − 2 alpha interval.
+        margin : array_like of float, optional
+            The equivalence margin.
+
+        Returns
+        -------
+        ndarray of str
+            See `fairstats.inference.verdict.verdict`, for all pairs in the last dimension. A
+            guessing model is never called equivalent. Pairs that are not `judged` have one too.
+        """
+        p = self.p_adjusted() if p_adjusted is None else np.asarray(p_adjusted)
+        highest = self._published_range[1] if p_highest is None else np.asarray(p_highest)
+        low, high = self.inner if inner is None else inner
+        done, delta = self.completions, self.margin if margin is None else margin
+        low, high = np.fmin(low, done.inner_low), np.fmax(high, done.inner_high)
+        found = verdict(p, low, high, margin=delta, alpha=self.alpha)
+        uncertain = (found == DISPARITY) & done.is_open & (highest > self.alpha)
+        guesses = (found == EQUIVALENT) & (self.guessing != "")
+        return np.where(uncertain | guesses, INCONCLUSIVE, found)
+
+    @cached_property
+    def smallest_margin(self) -> FloatArray:
+        """Return the margin above which each pair counts as equivalent; NaN if at none.
+
+        The limits of the 1 − 2 alpha intervals must be inside it for every completion.
+        """
+        done = self.completions
+        limits = (*self.inner, done.inner_low, done.inner_high)
+        reach = np.fmax.reduce([np.abs(side) for side in limits])
+        zero = np.zeros(len(reach))
+        widest = self.verdicts(p_adjusted=zero + 1, inner=(zero, zero), margin=1 - 1e-9)
+        return np.where(self.judged & (widest == EQUIVALENT), reach, np.nan)
+
+    @cached_property
+    def published(self) -> tuple[Texts, Texts]:
+        """Return each pair's verdict, and the reason if there is none or it stays open.
+
+        Both are None if there is nothing to say. No verdict may depend on missing answers:
+        "disparity" requires that the test rejects for every completion of them, "equivalent" that
+        the interval is inside the margin for every completion. These rules can leave a verdict open
+        that the given answers, or some completion of the missing ones, would decide.
+        """
+        found, done = self.verdicts(), self.completions
+        p_lowest, p_highest = self._published_range
+        alone = verdict(self.p_adjusted(), *self.inner, margin=self.margin, alpha=self.alpha)
+        low, high = np.fmin(self.inner[0], done.inner_low), np.fmax(self.inner[1], done.inner_high)
+        inside = (low > -self.margin) & (high < self.margin)
+        guesses = inside & (self.guessing != "") & (alone == EQUIVALENT)
+        could_change = (found == INCONCLUSIVE) & ~guesses & done.is_open
+        could_change &= (alone != INCONCLUSIVE) | (p_lowest <= self.alpha)
+        reasons = self.obstacles.copy()
+        for place in np.flatnonzero(self.judged & guesses):
+            reasons[place] = f"not called equivalent: {self.guessing[place]}"
+        for place in np.flatnonzero(self.judged & could_change):
+            subject = "missing answers"
+            if done.unasked[place]:
+                subject = f"{done.unasked[place]} of {done.items[place]} items that were not asked"
+            if alone[place] == EQUIVALENT:
+                reach = f"the {level(2 * self.alpha)} interval could reach "
+                reach += f"{point_range(low[place], high[place])} points"
+                how = f"{reach}, and the margin is ±{100 * self.margin[place]:g}"
+            else:
+                limits = point_range(done.lowest[place], done.highest[place])
+                how = f"the difference could be {limits} points"
+            if alone[place] == DISPARITY:
+                how += f", with an adjusted p of up to {p_highest[place]:.2g}"
+            reasons[place] = f"{subject} could change the verdict: {how}"
+        verdicts = found.astype(object)
+        verdicts[~self.judged] = None
+        reasons[reasons == ""] = None
+        return verdicts, reasons
+
+
+def judge(
+    counted: Iterable[Outcomes],
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    *,
+    adjust: Adjustment = "holm",
+    joint: Mapping[tuple[str, ...], float] | None = None,
+    margin: float | None = None,
+) -> Judgements:
+    """Test and judge every pair of all benchmarks under a policy.
+
+    Parameters
+    ----------
+    counted : iterable of Outcomes
+        The outcomes of each benchmark.
+    missing : {"available", "complete", "incorrect", "bounds"}, optional
+        The policy; by default each benchmark's.
+    alpha, adjust, joint
+        As in `Judgements`.
+    margin : float, optional
+        The equivalence margin; by default each benchmark's.
+
+    Returns
+    -------
+    Judgements
+    """
+    parts, bounds, margins = [], [], []
+    every = list(counted)
+    names = [families(outcomes) for outcomes in every]
+    sizes = Counter(np.concatenate(names).tolist())
+    for outcomes, own in zip(every, names, strict=True):
+        benchmark = outcomes.benchmark
+        policy = missing or benchmark.missing
+        tests = [1 if name is None else sizes[name] for name in own]
+        # The few metrics that are not ranges do not depend on the policy.
+        counting: CountingPolicy = "complete" if policy == "bounds" else policy
+        parts.append(pairs_of(outcomes, counting, alpha, tests))
+        bounds.append(np.full(len(outcomes), policy == "bounds"))
+        one = benchmark.equivalence_margin if margin is None else margin
+        margins.append(np.full(len(outcomes), one))
+    whole = (np.concatenate(column) for column in (bounds, margins))
+    return Judgements(tuple(parts), *whole, alpha, adjust, joint)  # type: ignore[misc]
+
+
+def pair_bounds(patterns: npt.ArrayLike) -> dict[str, Range]:
+    """Return the ranges of the estimates of pairs of groups over all fill-ins of missing answers.
+
+    This is Manski's worst case: nothing is assumed about a missing answer, so an estimate is not a
+    number but the set of values over all fill-ins. Every limit is attained by some fill-in, unless
+    a docstring states an exception. With several samples of an item, a missing answer is in several
+    pairs; CFR and the shares of the four outcomes may then not reach their limits.
+
+    Parameters
+    ----------
+    patterns : array_like, shape (..., 10)
+        The number of pairs with each of `PATTERNS`; at least one pair.
+
+    Returns
+    -------
+    dict of str to (ndarray, ndarray)
+        Lowest and highest value by metric.
+    """
+    cells = np.moveaxis(np.asarray(patterns, dtype=np.float64), -1, 0)
+    c = dict(zip(PATTERNS, cells, strict=True)) | {"n": cells.sum(axis=0)}
+    return {metric.name: metric.bounds(c) for metric in PAIR_METRICS if metric.bounds}
+
+
+def adjusted_within(family: Texts, p_values: FloatArray, adjust: AdjustMethod) -> FloatArray:
+    """Return p-values adjusted within their families; NaN if in none."""
+    adjusted = np.full(len(p_values), np.nan)
+    for name in dict.fromkeys(family.tolist()):
+        if name is not None:
+            own = family == name
+            adjusted[own] = adjust_pvalues(p_values[own], method=adjust)
+    return adjusted
+
+
+def families(outcomes: Outcomes) -> Texts:
+    """Name the family of tests over which each pair's p-value is adjusted.
+
+    E.g. ``"the board fairmedqa, gpt-agent, plain"``; `Benchmark.family` defines its extent. Pooled
+    pairs repeat the evidence of the demographic ones, so they form a separate family. None for the
+    baseline pair, which is not tested for a disparity.
+    """
+    benchmark = outcomes.benchmark
+    boards = [
+        {
+            "model": f"the answer set {name}, {version}, {strategy}, {model}",
+            "board": f"the board {name}, {version}, {strategy}",
+            "release": "all analysed answers",
+        }[benchmark.family]
+        for name, version, model, strategy in outcomes.grid.units.itertuples(index=False, name=None)
+    ]
+    ends = {BASELINE: None, POOLED: ", pooled"}
+    found = []
+    for unit, attribute in zip(outcomes.unit.tolist(), outcomes.attribute.tolist(), strict=True):
+        end = ends.get(attribute, "")
+        found.append(None if end is None else boards[unit] + end)
+    return np.array(found, dtype=object)
+
+
+def guessing_of(outcomes: Outcomes) -> Texts:
+    """Return why the model of each answer set counts as guessing; empty if it does not."""
+    return outcomes.once(why_not_above_chance)
+
+
+def _obstacles(outcomes: Outcomes) -> Texts:
+    """Return why each pair cannot be judged; empty if it can, None for the baseline."""
+    missing_a, missing_b = missing_per_group(outcomes.patterns)
+    n = outcomes.patterns.sum(axis=1)
+    reasons = np.full(len(outcomes), "", dtype=object)
+    models = outcomes.grid.units["model"]
+    selected = np.array([model in outcomes.benchmark.selected_on for model in models], dtype=bool)
+    reasons[selected[outcomes.unit]] = SELECTED
+    reasons[(missing_a == n) | (missing_b == n)] = "a group has no answers"
+    reasons[_unequal_samples(outcomes)] = "items have different numbers of samples"
+    for name, own in outcomes.groups.items():
+        rows = outcomes.rows_asked(name)
+        for a, b in own.attribute.pairs:
+            here = (outcomes.attribute == name) & (outcomes.group_a == a) & (outcomes.group_b == b)
+            places = list(own.attribute.groups)
+            differ = rows[:, places.index(a)] != rows[:, places.index(b)]
+            # A variant that was never asked can only be counted as a missing answer.
+            reasons[here & differ[outcomes.unit]] = UNEQUAL_ROWS
+    reasons[outcomes.attribute == BASELINE] = None
+    return reasons
+
+
+def _unequal_samples(outcomes: Outcomes) -> npt.NDArray[np.bool_]:
+    """Return where items have different numbers of samples, so that some items count more.
+
+    An item with s samples contributes `copies` × s weighted pairs. If all items have the same
+    number of samples, `copies` is this number.
+    """
+    pairs = outcomes.patterns.sum(axis=1)
+    unequal = np.zeros(len(outcomes), dtype=bool)
+    for name in outcomes.groups:
+        here = outcomes.attribute == name
+        items = outcomes.items_asked(name)[outcomes.unit]
+        unequal |= here & (pairs != outcomes.copies.astype(float) ** 2 * items)
+    # Pooled pairs cover all attributes, which may also have different numbers of samples.
+    mixed = np.zeros(len(outcomes.grid.units), dtype=bool)
+    known = np.zeros(len(mixed), dtype=np.int64)
+    varied = ~outcomes.pooled & (outcomes.attribute != BASELINE)
+    for unit, copies, differ in zip(
+        outcomes.unit[varied], outcomes.copies[varied], unequal[varied], strict=True
+    ):
+        mixed[unit] |= differ or (known[unit] not in (0, copies))
+        known[unit] = copies
+    return np.where(outcomes.pooled, mixed[outcomes.unit], unequal)
