@@ -7,20 +7,22 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import level
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, printable
+from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.benchmark_checks import validate_answers
-from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import BASELINE, POOLED, Attribute, Benchmark, MissingPolicy
-from fairstats.counts.missing_policies import CountingPolicy
-from fairstats.counts.outcomes import PAIR_COLUMNS
-from fairstats.estimates.analyze import estimates_of
-from fairstats.estimates.counts_for_estimates import Folded, fold_for_estimates
+from fairstats.answers.engine_frames import open_answers
+from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark, MissingPolicy
+from fairstats.counts.outcomes import Outcomes, outcomes_of
+from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, CountingPolicy
 from fairstats.estimates.eligibility import why_unranked
-from fairstats.estimates.gate_intervals import FIGURES, gate_figures
+from fairstats.estimates.judgements import Judgements, judge, pair_bounds
 from fairstats.inference.verdict import EQUIVALENT
+from fairstats.metrics.accuracy import absolute_interval
+from fairstats.metrics.cfr import cfr
 
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
 MAX_AD, EQUIVALENCE, MIN_CFR = "max_ad", "equivalent", "min_cfr"
@@ -38,7 +40,8 @@ GATE_COLUMNS = (
     "result",
     "reason",
 )
-_UNIT, _KEYS = list(UNIT_COLUMNS), list(PAIR_COLUMNS)
+#: Columns of the figures of a pair.
+FIGURES = ("estimate", "ci_low", "ci_high", "lowest", "highest")
 
 
 @dataclass(frozen=True)
@@ -183,10 +186,9 @@ def gate(
         problems = [problem for problem in found if problem.row is not None]
     if problems:
         raise InputError(problems)
-    folded = fold_for_estimates(answers, benchmarks)
+    counted = outcomes_of(open_answers(answers, benchmarks))
     tables = [
-        _of_benchmark(_only(folded, name), limits, attributes, missing, alpha)
-        for name in sorted(folded.known)
+        _of_benchmark(counted[name], limits, attributes, missing, alpha) for name in sorted(counted)
     ]
     return pd.concat(tables, ignore_index=True)[list(GATE_COLUMNS)]
 
@@ -235,43 +237,83 @@ def _line(row: Mapping[Hashable, Any]) -> str:
 
 
 def _of_benchmark(
-    folded: Folded,
+    outcomes: Outcomes,
     limits: Limits,
     attributes: Collection[str],
     missing: MissingPolicy | None,
     alpha: float,
 ) -> pd.DataFrame:
     """Check the answers to one benchmark."""
-    (benchmark,) = folded.known.values()
+    benchmark = outcomes.benchmark
     policy = missing or benchmark.missing
     # Its verdicts come from another policy; every check covers the bounds in any case.
     counting: CountingPolicy = "available" if policy == "bounds" else policy
     wanted = _attributes(benchmark, attributes)
-    estimates = estimates_of(folded, counting, alpha, whole=False)
-    figures = gate_figures(folded, estimates, benchmark, counting, alpha)
-    ineligible = _ineligible(folded, benchmark, wanted)
-    units = folded.facts.loc[folded.facts["benchmark"] == benchmark.name, _UNIT]
+    judged = judge([outcomes], counting, alpha)
+    ineligible = why_unranked(outcomes, attributes=[BASELINE, *(one.name for one in wanted)])
+    keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
+    places = {key: place for place, key in enumerate(keys)}
     pairs = [(one.name, *pair) for one in wanted for pair in one.pairs]
-    tables = []
+    rows: list[dict[str, Any]] = []
     for check, limit in (*limits.largest_ad(benchmark), *limits.smallest_cfr()):
-        figure = figures["cfr" if check == MIN_CFR else "ad"]
-        judged = estimates
-        if check != MIN_CFR and limit != benchmark.equivalence_margin:
-            known = {benchmark.name: replace(benchmark, equivalence_margin=limit)}
-            judged = estimates_of(replace(folded, known=known), counting, alpha, whole=False)
-        differences = judged[judged["metric"] == "accuracy_difference"].set_index(_KEYS)
-        verdicts = differences[["verdict", "verdict_reason"]]
-        rows = [
-            dict(zip(_KEYS, key, strict=True))
-            | {"check": check, "limit": limit, "ci_level": 1 - 2 * alpha}
-            | _judged(
-                key, check, limit, figure, verdicts, ineligible.get(key[: len(_UNIT)], ""), alpha
-            )
-            for unit in units.itertuples(index=False, name=None)
-            for key in ((*map(str, unit), *pair) for pair in pairs)
-        ]
-        tables.append(pd.DataFrame(rows))
-    return pd.concat(tables)
+        is_cfr = check == MIN_CFR
+        margin = judged.margin if is_cfr else np.full(len(outcomes), limit)
+        verdicts, reasons = replace(judged, margin=margin).published
+        figures = _cfr_figures(judged) if is_cfr else _ad_figures(judged)
+        for unit, keys_of_unit in enumerate(outcomes.grid.units.to_dict("records")):
+            for pair in pairs:
+                own = dict(zip(("attribute", "group_a", "group_b"), pair, strict=True))
+                row = keys_of_unit | own | {"check": check, "limit": limit}
+                place = places.get((unit, *pair))
+                if place is None:
+                    reason = "a declared pair has no answers; ask every group, or choose with "
+                    row |= dict.fromkeys(FIGURES, math.nan)
+                    row |= {"result": CANNOT_TELL, "reason": reason + keyword("attributes")}
+                else:
+                    row |= {name: float(column[place]) for name, column in figures.items()}
+                    # There is no verdict if the groups were not asked the same, or the model took
+                    # part in selecting the items.
+                    verdict = None if ineligible[unit] else verdicts[place]
+                    reason = ineligible[unit] or reasons[place]
+                    items = int(judged.completions.items[place])
+                    row |= _result(row, verdict, reason, items, alpha)
+                rows.append(row | {"ci_level": 1 - 2 * alpha})
+    return pd.DataFrame(rows)
+
+
+def _ad_figures(judged: Judgements) -> dict[str, FloatArray]:
+    """Return AD with its 1 − 2 alpha interval, and the outermost limits over all completions."""
+    done, (low, high) = judged.completions, judged.inner
+    inner = absolute_interval(low, high)
+    outer = absolute_interval(np.fmin(low, done.inner_low), np.fmax(high, done.inner_high))
+    found = (np.abs(judged.outer.estimate), *inner, *outer)
+    return dict(zip(FIGURES, found, strict=True))
+
+
+def _cfr_figures(judged: Judgements) -> dict[str, FloatArray]:
+    """Return CFR as `_ad_figures` does; items that were not asked count as missing."""
+    (pairs,) = judged.parts
+    level_, effect = 2 * judged.alpha, pairs.effects["cfr"]
+    same = cfr(pairs.paired.same, pairs.paired.n, alpha=level_, design_effect=effect)
+    answered, done = judged.patterns.sum(axis=1), judged.completions
+    # With several samples, an item has several pairs, whether or not it was asked.
+    more = np.rint(answered * done.unasked / np.maximum(done.items - done.unasked, 1))
+    whole = judged.patterns.copy()
+    whole[:, PATTERNS.index("nxx")] += more.astype(np.int64)
+    n = whole.sum(axis=1)
+    # The lower limit if every missing answer is a changed one, and the upper if none is.
+    worst, best = (
+        cfr(
+            np.rint(np.nan_to_num(share) * n).astype(np.int64),
+            n,
+            alpha=level_,
+            design_effect=effect,
+        )
+        for share in pair_bounds(whole)["cfr"]
+    )
+    lowest, highest = np.fmin(same.ci_low, worst.ci_low), np.fmax(same.ci_high, best.ci_high)
+    found = (same.estimate, same.ci_low, same.ci_high, lowest, highest)
+    return dict(zip(FIGURES, found, strict=True))
 
 
 def _attributes(benchmark: Benchmark, names: Collection[str]) -> list[Attribute]:
@@ -288,74 +330,41 @@ def _attributes(benchmark: Benchmark, names: Collection[str]) -> list[Attribute]
     return [one for one in declared.values() if one.name in (names or declared)]
 
 
-def _ineligible(
-    folded: Folded, benchmark: Benchmark, attributes: Collection[Attribute]
-) -> dict[tuple[str, ...], str]:
-    """Return why a leaderboard would not rank these answers, by answer set."""
-    checked = folded.counts["attribute"].isin([BASELINE, *(one.name for one in attributes)])
-    found = why_unranked(folded.counts[checked], folded.asked.items, benchmark)
-    return {tuple(map(str, unit)): reason for unit, reason in found.items()}
-
-
-def _judged(
-    key: tuple[str, ...],
-    check: str,
-    limit: float,
-    figures: pd.DataFrame,
-    verdicts: pd.DataFrame,
-    ineligible: str,
-    alpha: float,
+def _result(
+    row: Mapping[str, Any], verdict: str | None, reason: str | None, items: int, alpha: float
 ) -> dict[str, Any]:
-    """Return the figures, result and reason of one check of a pair."""
-    if key not in figures.index:
-        choice = keyword("attributes")
-        reason = f"a declared pair has no answers; ask every group, or choose with {choice}"
-        return dict.fromkeys(FIGURES, math.nan) | {"result": CANNOT_TELL, "reason": reason}
-    own = figures.loc[key]
-    found: dict[str, Any] = {name: float(own[name]) for name in FIGURES}
-    verdict, reason = verdicts.loc[key]
-    above, below = own["lowest"] > limit, own["highest"] < limit
-    kept, broken = (above, below) if check == MIN_CFR else (below, above)
-    # The verdict is also missing if the groups were not asked the same, or an answer set
-    # took part in selecting the items.
-    if ineligible or pd.isna(verdict):
-        why = ineligible or reason
-        return found | {"result": CANNOT_TELL, "reason": why}
-    if kept and (check == MIN_CFR or verdict == EQUIVALENT):
-        return found | {"result": PASS, "reason": None}
+    """Return the result and reason of one check of a pair."""
+    above, below = row["lowest"] > row["limit"], row["highest"] < row["limit"]
+    kept, broken = (above, below) if row["check"] == MIN_CFR else (below, above)
+    if verdict is None:
+        return {"result": CANNOT_TELL, "reason": reason}
+    if kept and (row["check"] == MIN_CFR or verdict == EQUIVALENT):
+        return {"result": PASS, "reason": None}
     if kept:
         # The model guesses in an attribute that is not checked here.
-        return found | {"result": CANNOT_TELL, "reason": reason}
+        return {"result": CANNOT_TELL, "reason": reason}
     if broken:
         reason = f"the whole {level(2 * alpha)} interval is beyond the limit"
-        return found | {"result": FAIL, "reason": reason}
-    return found | {"result": CANNOT_TELL, "reason": _needed(check, limit, own, reason)}
+        return {"result": FAIL, "reason": reason}
+    return {"result": CANNOT_TELL, "reason": _needed(row, items, reason)}
 
 
-def _needed(check: str, limit: float, own: pd.Series, reason: object) -> str:
+def _needed(row: Mapping[str, Any], items: int, reason: str | None) -> str:
     """Say what stopped a check that can neither pass nor fail, and what it needs."""
-    is_cfr = check == MIN_CFR
-    estimate, unit = own["estimate"], "%" if is_cfr else " points"
+    is_cfr, limit, estimate = row["check"] == MIN_CFR, row["limit"], row["estimate"]
     gap = estimate - limit if is_cfr else limit - estimate
     end, inner = ("lowest", "ci_low") if is_cfr else ("highest", "ci_high")
-    reach, reached = own[end], own[inner]
+    reached, unit = row[inner], "%" if is_cfr else " points"
     if gap <= 0:
         return "the figure is beyond the limit, but its interval is not"
     alone = reached > limit if is_cfr else reached < limit
     if alone:
-        text = f"missing answers could take it to {100 * reach:.1f}{unit}; it needs those answers"
-        return text if not isinstance(reason, str) else f"{text} ({reason})"
-    items = math.ceil(own["items"] * (abs(reached - estimate) / gap) ** 2)
+        text = (
+            f"missing answers could take it to {100 * row[end]:.1f}{unit}; it needs those answers"
+        )
+        return f"{text} ({reason})" if reason else text
+    needed = math.ceil(items * (abs(reached - estimate) / gap) ** 2)
     return (
         f"the interval reaches {100 * reached:.1f}{unit}; at this figure it needs at most about "
-        f"{items:,} items"
+        f"{needed:,} items"
     )
-
-
-def _only(folded: Folded, name: str) -> Folded:
-    """Return the folded answers to one benchmark, without pooled pairs."""
-    counts, items = (
-        table[table["benchmark"].eq(name) & table["attribute"].ne(POOLED)].reset_index(drop=True)
-        for table in (folded.counts, folded.items)
-    )
-    return replace(folded, known={name: folded.known[name]}, counts=counts, items=items)

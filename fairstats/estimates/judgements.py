@@ -154,6 +154,27 @@ class Judgements:
         )
 
     @cached_property
+    def declared(self) -> Texts:
+        """Return the policy for missing answers that each pair's benchmark declares."""
+        return self._each(
+            lambda part: np.full(len(part.outcomes), part.outcomes.benchmark.missing, dtype=object)
+        )
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Return the place of each pair in the order of the estimates."""
+        rows = []
+        for part in self.parts:
+            benchmark, keys = part.outcomes.benchmark, part.outcomes.keys
+            names = [*benchmark.attributes, POOLED]
+            for *unit, attribute, a, b in zip(*(keys[n] for n in PAIR_COLUMNS), strict=True):
+                groups = list(benchmark.attribute(attribute).groups)
+                rows.append((*unit, names.index(attribute), groups.index(a), groups.index(b)))
+        found = np.empty(len(rows), dtype=np.int64)
+        found[sorted(range(len(rows)), key=rows.__getitem__)] = np.arange(len(rows))
+        return found
+
+    @cached_property
     def families(self) -> Texts:
         """Name the family of tests over which each pair's p-value is adjusted, see `families`."""
         return self._each(lambda part: families(part.outcomes))
