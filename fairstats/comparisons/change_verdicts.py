@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.row_groups import group_rows, text_array
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.comparisons.model_differences import DIRECTION, FIGURES, IntArray, model_p_value
-from fairstats.counts.outcomes import MISSING, PATTERNS
-from fairstats.estimates.extreme_completions import adjusted_within, completed_sums
-from fairstats.estimates.missing_answer_bounds import pair_bounds
+from fairstats.comparisons.model_differences import DIRECTION, FIGURES, model_p_value
+from fairstats.counts.grid import Grid
+from fairstats.counts.outcomes import item_patterns_of
+from fairstats.counts.patterns import INCOMPLETE, PATTERNS, GroupAnswers, completed_sums
+from fairstats.estimates.judgements import adjusted_within, pair_bounds
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.metrics.metric import Range
 
 WIN_WIN = "win-win"
 LOSE_LOSE = "lose-lose"
@@ -34,8 +34,9 @@ COMPARED_PAIR = (
     "strategy",
     *PAIR,
 )
-_INCOMPLETE = [place for place, pattern in enumerate(PATTERNS) if MISSING in pattern]
 Row = dict[str, Any]
+#: An attribute and two of its groups.
+Pair = tuple[str, str, str]
 
 
 def judge_changes(
@@ -77,10 +78,11 @@ def judge_changes(
     untested = judged["p_value"].isna().groupby(keys).transform("any")
     judged.loc[untested, "p_pair"] = np.nan
     judged["p_worst"] = judged["p_worst"].fillna(judged["p_pair"])
-    family = text_array(judged["family"])
+    family = judged["family"].to_numpy(dtype=object)
     judged["p_adjusted"] = adjusted_within(family, judged["p_value"].to_numpy(), adjust)
     # The p-values of a pair are in each of its rows.
-    pair, first = group_rows(map(text_array, keys))
+    pair = judged.groupby(keys, sort=False).ngroup().to_numpy()
+    _, first = np.unique(pair, return_index=True)
     for column in ("p_pair", "p_worst"):
         p_values = judged[column].to_numpy()[first]
         judged[f"{column}_adjusted"] = adjusted_within(family[first], p_values, adjust)[pair]
@@ -131,25 +133,69 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
     )
 
 
-def change_ranges(
-    counts: Mapping[str, pd.DataFrame],
-    patterns: Mapping[str, pd.DataFrame],
-    benchmark: Benchmark,
-) -> pd.DataFrame:
+@dataclass(frozen=True, eq=False)
+class AnswerSet:
+    """The answers of one model with one strategy: a grid, and its place among the answer sets."""
+
+    grid: Grid
+    place: int
+
+    @property
+    def unit(self) -> dict[str, str]:
+        """Return `UNIT_COLUMNS` by name."""
+        return {str(name): value for name, value in self.grid.units.iloc[self.place].items()}
+
+    @cached_property
+    def _patterns(self) -> dict[Pair, pd.DataFrame]:
+        return {
+            names: pd.DataFrame(cells, index=rows.items, columns=list(PATTERNS))
+            for names, rows, cells in item_patterns_of(self.grid)
+            if len(cells)
+        }
+
+    def patterns(self, pair: Pair) -> pd.DataFrame:
+        """Return the outcome patterns of each item that was asked for a pair, by its name."""
+        return self._patterns.get(pair, pd.DataFrame(columns=list(PATTERNS), dtype=np.int64))
+
+    @cached_property
+    def asked(self) -> set[tuple[str, str]]:
+        """Return each attribute and item that was asked."""
+        return {
+            (attribute.name, item)
+            for attribute in self.grid.benchmark.attributes.values()
+            if attribute.pairs
+            for item in GroupAnswers.of(self.grid, attribute).grid.items
+        }
+
+
+def demographic_pairs(old: AnswerSet, new: AnswerSet) -> list[Pair]:
+    """Return the pairs that either model was asked, in the order of the benchmark."""
+    declared = [
+        (attribute.name, a, b)
+        for attribute in old.grid.benchmark.varied
+        for a, b in attribute.pairs
+    ]
+    return [pair for pair in declared if len(old.patterns(pair)) or len(new.patterns(pair))]
+
+
+def pair_values(pair: Pair) -> Row:
+    """Return the columns that name a pair of groups."""
+    return dict(zip(PAIR, pair, strict=True))
+
+
+def change_ranges(old: AnswerSet, new: AnswerSet, pairs: list[Pair]) -> pd.DataFrame:
     """Return the lowest and highest change of each metric over all completions of both models."""
     rows = []
-    for pair in demographic_pairs(counts["old"], counts["new"], benchmark):
-        asked = {
-            side: rows_of_pair(table, pair)["item_id"].unique() for side, table in patterns.items()
-        }
-        whole = max(len(benchmark.answer_keys), len(np.union1d(asked["old"], asked["new"])))
+    for pair in pairs:
+        sides = [side.patterns(pair) for side in (old, new)]
+        keys, asked = old.grid.benchmark.answer_keys, sides[0].index.union(sides[1].index)
         limits = []
-        for side in ("old", "new"):
-            own, items = rows_of_pair(counts[side], pair), len(asked[side])
-            if items == 0:
-                break
-            more = (whole - items) * own[list(PATTERNS)].sum(axis=1) / items
-            limits.append(_figure_ranges(pair_bounds(own.assign(nxx=own["nxx"] + more))))
+        for own in sides:
+            if len(own):
+                totals = own.to_numpy().sum(axis=0).astype(float)
+                more = (max(len(keys), len(asked)) - len(own)) * totals.sum() / len(own)
+                totals[PATTERNS.index("nxx")] += more
+                limits.append(_figure_ranges(totals))
         for name in FIGURES:
             # If a model was not asked the pair at all, all values are possible.
             lowest, highest = -1.0, 1.0
@@ -161,14 +207,14 @@ def change_ranges(
     return pd.DataFrame(rows, columns=[*PAIR, "metric", "lowest", "highest"])
 
 
-def bounds_rows(old: pd.DataFrame, new: pd.DataFrame, benchmark: Benchmark) -> list[Row]:
+def bounds_rows(old: AnswerSet, new: AnswerSet, pairs: list[Pair]) -> list[Row]:
     """Return the rows of `compare` under the policy "bounds"."""
     rows = []
-    for pair in demographic_pairs(old, new, benchmark):
-        counts = [rows_of_pair(table, pair) for table in (old, new)]
-        if any(own.empty for own in counts):
+    for pair in pairs:
+        totals = [side.patterns(pair).to_numpy().sum(axis=0) for side in (old, new)]
+        if not all(side.any() for side in totals):
             continue
-        one, other = (_figure_ranges(pair_bounds(own)) for own in counts)
+        one, other = map(_figure_ranges, totals)
         for name in FIGURES:
             (old_low, old_high), (new_low, new_high) = one[name], other[name]
             old_value = old_low if old_low == old_high else np.nan
@@ -185,7 +231,7 @@ def bounds_rows(old: pd.DataFrame, new: pd.DataFrame, benchmark: Benchmark) -> l
                     "ci_method": "bounds",
                     "p_value": np.nan,
                     "test": None,
-                    "n": int(counts[1][list(PATTERNS)].to_numpy().sum()),
+                    "n": int(totals[1].sum()),
                 }
             )
     return rows
@@ -193,8 +239,8 @@ def bounds_rows(old: pd.DataFrame, new: pd.DataFrame, benchmark: Benchmark) -> l
 
 def worst_p_values(
     table: pd.DataFrame,
-    crossed: Mapping[str, pd.DataFrame],
-    benchmark: Benchmark,
+    old: AnswerSet,
+    new: AnswerSet,
     n_resamples: int,
     rng: np.random.Generator | int,
 ) -> pd.Series:
@@ -210,43 +256,40 @@ def worst_p_values(
         if not ((turned > 0).all() or (turned < 0).all()):
             continue
         wins = bool((turned > 0).all())
-        cells = _cells(crossed, pair, benchmark)
-        if not any(side[..., _INCOMPLETE].any() for side in cells):
+        cells = _cells(old, new, cast(Pair, pair))
+        if not any(side[..., INCOMPLETE].any() for side in cells):
             continue
         p_values = []
         for name, figure in FIGURES.items():
-            old, new = (
+            one, other = (
                 completed_sums(side, name, favourable=favourable)
                 for side, favourable in zip(cells, (wins, not wins), strict=True)
             )
-            p_values.append(model_p_value(old, new, figure, n_resamples=n_resamples, rng=rng))
+            p_values.append(model_p_value(one, other, figure, n_resamples=n_resamples, rng=rng))
         found[rows.index] = max(p_values)
     return found
 
 
-def _cells(
-    crossed: Mapping[str, pd.DataFrame], pair: tuple[str, ...], benchmark: Benchmark
-) -> list[IntArray]:
+def _cells(old: AnswerSet, new: AnswerSet, pair: Pair) -> list[npt.NDArray[np.int64]]:
     """Return both models' outcome patterns of every item, (items, 1, 10); missing if not asked."""
-    sides = []
-    for side in ("old", "new"):
-        own = rows_of_pair(crossed[side], (pair[0], pair[1], pair[2]))
-        sides.append(own.set_index("item_id")[list(PATTERNS)].astype("int64"))
+    sides = [side.patterns(pair) for side in (old, new)]
     items = sides[0].index.union(sides[1].index)
-    more = max(len(benchmark.answer_keys) - len(items), 0)
+    more = max(len(old.grid.benchmark.answer_keys) - len(items), 0)
     found = []
     for own in sides:
-        array = own.reindex(items, fill_value=0).to_numpy()
+        array = own.reindex(items, fill_value=0).to_numpy(dtype=np.int64)
         array = np.vstack([array, np.zeros((more, len(PATTERNS)), dtype=np.int64)])
         array[array.sum(axis=1) == 0, PATTERNS.index("nxx")] = max(array.sum(axis=1).max(), 1)
         found.append(array[:, None])
     return found
 
 
-def _figure_ranges(ranges: Mapping[str, Range]) -> dict[str, tuple[float, float]]:
+def _figure_ranges(totals: npt.ArrayLike) -> dict[str, tuple[float, float]]:
+    ranges = pair_bounds(totals)
+
     def limits(metric: str) -> tuple[float, float]:
         low, high = ranges[metric]
-        return float(low[0]), float(high[0])
+        return float(low), float(high)
 
     (a_low, a_high), (b_low, b_high) = limits("accuracy_a"), limits("accuracy_b")
     return {
@@ -254,29 +297,3 @@ def _figure_ranges(ranges: Mapping[str, Range]) -> dict[str, tuple[float, float]
         "cfr": limits("cfr"),
         "ad": limits("ad"),
     }
-
-
-def demographic_pairs(
-    old: pd.DataFrame, new: pd.DataFrame, benchmark: Benchmark
-) -> list[tuple[str, str, str]]:
-    """Return the pairs that either model was asked, in the order of the benchmark."""
-    there = {
-        pair
-        for table in (old, new)
-        for pair in table[list(PAIR)].drop_duplicates().itertuples(index=False, name=None)
-    }
-    declared = [
-        (attribute.name, a, b) for attribute in benchmark.varied for a, b in attribute.pairs
-    ]
-    return [pair for pair in declared if pair in there]
-
-
-def rows_of_pair(table: pd.DataFrame, pair: tuple[str, str, str]) -> pd.DataFrame:
-    """Return the rows of one pair of groups."""
-    attribute, a, b = (table[name] == value for name, value in zip(PAIR, pair, strict=True))
-    return table[attribute & a & b]
-
-
-def pair_values(pair: tuple[str, str, str]) -> Row:
-    """Return the columns that name a pair of groups."""
-    return dict(zip(PAIR, pair, strict=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, distinct, open_answers
+from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import (
     COMMON,
     COMPARISON_POLICIES,
@@ -24,27 +23,22 @@ from fairstats.benchmarks.declaration import (
 from fairstats.comparisons.change_verdicts import (
     COMPARED_PAIR,
     PAIR,
+    AnswerSet,
+    Pair,
     Row,
     bounds_rows,
     change_ranges,
     demographic_pairs,
     judge_changes,
     pair_values,
-    rows_of_pair,
     worst_p_values,
 )
 from fairstats.comparisons.model_differences import FIGURES, model_difference
-from fairstats.counts.item_outcomes import (
-    SUMS,
-    answer_sets,
-    crossed_patterns,
-    item_patterns,
-    sums_of_crossed,
-)
-from fairstats.counts.missing_policies import CountingPolicy
-from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.counts.grid import grid
+from fairstats.counts.outcomes import count_grid
+from fairstats.counts.patterns import INCOMPLETE, CountingPolicy, sums_of
 from fairstats.estimates.eligibility import why_not_above_chance
-from fairstats.estimates.same_variants import DIFFERENT, flips_of_set, is_declared, same_flips
+from fairstats.estimates.same_variants import DIFFERENT, flip_marks, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
 
@@ -203,51 +197,56 @@ def changes(
     check_resampling(n_resamples, rng)
     if missing is not None:
         check_choice("missing", missing, COMPARISON_POLICIES)
-    sides = {"old": open_answers(old, benchmarks), "new": open_answers(new, benchmarks)}
-    units = {
-        side: opened.once("unit", partial(only_unit, opened.frame, side))
-        for side, opened in sides.items()
-    }
-    questions = different_questions(units, allow_different_items)
-    benchmark = sides["old"].benchmarks[units["old"]["benchmark"]]
+    return changes_of(
+        answer_set(old, "old", benchmarks),
+        answer_set(new, "new", benchmarks),
+        missing=missing,
+        alpha=alpha,
+        allow_different_items=allow_different_items,
+        n_resamples=n_resamples,
+        rng=rng,
+    )
+
+
+def changes_of(
+    old: AnswerSet,
+    new: AnswerSet,
+    *,
+    missing: ComparisonPolicy | None,
+    alpha: float,
+    allow_different_items: bool,
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int = 1,
+) -> pd.DataFrame:
+    """Run `changes` on two answer sets."""
+    sides, benchmark = (old, new), old.grid.benchmark
+    questions = different_questions(old, new, allow_different_items)
     policy: ComparisonPolicy = missing or ("bounds" if benchmark.missing == "bounds" else "common")
-    patterns = {side: item_patterns(opened) for side, opened in sides.items()}
-    items = different_items(patterns, units, allow_different_items)
-    flips = shown_by_flips(sides, units, benchmark, _counted(policy), alpha)
-    crossed = {
-        side: opened.once("crossed", partial(crossed_patterns, patterns[side]))
-        for side, opened in sides.items()
-    }
-    counts = {
-        side: table.groupby(list(PAIR_COLUMNS), as_index=False, sort=False)[list(PATTERNS)].sum()
-        for side, table in crossed.items()
-    }
-    ranges = change_ranges(counts, patterns, benchmark)
+    items = different_items(old, new, allow_different_items)
+    flips = shown_by_flips(old, new, _counted(policy), alpha)
+    pairs = demographic_pairs(old, new)
     if policy == "bounds":
-        rows = bounds_rows(counts["old"], counts["new"], benchmark)
+        rows = bounds_rows(old, new, pairs)
     else:
-        one, other = _sums(crossed["old"], crossed["new"], policy)
-        pairs = demographic_pairs(counts["old"], counts["new"], benchmark)
-        rows = _rows(one, other, pairs, alpha, n_resamples, rng)
+        rows = _rows(old, new, pairs, policy, alpha, n_resamples, rng)
     columns = None if rows else [*PAIR, "metric", "p_value", "estimate"]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
-        benchmark_version=joined_values(units, "benchmark_version"),
-        model_old=units["old"]["model"],
-        model_new=units["new"]["model"],
-        strategy=joined_values(units, "strategy"),
+        benchmark_version=_joined(old, new, "benchmark_version"),
+        model_old=old.unit["model"],
+        model_new=new.unit["model"],
+        strategy=_joined(old, new, "strategy"),
         ci_level=np.nan if policy == "bounds" else 1 - alpha,
         missing=policy,
         method_note="; ".join(filter(None, [questions, items, flips])),
         no_verdict=why_no_verdict(questions, flips),
         judged=policy != "bounds",
     )
-    guessing = {
-        side: _guessing(table_of, patterns[side], benchmark) for side, table_of in counts.items()
-    }
+    ranges = change_ranges(old, new, pairs)
     table = table.merge(ranges, on=[*PAIR, "metric"], how="left")
-    table["p_worst"] = worst_p_values(table, crossed, benchmark, n_resamples, rng)
-    return table.assign(guessing_old=guessing["old"], guessing_new=guessing["new"])
+    table["p_worst"] = worst_p_values(table, old, new, n_resamples, rng)
+    guessing = (why_not_above_chance(count_grid(side.grid))[side.place] for side in sides)
+    return table.assign(**dict(zip(("guessing_old", "guessing_new"), guessing, strict=True)))
 
 
 def _counted(policy: ComparisonPolicy) -> MissingPolicy:
@@ -255,53 +254,36 @@ def _counted(policy: ComparisonPolicy) -> MissingPolicy:
     return "complete" if policy == COMMON else cast(MissingPolicy, policy)
 
 
-def _sums(
-    old: pd.DataFrame, new: pd.DataFrame, policy: ComparisonPolicy
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return each item's contributions to the estimates, for items that both models were asked.
-
-    Under ``common``, these are the items without a missing answer from either model.
-    """
-    counted = cast(CountingPolicy, _counted(policy))
-    keys = [*PAIR, "item_id"]
-    sides = []
-    for crossed in (old, new):
-        sums = sums_of_crossed(crossed, counted)
-        if policy == COMMON:
-            every = sums_of_crossed(crossed, "incorrect")
-            sums = sums[sums["n"].eq(every["n"])]
-        sides.append(sums.set_index(keys))
-    common = sides[0].index.intersection(sides[1].index)
-    one, other = (side.loc[common].reset_index() for side in sides)
-    return one, other
-
-
-def _guessing(counts: pd.DataFrame, patterns: pd.DataFrame, benchmark: Benchmark) -> str:
-    items = patterns.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique().to_dict()
-    return str(why_not_above_chance(counts, items, benchmark).iloc[0])
-
-
 def _rows(
-    old: pd.DataFrame,
-    new: pd.DataFrame,
-    pairs: list[tuple[str, str, str]],
+    old: AnswerSet,
+    new: AnswerSet,
+    pairs: list[Pair],
+    policy: ComparisonPolicy,
     alpha: float,
     n_resamples: int,
     rng: np.random.Generator | int,
 ) -> list[Row]:
+    """Compare each metric of each pair, on the items that both models were asked.
+
+    Under ``common``, these are the items without a missing answer from either model.
+    """
     rows = []
     for pair in pairs:
-        # Both tables have the same items in the same order.
-        one, other = (
-            rows_of_pair(table, pair)[list(SUMS)].to_numpy(dtype=np.int64)[:, None]
-            for table in (old, new)
-        )
+        sides = []
+        for own in (old.patterns(pair), new.patterns(pair)):
+            sums = sums_of(own, cast(CountingPolicy, _counted(policy)))
+            if policy == COMMON:
+                whole = ~own.to_numpy()[:, INCOMPLETE].any(axis=1)
+                own, sums = own[whole], sums[whole]
+            sides.append((own.index, sums))
+        items = sides[0][0].intersection(sides[1][0])
+        one, other = (sums[index.get_indexer(items)][:, None] for index, sums in sides)
         for name, figure in FIGURES.items():
             found = model_difference(
                 one, other, figure, alpha=alpha, n_resamples=n_resamples, rng=rng
             )
-            own: Row = found.to_estimates().iloc[0].to_dict()
-            rows.append(pair_values(pair) | {"metric": f"delta_{name}", "n": len(one)} | own)
+            own_row: Row = found.to_estimates().iloc[0].to_dict()
+            rows.append(pair_values(pair) | {"metric": f"delta_{name}", "n": len(one)} | own_row)
     return rows
 
 
@@ -340,16 +322,19 @@ def comparisons_of(
         another strategy. If a model's successor was only asked other questions, the comparison is
         made and every row is marked.
     """
-    sets = answer_sets(open_answers(answers, benchmarks))
-    units = pd.DataFrame(list(sets), columns=_UNIT)
+    sets = {
+        tuple(own.units.iloc[unit]): AnswerSet(own.of_unit(unit), unit)
+        for own in grid(answers, benchmarks=benchmarks).values()
+        for unit in range(len(own.units))
+    }
+    units = pd.DataFrame(sorted(sets), columns=_UNIT)
     tables = [
-        changes(
+        changes_of(
             sets[tuple(old[_UNIT])],
             sets[tuple(new[_UNIT])],
             missing=missing,
             alpha=alpha,
             allow_different_items=True,
-            benchmarks=benchmarks,
         ).assign(kind=kind, family=family_of(kind, old, new, benchmarks))
         for kind, old, new in (*_versions(units), *_strategies(units))
     ]
@@ -433,39 +418,43 @@ def answers_of_one(
     return own
 
 
-def only_unit(frame: Any, side: str) -> dict[str, str]:
-    """Return the keys of the only answer set of a frame; refuse several."""
-    units = distinct(frame, list(UNIT_COLUMNS)).astype(str).sort_values(list(UNIT_COLUMNS))
+def answer_set(
+    answers: Any, side: str, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
+) -> AnswerSet:
+    """Return the only answer set of a table; refuse several."""
+    grids = list(grid(answers, benchmarks=benchmarks).values())
+    units = pd.concat([own.units for own in grids], ignore_index=True)
     if len(units) > 1:
-        several = [column for column in UNIT_COLUMNS if units[column].nunique() > 1]
         message = "each side must be one model, strategy and benchmark version"
+        remedy = f"filter the answers first, or choose one (--{side}-version)"
         raise InputError(
             [
                 Problem(
                     f"<{side}>",
                     message,
-                    f"filter the answers first, or choose one (--{side}-version)",
+                    remedy,
                     column=column,
-                    value=", ".join(units[column].unique()[:5]),
+                    value=", ".join(units[column].drop_duplicates().sort_values()[:5]),
                 )
-                for column in several
+                for column in UNIT_COLUMNS
+                if units[column].nunique() > 1
             ]
         )
-    return {str(name): value for name, value in units.iloc[0].items()}
+    return AnswerSet(grids[0], 0)
 
 
-def different_questions(units: Mapping[str, Mapping[str, str]], allowed: bool) -> str:
+def different_questions(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
     """Refuse answers to different questions, or return a note on the difference."""
-    old, new = units["old"], units["new"]
-    if old["benchmark"] != new["benchmark"]:
-        value = f"{old['benchmark']} and {new['benchmark']}"
-        remedy = "compare answers to the same benchmark"
+    names = [side.unit["benchmark"] for side in (old, new)]
+    if names[0] != names[1]:
+        value, remedy = " and ".join(names), "compare answers to the same benchmark"
         raise InputError(
             [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
         )
-    if old["benchmark_version"] == new["benchmark_version"]:
+    versions = [side.unit["benchmark_version"] for side in (old, new)]
+    if versions[0] == versions[1]:
         return ""
-    value = f"{old['benchmark_version']} and {new['benchmark_version']}"
+    value = " and ".join(versions)
     if not allowed:
         raise InputError(
             [
@@ -482,22 +471,16 @@ def different_questions(units: Mapping[str, Mapping[str, str]], allowed: bool) -
     return f"different questions: benchmark versions {value}"
 
 
-def different_items(
-    patterns: Mapping[str, pd.DataFrame], units: Mapping[str, Mapping[str, str]], allowed: bool
-) -> str:
+def different_items(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
     """Refuse answers to different items, or return a note on the difference."""
-    items = {
-        side: set(table[["attribute", "item_id"]].itertuples(index=False, name=None))
-        for side, table in patterns.items()
-    }
-    alone = {side: items[side] - items[other] for side, other in (("old", "new"), ("new", "old"))}
-    counts = {side: len({item for _, item in own}) for side, own in alone.items()}
-    if not any(counts.values()):
+    alone = [old.asked - new.asked, new.asked - old.asked]
+    if not any(alone):
         return ""
-    found = f"{counts['old']} items only for {units['old']['model']}, {counts['new']} only for "
-    found += f"{units['new']['model']}"
+    found = ", ".join(
+        f"{len({item for _, item in own})}{' items' * (place == 0)} only for {side.unit['model']}"
+        for place, (own, side) in enumerate(zip(alone, (old, new), strict=True))
+    )
     if not allowed:
-        examples = sorted({item for own in alone.values() for _, item in own})[:3]
         raise InputError(
             [
                 Problem(
@@ -506,32 +489,27 @@ def different_items(
                     "keep only the shared items, or set allow_different_items=True "
                     "(--allow-different-items)",
                     column="item_id",
-                    value=", ".join(examples),
+                    value=", ".join(sorted({item for own in alone for _, item in own})[:3]),
                 )
             ]
         )
     return f"different items: {found}"
 
 
-def shown_by_flips(
-    sides: Mapping[str, OpenAnswers],
-    units: Mapping[str, Mapping[str, str]],
-    benchmark: Benchmark,
-    policy: MissingPolicy,
-    alpha: float,
-) -> str:
+def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha: float) -> str:
     """Return a sentence on what the flips show about the versions, or an empty text.
 
     Flips are judged for one declared version too, but reported only if they contradict it. They are
     not judged if the benchmark declares no ``same_variants_odds_ratio``.
     """
-    versions = [units[side]["benchmark_version"] for side in ("old", "new")]
+    benchmark = old.grid.benchmark
+    versions = [side.unit["benchmark_version"] for side in (old, new)]
     undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
     smallest = benchmark.same_variants_odds_ratio
     if smallest is None:
         return f"{benchmark.name} does not declare {', '.join(undeclared)}" if undeclared else ""
-    old, new = (flips_of_set(sides[side], benchmark, policy) for side in ("old", "new"))
-    found = same_flips(old, new, smallest_same=smallest, alpha=alpha)
+    flips = (flip_marks(side.grid, policy) for side in (old, new))
+    found = same_flips(*flips, smallest_same=smallest, alpha=alpha)
     if versions[0] == versions[1] and not undeclared:
         if found.verdict != DIFFERENT:
             return ""
@@ -547,6 +525,6 @@ def why_no_verdict(questions: str, flips: str) -> str:
     return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""
 
 
-def joined_values(units: Mapping[str, Mapping[str, str]], column: str) -> str:
+def _joined(old: AnswerSet, new: AnswerSet, column: str) -> str:
     """Return a value of both sides, once if it is the same."""
-    return " → ".join(dict.fromkeys([units["old"][column], units["new"][column]]))
+    return " → ".join(dict.fromkeys([old.unit[column], new.unit[column]]))

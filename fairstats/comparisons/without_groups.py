@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark, ComparisonPolicy
 from fairstats.benchmarks.loading import load_benchmarks
-from fairstats.comparisons.compare import only_unit
-from fairstats.counts.missing_policies import CountingPolicy, apply_policy
-from fairstats.counts.outcomes import PATTERNS
-from fairstats.estimates.missing_answer_bounds import pair_bounds
+from fairstats.comparisons.compare import answer_set
+from fairstats.counts.grid import NOT_ASKED, Grid
+from fairstats.counts.patterns import PATTERNS, CountingPolicy, apply_policy
+from fairstats.estimates.judgements import pair_bounds
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
@@ -146,13 +146,12 @@ def compare_correctness(
 def _compared(
     sides: list[pd.DataFrame], benchmark: Benchmark, policy: ComparisonPolicy, alpha: float
 ) -> dict[str, Any]:
-    units = [
-        only_unit(open_answers(side, [benchmark]).frame, name)
-        for side, name in zip(sides, _SIDES, strict=True)
-    ]
-    counts = _patterns(sides, units)
-    unasked = max(len(benchmark.answer_keys) - len(sides[0]), 0)
-    limits = pair_bounds(counts.assign(nxx=counts["nxx"] + unasked))["accuracy_difference"]
+    sets = [answer_set(side, name, [benchmark]) for side, name in zip(sides, _SIDES, strict=True)]
+    units = [own.unit for own in sets]
+    patterns = _patterns([own.grid for own in sets], units)
+    whole = patterns.copy()
+    whole[PATTERNS.index("nxx")] += max(len(benchmark.answer_keys) - len(sides[0]), 0)
+    limits = pair_bounds(whole)["accuracy_difference"]
     own: dict[str, Any] = {
         "benchmark": benchmark.name,
         "benchmark_version": units[0]["benchmark_version"],
@@ -160,8 +159,8 @@ def _compared(
         "model_new": units[1]["model"],
         "strategy": " → ".join(dict.fromkeys(unit["strategy"] for unit in units)),
         "metric": "delta_accuracy",
-        "lowest": float(limits[0][0]),
-        "highest": float(limits[1][0]),
+        "lowest": float(limits[0]),
+        "highest": float(limits[1]),
         "n_missing_old": int(sides[0]["answer"].isna().sum()),
         "n_missing_new": int(sides[1]["answer"].isna().sum()),
         "missing": policy,
@@ -175,57 +174,59 @@ def _compared(
                 "ci_low": own["lowest"],
                 "ci_high": own["highest"],
                 "ci_method": "bounds",
-                "gains": int(counts["n10"].iloc[0]),
-                "losses": int(counts["n01"].iloc[0]),
+                "gains": int(patterns[PATTERNS.index("n10")]),
+                "losses": int(patterns[PATTERNS.index("n01")]),
                 "test": None,
                 "n": len(sides[0]),
             }
         )
     # The new side is the first of the pair, so that the difference is new minus old.
     counting: CountingPolicy = "complete" if policy == "common" else policy
-    paired = apply_policy(counts, counting)
+    paired = apply_policy(patterns, counting)
     found = accuracy_difference(paired, alpha=alpha)
     return own | {
-        "old": float(proportion(paired.correct_b, paired.n_b)[0]),
-        "new": float(proportion(paired.correct_a, paired.n_a)[0]),
-        "estimate": float(found.estimate[0]),
-        "ci_low": float(found.ci_low[0]),
-        "ci_high": float(found.ci_high[0]),
+        "old": float(proportion(paired.correct_b, paired.n_b)),
+        "new": float(proportion(paired.correct_a, paired.n_a)),
+        "estimate": float(found.estimate),
+        "ci_low": float(found.ci_low),
+        "ci_high": float(found.ci_high),
         "ci_level": 1 - alpha,
-        "ci_method": str(found.method[0]),
-        "gains": int(paired.n10[0]),
-        "losses": int(paired.n01[0]),
-        "p_value": float(mcnemar(n10=paired.n10, n01=paired.n01).p_value[0]),
+        "ci_method": str(found.method),
+        "gains": int(paired.n10),
+        "losses": int(paired.n01),
+        "p_value": float(mcnemar(n10=paired.n10, n01=paired.n01).p_value),
         "test": "mcnemar midp",
-        "n": int(paired.n[0]),
+        "n": int(paired.n),
     }
 
 
-def _patterns(sides: list[pd.DataFrame], units: list[dict[str, str]]) -> pd.DataFrame:
+def _patterns(grids: list[Grid], units: list[dict[str, str]]) -> npt.NDArray[np.int64]:
     """Count the outcome patterns: the sign of the new side, then that of the old one."""
-    signs = {}
-    for side, name in zip(sides, _SIDES, strict=True):
-        repeated = side.loc[side["item_id"].duplicated(), "item_id"]
+    sides = []
+    for own, name in zip(grids, _SIDES, strict=True):
+        answers = own.answers.reshape(len(own.items), -1)
+        repeated = own.items[(answers != NOT_ASKED).sum(axis=1) > 1]
         if len(repeated):
             message = "a question has several answers"
             remedy = "keep one sample of each question"
-            value = str(repeated.iloc[0])
+            value = str(repeated[0])
             problem = Problem(f"<{name}>", message, remedy, column="item_id", value=value)
             raise InputError([problem])
-        right = side["answer"].eq(side["answer_key"]).map({True: "1", False: "0"})
-        signs[name] = right.mask(side["answer"].isna(), "x").set_axis(side["item_id"])
-    alone = signs["old"].index.symmetric_difference(signs["new"].index)
+        chosen = pd.Series(answers.max(axis=1), index=own.items)
+        sides.append(pd.DataFrame({"chosen": chosen, "key": own.key}))
+    old, new = sides
+    alone = old.index.symmetric_difference(new.index)
     versions = [unit["benchmark_version"] for unit in units]
     if len(alone) or versions[0] != versions[1]:
         message = f"{len(alone):,} questions have answers of one side only"
         remedy = "compare answers to the same questions of one version"
         examples = ", ".join(map(str, alone[:3])) or " and ".join(versions)
         raise InputError([Problem("<new>", message, remedy, column="item_id", value=examples)])
-    old_letters, new_letters = (
-        side.set_index("item_id")["answer"].reindex(signs["old"].index) for side in sides
-    )
-    pattern = "n" + signs["new"].reindex(signs["old"].index) + signs["old"]
-    same = old_letters.eq(new_letters).map({True: "_same", False: "_different"})
-    pattern = pattern + same.where(pattern == "n00", "")
-    found = pattern.value_counts()
-    return pd.DataFrame([{name: int(found.get(name, 0)) for name in PATTERNS}])
+    new = new.reindex(old.index)
+    # 0 for a wrong answer, 1 for a right one, 2 for a missing one.
+    signs = [np.where(s["chosen"] < 0, 2, s["chosen"] == s["key"]) for s in (new, old)]
+    table = np.zeros((3, 3), dtype=np.int64)
+    np.add.at(table, tuple(signs), 1)
+    same = int(((new["chosen"] == old["chosen"]) & (signs[0] == 0) & (signs[1] == 0)).sum())
+    (n00, n01, n0x), (n10, n11, n1x), (nx0, nx1, nxx) = table.tolist()
+    return np.array([n11, n10, n01, same, n00 - same, n1x, n0x, nx1, nx0, nxx])

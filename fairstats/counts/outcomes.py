@@ -173,20 +173,14 @@ def outcomes_of(opened: OpenAnswers) -> dict[str, Outcomes]:
 
     def count() -> dict[str, Outcomes]:
         own = open_pairs(opened)
-        return {
-            name: _count(
-                joined_grid(own, benchmark), [a.name for b, a in own.asked() if b.name == name]
-            )
-            for name, benchmark in own.benchmarks.items()
-        }
+        return {name: count_grid(joined_grid(own, known)) for name, known in own.benchmarks.items()}
 
     return opened.once("outcomes", count)
 
 
-def _count(grid: Grid, asked: list[str]) -> Outcomes:
-    """Count the outcomes of the answers in a grid, for these attributes."""
-    attributes = grid.benchmark.attributes
-    groups = {name: GroupAnswers.of(grid, attributes[name]) for name in asked}
+def count_grid(grid: Grid) -> Outcomes:
+    """Count the outcomes of the answers in a grid."""
+    groups = groups_of(grid)
     several = _most_samples(grid, groups) > 1
     everywhere = np.ones(len(several), dtype=bool)
     parts = []
@@ -235,6 +229,12 @@ def _most_samples(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
     return found
 
 
+def groups_of(grid: Grid) -> dict[str, GroupAnswers]:
+    """Return the answers for the groups of each attribute that has answers."""
+    every = {a.name: GroupAnswers.of(grid, a) for a in grid.benchmark.attributes.values()}
+    return {name: own for name, own in every.items() if len(own.rows)}
+
+
 def item_patterns_of(
     grid: Grid, groups: Mapping[str, GroupAnswers] | None = None
 ) -> Iterator[tuple[tuple[str, str, str], Grid, IntArray]]:
@@ -243,9 +243,7 @@ def item_patterns_of(
     The declared pairs come first. The pooled ones add up the patterns of all demographic pairs of
     an item, except crossed ones, for the answer sets that were asked several pairs.
     """
-    if groups is None:
-        every = {a.name: GroupAnswers.of(grid, a) for a in grid.benchmark.attributes.values()}
-        groups = {name: own for name, own in every.items() if len(own.rows)}
+    groups = groups_of(grid) if groups is None else groups
     for name, own in groups.items():
         for pair in own.attribute.pairs:
             yield (name, *pair), own.grid, own.pair(pair)

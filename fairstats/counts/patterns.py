@@ -404,3 +404,42 @@ def missing_flags(patterns: IntArray) -> PolicyCounts:
     c = dict(zip(PATTERNS, np.moveaxis(patterns, -1, 0), strict=True))
     there = patterns[..., ~INCOMPLETE].sum(axis=-1)
     return complete_counts(c["nxx"], c["nx1"] + c["nx0"], c["n1x"] + c["n0x"], there)
+
+
+def completed_sums(patterns: IntArray, figure: str, *, favourable: bool) -> IntArray:
+    """Complete a model's missing answers in its favour, or against it.
+
+    Parameters
+    ----------
+    patterns : ndarray of int, shape (items, pairs, 10)
+        Number of pairs of answers with each of `PATTERNS`, for each item and pair of groups.
+    figure : {"accuracy", "cfr", "ad"}
+        The metric to complete for: a high accuracy or CFR is good, and a low AD is good.
+    favourable : bool
+        Whether to complete in the model's favour.
+
+    Returns
+    -------
+    ndarray of int, shape (items, pairs, 6)
+        The `SUMS`. For AD, every missing answer moves the signed difference in the same direction,
+        towards 0 if favourable. If the difference would pass 0, the smallest AD is 0, at an
+        intermediate completion.
+    """
+    c = dict(zip(PATTERNS, np.moveaxis(patterns, -1, 0), strict=True))
+    n = patterns.sum(axis=-1)
+    right_a, right_b = c["n11"] + c["n10"] + c["n1x"], c["n11"] + c["n01"] + c["nx1"]
+    missing_a, missing_b = missing_per_group(patterns)
+    same = c["n11"] + c["n00_same"]
+    if figure == "ad":
+        totals = [
+            (right_a + missing_a).sum(axis=0) - right_b.sum(axis=0),
+            right_a.sum(axis=0) - (right_b + missing_b).sum(axis=0),
+        ]
+        larger = np.abs(totals[0]) >= np.abs(totals[1])
+        to_a = larger != favourable
+        right_a = right_a + np.where(to_a, missing_a, 0)
+        right_b = right_b + np.where(to_a, 0, missing_b)
+    elif favourable:
+        right_a, right_b = right_a + missing_a, right_b + missing_b
+        same = same + patterns[..., INCOMPLETE].sum(axis=-1)
+    return np.stack([right_a, n, right_b, n, same, n], axis=-1)
