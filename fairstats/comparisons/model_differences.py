@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular
-from fairstats.counts.item_outcomes import SUMS
+from fairstats.counts.patterns import SUMS
 from fairstats.inference.bootstrap import acceleration_of, interval_of_law
 from fairstats.inference.clustered_answers import LARGEST_EXACT_SUM, sign_flip_test
 from fairstats.inference.exact_sums import discrete_law
@@ -22,7 +22,7 @@ from fairstats.inference.item_bootstrap import mean_interval, resample_clusters
 
 IntArray = npt.NDArray[np.int64]
 #: A function of sums of shape (..., pairs, 6), in the order of
-#: `fairstats.counts.item_outcomes.SUMS`, to values of shape (...).
+#: `fairstats.counts.patterns.SUMS`, to values of shape (...).
 Figure = Callable[[IntArray], FloatArray]
 #: Up to this number, every choice of signs is tested. With five pairs there are at most 1,024.
 MOST_CHOICES = 1024

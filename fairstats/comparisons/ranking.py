@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import lcm
 from typing import Any, Literal, TypedDict, Unpack, get_args
@@ -15,9 +14,8 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
-from fairstats._lib.row_groups import group_sums, row_keys, text_array
-from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
-from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.answers.engine_frames import open_pairs
+from fairstats.benchmarks.declaration import Attribute, Benchmark, MissingPolicy
 from fairstats.comparisons.model_differences import (
     DIRECTION,
     FIGURES,
@@ -25,13 +23,18 @@ from fairstats.comparisons.model_differences import (
     IntArray,
     model_p_value,
 )
-from fairstats.counts.item_kinds import pooled_pairs
-from fairstats.counts.item_outcomes import SUMS, asked_patterns, crossed_patterns
-from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
-from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
+from fairstats.counts.grid import NOT_ASKED, Grid, item_grid
+from fairstats.counts.outcomes import Outcomes, groups_of, outcomes_of
+from fairstats.counts.patterns import (
+    INCOMPLETE,
+    PATTERNS,
+    CountingPolicy,
+    completed_sums,
+    pooled_pairs,
+    sums_of,
+)
 from fairstats.estimates.eligibility import why_other_variants, why_unranked
-from fairstats.estimates.extreme_completions import completed_sums
-from fairstats.estimates.missing_answer_bounds import pair_bounds
+from fairstats.estimates.judgements import pair_bounds
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, rank_sets
 
@@ -267,30 +270,41 @@ def rank_boards(
         )
     alpha = check_alpha(alpha)
     opened = open_pairs(answers, benchmarks)
-    known = opened.benchmarks
     boards: list[Ranking] = []
-    patterns = asked_patterns(opened)
-    for board, rows in patterns.groupby(list(_BOARD), sort=True):
-        benchmark = known[str(board[0])]
-        policy: MissingPolicy = missing or benchmark.missing
+    for _, outcomes in sorted(outcomes_of(opened).items()):
+        policy: MissingPolicy = missing or outcomes.benchmark.missing
         if policy == "bounds":
             raise ValueError(
                 "missing='bounds' gives no single estimate to rank by; choose another policy"
             )
-        of_board = partial(rank_items, rows, benchmark, alpha=alpha)
-        items = opened.once(("rank items", board, alpha), of_board)
-        found = rank_board(items, metric, policy, alpha, adjust)
-        facts = dict(zip(_BOARD, map(str, board), strict=True))
-        facts |= {"metric": metric, "missing": policy}
-        boards.append(
-            Ranking(
-                found.ranks.assign(**facts, ci_level=1 - alpha),
-                found.differences.assign(**facts, ci_level=1 - alpha),
+        own = outcomes.grid.units
+        for board, units in sorted(own.groupby(list(_BOARD)).indices.items()):
+            of_board = partial(
+                rank_items, item_grid(opened, outcomes.benchmark), outcomes, units, alpha=alpha
             )
-        )
+            items = opened.once(("rank items", board, alpha), of_board)
+            boards.append(_ranked(items, board, metric, policy, alpha, adjust))
     return Ranking(
         pd.concat([one.ranks for one in boards], ignore_index=True)[list(RANK_COLUMNS)],
         _joined([one.differences for one in boards]),
+    )
+
+
+def _ranked(
+    items: RankItems,
+    board: tuple[str, ...],
+    metric: RankMetric,
+    policy: CountingPolicy,
+    alpha: float,
+    adjust: AdjustMethod,
+) -> Ranking:
+    """Rank the models of a board, and name the board in the tables."""
+    found = rank_board(items, metric, policy, alpha, adjust)
+    facts = dict(zip(_BOARD, board, strict=True))
+    facts |= {"metric": metric, "missing": policy}
+    return Ranking(
+        found.ranks.assign(**facts, ci_level=1 - alpha),
+        found.differences.assign(**facts, ci_level=1 - alpha),
     )
 
 
@@ -335,7 +349,7 @@ def rank_board(
 ) -> Ranking:
     """Return the ranks of a board's models, and all comparisons, as in `fairstats.rank_models`."""
     figure = FIGURES[metric]
-    values = _sums_of_patterns(policy)
+    values = sums_of(np.eye(len(PATTERNS), dtype=np.int64), policy)
     estimates = {
         model: float(figure(array[items.common].sum(axis=0) @ values))
         for model, array in items.patterns.items()
@@ -435,23 +449,14 @@ def _without_rank(
     return table.assign(rank=pd.NA, rank_low=pd.NA, rank_high=pd.NA)
 
 
-def _sums_of_patterns(policy: CountingPolicy) -> IntArray:
-    """Return the contribution of one answer of each pattern to `SUMS`, (10, 6)."""
-    one = of_each_pattern(policy)
-    return np.column_stack([getattr(one, name) for name in SUMS]).astype(np.int64)
-
-
 def _bounds(patterns: Sequence[IntArray], metric: str) -> tuple[FloatArray, FloatArray]:
     """Return each model's lowest and highest metric over all completions of missing answers."""
     if not patterns:
         return np.zeros(0), np.zeros(0)
-    totals = np.stack([array.sum(axis=0) for array in patterns])
-    ranges = pair_bounds(pd.DataFrame(totals.reshape(-1, len(PATTERNS)), columns=list(PATTERNS)))
+    ranges = pair_bounds(np.stack([array.sum(axis=0) for array in patterns]))
     names = ("accuracy_a", "accuracy_b") if metric == "accuracy" else (metric,)
     low, high = (
-        np.concatenate(
-            [ranges[name][side].reshape(totals.shape[:2]) for name in names], axis=1
-        ).mean(axis=1)
+        np.concatenate([ranges[name][side] for name in names], axis=1).mean(axis=1)
         for side in (0, 1)
     )
     return low, high
@@ -465,8 +470,8 @@ def _same_samples(models: Sequence[IntArray]) -> list[IntArray]:
 
 
 def _missing_note(patterns: IntArray) -> str:
-    incomplete = [place for place, pattern in enumerate(PATTERNS) if MISSING in pattern]
-    return "missing answers count against the model" if patterns[..., incomplete].any() else ""
+    lacking = patterns[..., INCOMPLETE].any()
+    return "missing answers count against the model" if lacking else ""
 
 
 @dataclass(frozen=True)
@@ -497,15 +502,18 @@ class RankItems:
     notes: dict[str, str]
 
 
-def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> RankItems:
+def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: float) -> RankItems:
     """Find the items that all models of a board were asked, and the models that may be ranked.
 
     Parameters
     ----------
-    rows : pandas.DataFrame
-        The rows of `asked_patterns` of one benchmark version and strategy.
-    benchmark : Benchmark
-        Declares the pairs, and which models are ranked.
+    grid : Grid
+        The answers, with the items' names. Its benchmark declares the pairs, and which models are
+        ranked.
+    outcomes : Outcomes
+        The outcomes of the same answer sets.
+    units : array_like of int
+        The answer sets of one benchmark version and strategy.
     alpha : float
         As in `fairstats.estimates.eligibility.why_unranked`.
 
@@ -526,97 +534,94 @@ def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> Ran
     samples, ranks use the first ones, as many as all of these items have. Extra samples of selected
     items would give those items more weight.
     """
-    reasons = _reasons(rows, benchmark, alpha)
-    declared = {(a.name, *pair): i for i, (a, pair) in enumerate(pooled_pairs(benchmark))}
-    of_rows = zip(rows["attribute"], rows["group_a"], rows["group_b"], strict=True)
-    cells = rows.assign(pair=[declared.get(pair, -1) for pair in of_rows])
-    cells = cells[cells["pair"] >= 0]
-    may = cells["model"].map(reasons).eq("")
-    asked, others = cells[may & cells["asked"]], cells[~may]
-    pairs = sorted((others if asked.empty else asked)["pair"].unique())
-    ranked = sorted(model for model, reason in reasons.items() if not reason)
-    if asked.empty:
+    benchmark, names = grid.benchmark, grid.units["model"]
+    found = why_unranked(outcomes, alpha=alpha)
+    reasons = {int(unit): str(found[unit]) for unit in np.asarray(units)}
+    ranked = [unit for unit, reason in reasons.items() if not reason]
+    for model, reason in why_other_variants(grid, ranked, alpha=alpha).items():
+        reasons |= {unit: reason for unit in ranked if names[unit] == model}
+    ranked = [unit for unit, reason in reasons.items() if not reason]
+    declared = [(a, pair) for a, pair in pooled_pairs(benchmark)]
+    board = grid.rows(np.isin(grid.unit, list(reasons))).first_samples()
+    asked = np.stack(
+        [
+            np.logical_and(
+                *(board.answers[:, board.columns[a.name, group]] != NOT_ASKED for group in pair)
+            )
+            for a, pair in declared
+        ],
+        axis=1,
+    )
+    may = np.isin(board.unit, ranked)
+    there = asked[may].any(axis=(0, 2))
+    if not there.any():
         reasons |= dict.fromkeys(ranked, "no pair of groups has answers")
         ranked = []
-    others = others[others["pair"].isin(pairs)]
+        either = [
+            (board.answers[:, [board.columns[a.name, g] for g in pair]] != NOT_ASKED).any()
+            for a, pair in declared
+        ]
+        there = np.array(either)
+    pairs = [pair for pair, kept in zip(declared, there, strict=True) if kept]
     unranked = {}
-    for model in sorted(set(reasons) - set(ranked)):
-        own = others[others["model"] == model]
-        unranked[model] = _array(own, pd.Index(own["item_id"].unique()), pairs)
-    why = {model: reason for model, reason in reasons.items() if reason}
+    for unit in sorted(set(reasons) - set(ranked), key=lambda unit: names[unit]):
+        rows = board.of_unit(unit)
+        found_ = _cells(rows, pairs)
+        unranked[str(names[unit])] = found_[found_.any(axis=(1, 2))]
+    why = {str(names[unit]): reason for unit, reason in reasons.items() if reason}
     if not ranked:
         return RankItems({}, np.zeros(0, dtype=bool), unranked, why, {})
 
-    items = pd.Index(asked["item_id"].unique()).sort_values()
-    whole = _whole_samples(asked)
-    samples = _samples(whole).reindex(index=items, columns=ranked, fill_value=0)
-    common = (samples > 0).all(axis=1).to_numpy()
-    if common.sum() < benchmark.common_items * len(items) - 1e-9:
-        raise InputError(_lacking(samples, common, rows, benchmark))
-    # With common_items = 0 there may be no common item.
-    used = samples[common].min() if common.any() else samples.max()
-    number = whole.groupby(["model", "item_id", "pair"]).cumcount()
-    first = whole[number < whole["model"].map(used)]
+    kept = may & asked.any(axis=(1, 2))
+    asked = asked[kept][:, there]
+    board = board.rows(kept)
+    items, place = np.unique(board.items.astype(str), return_inverse=True)
     any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
-    any_asked[items.get_indexer(asked["item_id"]), np.searchsorted(pairs, asked["pair"])] = True
-    patterns = {}
-    for model in ranked:
-        array = _array(first[first["model"] == model], items, pairs)
+    np.logical_or.at(any_asked, place, asked.any(axis=2))
+    # A sample counts if it was asked for every pair that any model was asked for the item.
+    whole = (asked | ~any_asked[place][:, :, None]).all(axis=1)
+    samples = np.zeros((len(items), len(grid.units)), dtype=np.int64)
+    samples[place, board.unit] = whole.sum(axis=1)
+    samples = samples[:, ranked]
+    common = (samples > 0).all(axis=1)
+    if common.sum() < benchmark.common_items * len(items) - 1e-9:
+        models = [str(names[unit]) for unit in ranked]
+        unit = grid.units.iloc[ranked[0]]
+        raise InputError(_lacking(pd.DataFrame(samples, columns=models), common, unit, benchmark))
+    # With common_items = 0 there may be no common item.
+    used = samples[common].min(axis=0) if common.any() else samples.max(axis=0)
+    limit = np.zeros(len(grid.units), dtype=np.int64)
+    limit[ranked] = used
+    first = whole & (np.cumsum(whole, axis=1) <= limit[board.unit][:, None])
+    answers = np.where(first[:, None], board.answers, np.int8(NOT_ASKED))
+    board = replace(board, answers=answers)
+    patterns, notes = {}, {}
+    for column, unit in enumerate(ranked):
+        array = np.zeros((len(items), len(pairs), len(PATTERNS)), dtype=np.int64)
+        own = board.unit == unit
+        array[place[own]] = _cells(board.rows(own), pairs)
         # Pair each answer of one group with each answer of the other.
-        array[..., _MISSING] += any_asked * int(used[model]) ** 2 - array.sum(axis=-1)
-        patterns[model] = array
-    notes = {model: _note(samples[model], int(used[model])) for model in ranked}
-    return RankItems(patterns, common, unranked, why, notes)
+        array[..., _MISSING] += any_asked * int(used[column]) ** 2 - array.sum(axis=-1)
+        patterns[str(names[unit])] = array
+        notes[str(names[unit])] = _note(samples[:, column], int(used[column]))
+    return RankItems(dict(sorted(patterns.items())), common, unranked, why, notes)
 
 
-def _whole_samples(asked: pd.DataFrame) -> pd.DataFrame:
-    """Return the samples that were asked for every pair of their item, in order."""
-    keys = ["model", "item_id", "sample"]
-    pairs = asked.groupby("item_id")["pair"].nunique()
-    whole = asked.groupby(keys)["pair"].transform("size") == asked["item_id"].map(pairs)
-    return asked[whole].sort_values(keys, kind="stable")
-
-
-def _samples(whole: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of samples of each item (row) for each model (column)."""
-    rows = whole.drop_duplicates(["model", "item_id", "sample"])
-    return rows.groupby(["item_id", "model"]).size().unstack(fill_value=0)
-
-
-def _reasons(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> dict[str, str]:
-    """Return why each model has no rank; empty if it has one."""
-    keys = {name: text_array(rows[name]) for name in PAIR_COLUMNS}
-    patterns = text_array(rows["pattern"])
-    cells = {name: patterns == name for name in PATTERNS}
-    counts = pd.DataFrame(group_sums(keys, cells, sort=True))
-    asked = set(row_keys(rows, (*UNIT_COLUMNS, "attribute", "item_id")))
-    items = Counter(question[:-1] for question in asked)
-    found = why_unranked(counts, items, benchmark, alpha=alpha)
-    reasons = dict(zip(found.index.get_level_values("model"), found, strict=True))
-    may = rows[rows["model"].map(reasons).eq("")]
-    return reasons | why_other_variants(may, benchmark, alpha=alpha)
-
-
-def _array(rows: pd.DataFrame, items: pd.Index, pairs: list[int]) -> IntArray:
-    """Count the pairs of answers of each item, pair of groups and pattern."""
-    array = np.zeros((len(items), len(pairs), len(PATTERNS)), dtype=np.int64)
-    places = items.get_indexer(rows["item_id"]), np.searchsorted(pairs, rows["pair"])
-    np.add.at(array, (*places, pd.Index(PATTERNS).get_indexer(rows["pattern"])), 1)
-    if array.sum(axis=-1).max(initial=0) <= 1:
-        return array
-    # Several samples: each answer of one group with each answer of the other.
-    for pair, own in rows.groupby("pair"):
-        crossed = crossed_patterns(own)
-        place = items.get_indexer(crossed["item_id"])
-        array[place, pairs.index(int(pair))] = crossed[list(PATTERNS)].to_numpy()
-    return array
+def _cells(grid: Grid, pairs: Sequence[tuple[Attribute, tuple[str, str]]]) -> IntArray:
+    """Count each row's pairs of answers by pair of groups and pattern, (rows, pairs, 10)."""
+    found = np.zeros((len(grid.unit), len(pairs), len(PATTERNS)), dtype=np.int64)
+    groups = groups_of(grid)
+    for place, (attribute, pair) in enumerate(pairs):
+        if attribute.name in groups:
+            own = groups[attribute.name]
+            found[own.rows, place] = own.pair(pair)
+    return found
 
 
 def _lacking(
-    samples: pd.DataFrame, common: npt.NDArray[np.bool_], rows: pd.DataFrame, benchmark: Benchmark
+    samples: pd.DataFrame, common: npt.NDArray[np.bool_], unit: pd.Series, benchmark: Benchmark
 ) -> list[Problem]:
-    version, strategy = rows["benchmark_version"].iloc[0], rows["strategy"].iloc[0]
-    board = f"{benchmark.name} {version}, {strategy}"
+    board = f"{benchmark.name} {unit['benchmark_version']}, {unit['strategy']}"
     lacking = (samples == 0).sum()
     return [
         Problem(
@@ -633,7 +638,7 @@ def _lacking(
     ]
 
 
-def _note(samples: pd.Series, used: int) -> str:
+def _note(samples: IntArray, used: int) -> str:
     """Return a note on special items and samples of a ranked model."""
     notes = []
     if lacking := int((samples == 0).sum()):
