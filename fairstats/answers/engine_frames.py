@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.row_groups import group_rows, row_keys, text_array
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
@@ -68,7 +66,7 @@ class OpenAnswers:
 
     def asked(self) -> list[tuple[Benchmark, Attribute]]:
         """Return the attributes that have answers, in the order of their benchmarks."""
-        there = set(row_keys(self.cells, ("benchmark", "attribute")))
+        there = set(zip(self.cells["benchmark"], self.cells["attribute"], strict=True))
         return [
             (benchmark, attribute)
             for benchmark in self.benchmarks.values()
@@ -164,10 +162,7 @@ def count_rows(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame
     columns = list(columns)
     native = frame.to_native()
     if isinstance(native, pd.DataFrame):
-        arrays = {name: native[name].array for name in columns}
-        groups, first = group_rows(arrays.values())
-        table = pd.DataFrame({name: array.take(first) for name, array in arrays.items()})
-        return table.assign(rows=np.bincount(groups, minlength=len(first)))
+        return native.groupby(columns, sort=False, dropna=False).size().reset_index(name="rows")
     return frame.group_by(*columns).agg(rows=nw.len()).collect().to_pandas()
 
 
@@ -220,10 +215,14 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
 def _refuse_wrong_letters(cells: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> None:
     """Refuse replies that are not option letters, which would count as wrong instead of missing."""
     problems = []
-    names = text_array(cells["benchmark"])
+    names = cells["benchmark"].to_numpy(dtype=object)
     for name in sorted(set(names)):
         own, options = names == name, benchmarks[name].options
-        texts = {column: text_array(cells[column])[own] for column in cells if column != "rows"}
+        texts = {
+            column: cells[column].to_numpy(dtype=object)[own]
+            for column in cells
+            if column != "rows"
+        }
         for column in ("answer", "answer_key"):
             given = texts[column][~pd.isna(texts[column])]
             problems += [
@@ -250,7 +249,7 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
     several = []
     known: set[tuple[str, ...]] = set()
     of_benchmark: dict[str, list[tuple[str, str]]] = {}
-    for name, version, item, key in row_keys(keys, columns):
+    for name, version, item, key in keys[columns].itertuples(index=False, name=None):
         if (name, version, item) in known:
             several.append(item)
         known.add((name, version, item))
@@ -317,7 +316,8 @@ def _known_groups(
     cells: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
 ) -> dict[str, Benchmark]:
     """Return the benchmarks of the answers; refuse undeclared attributes and groups."""
-    found = dict.fromkeys(row_keys(cells, ("benchmark", "attribute", "group")))
+    names = cells[["benchmark", "attribute", "group"]].drop_duplicates()
+    found = list(names.itertuples(index=False, name=None))
     known = load_benchmarks(list(dict.fromkeys(name for name, _, _ in found)), benchmarks)
     problems = []
     for name, attribute, group in sorted(found):

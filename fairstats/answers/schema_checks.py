@@ -21,7 +21,6 @@ from pandas.api.types import (
 )
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.row_groups import group_rows
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.table_schemas import MOST_SHOWN
 from fairstats._lib.untrusted_tables import repeated_columns
@@ -273,7 +272,8 @@ def repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
     """Find duplicate answers anywhere in a table."""
     if not frame.duplicated(list(KEY_COLUMNS)).any():
         return []
-    answer, first = group_rows(frame[name].array for name in KEY_COLUMNS)
+    answer = frame.groupby(list(KEY_COLUMNS), sort=False, dropna=False).ngroup().to_numpy()
+    _, first = np.unique(answer, return_index=True)
     again = np.flatnonzero(first[answer] != np.arange(len(frame)))[:MOST_PROBLEMS]
     keys = frame[list(KEY_COLUMNS)].take(again).to_dict("records")
     return [

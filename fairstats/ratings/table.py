@@ -17,7 +17,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.row_groups import group_rows
 from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema, optional
 from fairstats._lib.untrusted_tables import repeated_columns
 from fairstats.benchmarks.declaration import POOLED
@@ -301,7 +300,9 @@ def units_of(
     columns: Mapping[str, Texts], names: Iterable[str]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the number of each row's unit, in order of appearance, and each unit's first row."""
-    return group_rows(columns[name].number for name in names)
+    numbers = pd.DataFrame({name: columns[name].number for name in names})
+    unit = numbers.groupby(list(numbers), sort=False).ngroup().to_numpy(dtype=np.int64)
+    return unit, np.unique(unit, return_index=True)[1]
 
 
 def value_problems(

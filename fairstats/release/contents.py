@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.row_groups import row_keys
 from fairstats._lib.safe_names import unique_slugs
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
@@ -296,7 +295,7 @@ def _parsed(content: bytes) -> pd.DataFrame:
 def row_numbers(table: pd.DataFrame, columns: Iterable[str]) -> dict[tuple[str, ...], list[int]]:
     """Return the numbers of the rows with each combination of texts in these columns."""
     numbers: dict[tuple[str, ...], list[int]] = {}
-    for number, key in enumerate(row_keys(table, columns)):
+    for number, key in enumerate(table[list(columns)].itertuples(index=False, name=None)):
         numbers.setdefault(key, []).append(number)
     return numbers
 
