@@ -82,7 +82,7 @@ def run(task: str, path: str) -> None:
     """Run one task on stored answers; print its seconds and how much memory it added."""
     from fairstats.comparisons.ranking import rank_boards
     from fairstats.estimates.analyze import analyze
-    from fairstats.estimates.sensitivity import sensitivity_of
+    from fairstats.estimates.specifications import sensitivity_of
 
     answers = pd.read_parquet(path)
     known = {"fairmedqa": load_benchmark("fairmedqa")}

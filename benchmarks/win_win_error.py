@@ -33,6 +33,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from fairstats.counts.missing_policies import of_each_pattern
 from scipy import stats
 
 from fairstats.comparisons.change_verdicts import WIN_WIN, judge_changes
@@ -44,7 +45,6 @@ from fairstats.comparisons.model_differences import (
     model_p_value,
 )
 from fairstats.counts.item_outcomes import SUMS
-from fairstats.counts.missing_policies import of_each_pattern
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.inference.intervals import wilson
 from fairstats.inference.item_bootstrap import mean_interval

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats.counts.missing_policies import apply_policy, complete_counts
 
 import fairstats
 from fairstats import InputError
 from fairstats._lib.result_objects import Tabular
-from fairstats.counts.missing_policies import apply_policy, complete_counts
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.estimates.gap_heterogeneity import gap_heterogeneity
 from fairstats.estimates.item_functioning import item_functioning
 from fairstats.estimates.logistic_regression import gee_logistic
-from fairstats.estimates.policy_table import compare_policies
 from fairstats.estimates.sampling_noise import sampling_noise
-from fairstats.estimates.smallest_margins import smallest_margins
+from fairstats.estimates.specifications import compare_policies, smallest_margins
 from fairstats.inference import exact_sums
 from fairstats.inference.bootstrap import bootstrap_counts, interval_of_law, limit_levels
 from fairstats.inference.clustered_answers import design_effect, sign_flip_test

@@ -129,7 +129,7 @@ def policies(
 ) -> None:
     """Show all metrics under each of the four policies for missing answers."""
     from fairstats.answers.files import read_answers
-    from fairstats.estimates.policy_table import compare_policies
+    from fairstats.estimates.specifications import compare_policies
 
     check_alpha(alpha)
     known = load_given(benchmark)
@@ -168,8 +168,11 @@ def specifications(
     The adjustment, the equivalence margin and the prompt are further choices.
     """
     from fairstats.answers.files import read_answers, write_parquet
-    from fairstats.estimates.specification_shares import specification_shares
-    from fairstats.estimates.specifications import MARGINS, specification_curve
+    from fairstats.estimates.specifications import (
+        MARGINS,
+        specification_curve,
+        specification_shares,
+    )
 
     check_alpha(alpha)
     for value in margin or ():

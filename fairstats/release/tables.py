@@ -35,7 +35,7 @@ from fairstats.counts.flips import FLIP_COLUMNS, flips_of
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.item_functioning import ITEM_FUNCTIONING_COLUMNS, released_items
-from fairstats.estimates.sensitivity import SENSITIVITY_COLUMNS, sensitivity_of
+from fairstats.estimates.specifications import SENSITIVITY_COLUMNS, sensitivity_of
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.summaries import RATING_TABLES

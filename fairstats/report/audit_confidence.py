@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fairstats._lib.formatting import level, listed, number_word, points, span
-from fairstats.estimates.sensitivity import INTERVAL, MISSING, TEST
+from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
 from fairstats.report.audit_finding import reasons

@@ -10,7 +10,7 @@ from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats.benchmarks.declaration import BASELINE
-from fairstats.estimates.sensitivity import INTERVAL, MISSING, TEST
+from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_charts import (

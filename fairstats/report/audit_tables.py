@@ -16,7 +16,7 @@ from fairstats._lib.formatting import (
     points,
 )
 from fairstats.answers.strategies import strategy_label
-from fairstats.estimates.sensitivity import SMALLEST
+from fairstats.estimates.specifications import SMALLEST
 from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, Pair
 from fairstats.report.board_tables import p_cell

@@ -18,7 +18,7 @@ from fairstats._lib.formatting import (
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.counts.answer_letters import NO_ANSWER
 from fairstats.counts.flips import flipping_items
-from fairstats.estimates.sensitivity import INTERVAL, MARGIN, MISSING, SMALLEST, TEST
+from fairstats.estimates.specifications import INTERVAL, MARGIN, MISSING, SMALLEST, TEST
 from fairstats.release.contents import Release
 from fairstats.report.board_tables import pair_cells
 from fairstats.report.model_page_sentences import CANNOT, Answer, by_pair

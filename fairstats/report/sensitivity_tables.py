@@ -12,7 +12,7 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
-from fairstats.estimates.sensitivity import INTERVAL, INTERVALS, MISSING, TESTS
+from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TESTS
 from fairstats.release.contents import Release
 from fairstats.report.tables import MARKS, breakable, cell_label, written_table
 
@@ -53,7 +53,7 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     Parameters
     ----------
     rows : pandas.DataFrame
-        From `fairstats.estimates.sensitivity.sensitivity_of`; rows of other aspects are ignored.
+        From `fairstats.estimates.specifications.sensitivity_of`; rows of other aspects are ignored.
     release : Release
         Names the benchmarks' attributes.
     name : str
@@ -96,7 +96,7 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
     Parameters
     ----------
     rows : pandas.DataFrame
-        From `fairstats.estimates.sensitivity.sensitivity_of`; rows of other aspects are ignored.
+        From `fairstats.estimates.specifications.sensitivity_of`; rows of other aspects are ignored.
     release : Release
         Names the benchmarks' attributes.
     aspect : {"interval", "test"}

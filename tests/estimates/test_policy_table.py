@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairstats.estimates.policy_table import compare_policies
+from fairstats.estimates.specifications import compare_policies
 
 
 def test_policies_agree_without_missing_answers(answers_of):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats.estimates.counts_for_estimates import fold_for_estimates
 from fairstats_collectors.amqa import import_amqa
 from pingouin import multicomp
 from scipy import optimize, stats
@@ -17,8 +18,7 @@ from fairstats.benchmarks.declaration import MISSING_POLICIES
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze, estimates_of
-from fairstats.estimates.counts_for_estimates import fold_for_estimates
-from fairstats.estimates.sensitivity import (
+from fairstats.estimates.specifications import (
     ASPECTS,
     INTERVALS,
     MARGINS,

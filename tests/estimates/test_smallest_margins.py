@@ -8,8 +8,13 @@ import pytest
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.paper_table import publication_table
-from fairstats.estimates.sensitivity import MARGIN, SMALLEST, sensitivity_of
-from fairstats.estimates.smallest_margins import MARGIN_COLUMNS, smallest_margins
+from fairstats.estimates.specifications import (
+    MARGIN,
+    MARGIN_COLUMNS,
+    SMALLEST,
+    sensitivity_of,
+    smallest_margins,
+)
 
 MODELS = {
     "fair": ["AA/A"] * 300 + ["AB/A"] * 4 + ["BA/A"] * 3,

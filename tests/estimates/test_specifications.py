@@ -14,12 +14,13 @@ from statsmodels.stats.multitest import multipletests
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze
-from fairstats.estimates.sensitivity import sensitivity_of
-from fairstats.estimates.specification_shares import SHARE_COLUMNS, specification_shares
 from fairstats.estimates.specifications import (
     CHOICES,
+    SHARE_COLUMNS,
     SPECIFICATION_COLUMNS,
+    sensitivity_of,
     specification_curve,
+    specification_shares,
 )
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE

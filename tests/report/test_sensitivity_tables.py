@@ -15,7 +15,7 @@ from fairstats._lib.formatting import p_figure, point_range, points
 from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.flips import flipping_items, flips_of
-from fairstats.estimates.sensitivity import INTERVALS, TESTS, sensitivity_of
+from fairstats.estimates.specifications import INTERVALS, TESTS, sensitivity_of
 from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.flips_section import FLIPS_FILE, flip_table

@@ -15,7 +15,7 @@ from great_tables import GT
 
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.estimates.sensitivity import INTERVAL, TEST
+from fairstats.estimates.specifications import INTERVAL, TEST
 from fairstats.release.contents import Release
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
