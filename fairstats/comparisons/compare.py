@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import (
     COMMON,
@@ -426,7 +426,7 @@ def answer_set(
     units = pd.concat([own.units for own in grids], ignore_index=True)
     if len(units) > 1:
         message = "each side must be one model, strategy and benchmark version"
-        remedy = f"filter the answers first, or choose one (--{side}-version)"
+        remedy = "filter the answers first, or choose one version"
         raise InputError(
             [
                 Problem(
@@ -461,8 +461,8 @@ def different_questions(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
                 Problem(
                     "<new>",
                     "the two versions of the benchmark have different questions",
-                    "compare answers to the same version, or set allow_different_items=True "
-                    "(--allow-different-items)",
+                    "compare answers to the same version, or set "
+                    f"{keyword('allow_different_items', True)}",
                     column="benchmark_version",
                     value=value,
                 )
@@ -486,8 +486,7 @@ def different_items(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
                 Problem(
                     "<new>",
                     f"the models answered different items: {found}",
-                    "keep only the shared items, or set allow_different_items=True "
-                    "(--allow-different-items)",
+                    f"keep only the shared items, or set {keyword('allow_different_items', True)}",
                     column="item_id",
                     value=", ".join(sorted({item for own in alone for _, item in own})[:3]),
                 )
