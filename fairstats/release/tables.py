@@ -30,11 +30,10 @@ from fairstats.comparisons.ranking import (
     no_ranking,
     rank_boards,
 )
-from fairstats.counts.answer_letters import LETTER_COLUMNS, letters_of
-from fairstats.counts.flips import FLIP_COLUMNS, flips_of
-from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.counts.answer_tables import FLIP_COLUMNS, LETTER_COLUMNS, flips_of, letters_of
+from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze
-from fairstats.estimates.item_functioning import ITEM_FUNCTIONING_COLUMNS, released_items
+from fairstats.estimates.item_statistics import ITEM_FUNCTIONING_COLUMNS, released_items
 from fairstats.estimates.specifications import SENSITIVITY_COLUMNS, sensitivity_of
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.ratings.rubrics import Rubric
@@ -223,7 +222,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "letters": ReleaseTable(
         LETTER_COLUMNS,
         (*UNIT_COLUMNS, "attribute", "group", "letter"),
-        lambda of: letters_of(of.answers, of.benchmarks),
+        lambda of: letters_of(of.opened, of.benchmarks),
     ),
     "flips": ReleaseTable(
         FLIP_COLUMNS,

@@ -8,7 +8,7 @@ from itertools import chain
 import pandas as pd
 
 from fairstats._lib.formatting import capital, number_word, p_value, percent, points
-from fairstats.counts.answer_letters import NO_ANSWER
+from fairstats.counts.answer_tables import NO_ANSWER
 from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, answer_sets, names_of
 from fairstats.report.audit_confidence import robustness

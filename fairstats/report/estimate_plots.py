@@ -11,7 +11,7 @@ import pandas as pd
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE
 from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR
-from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS
 from fairstats.inference._checks import check_choice, check_margin, check_number
 from fairstats.metrics.registry import METRICS
 from fairstats.report import audit_charts

@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.counts.flips import flipping_items
+from fairstats.counts.answer_tables import flipping_items
 
 #: The number of items shown, and the number of characters of each variant.
 ITEMS_SHOWN = 5
@@ -22,7 +22,7 @@ def flip_texts(flips: pd.DataFrame, benchmark: Benchmark) -> str | None:
     Parameters
     ----------
     flips : pandas.DataFrame
-        From `fairstats.counts.flips.flips_of`, of one answer set and `benchmark`.
+        From `fairstats.counts.answer_tables.flips_of`, of one answer set and `benchmark`.
     benchmark : Benchmark
         Contains the vignettes, if they may be published.
 

@@ -11,7 +11,7 @@ from fairstats._lib.formatting import escape_html
 from fairstats._lib.problems import first_of
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Attribute
-from fairstats.counts.flips import flipping_items
+from fairstats.counts.answer_tables import flipping_items
 from fairstats.release.contents import Release
 from fairstats.report.page_output import output_format
 from fairstats.report.sensitivity_tables import unit_label
@@ -46,8 +46,8 @@ def flip_table(
     Parameters
     ----------
     rows : pandas.DataFrame
-        From `fairstats.counts.flips.flips_of`, of one benchmark. Each unit becomes a group of rows,
-        in the given order.
+        From `fairstats.counts.answer_tables.flips_of`, of one benchmark. Each unit becomes a group
+        of rows, in the given order.
     release : Release
         Names the benchmarks' attributes.
     name : str

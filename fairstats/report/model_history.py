@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
-from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.page_output import ACCENT_A
 from fairstats.report.plot_parts import difference_layers, in_order

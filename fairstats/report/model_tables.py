@@ -16,8 +16,7 @@ from fairstats._lib.formatting import (
     points,
 )
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.counts.answer_letters import NO_ANSWER
-from fairstats.counts.flips import flipping_items
+from fairstats.counts.answer_tables import NO_ANSWER, flipping_items
 from fairstats.estimates.specifications import INTERVAL, MARGIN, MISSING, SMALLEST, TEST
 from fairstats.release.contents import Release
 from fairstats.report.board_tables import pair_cells

@@ -11,7 +11,7 @@ from fairstats._lib.formatting import escape_html, p_figure, point_range, points
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
-from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TESTS
 from fairstats.release.contents import Release
 from fairstats.report.tables import MARKS, breakable, cell_label, written_table

@@ -15,8 +15,8 @@ from fairstats._lib.result_objects import naming_effect
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS
 from fairstats.answers.strategies import Strategy
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.counts.item_outcomes import item_patterns
-from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.counts.answer_tables import item_patterns
+from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.clustered_answers import design_effect
 from fairstats.inference.differences import partly_paired_interval

@@ -15,7 +15,7 @@ from fairstats._lib.result_objects import Estimate
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
-from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha, check_whole
 from fairstats.inference.item_bootstrap import STEPS, bounded_mean_interval
 from fairstats.retrieval.variant_lists import Lists, open_retrievals

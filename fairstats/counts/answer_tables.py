@@ -1,0 +1,307 @@
+"""Tables of answers: option letters by group, and counterfactual pairs item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, OpenAnswers, open_answers
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, grid, item_grid
+from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS
+
+#: Columns of the table from `letters_of`, in order.
+LETTER_COLUMNS = (
+    *UNIT_COLUMNS,
+    "attribute",
+    "group",
+    "letter",
+    "count",
+    "share",
+    "key_count",
+    "key_share",
+)
+#: Label used for a missing answer.
+NO_ANSWER = "missing"
+#: Columns of the table from `item_patterns`, in order.
+PATTERN_COLUMNS = (
+    *PAIR_COLUMNS,
+    "item_id",
+    "sample",
+    "letter_a",
+    "letter_b",
+    "answer_key",
+    "pattern",
+)
+#: Columns of the table from `flips_of`, in order.
+FLIP_COLUMNS = (
+    *PAIR_COLUMNS,
+    "item_id",
+    "sample",
+    "answer_a",
+    "answer_b",
+    "answer_key",
+    "change",
+)
+ONLY_A, ONLY_B, BOTH_WRONG = "only a right", "only b right", "both wrong"
+#: Columns of the table from `flipping_items`, in order.
+FLIPPING_COLUMNS = (*UNIT_COLUMNS, "item_id", "pairs", "flips")
+
+_CHANGES = {"n10": ONLY_A, "n01": ONLY_B, "n00_different": BOTH_WRONG}
+_NUMBERS = {"sample": "int64", "count": "int64", "key_count": "int64"} | {
+    "share": "float64",
+    "key_share": "float64",
+}
+# The place of the pattern of two scores: 0, 1, and `MISSING`, which is the last place.
+_OF_SCORES = np.array(
+    [
+        [PATTERNS.index(name) for name in names]
+        for names in (("n00_different", "n01", "n0x"), ("n10", "n11", "n1x"), ("nx0", "nx1", "nxx"))
+    ]
+)
+
+
+def _empty(columns: Iterable[str]) -> pd.DataFrame:
+    """Return a table without rows, with the types of one that has rows."""
+    return pd.DataFrame({name: pd.Series(dtype=_NUMBERS.get(name, "str")) for name in columns})
+
+
+def _texts(names: Iterable[str], places: npt.ArrayLike) -> Any:
+    return pd.array(list(names), dtype="str").take(np.asarray(places, dtype=np.int64))
+
+
+def _unit_texts(own: Grid, unit: npt.NDArray[np.int64]) -> dict[str, Any]:
+    return {name: _texts(own.units[name], unit) for name in UNIT_COLUMNS}
+
+
+def letters_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
+    """Count how often each letter is the answer, and how often it is the key, per group.
+
+    Some letter is far more frequent in the answers than in the keys if a model guesses, or if a
+    parser reads the article "a" as an answer.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers. Letters are counted the same under every policy for missing answers.
+    benchmarks : mapping of str to Benchmark
+        The benchmarks by name.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `LETTER_COLUMNS`: one row per unit, attribute, group and option letter, and one row
+        (`NO_ANSWER`) for missing answers. Groups that were not asked have no rows. ``share`` is the
+        share of the group's answers, NaN if it has none; for missing answers it is the share of all
+        that the group was asked. ``key_count`` and ``key_share`` count the keys of all that the
+        group was asked, answered or not, once per sample.
+
+    Raises
+    ------
+    InputError
+        As `fairstats.analyze`.
+
+    Examples
+    --------
+    >>> from fairstats.benchmarks.loading import load_benchmark
+    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
+    ...            attribute="race", group="white")
+    >>> answers = pd.DataFrame([row | dict(item_id="demo-01", answer="A", answer_key="C"),
+    ...                         row | dict(item_id="demo-02", answer=None, answer_key="A")])
+    >>> table = letters_of(answers, {"demo": load_benchmark("demo")})
+    >>> table.set_index("letter").loc[["A", "C", "missing"], ["share", "key_share"]].values.tolist()
+    [[1.0, 0.5], [0.0, 0.5], [0.5, 0.0]]
+    """
+    if isinstance(answers, pd.DataFrame) and answers.empty:
+        return _empty(LETTER_COLUMNS)
+    grids = grid(answers, benchmarks=benchmarks)
+    return pd.concat([_letters(own) for own in grids.values()], ignore_index=True)
+
+
+def _letters(own: Grid) -> pd.DataFrame:
+    letters = [*own.benchmark.options, NO_ANSWER]
+    variants, size = own.benchmark.variants, len(letters)
+    row, variant, sample = np.nonzero(own.answers != NOT_ASKED)
+    cell = (own.unit[row] * len(variants) + variant) * size
+    answer = own.answers[row, variant, sample]
+    places = (np.where(answer == MISSING, size - 1, answer), own.key[row])
+    shape = (len(own.units), len(variants), size)
+    count, key_count = (
+        np.bincount(cell + place, minlength=np.prod(shape)).reshape(shape) for place in places
+    )
+    unit, variant = np.nonzero(count.any(axis=2))
+    count, key_count = count[unit, variant], key_count[unit, variant]
+    asked = count.sum(axis=1, keepdims=True)
+    answered = asked - count[:, -1:]
+    of = np.where(np.arange(size) == size - 1, asked, answered)
+    unit, variant = np.repeat(unit, size), np.repeat(variant, size)
+    return pd.DataFrame(
+        {
+            **_unit_texts(own, unit),
+            "attribute": _texts((attribute for attribute, _ in variants), variant),
+            "group": _texts((group for _, group in variants), variant),
+            "letter": _texts(letters, np.tile(np.arange(size), len(count))),
+            "count": count.ravel(),
+            "share": np.where(of > 0, count / np.maximum(of, 1), np.nan).ravel(),
+            "key_count": key_count.ravel(),
+            "key_share": (key_count / asked).ravel(),
+        }
+    )
+
+
+def item_patterns(
+    answers: Any, *, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> pd.DataFrame:
+    """Return the outcome pattern of every counterfactual pair.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table.
+    benchmarks : iterable of Benchmark
+        Additional benchmarks, or replacements for built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `PATTERN_COLUMNS`: the letters are empty if missing, and ``pattern`` is one of
+        `fairstats.counts.patterns.PATTERNS`. The table is as long as the answers; for large ones
+        `count_outcomes` is enough. With several samples of an item, the first row has the first
+        answers of all groups of the attribute, and the next row the second ones; ``sample`` is the
+        lowest of their sample numbers. `count_outcomes` pairs every answer of one group with every
+        answer of the other.
+
+    Raises
+    ------
+    InputError
+        As `count_outcomes`.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
+    ...            attribute="race", item_id="demo-01", answer_key="C")
+    >>> answers = pd.DataFrame([row | dict(group="white", answer="C"),
+    ...                         row | dict(group="black", answer=None)])
+    >>> item_patterns(answers)[["letter_a", "letter_b", "pattern"]].values.tolist()
+    [['C', '', 'n1x']]
+    """
+    tables = _pattern_tables(open_answers(answers, benchmarks))
+    return pd.concat([_empty(PATTERN_COLUMNS), *tables], ignore_index=True)
+
+
+def _pattern_tables(opened: OpenAnswers) -> Iterator[pd.DataFrame]:
+    """Yield `item_patterns` of each pair of groups, sorted by answer set, item and sample."""
+    for benchmark, attribute in opened.asked():
+        own = item_grid(opened, benchmark)
+        assert own.items is not None
+        columns = [own.columns[attribute.name, group] for group in attribute.groups]
+        given = own.answers[:, columns]
+        order = np.argsort(given == NOT_ASKED, axis=2, kind="stable")
+        given = np.take_along_axis(given, order, axis=2)
+        asked = given != NOT_ASKED
+        row, turn = np.nonzero(asked.any(axis=1))
+        answer, asked, order = given[row, :, turn], asked[row, :, turn], order[row, :, turn]
+        sample = own.samples[np.where(asked, order, len(own.samples) - 1).min(axis=1)]
+        answer = np.maximum(answer, MISSING).astype(np.int64)
+        score = np.where(answer < 0, answer, answer == own.key[row, None])
+        letters = [*benchmark.options, NO_LETTER]
+        for pair in attribute.pairs:
+            a, b = (list(attribute.groups).index(group) for group in pair)
+            pattern = _OF_SCORES[score[:, a], score[:, b]]
+            alike = (score[:, a] == 0) & (answer[:, a] == answer[:, b])
+            pattern[alike] = PATTERNS.index("n00_same")
+            named = zip(("attribute", "group_a", "group_b"), (attribute.name, *pair), strict=True)
+            yield pd.DataFrame(
+                {
+                    **_unit_texts(own, own.unit[row]),
+                    **{name: _texts([text], np.zeros(len(row))) for name, text in named},
+                    "item_id": _texts(own.items, row),
+                    "sample": sample,
+                    "letter_a": _texts(letters, answer[:, a] % len(letters)),
+                    "letter_b": _texts(letters, answer[:, b] % len(letters)),
+                    "answer_key": _texts(letters, own.key[row]),
+                    "pattern": _texts(PATTERNS, pattern),
+                }
+            )
+
+
+def flips_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
+    """Return every counterfactual pair of a demographic attribute with two different letters.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers. A pair with a missing answer has no row under any policy, since its change is
+        unknown.
+    benchmarks : mapping of str to Benchmark
+        The benchmarks by name.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `FLIP_COLUMNS`, sorted by unit, declared attribute and pair, item and sample. ``change`` is
+        the effect of the flip: `ONLY_A`, `ONLY_B` (group b's letter is the key) or `BOTH_WRONG`.
+        The first two are the n10 and n01 of McNemar's test.
+
+    Raises
+    ------
+    InputError
+        As `fairstats.analyze`.
+
+    Examples
+    --------
+    >>> from fairstats.benchmarks.loading import load_benchmark
+    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
+    ...            attribute="race", item_id="demo-01", answer_key="C")
+    >>> answers = pd.DataFrame([row | dict(group="white", answer="C"),
+    ...                         row | dict(group="black", answer="B")])
+    >>> table = flips_of(answers, {"demo": load_benchmark("demo")})
+    >>> table[["answer_a", "answer_b", "change"]].values.tolist()
+    [['C', 'B', 'only a right']]
+    """
+    if isinstance(answers, pd.DataFrame) and answers.empty:
+        return _empty(FLIP_COLUMNS)
+    differ = [
+        table[table["pattern"].isin(list(_CHANGES)) & (table["attribute"] != BASELINE)]
+        for table in _pattern_tables(open_answers(answers, benchmarks))
+    ]
+    table = pd.concat([_empty(PATTERN_COLUMNS), *differ], ignore_index=True)
+    table = table.assign(change=table["pattern"].map(_CHANGES).astype("str"))
+    # The sort is stable, so the pairs, items and samples of a unit stay in order.
+    table = table.sort_values(list(UNIT_COLUMNS), kind="stable", ignore_index=True)
+    names = {"letter_a": "answer_a", "letter_b": "answer_b"}
+    return table.rename(columns=names)[list(FLIP_COLUMNS)]
+
+
+def flipping_items(flips: pd.DataFrame) -> pd.DataFrame:
+    """Return the items of each unit that flip, with the most affected items first.
+
+    Parameters
+    ----------
+    flips : pandas.DataFrame
+        From `flips_of`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `FLIPPING_COLUMNS`: ``pairs`` is the number of pairs of groups for which the item flips in
+        at least one sample. ``flips`` is the number of flips over all pairs and samples. Rows are
+        sorted by unit, then by most pairs, most flips and item name.
+    """
+    items = [*UNIT_COLUMNS, "item_id"]
+    pair = flips["attribute"].str.cat([flips["group_a"], flips["group_b"]], sep="\0")
+    found = (
+        flips.assign(pair=pair)
+        .groupby(items, as_index=False)
+        .agg(pairs=("pair", "nunique"), flips=("pair", "size"))
+        .astype(dict.fromkeys(items, "str") | {"pairs": "int64", "flips": "int64"})
+    )
+    return found.sort_values(
+        [*UNIT_COLUMNS, "pairs", "flips", "item_id"],
+        ascending=[True] * len(UNIT_COLUMNS) + [False, False, True],
+        ignore_index=True,
+    )[list(FLIPPING_COLUMNS)]
