@@ -57,7 +57,7 @@ def items(
     The contributions of a pair's items add up to the mean gap of the models.
     """
     from fairstats.answers.files import read_answers
-    from fairstats.estimates.item_functioning import item_functioning
+    from fairstats.estimates.item_statistics import item_functioning
 
     table = item_functioning(
         read_answers(paths),
@@ -86,7 +86,7 @@ def heterogeneity(
     The limits same_items and new_items predict the gap of a new model.
     """
     from fairstats.answers.files import read_answers
-    from fairstats.estimates.gap_heterogeneity import gap_heterogeneity
+    from fairstats.estimates.item_statistics import gap_heterogeneity
 
     check_alpha(alpha)
     table = gap_heterogeneity(

@@ -11,10 +11,9 @@ import scipy
 
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
-from fairstats.counts.item_outcomes import crossed_patterns, item_patterns, item_sums
-from fairstats.counts.missing_policies import CountingPolicy, apply_policy
-from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.counts.grid import item_grid
+from fairstats.estimates.item_statistics import paired_items
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.vignettes.findings import Row, findings_frame, flags_frame, mean_row
@@ -24,7 +23,6 @@ DIFFERENCE = "selecting model minus others"
 ONE_SIDED = "one-sided flips"
 FLAG = "one-sided changes of answer: a sign of selection"
 
-_PAIR = ["benchmark", "benchmark_version", "attribute", "group_a", "group_b"]
 _SET = ["model", "strategy"]
 
 
@@ -69,20 +67,15 @@ def selection_findings(
     """
     alpha = check_alpha(alpha)
     opened = open_answers(answers, benchmarks)
-    known, patterns = opened.benchmarks, item_patterns(opened)
-    patterns = patterns[patterns["attribute"] != BASELINE]
     rows: list[Row] = []
-    for name, own in patterns.groupby("benchmark", sort=True):
-        benchmark = known[str(name)]
+    for benchmark in opened.benchmarks.values():
         policy = missing or benchmark.missing
-        counting: CountingPolicy = "complete" if policy == "bounds" else policy
-        sums = item_sums(own, counting)
-        counts = _counts(own, counting)
         suspects = []
-        for keys, table in counts.groupby(_PAIR, sort=True):
-            unit = dict(zip(_PAIR, keys, strict=True)) | {"aspect": ASPECT, "measure": "selection"}
+        own = item_grid(opened, benchmark)
+        for keys, items in paired_items(own, "complete" if policy == "bounds" else policy):
+            unit = keys | {"aspect": ASPECT, "measure": "selection"}
+            table = items.groupby(_SET, as_index=False)[["n10", "n01", "n"]].sum().assign(**keys)
             selecting = named_in(table["model"], benchmark.selected_on)
-            items = sums[(sums[_PAIR] == list(keys)).all(axis=1)]
             for _, one in table[selecting].iterrows():
                 rows.append(unit | _beside_others(one, table, items, benchmark, alpha))
             others = table[~selecting]
@@ -124,14 +117,6 @@ def selection_flags(findings: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFr
     )
 
 
-def _counts(patterns: pd.DataFrame, policy: CountingPolicy) -> pd.DataFrame:
-    keys = list(PAIR_COLUMNS)
-    items = crossed_patterns(patterns)
-    wide = items.groupby(keys, as_index=False)[list(PATTERNS)].sum()
-    paired = apply_policy(wide, policy)
-    return wide[keys].assign(n10=paired.n10, n01=paired.n01, n=paired.n)
-
-
 def _beside_others(
     one: pd.Series, table: pd.DataFrame, items: pd.DataFrame, benchmark: Benchmark, alpha: float
 ) -> Row:
@@ -143,7 +128,7 @@ def _beside_others(
         nothing = "none (no other model)"
         return row | {"ci_method": nothing, "test": nothing, "p_value": 1.0, "note": said}
     # An item's differences add up to n10 − n01 over its pairs with both answers.
-    mean = items.assign(mean=items["difference"] / items["n"].where(items["n"] > 0))
+    mean = items.assign(mean=(items["n10"] - items["n01"]) / items["n"].where(items["n"] > 0))
     by_set = mean.set_index([*_SET, "item_id"])["mean"].unstack(_SET).dropna()
     own = by_set[(one["model"], one["strategy"])]
     rest = by_set[[tuple(unit) for unit in others[_SET].to_numpy()]]

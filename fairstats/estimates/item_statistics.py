@@ -1,8 +1,9 @@
-"""Differential item functioning: the contribution of each item to the gap between two groups."""
+"""Statistics of items over models: the items that make up a gap, and how much the gap varies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,22 +12,21 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
-from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
-from fairstats.counts.item_outcomes import crossed_patterns, item_patterns
-from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
-from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
-from fairstats.inference._checks import check_choice
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.counts.grid import Grid, item_grid
+from fairstats.counts.patterns import CountingPolicy, GroupAnswers, apply_policy
+from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.multiplicity import adjust_pvalues
+from fairstats.inference.variance_components import GapComponents, gap_components
 
 ItemTest = Literal["exact", "midp"]
 
-_PAIR = ["benchmark", "benchmark_version", "attribute", "group_a", "group_b"]
-_ITEM = [*_PAIR, "item_id"]
-_SET = [*_PAIR, "model", "strategy"]
+_PAIR = ("benchmark", "benchmark_version", "attribute", "group_a", "group_b")
 #: Columns of the table from `item_functioning`, in order.
 ITEM_FUNCTIONING_COLUMNS = (
-    *_ITEM,
+    *_PAIR,
+    "item_id",
     "estimate",
     "contribution",
     "share",
@@ -43,23 +43,14 @@ ITEM_FUNCTIONING_COLUMNS = (
     "n",
     "missing",
 )
+#: Columns of the table from `gap_heterogeneity`, in order.
+HETEROGENEITY_COLUMNS = (*_PAIR, *(field.name for field in fields(GapComponents)), "missing")
 #: A release lists the items of pairs with at least this many models.
 FEWEST_MODELS = 5
-_TEXTS = (*_ITEM, "test", "missing")
-_NO_ITEMS = pd.DataFrame(
-    {
-        name: pd.Series(
-            dtype="str" if name in _TEXTS else "int64" if name in ("models", "n") else "float64"
-        )
-        for name in ITEM_FUNCTIONING_COLUMNS
-    }
-)
-_NO_DIFFERENCES = pd.DataFrame(
-    {
-        name: pd.Series(dtype="str")
-        for name in (*PAIR_COLUMNS, "item_id", "n10", "n01", "difference", "part", "missing")
-    }
-)
+_TYPES = dict.fromkeys((*_PAIR, "item_id", "test", "missing"), "str") | {
+    "models": "int64",
+    "n": "int64",
+}
 # Differences are multiples of 1 / 5040 for up to 10 answers per model, and for most other numbers.
 _STEPS = 5040
 
@@ -142,7 +133,8 @@ def item_functioning(
     [['i1', 0.5, 1.0, 0.03125], ['i2', 0.0, 0.0, 1.0]]
     """
     check_choice("method", method, get_args(ItemTest))
-    return _table(paired_differences(answers, missing, benchmarks), method)
+    _check_policy(missing)
+    return _table(_differences(open_answers(answers, benchmarks), missing), method)
 
 
 def released_items(opened: OpenAnswers, missing: MissingPolicy | None) -> pd.DataFrame:
@@ -151,80 +143,139 @@ def released_items(opened: OpenAnswers, missing: MissingPolicy | None) -> pd.Dat
     Benchmarks with the policy ``bounds`` have no rows.
     """
     table = _table(_differences(opened, missing, skip_bounds=True), "exact")
-    models = table.groupby(_PAIR)["models"].transform("max")
+    models = table.groupby(list(_PAIR))["models"].transform("max")
     return table[models >= FEWEST_MODELS].reset_index(drop=True)
 
 
-def paired_differences(
+def gap_heterogeneity(
     answers: Any,
-    missing: CountingPolicy | None,
-    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
+    *,
+    missing: CountingPolicy | None = None,
+    alpha: float = 0.05,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """Return each answer set's paired difference on each item, for the declared pairs.
+    """Split the variation of each gap into items, models and the rest, and predict a new model's.
 
     Parameters
     ----------
-    answers, missing, benchmarks
-        As in `item_functioning`.
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table of several models. To use one strategy, select its answers first.
+    missing : {"available", "complete", "incorrect"}, optional
+        By default the benchmark's. ``available`` uses the pairs with both answers, like
+        ``complete``.
+    alpha : float
+        1 − level of the limits.
+    benchmarks : iterable of Benchmark
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        `PAIR_COLUMNS`, ``item_id``, ``n10`` and ``n01`` (each answer counted once), ``difference``
-        (in [−1, 1]), ``part`` (the item's part of the answer set's gap) and ``missing``. There is
-        no row for an item without a pair, and none for models that took part in selecting items.
+        `HETEROGENEITY_COLUMNS`, one row per declared pair, with the results of
+        `gap_components`. A model's difference on an item is the mean over its strategies
+        and samples. Models that took part in selecting the items are left out.
 
     Raises
     ------
-    InputError, ValueError
-        As `item_functioning`.
+    InputError
+        As `fairstats.analyze`, and if the benchmark's policy is ``bounds``.
+    ValueError
+        For an unknown policy, or alpha outside (0, 1).
+
+    References
+    ----------
+    As in `gap_components`.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
+    ...            attribute="race", answer_key="C")
+    >>> letters = {"i1": "CB", "i2": "CC", "i3": "BC"}
+    >>> answers = pd.DataFrame([row | dict(model=f"m-{m}", item_id=item, group=group, answer=letter)
+    ...                         for m in range(4) for item, pair in letters.items()
+    ...                         for group, letter in zip(("white", "black"), pair)])
+    >>> table = gap_heterogeneity(answers)
+    >>> table[["estimate", "item_variance", "n_models"]].round(4).values.tolist()
+    [[0.0, 1.0, 4.0]]
     """
+    alpha = check_alpha(alpha)
+    _check_policy(missing)
+    rows = []
+    for pair, own in _differences(open_answers(answers, benchmarks), missing):
+        matrix = own.pivot_table("difference", "item_id", "model", aggfunc="mean")
+        rows.append(pair | gap_components(matrix, alpha=alpha).to_frame().iloc[0].to_dict())
+    return pd.DataFrame(rows, columns=list(HETEROGENEITY_COLUMNS))
+
+
+def paired_items(
+    own: Grid, missing: CountingPolicy
+) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Yield each version's demographic pairs, sorted by name, with the items of all answer sets.
+
+    A table has the columns model, strategy, item_id, the numbers of pairs of answers n10, n01 and n
+    under the policy, and ``copies``, the number of pairs that share an answer.
+    """
+    versions = own.units["benchmark_version"]
+    for version in sorted(set(versions)):
+        of_version = own.rows((versions == version).to_numpy()[own.unit])
+        for attribute in sorted(own.benchmark.varied, key=lambda attribute: attribute.name):
+            groups = GroupAnswers.of(of_version, attribute)
+            rows = groups.grid
+            sets = own.units[["model", "strategy"]].take(rows.unit).reset_index(drop=True)
+            for a, b in sorted(attribute.pairs) if len(sets) else ():
+                copies = groups.copies[rows.unit]
+                paired = apply_policy(groups.pair((a, b)), missing, copies=copies)
+                columns = {name: getattr(paired, name) for name in ("n10", "n01", "n", "copies")}
+                keys = (own.benchmark.name, version, attribute.name, a, b)
+                items = sets.assign(item_id=rows.items, **columns)
+                yield dict(zip(_PAIR, keys, strict=True)), items
+
+
+def _check_policy(missing: CountingPolicy | None) -> None:
     if missing is not None:
         check_choice("missing", missing, get_args(CountingPolicy))
-    return _differences(open_answers(answers, benchmarks), missing)
 
 
 def _differences(
     opened: OpenAnswers, missing: MissingPolicy | None, *, skip_bounds: bool = False
-) -> pd.DataFrame:
-    patterns = item_patterns(opened)
-    tables = []
+) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Yield each pair and its policy, with the paired difference of each answer set and item.
+
+    Its columns are model, strategy, item_id, n10 and n01 (each answer counted once), ``difference``
+    (in [−1, 1]) and ``part`` (the item's part of the answer set's gap). Items without a pair and
+    models that took part in selecting items have no row.
+    """
     for name, benchmark in opened.benchmarks.items():
         policy = missing or benchmark.missing
-        own = patterns[(patterns["benchmark"] == name) & (patterns["attribute"] != BASELINE)]
-        if policy != "bounds":
-            tables.append(_of_benchmark(own, benchmark, policy))
-        elif not skip_bounds:
+        if policy == "bounds":
+            if skip_bounds:
+                continue
             message = f"{name} has the policy bounds, which gives no pairs to count"
             raise InputError([Problem("missing", message, "choose another policy")])
-    return pd.concat(tables, ignore_index=True) if tables else _NO_DIFFERENCES
+        own = item_grid(opened, benchmark)
+        others = ~named_in(own.units["model"], benchmark.selected_on)
+        for pair, table in paired_items(own.rows(others[own.unit]), policy):
+            rows = table[table["n"] > 0]
+            change = rows["n10"] - rows["n01"]
+            of_set = rows.groupby(["model", "strategy"])["n"].transform("sum")
+            rows = rows.assign(
+                n10=rows["n10"] / rows["copies"],
+                n01=rows["n01"] / rows["copies"],
+                difference=change / rows["n"],
+                part=change / of_set,
+            )
+            if len(rows):
+                yield pair | {"missing": policy}, rows
 
 
-def _of_benchmark(
-    patterns: pd.DataFrame, benchmark: Benchmark, policy: CountingPolicy
+def _table(
+    differences: Iterable[tuple[dict[str, str], pd.DataFrame]], method: ItemTest
 ) -> pd.DataFrame:
-    models = patterns["model"].unique()
-    selected = models[named_in(models, benchmark.selected_on)]
-    crossed = crossed_patterns(patterns[~patterns["model"].isin(selected)])
-    cells, one = crossed[list(PATTERNS)].to_numpy(dtype=np.int64), of_each_pattern(policy)
-    n10, n01, n = cells @ one.n10, cells @ one.n01, cells @ one.n
-    rows = crossed[[*PAIR_COLUMNS, "item_id"]].assign(
-        n10=n10 / crossed["copies"],
-        n01=n01 / crossed["copies"],
-        difference=(n10 - n01) / np.maximum(n, 1),
-        part=n10 - n01,
-        pairs=n,
-        missing=policy,
-    )
-    rows = rows[rows["pairs"] > 0]
-    return rows.assign(part=rows["part"] / rows.groupby(_SET)["pairs"].transform("sum")).drop(
-        columns="pairs"
-    )
-
-
-def _table(rows: pd.DataFrame, method: ItemTest) -> pd.DataFrame:
-    tables = [_of_pair(own, method) for _, own in rows.groupby(_PAIR, sort=False)]
-    table = pd.concat([_NO_ITEMS, *tables], ignore_index=True) if tables else _NO_ITEMS
+    columns = {
+        name: pd.Series(dtype=_TYPES.get(name, "float64")) for name in ITEM_FUNCTIONING_COLUMNS
+    }
+    tables = [_of_pair(rows, method).assign(**pair) for pair, rows in differences]
+    table = pd.concat([pd.DataFrame(columns), *tables], ignore_index=True)
     return table[list(ITEM_FUNCTIONING_COLUMNS)]
 
 
@@ -240,7 +291,6 @@ def _of_pair(rows: pd.DataFrame, method: ItemTest) -> pd.DataFrame:
         n01=("n01", "sum"),
         models=("model", "nunique"),
         n=("model", "size"),
-        missing=("missing", "first"),
     )
     gap = float(table["contribution"].sum())
     # Contributions that cancel out can leave a rounding error.
@@ -258,8 +308,7 @@ def _of_pair(rows: pd.DataFrame, method: ItemTest) -> pd.DataFrame:
     )
     direction = -np.sign(gap or 1.0) * table["contribution"].round(12)
     order = table.assign(order=direction).sort_values(["order", "p_value", "item_id"]).index
-    pair = rows.iloc[0][_PAIR].to_dict()
-    return table.loc[order].reset_index().assign(**pair)
+    return table.loc[order].reset_index()
 
 
 def _p_values(of_models: pd.DataFrame, method: ItemTest) -> list[float]:
