@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -15,9 +15,8 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
-from fairstats.counts.item_outcomes import item_patterns
-from fairstats.counts.missing_policies import CountingPolicy
-from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.counts.grid import item_grid
+from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy, GroupAnswers
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.logistic import separating_direction
 
@@ -133,25 +132,42 @@ def gee_logistic(
     policies = {name: str(missing or benchmark.missing) for name, benchmark in known.items()}
     if "bounds" in policies.values():
         raise ValueError("missing='bounds' gives no answers to fit; choose another policy")
-    patterns = item_patterns(opened)
+    grids = {name: item_grid(opened, own).first_samples() for name, own in known.items()}
+    asked = [GroupAnswers.of(grids[own.name], attribute) for own, attribute in opened.asked()]
     if covariates is not None:
-        covariates = checked_covariates(covariates, patterns)
+        covariates = _checked(covariates, asked)
     rows = []
-    for key, pairs in patterns.groupby(list(PAIR_COLUMNS), sort=False):
-        policy = policies[str(key[0])]
-        data = answer_rows(pairs, policy, covariates)
-        unit = dict(zip(PAIR_COLUMNS, key, strict=True))
+    for keys, scores in _pairs(asked):
+        policy = policies[keys["benchmark"]]
+        data = _answer_rows(keys, scores, policy, covariates)
         shared = {
             "ci_level": 1 - alpha,
             "n": len(data),
             "n_items": data["item_id"].nunique(),
             "missing": policy,
         }
-        rows += [unit | row | shared for row in _fit(data, alpha)]
+        rows += [keys | row | shared for row in _fit(data, alpha)]
     return pd.DataFrame(rows).reindex(columns=list(REGRESSION_COLUMNS))
 
 
-def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.DataFrame:
+def _pairs(asked: Iterable[GroupAnswers]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Yield each pair of each answer set, with its items and the scores of both answers.
+
+    The first answers of both groups to an item are in one row, the second ones in the next.
+    """
+    for own in asked:
+        grid = own.grid
+        assert grid.items is not None
+        row, turn = np.nonzero(np.arange(len(grid.samples)) < own.samples[:, None])
+        for pair in own.attribute.pairs:
+            a, b = (grid.y[row, grid.columns[own.attribute.name, g], turn] for g in pair)
+            table = pd.DataFrame({"item_id": grid.items[row], "a": a, "b": b})
+            for unit, scores in table.groupby(grid.unit[row]):
+                names = (*grid.units.iloc[unit], own.attribute.name, *pair)
+                yield dict(zip(PAIR_COLUMNS, names, strict=True)), scores
+
+
+def _checked(covariates: pd.DataFrame, asked: Iterable[GroupAnswers]) -> pd.DataFrame:
     """Return the covariates indexed by item, or by item, attribute and group (for variants).
 
     The original row numbers could match other rows in a join.
@@ -180,8 +196,13 @@ def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.D
     ]
     thing = "variant" if of_variants else "item"
     known = set(covariates.dropna().index)
-    asked = {name for side in "ab" for name in _names(patterns, side, len(keys))}
-    for name in sorted(asked - known)[:10]:
+    needed = {
+        (item, own.attribute.name, group) if of_variants else item
+        for own in asked
+        for group in {group for pair in own.attribute.pairs for group in pair}
+        for item in own.grid.items
+    }
+    for name in sorted(needed - known)[:10]:
         value = name if isinstance(name, str) else ", ".join(name)
         message, remedy = (
             f"the covariates of the {thing} are missing",
@@ -200,39 +221,28 @@ def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.D
     return covariates
 
 
-def _names(pairs: pd.DataFrame, side: str, levels: int) -> pd.Index:
-    """Return the keys of the covariates for the answers of group a or b: items or variants."""
-    if levels == 1:
-        return pd.Index(pairs["item_id"])
-    return pd.MultiIndex.from_frame(pairs[["item_id", "attribute", f"group_{side}"]])
-
-
-def answer_rows(
-    pairs: pd.DataFrame, policy: str, covariates: pd.DataFrame | None = None
+def _answer_rows(
+    keys: Mapping[str, str], scores: pd.DataFrame, policy: str, covariates: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Return one row per answer of a pair: item_id, correct, group (1 for group a), covariates.
 
-    `pairs` is for one unit and pair, from `fairstats.counts.item_outcomes.item_patterns`. The
-    `covariates` are from `checked_covariates`; their columns get the prefix `COVARIATE`.
+    The columns of the covariates get the prefix `COVARIATE`.
     """
     sides = []
     for number, side, other in ((1.0, "a", "b"), (0.0, "b", "a")):
-        letter = pairs[f"letter_{side}"]
-        there = letter != ""
+        there = scores[side] >= 0
         if policy == "complete":
-            there &= pairs[f"letter_{other}"] != ""
-        keep = there | (policy == "incorrect")
-        rows = pd.DataFrame(
-            {
-                "item_id": pairs["item_id"],
-                "correct": (letter == pairs["answer_key"]).astype(float),
-                "group": number,
-            }
-        )
+            there &= scores[other] >= 0
+        own = scores[there | (policy == "incorrect")]
+        rows = own[["item_id"]].assign(correct=(own[side] == 1).astype(float), group=number)
         if covariates is not None:
-            own = covariates.reindex(_names(pairs, side, covariates.index.nlevels))
-            rows = pd.concat([rows, own.add_prefix(COVARIATE).set_index(rows.index)], axis=1)
-        sides.append(rows[keep])
+            names = pd.Index(own["item_id"])
+            if covariates.index.nlevels > 1:
+                variant = [keys["attribute"]], [keys[f"group_{side}"]]
+                names = pd.MultiIndex.from_arrays([names, *(text * len(own) for text in variant)])
+            values = covariates.reindex(names).add_prefix(COVARIATE)
+            rows = pd.concat([rows, values.set_index(rows.index)], axis=1)
+        sides.append(rows)
     return pd.concat(sides).sort_values(["item_id", "group"], ignore_index=True, kind="stable")
 
 
@@ -265,7 +275,7 @@ class GeeFit:
 
 
 def fit_gee(data: pd.DataFrame) -> GeeFit:
-    """Fit ``correct`` on the other columns of `answer_rows`, with items as clusters."""
+    """Fit ``correct`` on the other columns (item_id aside), with items as clusters."""
     import statsmodels.api as sm
 
     terms = ("intercept", *(name for name in data if name not in ("item_id", "correct")))

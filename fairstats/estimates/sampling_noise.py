@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
+from fairstats.answers.engine_frames import open_pairs
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
-from fairstats.counts.crossed_answers import GroupAnswers, answers_of_groups
-from fairstats.counts.missing_policies import CountingPolicy
-from fairstats.counts.outcomes import PAIR_COLUMNS, fold_answers
+from fairstats.counts.outcomes import outcomes_of
+from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy, GroupAnswers
 from fairstats.inference._checks import check_choice
 from fairstats.inference.clustered_answers import (
     SamplingVariance,
@@ -115,45 +115,40 @@ def sampling_noise(
     """
     if missing is not None:
         check_choice("missing", missing, get_args(CountingPolicy))
-    opened = open_pairs(answers, benchmarks)
-    folds = fold_answers(opened)
     rows: list[dict[str, Any]] = []
-    for benchmark in opened.benchmarks.values():
-        policy = missing or benchmark.missing
+    for name, outcomes in outcomes_of(open_pairs(answers, benchmarks)).items():
+        policy = missing or outcomes.benchmark.missing
         if policy == "bounds":
-            message = f"{benchmark.name} has the policy bounds, which gives no answers to count"
+            message = f"{name} has the policy bounds, which gives no answers to count"
             raise InputError([Problem("missing", message, "choose another policy")])
-        for attribute in benchmark.attributes.values():
-            if attribute.name == BASELINE or (benchmark.name, attribute.name) not in folds.kinds:
+        for attribute, own in outcomes.groups.items():
+            if attribute == BASELINE:
                 continue
-            kinds = folds.kinds[benchmark.name, attribute.name].reset_index(drop=True)
-            for unit, own in kinds.groupby(list(UNIT_COLUMNS), sort=True):
-                found = answers_of_groups(own, benchmark, attribute)
-                groups = dict(zip(attribute.groups, found, strict=True))
-                for a, b in attribute.pairs:
-                    keys = dict(zip(PAIR_COLUMNS, (*unit, attribute.name, a, b), strict=True))
-                    parts = _of_pair(groups[a], groups[b], own["items"].to_numpy(), policy)
+            units = own.grid.units.itertuples(index=False, name=None)
+            for unit, names in enumerate(units):
+                here = own.grid.unit == unit
+                for a, b in own.attribute.pairs if here.any() else ():
+                    keys = dict(zip(PAIR_COLUMNS, (*names, attribute, a, b), strict=True))
+                    parts = _of_pair(own, (a, b), here, policy)
                     rows += [keys | part | {"missing": policy} for part in parts]
     return pd.DataFrame(rows, columns=list(SAMPLING_NOISE_COLUMNS))
 
 
 def _of_pair(
-    a: GroupAnswers, b: GroupAnswers, items: np.ndarray, policy: CountingPolicy
+    own: GroupAnswers, pair: tuple[str, str], here: npt.NDArray[np.bool_], policy: CountingPolicy
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one pair of groups."""
-    sides = []
-    for side in (a, b):
-        n = side.right + side.wrong + (side.missing if policy == "incorrect" else 0)
-        sides.append((side.right, n, side.letters))
-    least = np.minimum(sides[0][1], sides[1][1])
-    asked = least > 0
+    """Yield the rows of one pair of groups, over these rows of items."""
+    places = [list(own.attribute.groups).index(group) for group in pair]
+    n = own.right + own.wrong + (own.missing if policy == "incorrect" else 0)
+    least = n[:, places].min(axis=1)
     # Noise is known from items with two answers; those with one would have other noise.
-    kept = asked & (least > 1) if (asked & (least > 1)).any() else asked
+    kept = here & (least > 1)
+    kept = kept if kept.any() else here & (least > 0)
     if not kept.any():
         return
-    items = items[kept]
+    items = own.grid.many[kept]
     (right_a, n_a, letters_a), (right_b, n_b, letters_b) = (
-        tuple(part[kept] for part in side) for side in sides
+        (own.right[kept, place], n[kept, place], own.letters(place)[kept]) for place in places
     )
     p_a, p_b = right_a / n_a, right_b / n_b
     noise_a, noise_b = proportion_noise(right_a, n_a), proportion_noise(right_b, n_b)
