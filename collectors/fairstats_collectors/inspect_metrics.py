@@ -40,8 +40,8 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.counts.missing_policies import PolicyCounts, apply_policy
 from fairstats.counts.outcomes import count_outcomes
+from fairstats.counts.patterns import PATTERNS, PolicyCounts, apply_policy
 from fairstats.metrics.accuracy import accuracy_difference as difference_of
 from fairstats.metrics.cfr import cfr as cfr_of
 from fairstats_collectors.import_answers import options_of
@@ -91,7 +91,7 @@ def _of_pairs(
         policy = "complete" if declared.missing == "bounds" else declared.missing
         # The log names a figure by its key alone.
         names = f"{name} " + counts["attribute"] + " " + counts["group_a"] + "-" + counts["group_b"]
-        found = figure(apply_policy(counts, policy))
+        found = figure(apply_policy(counts[list(PATTERNS)].to_numpy(), policy))
         return {str(key): float(one) for key, one in zip(names, found, strict=True)}
 
     return compute

@@ -26,8 +26,8 @@ from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_ans
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.comparisons.change_verdicts import judge_changes
 from fairstats.comparisons.compare import VERSION, changes, family_of
-from fairstats.counts.missing_policies import CountingPolicy, apply_policy
-from fairstats.counts.outcomes import PAIR_COLUMNS, count_outcomes
+from fairstats.counts.outcomes import count_outcomes
+from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, CountingPolicy, apply_policy
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.metrics.accuracy import proportion
 from fairstats.metrics.cfr import cfr
@@ -260,9 +260,10 @@ def _figures(opened: OpenAnswers, benchmarks: set[str]) -> Figures:
     counts = count_outcomes(opened)
     counts = counts[counts["benchmark"].isin(benchmarks) & (counts["strategy"] == PLAIN)]
     keys = [name for name in PAIR_COLUMNS if name not in ("benchmark", "strategy")]
+    patterns = counts[list(PATTERNS)].to_numpy()
     figures = {}
     for policy in _POLICIES:
-        paired = apply_policy(counts, policy)
+        paired = apply_policy(patterns, policy)
         own = [proportion(getattr(paired, f"correct_{s}"), getattr(paired, f"n_{s}")) for s in "ab"]
         tests = {
             f"mcnemar {test}": np.where(
