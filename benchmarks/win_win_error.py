@@ -33,7 +33,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from fairstats.counts.missing_policies import of_each_pattern
 from scipy import stats
 
 from fairstats.comparisons.change_verdicts import WIN_WIN, judge_changes
@@ -44,8 +43,7 @@ from fairstats.comparisons.model_differences import (
     model_difference,
     model_p_value,
 )
-from fairstats.counts.item_outcomes import SUMS
-from fairstats.counts.outcomes import PATTERNS
+from fairstats.counts.patterns import PATTERNS, sums_of
 from fairstats.inference.intervals import wilson
 from fairstats.inference.item_bootstrap import mean_interval
 
@@ -174,13 +172,7 @@ def draw(
         place["n11"],
         np.where(difficulty < stats.norm.isf(same), who, place["n00_same"]),
     )
-    return _adds()[pattern]
-
-
-def _adds() -> IntArray:
-    """What each pattern adds to `SUMS`."""
-    one = of_each_pattern("complete")
-    return np.stack([getattr(one, name) for name in SUMS], axis=1).astype(np.int64)
+    return sums_of(np.eye(len(PATTERNS)), "complete")[pattern]
 
 
 def _rows(sums: IntArray, order: Sequence[str]) -> Iterator[Row]:

@@ -236,12 +236,11 @@ def _answer_rows(
         own = scores[there | (policy == "incorrect")]
         rows = own[["item_id"]].assign(correct=(own[side] == 1).astype(float), group=number)
         if covariates is not None:
-            names = pd.Index(own["item_id"])
-            if covariates.index.nlevels > 1:
-                variant = [keys["attribute"]], [keys[f"group_{side}"]]
-                names = pd.MultiIndex.from_arrays([names, *(text * len(own) for text in variant)])
-            values = covariates.reindex(names).add_prefix(COVARIATE)
-            rows = pd.concat([rows, values.set_index(rows.index)], axis=1)
+            values = covariates.add_prefix(COVARIATE)
+            if values.index.nlevels > 1:
+                variant = keys["attribute"], keys[f"group_{side}"]
+                values = values.xs(variant, level=("attribute", "group"))
+            rows = rows.join(values, on="item_id")
         sides.append(rows)
     return pd.concat(sides).sort_values(["item_id", "group"], ignore_index=True, kind="stable")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.table import PRIMARY_TEST, is_primary_test
 
 _INTERVAL = {"estimate": "", "ci_low": "_low", "ci_high": "_high"}

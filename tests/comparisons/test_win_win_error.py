@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import percent
-from fairstats.counts.item_outcomes import SUMS, sums_of_crossed
-from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.report.win_win_section import (
     ALL_THREE,
     ALPHA,
@@ -67,16 +65,6 @@ def test_answers_of_models_to_one_item_depend_on_each_other(script):
     assert np.corrcoef(flips[:, 0, 0], flips[:, 1, 0])[0, 1] == pytest.approx(0.3, abs=0.03)
     right = drawn[..., 0]
     assert np.corrcoef(right[:, 0, 0], right[:, 0, 1])[0, 1] > 0.2
-
-
-def test_pattern_sums_equal_item_sums(script):
-    one_of_each = pd.DataFrame(np.eye(len(PATTERNS), dtype=int), columns=list(PATTERNS))
-    one_of_each = one_of_each.assign(
-        **dict.fromkeys(PAIR_COLUMNS, "x"), item_id=list(PATTERNS), copies=1
-    )
-    expected = sums_of_crossed(one_of_each, "complete").set_index("item_id")[list(SUMS)]
-    for name in script.KINDS:
-        assert (script._adds()[PATTERNS.index(name)] == expected.loc[name]).all()
 
 
 def test_a_pair_with_one_large_p_value_gets_no_verdict_by_either_rule(script):
