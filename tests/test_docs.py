@@ -13,7 +13,7 @@ from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import RELEASE_COMPARISON_COLUMNS
 from fairstats.comparisons.ranking import RANK_COLUMNS, RANK_DIFFERENCE_COLUMNS
-from fairstats.estimates.item_functioning import ITEM_FUNCTIONING_COLUMNS
+from fairstats.estimates.item_statistics import ITEM_FUNCTIONING_COLUMNS
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.metrics.registry import metrics_table
 from fairstats.ratings.files import write_ratings

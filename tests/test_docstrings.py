@@ -20,7 +20,6 @@ WITHOUT_SOURCE = {
     "analyze",
     "answers_schema",
     "check_submission",
-    "count_items",
     "count_outcomes",
     "diff_releases",
     "item_patterns",

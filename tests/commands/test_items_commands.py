@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from fairstats.answers.files import write_answers
 from fairstats.cli import app
-from fairstats.estimates.gap_heterogeneity import gap_heterogeneity
-from fairstats.estimates.item_functioning import item_functioning
+from fairstats.estimates.item_statistics import gap_heterogeneity, item_functioning
 from fairstats.estimates.sampling_noise import sampling_noise
 from tests.report.conftest import answers_of_models
 

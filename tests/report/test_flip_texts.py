@@ -10,7 +10,7 @@ import pypandoc
 import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.counts.flips import flips_of
+from fairstats.counts.answer_tables import flips_of
 from fairstats.report.flip_texts import ITEMS_SHOWN, flip_texts
 
 from .conftest import answers_of_models

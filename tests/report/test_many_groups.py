@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.counts.flips import flips_of
+from fairstats.counts.answer_tables import flips_of
 from fairstats.estimates.analyze import analyze
 from fairstats.release.contents import Board
 from fairstats.report.audit_answer_sets import AnswerSet as AuditSet

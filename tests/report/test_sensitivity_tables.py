@@ -14,7 +14,7 @@ import pytest
 from fairstats._lib.formatting import p_figure, point_range, points
 from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.counts.flips import flipping_items, flips_of
+from fairstats.counts.answer_tables import flipping_items, flips_of
 from fairstats.estimates.specifications import INTERVALS, TESTS, sensitivity_of
 from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release

@@ -10,7 +10,7 @@ import pytest
 
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.estimates.item_functioning import released_items
+from fairstats.estimates.item_statistics import released_items
 from fairstats.report.vignettes_items import ITEMS, show_items
 from tests.make_answers import make_answers
 
