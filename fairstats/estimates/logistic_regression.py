@@ -156,12 +156,11 @@ def _pairs(asked: Iterable[GroupAnswers]) -> Iterator[tuple[dict[str, str], pd.D
     The first answers of both groups to an item are in one row, the second ones in the next.
     """
     for own in asked:
-        grid = own.grid
-        assert grid.items is not None
+        grid, items = own.grid, np.asarray(own.grid.items)
         row, turn = np.nonzero(np.arange(len(grid.samples)) < own.samples[:, None])
         for pair in own.attribute.pairs:
             a, b = (grid.y[row, grid.columns[own.attribute.name, g], turn] for g in pair)
-            table = pd.DataFrame({"item_id": grid.items[row], "a": a, "b": b})
+            table = pd.DataFrame({"item_id": items[row], "a": a, "b": b})
             for unit, scores in table.groupby(grid.unit[row]):
                 names = (*grid.units.iloc[unit], own.attribute.name, *pair)
                 yield dict(zip(PAIR_COLUMNS, names, strict=True)), scores
@@ -200,7 +199,7 @@ def _checked(covariates: pd.DataFrame, asked: Iterable[GroupAnswers]) -> pd.Data
         (item, own.attribute.name, group) if of_variants else item
         for own in asked
         for group in {group for pair in own.attribute.pairs for group in pair}
-        for item in own.grid.items
+        for item in np.asarray(own.grid.items)
     }
     for name in sorted(needed - known)[:10]:
         value = name if isinstance(name, str) else ", ".join(name)
