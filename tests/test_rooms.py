@@ -36,7 +36,7 @@ def test_upward_import_and_cycle_are_detected(tmp_path):
     for folder in ("fairstats", "collectors"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.pyc"))
     for module, wrong in (
-        ("counts/outcomes.py", "import fairstats.estimates.verdicts"),
+        ("counts/outcomes.py", "import fairstats.estimates.judgements"),
         ("inference/intervals.py", "import fairstats.inference.differences"),
     ):
         path = tmp_path / "fairstats" / module
@@ -44,7 +44,7 @@ def test_upward_import_and_cycle_are_detected(tmp_path):
         path.write_text(f"{text}\n\n{wrong}\n", encoding="utf-8")
     done = check_imports(tmp_path)
     assert done.returncode == 1
-    assert "fairstats.counts.outcomes -> fairstats.estimates.verdicts" in done.stdout
+    assert "fairstats.counts.outcomes -> fairstats.estimates.judgements" in done.stdout
     assert "No cycles are allowed in fairstats.inference" in done.stdout
 
 
