@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import typer.testing
@@ -22,7 +23,7 @@ from hypothesis import settings
 
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.counts.outcomes import PATTERNS
+from fairstats.counts.patterns import PATTERNS, IntArray
 from fairstats.release.tables import TABLES
 from fairstats.report import site_pages
 from fairstats.report.site_pages import Page
@@ -110,12 +111,12 @@ def answers_of() -> Callable[..., pd.DataFrame]:
 
 
 @pytest.fixture(scope="session")
-def counts_of() -> Callable[..., pd.DataFrame]:
-    """Return the outcome counts of one unit from the patterns that are not 0."""
+def counts_of() -> Callable[..., IntArray]:
+    """Return the outcome counts of one pair, (1, 10), from the patterns that are not 0."""
 
-    def build(**patterns: int) -> pd.DataFrame:
+    def build(**patterns: int) -> IntArray:
         assert set(patterns) <= set(PATTERNS)
-        return pd.DataFrame([dict.fromkeys(PATTERNS, 0) | patterns])
+        return np.array([[patterns.get(name, 0) for name in PATTERNS]], dtype=np.int64)
 
     return build
 

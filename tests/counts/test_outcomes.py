@@ -5,18 +5,14 @@ from __future__ import annotations
 import random
 from itertools import combinations
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.counts.outcomes import (
-    PAIR_COLUMNS,
-    PATTERNS,
-    count_outcomes,
-    fold_answers,
-    pair_counts,
-)
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
+from fairstats.counts.outcomes import count_outcomes, outcomes_of
+from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS
 
 ENGINES = ("pandas", "pandas object", "polars", "polars lazy", "duckdb", "pyarrow", "pyspark")
 PATTERN_OF = {
@@ -78,8 +74,18 @@ def test_counts_are_those_of_counting_by_hand(answers_of):
 
 @pytest.mark.parametrize("engine", ENGINES[1:])
 def test_all_engines_count_the_same(engine, two_models, in_engine):
-    found = count_outcomes(in_engine(two_models, engine))
-    pd.testing.assert_frame_equal(found, count_outcomes(two_models))
+    # Some items have a second sample.
+    more = two_models[two_models["item_id"] < "item-3"].assign(sample=1)
+    for answers in (two_models, pd.concat([two_models, more], ignore_index=True)):
+        opened = open_answers(in_engine(answers, engine))
+        pd.testing.assert_frame_equal(count_outcomes(opened), count_outcomes(answers))
+        found, expected = (outcomes_of(own)["demo"] for own in (opened, open_answers(answers)))
+        for name in ("patterns", "copies", "letters", "clustered", "samples", "weighted"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
+        np.testing.assert_array_equal(found.unasked, expected.unasked)
+        for attribute in expected.groups:
+            one, other = (own.rows_asked(attribute) for own in (found, expected))
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -89,40 +95,38 @@ def test_every_engine_counts_a_table_without_any_answer(engine, two_models, in_e
     assert counts["nxx"].tolist() == expected[list(PATTERNS)].sum(axis=1).tolist()
 
 
-def test_missing_letter_is_not_equal_and_not_different(answers_of):
-    folded = fold_answers(answers_of(["A-", "-B", "--"])).outcomes
-    assert folded["same"].tolist() == ["x", "x", "x"]
-
-
-@pytest.mark.parametrize("engine", ENGINES[1:])
-def test_all_engines_fold_the_same(engine, two_models, in_engine):
-    expected, found = fold_answers(two_models), fold_answers(in_engine(two_models, engine))
-    pd.testing.assert_frame_equal(found.outcomes, expected.outcomes)
-    pd.testing.assert_frame_equal(found.letters, expected.letters)
-
-
-def test_the_fold_knows_which_items_are_answerable(answers_of):
-    # The second sign is the original's answer, which does not matter.
-    items = ["AB/A", "AB/AB", "AB/B", "AB/BA", "AB/-", "AB/-A", "AB"]
-    folded = fold_answers(answers_of(items)).outcomes
-    race = folded[folded["attribute"] == "race"].groupby("answerable")["n"].sum()
-    assert race.to_dict() == {"1": 2, "0": 2, "x": 3}
-
-
-def test_three_groups_fold_jointly_and_pair_as_declared(answers_of, three_groups):
+def test_three_groups_pair_as_declared(answers_of, three_groups):
     items = ["AAA", "ABB", "ACC", "BBA", "BBC", "A-B", "-.B", "BCB"]
     answers = answers_of(items, groups=("white", "black", "asian"), benchmark="three")
-    folds = fold_answers(answers, benchmarks=[three_groups])
-    folded, known = folds.outcomes, folds.benchmarks
-    race = folded[folded["attribute"] == "race"]
-    by_outcome = race.groupby("outcomes")["n"].sum().to_dict()
-    assert by_outcome == {"111": 1, "100": 2, "001": 1, "000": 2, "1x0": 1, "xx0": 1}
-    counts = pair_counts(folded, known).query("attribute == 'race'")
+    counts = count_outcomes(answers, benchmarks=[three_groups]).query("attribute == 'race'")
     assert counts["group_a"].tolist() == ["white", "white", "black"]
     places = list(combinations(range(3), 2))
     for (a, b), row in zip(places, counts.to_dict("records"), strict=True):
         patterns = [pattern_by_hand(item[a], item[b]) for item in items]
         assert [row[p] for p in PATTERNS] == [patterns.count(p) for p in PATTERNS], (a, b)
+
+
+def test_pooled_pairs_add_up_the_attributes_of_an_answer_set(two_models):
+    found = outcomes_of(open_answers(two_models))["demo"]
+    pooled = found.patterns[found.pooled]
+    # Only the second model was asked for another attribute.
+    assert found.unit[found.pooled].tolist() == [1]
+    own = np.isin(found.attribute.astype(str), ["race", "sex"]) & (found.unit == 1)
+    np.testing.assert_array_equal(pooled[0], found.patterns[own].sum(axis=0))
+    assert list(found.clusters) == np.flatnonzero(found.pooled).tolist()
+    ((cells, many),) = found.clusters.values()
+    np.testing.assert_array_equal(many @ cells, pooled[0])
+    assert cells.sum(axis=1).max() == 2
+    assert "pooled" not in set(count_outcomes(two_models)["attribute"])
+
+
+def test_items_that_were_not_asked_are_counted(demo, all_right):
+    answers = all_right(demo)
+    answers = answers[(answers["attribute"] != "sex") | (answers["item_id"] < "demo-05")]
+    found = outcomes_of(open_answers(answers[answers["item_id"] < "demo-21"]))["demo"]
+    without, items = (dict(zip(found.attribute, side, strict=True)) for side in found.unasked)
+    assert without == {"race": 4, "sex": 20, "ses": 4, "baseline": 4, "pooled": 28}
+    assert items == dict.fromkeys(("race", "sex", "ses", "baseline"), 24) | {"pooled": 72}
 
 
 def test_a_pair_declared_against_the_order_of_the_groups_is_mirrored(answers_of, swapped_demo):
