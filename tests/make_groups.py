@@ -39,7 +39,16 @@ def make_groups(benchmark: Benchmark, *tables: Mapping[str, int], **options: Any
     return Groups(own, np.zeros(len(tables), dtype=bool), **options)
 
 
-def row_of(metric: GroupsMetric, groups: Groups, unit: int = 0) -> dict[str, Any]:
-    """Return the row of a metric for one of the answer sets."""
+def rows_of(metric: GroupsMetric, groups: Groups) -> list[dict[str, Any]]:
+    """Return the rows of a metric, one per answer set."""
     columns = metric.compute(groups).items()
-    return {name: value[unit] if np.ndim(value) else value for name, value in columns}
+    return [
+        {name: value[unit] if np.ndim(value) else value for name, value in columns}
+        for unit in range(len(groups.units))
+    ]
+
+
+def row_of(metric: GroupsMetric, groups: Groups) -> dict[str, Any]:
+    """Return the row of a metric for one answer set."""
+    (row,) = rows_of(metric, groups)
+    return row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairstats.counts.missing_policies import apply_policy, complete_counts
+from fairstats.counts.patterns import apply_policy, complete_counts
 from fairstats.inference.intervals import tango, wilson
 from fairstats.metrics.accuracy import accuracy, accuracy_difference, proportion
 

@@ -10,21 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairstats.counts.missing_policies import PolicyCounts, apply_policy
+from fairstats.counts.patterns import apply_policy, complete_counts
 from fairstats.metrics.cohens_h import cohens_h
 
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "paired.csv")
 CELLS = st.tuples(*[st.integers(0, 50)] * 4)
 
 
-def paired(n11, n10, n01, n00) -> PolicyCounts:
-    n11, n10, n01, n00 = (np.asarray(cell, dtype=np.int64) for cell in (n11, n10, n01, n00))
-    n = n11 + n10 + n01 + n00
-    return PolicyCounts(n11, n10, n01, n00, n11, n11 + n10, n, n11 + n01, n)
-
-
 def test_h_and_its_interval_agree_with_r():
-    result = cohens_h(paired(*(REFERENCE[cell] for cell in ("n11", "n10", "n01", "n00"))))
+    result = cohens_h(complete_counts(*(REFERENCE[cell] for cell in ("n11", "n10", "n01", "n00"))))
     for column, found in zip(
         ("h", "h_low", "h_high"), (result.estimate, result.ci_low, result.ci_high), strict=True
     ):
@@ -33,7 +27,7 @@ def test_h_and_its_interval_agree_with_r():
 
 @given(cells=CELLS)
 def test_the_interval_is_finite_on_the_scale_and_contains_h(cells):
-    result = cohens_h(paired(*cells))
+    result = cohens_h(complete_counts(*cells))
     assert -np.pi <= result.ci_low <= result.ci_high <= np.pi
     if sum(cells):
         assert result.ci_low <= result.estimate <= result.ci_high
@@ -44,7 +38,10 @@ def test_the_interval_is_finite_on_the_scale_and_contains_h(cells):
 @given(cells=CELLS)
 def test_swapping_the_groups_changes_the_sign_only(cells):
     n11, n10, n01, n00 = cells
-    one, other = cohens_h(paired(n11, n10, n01, n00)), cohens_h(paired(n11, n01, n10, n00))
+    one, other = (
+        cohens_h(complete_counts(n11, n10, n01, n00)),
+        cohens_h(complete_counts(n11, n01, n10, n00)),
+    )
     np.testing.assert_allclose(one.estimate, -other.estimate, atol=1e-14)
     np.testing.assert_allclose([one.ci_low, one.ci_high], [-other.ci_high, -other.ci_low])
 
@@ -55,7 +52,7 @@ def test_a_group_without_an_answer_leaves_h_open(counts_of):
     assert (result.ci_low[0], result.ci_high[0]) == (-np.pi, np.pi)
 
 
-def test_groups_without_a_common_item_are_treated_as_unpaired(counts_of):
+def test_groups_without_a_common_item_are_treated_as_uncomplete_counts(counts_of):
     result = cohens_h(apply_policy(counts_of(n1x=400, n0x=100, nx1=250, nx0=250), "available"))
     h = 2 * np.arcsin(np.sqrt(0.8)) - 2 * np.arcsin(np.sqrt(0.5))
     assert result.estimate[0] == pytest.approx(h)
@@ -66,4 +63,4 @@ def test_groups_without_a_common_item_are_treated_as_unpaired(counts_of):
 
 
 def test_h_of_all_right_against_all_wrong_is_pi():
-    assert cohens_h(paired(0, 9, 0, 0)).estimate == pytest.approx(np.pi)
+    assert cohens_h(complete_counts(0, 9, 0, 0)).estimate == pytest.approx(np.pi)

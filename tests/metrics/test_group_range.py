@@ -2,114 +2,131 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from fairstats.counts.grid import grid
+from fairstats.counts.patterns import GroupAnswers
 from fairstats.inference.intervals import tango
 from fairstats.metrics.accuracy import absolute_interval
-from fairstats.metrics.demographic_parity import demographic_parity
-from fairstats.metrics.equal_opportunity import equal_opportunity
-from fairstats.metrics.group_range import pair_differences
+from fairstats.metrics.demographic_parity import DP
+from fairstats.metrics.equal_opportunity import EO
+from fairstats.metrics.group_range import compare_groups
+from fairstats.metrics.metric import Groups
+from tests.make_groups import make_groups, row_of, rows_of
 
 POLICIES = ("available", "complete", "incorrect")
-PATTERN = st.tuples(st.text("10x", min_size=3, max_size=3), st.sampled_from("10x"))
-TABLE = st.dictionaries(PATTERN, st.integers(1, 30), min_size=1, max_size=8)
+COLUMNS = ("estimate", "ci_low", "ci_high", "n")
 
 
-def outcomes_of(table: dict[tuple[str, str], int]) -> pd.DataFrame:
-    signs, answerable = zip(*table, strict=True)
-    return pd.DataFrame({"outcomes": signs, "answerable": answerable, "n": list(table.values())})
+def drawn_tables(seed: int) -> list[dict[str, int]]:
+    """Return numbers of items by their answers for three groups and the neutralized variant."""
+    draw = random.Random(seed)
+    return [
+        {
+            "".join(draw.choices("AB-", k=3)) + f"/{draw.choice('AB-')}": draw.randint(1, 30)
+            for _ in range(draw.randint(1, 8))
+        }
+        for _ in range(60)
+    ]
 
 
-def rates(table: dict[tuple[str, str], int], policy: str) -> list[float]:
+TABLES = drawn_tables(1)
+
+
+def rates(table: dict[str, int], policy: str) -> list[float]:
     """P(correct) of each group, item by item."""
-    items = [signs for (signs, _), n in table.items() for _ in range(n)]
+    items = [text[:3] for text, n in table.items() for _ in range(n)]
     if policy == "complete":
-        items = [signs for signs in items if "x" not in signs]
+        items = [signs for signs in items if "-" not in signs]
     shares = []
-    for group in range(len(next(iter(table))[0])):
+    for group in range(3):
         own = [signs[group] for signs in items]
         if policy == "available":
-            own = [sign for sign in own if sign != "x"]
-        shares.append(own.count("1") / len(own) if own else float("nan"))
+            own = [sign for sign in own if sign != "-"]
+        shares.append(own.count("A") / len(own) if own else float("nan"))
     return shares
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@given(table=TABLE)
-def test_dp_is_the_range_of_the_rates(policy, table):
-    found = demographic_parity(outcomes_of(table), missing=policy)
-    expected = max(rates(table, policy)) - min(rates(table, policy))
-    if any(np.isnan(rates(table, policy))):
-        expected = float("nan")
-    assert found.estimate == pytest.approx(expected, nan_ok=True)
-    assert 0 <= found.ci_low <= found.ci_high <= 1
-    assert np.isnan(found.estimate) or found.ci_low <= found.estimate <= found.ci_high
+def test_dp_is_the_range_of_the_rates(policy, three_groups):
+    rows = rows_of(DP, make_groups(three_groups, *TABLES, missing=policy))
+    unknown = 0
+    for row, table in zip(rows, TABLES, strict=True):
+        of_groups = rates(table, policy)
+        expected = float("nan") if np.isnan(of_groups).any() else max(of_groups) - min(of_groups)
+        assert row["estimate"] == pytest.approx(expected, nan_ok=True)
+        assert 0 <= row["ci_low"] <= row["ci_high"] <= 1
+        unknown += np.isnan(expected)
+        assert np.isnan(expected) or row["ci_low"] <= expected <= row["ci_high"]
+    # If a missing answer is wrong, every group has answers.
+    assert (unknown > 0) == (policy != "incorrect")
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@given(table=TABLE)
-def test_eo_is_dp_over_the_answerable_items(policy, table):
-    answerable = {key: n for key, n in table.items() if key[1] == "1"}
-    found = equal_opportunity(outcomes_of(table), missing=policy)
-    if not answerable:
-        assert np.isnan(found.estimate)
-        assert (found.ci_low, found.ci_high, found.n) == (0, 1, 0)
-        return
-    expected = demographic_parity(outcomes_of(answerable), missing=policy)
-    assert found.n == expected.n
-    np.testing.assert_array_equal(
-        [found.estimate, found.ci_low, found.ci_high],
-        [expected.estimate, expected.ci_low, expected.ci_high],
-    )
+def test_eo_is_dp_over_the_answerable_items(policy, three_groups):
+    tables = [{text: n for text, n in table.items() if text.endswith("/A")} for table in TABLES]
+    assert {} in tables
+    expected = rows_of(DP, make_groups(three_groups, *filter(None, tables), missing=policy))
+    rows = rows_of(EO, make_groups(three_groups, *TABLES, missing=policy))
+    for table, row in zip(tables, rows, strict=True):
+        own = expected.pop(0) if table else dict(zip(COLUMNS, (np.nan, 0, 1, 0), strict=True))
+        np.testing.assert_array_equal(
+            [row[name] for name in COLUMNS], [own[name] for name in COLUMNS]
+        )
 
 
-@given(table=TABLE, order=st.permutations(range(3)))
-def test_the_order_of_the_groups_does_not_matter(table, order):
-    moved = {}
-    for (signs, answerable), n in table.items():
-        moved["".join(signs[i] for i in order), answerable] = n
-    one, other = (demographic_parity(outcomes_of(t)) for t in (table, moved))
-    np.testing.assert_allclose(
-        [one.estimate, one.ci_low, one.ci_high], [other.estimate, other.ci_low, other.ci_high]
-    )
+def test_the_order_of_the_groups_does_not_matter(three_groups):
+    expected = DP.compute(make_groups(three_groups, *TABLES))
+    for order in ((1, 2, 0), (1, 0, 2)):
+        moved = [
+            {"".join(text[i] for i in order) + text[3:]: n for text, n in table.items()}
+            for table in TABLES
+        ]
+        found = DP.compute(make_groups(three_groups, *moved))
+        for name in COLUMNS:
+            np.testing.assert_allclose(found[name], expected[name])
 
 
-def test_three_groups_share_the_level_between_their_pairs():
-    table = {("110", "1"): 40, ("100", "1"): 10, ("111", "1"): 30, ("000", "1"): 20}
-    found = demographic_parity(outcomes_of(table))
-    widest = tango(50, 50, 0, 0, alpha=0.05 / 3)
-    assert found.estimate == pytest.approx(0.5)
-    assert (found.ci_low, found.ci_high) == (widest.ci_low, widest.ci_high)
-    assert found.method == "tango, absolute, Bonferroni over 3 pairs"
+def test_every_pair_of_three_groups_has_a_simultaneous_interval(three_groups):
+    table = {"AAB/A": 40, "ABB/A": 10, "AAA/A": 30, "BBB/A": 20}
+    groups = make_groups(three_groups, table)
+    pairs = compare_groups(groups).estimate
+    assert groups.pairs == ((0, 1), (0, 2), (1, 2))
+    np.testing.assert_allclose(pairs.estimate, [[0.1, 0.5, 0.4]])
+    for n10, low in zip([10, 50, 40], pairs.ci_low[0], strict=True):
+        assert low == tango(100 - n10, n10, 0, 0, alpha=0.05 / 3).ci_low
+    row, widest = row_of(DP, groups), tango(50, 50, 0, 0, alpha=0.05 / 3)
+    assert row["estimate"] == pytest.approx(0.5)
+    assert (row["ci_low"], row["ci_high"]) == (widest.ci_low, widest.ci_high)
+    assert row["ci_method"] == "tango, absolute, Bonferroni over 3 pairs"
 
 
-def test_answers_of_single_groups_count_in_estimate_and_interval():
-    table = {("11", "1"): 200, ("1x", "1"): 300, ("x0", "1"): 300}
-    found = demographic_parity(outcomes_of(table))
-    assert found.estimate == pytest.approx(0.6)
-    assert found.ci_low < found.estimate < found.ci_high
-    assert found.method == "newcombe, partly paired, absolute"
+def test_answers_of_single_groups_count_in_estimate_and_interval(demo):
+    row = row_of(DP, make_groups(demo, {"AA": 200, "A-": 300, "-B": 300}))
+    assert row["estimate"] == pytest.approx(0.6)
+    assert row["ci_low"] < row["estimate"] < row["ci_high"]
+    assert row["ci_method"] == "newcombe, partly paired, absolute"
 
 
-def test_a_design_effect_widens_the_interval_and_is_named():
-    table = {("10", "1"): 40, ("01", "1"): 10, ("11", "1"): 150}
-    one = demographic_parity(outcomes_of(table))
-    wide = demographic_parity(outcomes_of(table), design_effects={(0, 1): 2.0})
-    assert wide.ci_low < one.ci_low < one.ci_high < wide.ci_high
-    assert wide.method == "tango, absolute, design effect up to 2"
-
-
-def test_every_pair_has_a_simultaneous_interval():
-    table = {("110", "1"): 40, ("100", "1"): 10, ("111", "1"): 30, ("000", "1"): 20}
-    found = pair_differences(outcomes_of(table))
-    assert found.pairs == ((0, 1), (0, 2), (1, 2))
-    np.testing.assert_allclose(found.estimate.estimate, [0.1, 0.5, 0.4])
-    for (n10, n01), low in zip([(10, 0), (50, 0), (40, 0)], found.estimate.ci_low, strict=True):
-        assert low == tango(100 - n10 - n01, n10, n01, 0, alpha=0.05 / 3).ci_low
+def test_design_effect_of_several_samples_widens_the_interval_and_is_named(demo, answers_of):
+    texts = ["AB/A"] * 40 + ["BA/A"] * 10 + ["AA/A"] * 150
+    answers = pd.concat([answers_of(texts, sample=sample) for sample in range(2)])
+    own = GroupAnswers.of(grid(answers)["demo"], demo.attributes["race"])
+    twice = Groups(own, np.array([True]))
+    ((effect,),) = compare_groups(twice).effects
+    assert effect == pytest.approx(4, rel=0.01)
+    # Four pairs of answers for each item.
+    expected = tango(600, 160, 40, 0, design_effect=effect)
+    for metric in (DP, EO):
+        row = row_of(metric, twice)
+        assert row["estimate"] == pytest.approx(0.15)
+        if metric is DP:
+            assert (row["ci_low"], row["ci_high"]) == (expected.ci_low, expected.ci_high)
+        assert row["ci_method"].startswith("tango, absolute, design effect up to ")
 
 
 @pytest.mark.parametrize(

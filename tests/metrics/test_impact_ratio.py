@@ -1,55 +1,35 @@
-"""The impact ratio: cases without an estimate, its interval, and its bounds by enumeration."""
+"""The impact ratio: cases without an estimate, and its interval."""
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
-import pandas as pd
 import pytest
 
-from fairstats.counts.missing_policies import apply_policy, complete_counts
-from fairstats.counts.outcomes import PATTERNS
+from fairstats.counts.patterns import apply_policy, complete_counts
 from fairstats.inference.effect_sizes import risk_ratio
-from fairstats.metrics.accuracy_ratio import ACCURACY_RATIO, accuracy_ratio
-from fairstats.metrics.impact_ratio import IMPACT_RATIO, impact_ratio_bounds
-from fairstats.metrics.metric import Groups
+from fairstats.metrics.accuracy_ratio import accuracy_ratio
+from fairstats.metrics.impact_ratio import IMPACT_RATIO
+from tests.make_groups import make_groups, row_of, rows_of
 
 
-def row_of(patterns: dict[str, int], **options) -> dict:
-    """Return the metric's row for groups with these joint outcomes."""
-    (row,) = IMPACT_RATIO.compute(Groups(outcomes(patterns), None, None, **options))
-    return row
-
-
-def outcomes(patterns: dict[str, int]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {"outcomes": list(patterns), "n": list(patterns.values()), "answerable": "1"}
-        | {"copies": 1, "neutral_copies": 1}
-    )
-
-
-def test_ratio_is_unknown_if_no_answer_is_right():
-    row = row_of({"000": 9})
+def test_ratio_is_unknown_if_no_answer_is_right(three_groups):
+    row = row_of(IMPACT_RATIO, make_groups(three_groups, {"BBB": 9}))
     assert np.isnan(row["estimate"])
     assert (row["ci_low"], row["ci_high"]) == (0, 1)
 
 
-def test_ratio_is_0_if_one_group_is_never_right():
-    row = row_of({"01": 9})
-    assert (row["estimate"], row["ci_low"]) == (0, 0)
-    assert 0 < row["ci_high"] < 1
+def test_ratio_is_0_if_one_group_is_never_right_and_1_if_they_are_equal(demo):
+    groups = make_groups(demo, {"BA": 9}, {"AA": 10, "BB": 3})
+    never, equal = rows_of(IMPACT_RATIO, groups)
+    assert (never["estimate"], never["ci_low"]) == (0, 0)
+    assert 0 < never["ci_high"] < 1
+    assert (equal["estimate"], equal["ci_high"]) == (1, 1)
+    assert 0.7 < equal["ci_low"] < 0.8
 
 
-def test_interval_of_equal_groups_is_below_1():
-    row = row_of({"11": 10, "00": 3})
-    assert (row["estimate"], row["ci_high"]) == (1, 1)
-    assert 0.7 < row["ci_low"] < 0.8
-
-
-@pytest.mark.parametrize("pattern", ["10", "01"])
-def test_ratio_of_two_groups_is_the_ratio_of_the_pair_or_its_inverse(pattern):
-    row = row_of({"11": 60, pattern: 20, "00": 5})
+@pytest.mark.parametrize("text", ["AB", "BA"])
+def test_ratio_of_two_groups_is_the_ratio_of_the_pair_or_its_inverse(text, demo):
+    row = row_of(IMPACT_RATIO, make_groups(demo, {"AA": 60, text: 20, "BC": 5}))
     pair = risk_ratio(60, 0, 20, 5)
     assert row["estimate"] == pytest.approx(0.75)
     assert row["ci_low"] == pytest.approx(float(pair.ci_low))
@@ -57,12 +37,10 @@ def test_ratio_of_two_groups_is_the_ratio_of_the_pair_or_its_inverse(pattern):
     assert row["ci_method"] == "tang, inverted above 1"
 
 
-def test_interval_of_several_groups_holds_for_all_pairs():
-    patterns = {"111": 50, "110": 20, "100": 5, "011": 3, "000": 10}
-    row = row_of(patterns)
-    accuracies = [
-        sum(n for signs, n in patterns.items() if signs[group] == "1") for group in range(3)
-    ]
+def test_interval_of_several_groups_holds_for_all_pairs(three_groups):
+    table = {"AAA": 50, "AAB": 20, "ABB": 5, "BAA": 3, "BBB": 10}
+    row = row_of(IMPACT_RATIO, make_groups(three_groups, table))
+    accuracies = [sum(n for text, n in table.items() if text[i] == "A") for i in range(3)]
     assert row["estimate"] == pytest.approx(min(accuracies) / max(accuracies))
     alone = risk_ratio(50, 25, 3, 10, alpha=0.05 / 3)
     assert row["ci_low"] == pytest.approx(float(1 / alone.ci_high))
@@ -70,38 +48,23 @@ def test_interval_of_several_groups_holds_for_all_pairs():
     assert row["n"] == 88
 
 
-def test_missing_answers_follow_the_policy():
-    patterns = {"11": 60, "10": 20, "1x": 10, "00": 5}
-    own = row_of(patterns)
-    assert own["estimate"] == pytest.approx((60 / 85) / (90 / 95))
-    assert own["ci_method"] == "log, partly paired, inverted above 1"
-    assert row_of(patterns, missing="complete")["estimate"] == pytest.approx(60 / 80)
-    assert row_of(patterns, missing="incorrect")["estimate"] == pytest.approx(60 / 90)
+@pytest.mark.parametrize(
+    ("policy", "expected", "method"),
+    [
+        ("available", (60 / 85) / (90 / 95), "log, partly paired, inverted above 1"),
+        ("complete", 60 / 80, "tang, inverted above 1"),
+        ("incorrect", 60 / 90, "tang, inverted above 1"),
+    ],
+)
+def test_missing_answers_follow_the_policy(policy, expected, method, demo):
+    groups = make_groups(demo, {"AA": 60, "AB": 20, "A-": 10, "BB": 5}, missing=policy)
+    row = row_of(IMPACT_RATIO, groups)
+    assert row["estimate"] == pytest.approx(expected)
+    assert row["ci_method"] == method
 
 
-def test_bounds_are_those_of_all_fill_ins():
-    patterns = ["11", "1x", "x0", "xx", "01"]
-    filled = []
-    for signs in product(*(product(*("01" if s == "x" else s for s in p)) for p in patterns)):
-        a, b = (sum(one[group] == "1" for one in signs) for group in range(2))
-        filled.append(min(a, b) / max(a, b))
-    assert impact_ratio_bounds(outcomes(dict.fromkeys(patterns, 1))) == (min(filled), max(filled))
-
-
-def test_bounds_of_the_pairs_ratio_are_those_of_all_fill_ins():
-    counts = dict.fromkeys(PATTERNS, 0) | {"n11": 2, "n1x": 1, "nx0": 1, "nxx": 1, "n01": 1}
-    c = {name: np.array([float(n)]) for name, n in counts.items()} | {"n": np.array([6.0])}
-    low, high = ACCURACY_RATIO.bounds(c)
-    assert (float(low[0]), float(high[0])) == pytest.approx((3 / 5, 5 / 3))
-    none = {name: 0.0 * value for name, value in c.items()} | {"n": np.array([6.0])}
-    low, high = ACCURACY_RATIO.bounds(none)
-    assert (float(low[0]), float(high[0])) == (0, np.inf)
-
-
-def test_pairs_ratio_uses_each_groups_own_answers():
-    counts = pd.DataFrame([dict.fromkeys(PATTERNS, 0) | {"n11": 60, "n10": 20, "n1x": 10}])
-    counts = counts.assign(attribute="race")
-    found = accuracy_ratio(apply_policy(counts, "available"))
+def test_pairs_ratio_uses_each_groups_own_answers(counts_of):
+    found = accuracy_ratio(apply_policy(counts_of(n11=60, n10=20, n1x=10), "available"))
     assert float(found.estimate[0]) == pytest.approx(1 / (60 / 80))
     assert found.method.tolist() == ["log, partly paired"]
     assert accuracy_ratio(complete_counts(60, 20, 0, 0)).method == "tang"
