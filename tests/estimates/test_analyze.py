@@ -15,9 +15,8 @@ from pingouin import multicomp
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import MISSING_POLICIES
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.estimates.analyze import analyze
+from fairstats.estimates.analyze import SLANTED, analyze
 from fairstats.estimates.table import ESTIMATE_COLUMNS
-from fairstats.estimates.verdicts import SLANTED
 from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.intervals import proportion_interval, tango
 from fairstats.inference.mcnemar import mcnemar

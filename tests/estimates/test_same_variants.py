@@ -13,7 +13,7 @@ from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import compare
 from fairstats.comparisons.ranking import rank_models
-from fairstats.counts.item_outcomes import item_patterns
+from fairstats.counts.grid import grid
 from fairstats.estimates.same_variants import (
     CANNOT_TELL,
     DIFFERENT,
@@ -23,7 +23,7 @@ from fairstats.estimates.same_variants import (
     TWO_VERSIONS,
     UNDECLARED,
     VARIANT_SET_COLUMNS,
-    flips_of_items,
+    flip_marks,
     same_flips,
     same_variants,
     variant_sets,
@@ -131,14 +131,15 @@ def test_a_weak_agreement_is_neither():
     assert "below the usual level" in found.sentence()
 
 
-def test_missing_answers_follow_the_policy(answers_of, demo):
+def test_missing_answers_follow_the_policy(answers_of):
     race = answers_of(["A-", "AB", "--"])
     sex = answers_of(["AA", "AB", "BA"], groups=("male", "female"), attribute="sex")
-    patterns = item_patterns(pd.concat([race, sex]))
-    left_out = flips_of_items(patterns, demo, "available")
+    found = grid(pd.concat([race, sex]))["demo"]
+    left_out, wrong = (flip_marks(found, policy) for policy in ("available", "incorrect"))
+    assert left_out.index.tolist() == ["item-0", "item-1", "item-2"]
     assert left_out["race"].isna().tolist() == [True, False, True]
-    assert flips_of_items(patterns, demo, "bounds").equals(left_out)
-    wrong = flips_of_items(patterns, demo, "incorrect")
+    assert flip_marks(found, "bounds").equals(left_out)
+    assert flip_marks(found).equals(left_out)
     assert wrong["race"].tolist() == [1, 1, 0]
     assert wrong["sex"].tolist() == [0, 1, -1]
     assert same_flips(left_out, left_out, smallest_same=2.5).n == 1
@@ -148,11 +149,18 @@ def test_missing_answers_follow_the_policy(answers_of, demo):
 def test_flips_are_of_the_first_pair_and_of_all_samples(answers_of, three_groups):
     one = answers_of(["ABA", "AAB"], groups=("white", "black", "asian"), benchmark="three")
     again = one.assign(sample=1, answer="A")
-    patterns = item_patterns(pd.concat([again, one]), benchmarks=[three_groups])
-    assert flips_of_items(patterns, three_groups)["race"].tolist() == [1, 0]
-    swapped = one.assign(sample=1 - one["sample"]), again.assign(sample=1 - again["sample"])
-    patterns = item_patterns(pd.concat(swapped), benchmarks=[three_groups])
-    assert flips_of_items(patterns, three_groups)["race"].tolist() == [1, 0]
+    both = pd.concat([again, one])
+    for answers in (both, both.assign(sample=1 - both["sample"])):
+        marks = flip_marks(grid(answers, benchmarks=[three_groups])["three"])
+        assert marks["race"].tolist() == [1, 0]
+
+
+def test_attributes_of_an_item_may_not_all_be_asked(answers_of):
+    sex = answers_of(["AB", "BA"], groups=("male", "female"), attribute="sex")
+    answers = pd.concat([answers_of(["AB", "..", "BA"]), sex])
+    marks = flip_marks(grid(answers)["demo"])
+    assert list(marks) == ["race", "sex"]
+    assert marks.fillna(9).to_numpy().tolist() == [[1, 1], [9, -1], [-1, 9]]
 
 
 def test_several_sets_or_benchmarks_are_refused(answers, answers_of, three_groups):
