@@ -12,6 +12,7 @@ import pytest
 
 from fairstats.answers.engine_frames import open_answers
 from fairstats.counts.outcomes import Outcomes, outcomes_of
+from fairstats.counts.patterns import completed_sums
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.judgements import pair_bounds
 from fairstats.inference.mcnemar import mcnemar
@@ -147,6 +148,24 @@ def test_bounds_of_two_groups_are_attained_and_never_passed(enumerated, bounds):
         expected = [ranges[name] or nothing for ranges in enumerated]
         np.testing.assert_allclose(low, [least for least, _ in expected], atol=1e-12, err_msg=name)
         np.testing.assert_allclose(high, [most for _, most in expected], atol=1e-12, err_msg=name)
+
+
+def test_completed_sums_are_those_of_extreme_fill_ins(two_groups, enumerated):
+    own = two_groups[1].groups["race"]
+    for unit, ranges in enumerate(enumerated):
+        cells = own.pair(("white", "black"))[own.grid.unit == unit][:, None]
+        n, ends = len(cells), []
+        for favourable in (False, True):
+            accuracy, cfr, ad = (
+                completed_sums(cells, figure, favourable=favourable).sum(axis=0)[0]
+                for figure in ("accuracy", "cfr", "ad")
+            )
+            right = accuracy[0] + accuracy[2]
+            assert right / (2 * n) == pytest.approx(ranges["overall_accuracy"][favourable])
+            assert cfr[4] / n == pytest.approx(ranges["cfr"][favourable])
+            ends.append((ad[0] - ad[2]) / n)
+        assert abs(ends[0]) >= abs(ends[1])
+        assert sorted(ends) == pytest.approx(ranges["accuracy_difference"])
 
 
 def test_bounds_of_three_groups_are_never_passed(answers_of, three_groups):
