@@ -18,7 +18,8 @@ from fairstats.comparisons.ranking import (
     rank_differences,
     rank_models,
 )
-from fairstats.counts.item_outcomes import item_patterns, item_sums
+from fairstats.counts.grid import grid
+from fairstats.counts.patterns import GroupAnswers, sums_of
 from fairstats.inference.mcnemar import mcnemar
 
 METRICS = ["ad", "cfr", "accuracy"]
@@ -78,11 +79,11 @@ def test_differences_have_one_row_per_pair_of_models(metric, three_models):
 
 
 def test_without_missing_answers_the_test_swaps_items(three_models):
-    sums = item_sums(item_patterns(three_models), "available")
-    columns = ["correct_a", "n_a", "correct_b", "n_b", "same", "n"]
+    own = grid(three_models)["demo"]
     arrays = {}
-    for model, rows in sums[sums["attribute"] == "race"].groupby("model"):
-        arrays[model] = rows.sort_values("item_id")[columns].to_numpy()[:, None, :]
+    for unit, model in enumerate(own.units["model"]):
+        answers = GroupAnswers.of(own.of_unit(unit), own.benchmark.attributes["race"])
+        arrays[model] = sums_of(answers.pair(("white", "black")), "available")[:, None]
     expected = model_p_value(arrays["fair"], arrays["unfair"], ad)
     found = rank_differences(three_models, "ad").set_index(["model_a", "model_b"])
     assert found.loc[("fair", "unfair"), "p_value"] == expected

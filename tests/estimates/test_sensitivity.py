@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from fairstats.estimates.counts_for_estimates import fold_for_estimates
 from fairstats_collectors.amqa import import_amqa
 from pingouin import multicomp
 from scipy import optimize, stats
@@ -16,13 +15,15 @@ from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import MISSING_POLICIES
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.counts.outcomes import PAIR_COLUMNS
-from fairstats.estimates.analyze import analyze, estimates_of
+from fairstats.counts.outcomes import outcomes_of
+from fairstats.counts.patterns import PAIR_COLUMNS
+from fairstats.estimates.analyze import analyze
+from fairstats.estimates.judgements import judge
 from fairstats.estimates.specifications import (
     ASPECTS,
     INTERVALS,
-    MARGINS,
     SENSITIVITY_COLUMNS,
+    SENSITIVITY_MARGINS,
     SMALLEST,
     TESTS,
     sensitivity_of,
@@ -160,7 +161,7 @@ def test_every_pair_has_every_choice_in_order(table):
         *(("missing", policy) for policy in MISSING_POLICIES),
         *(("interval", method) for method in (partly, *INTERVALS)),
         *(("test", test) for test in TESTS),
-        *(("margin", f"{margin:g}") for margin in MARGINS),
+        *(("margin", f"{margin:g}") for margin in SENSITIVITY_MARGINS),
         ("margin", SMALLEST),
     ]
     assert list(zip(single["aspect"], single["choice"], strict=True)) == expected
@@ -347,7 +348,7 @@ def test_a_test_can_change_the_verdict(answers_of, known):
 
 def test_each_margin_is_analyze_at_it(table, opened, known):
     given = published(opened, None, known)["verdict"].notna()
-    for margin in (*MARGINS, 0.05):
+    for margin in (*SENSITIVITY_MARGINS, 0.05):
         expected = published(opened, None, known, margin=margin)["verdict"].where(given)
         rows = table[(table["aspect"] == "margin") & (table["choice"] == f"{margin:g}")]
         pd.testing.assert_series_equal(rows.set_index(KEYS)["verdict"], expected)
@@ -373,19 +374,16 @@ def test_declared_margin_is_one_of_the_choices(several, known):
 
 @pytest.mark.parametrize("missing", ["available", "complete", "incorrect"])
 def test_above_the_smallest_margin_a_pair_is_equivalent_and_below_it_is_not(missing, opened, known):
-    folded = fold_for_estimates(opened)
+    counted = outcomes_of(opened).values()
     table = sensitivity_of(opened, missing, 0.05, known)
     smallest = table[table["choice"] == SMALLEST].set_index(KEYS)
     assert smallest["estimate"].isna().any()
     for key, own in smallest.dropna(subset="estimate").iterrows():
         for factor in (1 - 1e-9, 1 + 1e-9):
             margin = own["estimate"] * factor
-            other = {"demo": replace(known["demo"], equivalence_margin=margin)}
-            estimates = estimates_of(
-                replace(folded, known=other), missing, 0.05, whole=False
-            ).set_index(KEYS)
-            rows = estimates[estimates["metric"] == "accuracy_difference"]
-            found = rows.loc[key, "verdict"]
+            judged = judge(counted, missing, margin=margin)
+            keys = list(zip(*(judged.keys[name] for name in KEYS), strict=True))
+            found = judged.published[0][keys.index(key)]
             assert (found == EQUIVALENT) == (factor > 1), (key, margin)
             if factor < 1:
                 assert found == own["verdict"] or (pd.isna(found) and pd.isna(own["verdict"]))

@@ -12,7 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.specifications import (
     CHOICES,
