@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import get_args
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,10 @@ from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 _LARGEST_EXACT = 20_000
 # Beyond 9 standard deviations a binomial count has a probability below 1e-16.
 _DEVIATIONS = 9
+# Below this, probabilities can overflow in the binomial code.
+_LEAST = 1e-290
+# Number of cells of arrays that are in memory together.
+_LARGEST_CHUNK = 2**18
 # Accuracy of a detectable difference.
 _PRECISION = 1e-6
 
@@ -85,9 +89,7 @@ def power_mcnemar(
     (n,) = check_counts(n=n)
     critical = _Critical(alpha, method)
     n, p10, p01 = check_shapes(n=n, **check_cells(p10, p01))
-    flat = zip(n.ravel(), p10.ravel(), p01.ravel(), strict=True)
-    powers = [_power(int(pairs), float(a), float(b), critical) for pairs, a, b in flat]
-    return np.array(powers).reshape(n.shape)[()]
+    return _powers(n.ravel(), p10.ravel(), p01.ravel(), critical).reshape(n.shape)[()]
 
 
 def check_cells(p10: npt.ArrayLike, p01: npt.ArrayLike) -> dict[str, FloatArray]:
@@ -114,8 +116,8 @@ class _Critical:
         self.known: IntArray = np.empty(0, dtype=np.int64)
 
     def __call__(self, m: IntArray) -> IntArray:
-        if m[-1] >= len(self.known):
-            more = np.arange(len(self.known), max(2 * int(m[-1]), 256))
+        if (last := int(m.max())) >= len(self.known):
+            more = np.arange(len(self.known), max(2 * last, 256))
 
             def rejects(fewer: IntArray) -> BoolArray:
                 tested = mcnemar(n10=fewer, n01=np.maximum(more - fewer, 0), method=self.method)
@@ -123,7 +125,7 @@ class _Critical:
 
             # p rises with min(n10, n01).
             self.known = np.concatenate([self.known, _largest(rejects, (more + 1) // 2)])
-        return self.known[m[0] : m[-1] + 1]
+        return self.known[m]
 
 
 def _largest(fits: Callable[[IntArray], BoolArray], beyond: IntArray) -> IntArray:
@@ -136,39 +138,81 @@ def _largest(fits: Callable[[IntArray], BoolArray], beyond: IntArray) -> IntArra
     return low
 
 
-def _power(n: int, p10: float, p01: float, critical: _Critical) -> float:
-    psi = min(p10 + p01, 1.0)
-    # A probability this small overflows in the binomial code; the test never rejects.
-    if psi < 1e-300 or n == 0:
-        return 0.0
-    if n * psi > _LARGEST_EXACT:
-        return normal_power(n, psi, abs(p10 - p01), critical.alpha)
-    return _power_by_share(n, psi, critical)(p10 / psi)
+def _powers(n: IntArray, p10: FloatArray, p01: FloatArray, critical: _Critical) -> FloatArray:
+    psi = np.minimum(p10 + p01, 1.0)
+    found, normal = np.zeros(n.shape), n * psi > _LARGEST_EXACT
+    found[normal] = normal_power(n[normal], psi[normal], np.abs(p10 - p01)[normal], critical.alpha)
+    # With a smaller share of discordant pairs, the test never rejects.
+    for rows in _chunks(n, psi, np.flatnonzero((psi >= _LEAST) & ~normal)):
+        power_of = _power_by_share(n[rows], psi[rows], critical)
+        found[rows] = power_of(p10[rows] / psi[rows], np.arange(len(rows)))
+    return found
 
 
-def normal_power(n: int, psi: float, difference: float, alpha: float) -> float:
+def normal_power(
+    n: npt.ArrayLike, psi: npt.ArrayLike, difference: npt.ArrayLike, alpha: float
+) -> FloatArray:
     """Return Miettinen's (1968) power, Biometrics 24:339-352: Var(p10 − p01) = (ψ − δ²) / n."""
-    z, spread = scipy.stats.norm.isf(alpha / 2), np.sqrt(max(psi - difference**2, 1e-300))
+    psi, difference = np.asarray(psi), np.asarray(difference)
+    z, spread = scipy.stats.norm.isf(alpha / 2), np.sqrt(np.maximum(psi - difference**2, 1e-300))
     far, near = difference * np.sqrt(n), z * np.sqrt(psi)
-    return float(
-        scipy.stats.norm.cdf((far - near) / spread) + scipy.stats.norm.cdf((-far - near) / spread)
+    return np.asarray(
+        scipy.special.ndtr((far - near) / spread) + scipy.special.ndtr((-far - near) / spread)
     )
 
 
 def _likely(n: int, psi: float) -> IntArray:
     """Return the numbers of discordant pairs that are not too improbable to matter."""
-    half = _DEVIATIONS * np.sqrt(n * psi * (1 - psi)) + 30
+    half = float(_half_width(n, psi))
     return np.arange(max(0, int(n * psi - half)), min(n, int(n * psi + half) + 1) + 1)
 
 
-def _power_by_share(n: int, psi: float, critical: _Critical) -> Callable[[float], float]:
-    """Return the power as a function of the probability that a discordant pair favours a."""
-    m = _likely(n, psi)
-    probability, most = scipy.stats.binom.pmf(m, n, psi), critical(m)
+def _half_width(n: npt.ArrayLike, psi: npt.ArrayLike) -> FloatArray:
+    psi = np.asarray(psi)
+    return np.asarray(_DEVIATIONS * np.sqrt(n * psi * (1 - psi)) + 30)
 
-    def power(share: float) -> float:
-        rejected = scipy.special.bdtr(most, m, share) + scipy.special.bdtr(most, m, 1 - share)
-        return float(np.clip(probability @ np.where(most >= 0, rejected, 0.0), 0.0, 1.0))
+
+def _chunks(n: IntArray, psi: FloatArray, rows: IntArray) -> Iterator[IntArray]:
+    """Split rows, the widest first, so that each part has at most `_LARGEST_CHUNK` cells."""
+    widths = 2 * _half_width(n[rows], psi[rows]) + 3
+    order = np.argsort(-widths, kind="stable")
+    while order.size:
+        many = max(1, int(_LARGEST_CHUNK / widths[order[0]]))
+        yield rows[order[:many]]
+        order = order[many:]
+
+
+def _power_by_share(
+    n: IntArray, psi: FloatArray, critical: _Critical
+) -> Callable[[FloatArray, IntArray], FloatArray]:
+    """Return the power of rows, by the probability that a discordant pair favours a."""
+    # Let k be one more than the critical value of m - 1 pairs. The critical value of m pairs is k
+    # or k - 1. The probability of at most this many is that of m - 1 pairs plus
+    # ([it is k] - k / m) P(k of m). Summed by parts over m, the power therefore needs only single
+    # binomial probabilities, which cost less than cumulative ones.
+    half = _half_width(n, psi)
+    start = np.maximum((n * psi - half).astype(np.int64), 0)
+    m = start[:, None] + np.arange(int(2 * half.max()) + 3)
+    most = critical(m)
+    beyond = np.cumsum(scipy.stats.binom.pmf(m, n[:, None], psi[:, None])[:, ::-1], axis=1)[:, ::-1]
+    first, of_first, first_beyond = m[:, 0], most[:, 0], beyond[:, 0]
+    m, k = m[:, 1:], most[:, :-1] + 1.0
+    weights = beyond[:, 1:] * ((most[:, 1:] >= k) - k / m)
+    log_ways = (
+        scipy.special.gammaln(m + 1.0)
+        - scipy.special.gammaln(k + 1)
+        - scipy.special.gammaln(m - k + 1)
+    )
+
+    def power(share: FloatArray, rows: IntArray) -> FloatArray:
+        found = np.zeros(len(rows))
+        for p, q in ((share, 1 - share), (1 - share, share)):
+            log_p, log_q = (np.log(np.maximum(one, 1e-300))[:, None] for one in (p, q))
+            logs = log_ways[rows] + k[rows] * (log_p - log_q) + m[rows] * log_q
+            found += (weights[rows] * np.exp(logs)).sum(axis=1)
+            lowest = scipy.special.bdtr(np.maximum(of_first[rows], 0), first[rows], p)
+            found += np.where(of_first[rows] >= 0, first_beyond[rows] * lowest, 0.0)
+        return np.clip(found, 0.0, 1.0)
 
     return power
 
@@ -214,32 +258,33 @@ def samplesize_mcnemar(
     shares = check_cells(p10, p01)
     if any(share.ndim for share in shares.values()):
         raise ValueError(f"p10={p10!r} and p01={p01!r} must each be one number, e.g. 0.08 and 0.04")
-    p10, p01 = (float(share) for share in shares.values())
-    if p10 == p01:
+    if shares["p10"] == shares["p01"]:
         raise ValueError(f"p10={p10} and p01={p01} must differ: there is no difference to show")
     power, critical = check_power(power), _Critical(alpha, method)
-    return smallest_number(lambda n: _power(n, p10, p01, critical) >= power)
+
+    def enough(n: IntArray) -> BoolArray:
+        a, b = (np.broadcast_to(share, n.shape) for share in shares.values())
+        return _powers(n, a, b, critical) >= power
+
+    return smallest_number(enough)
 
 
-def smallest_number(enough: Callable[[int], bool], *, beyond: int = 100) -> int:
+def smallest_number(enough: Callable[[IntArray], BoolArray], *, beyond: int = 100) -> int:
     """Return the smallest n from which on n and the `beyond` next numbers are enough.
 
     `enough` may change to and fro near that number, as the power of discrete tests does.
     """
     high = 1
-    while not enough(high):
+    while not enough(np.array([high])):
         high *= 2
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if enough(np.array([middle])) else (middle, high)
     # Bisection ends at one tooth of the saw-tooth; check the neighbouring ones.
-    start = max(1, high - beyond)
-    reached = [enough(n) for n in range(start, high + 2 * beyond + 1)]
-    for i in range(len(reached) - beyond - 1, -1, -1):
-        if not all(reached[i : i + beyond + 1]):
-            return start + i + 1
-    return start
+    numbers = np.arange(max(1, high - beyond), high + 2 * beyond + 1)
+    short = np.flatnonzero(~enough(numbers))
+    return int(numbers[min(short[-1] + 1, len(numbers) - beyond)] if short.size else numbers[0])
 
 
 def minimum_detectable_difference(
@@ -287,51 +332,53 @@ def minimum_detectable_difference(
     (n,) = check_counts(n=n)
     n, share = check_shapes(n=n, discordant=check_share("discordant", discordant))
     power, critical = check_power(power), _Critical(alpha, method)
-    found = [
-        _smallest(int(pairs), float(psi), power, critical)
-        for pairs, psi in zip(n.ravel(), share.ravel(), strict=True)
-    ]
-    return np.array(found).reshape(n.shape)[()]
+    cases, back = np.unique(np.stack([n.ravel(), share.ravel()]), axis=1, return_inverse=True)
+    found = _smallest(cases[0].astype(np.int64), cases[1], power, critical)
+    return found[back.reshape(n.shape)]
 
 
-def _smallest(n: int, psi: float, power: float, critical: _Critical) -> float:
-    # The largest possible difference: every pair is discordant, in the same direction.
-    if n == 0 or float(mcnemar(n10=n, n01=0, method=critical.method).p_value) > critical.alpha:
-        return float("nan")
-    low = 0.0
-    if psi >= 1e-300 and n * psi <= _LARGEST_EXACT:
-        power_of = _power_by_share(n, psi, critical)
-        if power_of(1.0) >= power:
-
-            def surplus(difference: float) -> float:
-                return power_of((1 + difference / psi) / 2) - power
-
-            near = psi
-            if surplus(0.0) < 0 < surplus(psi):
-                near = scipy.optimize.brentq(surplus, 0.0, psi, xtol=_PRECISION)
-
-            def is_enough(difference: float) -> bool:
-                # Far from the solution, the side is known.
-                if near < psi and abs(difference - near) > 10 * _PRECISION:
-                    return difference > near
-                return surplus(difference) >= 0
-
-            return _halved(is_enough, 0.0, psi)
-        low = psi
-
-    def reaches(difference: float) -> bool:
-        both = max(psi, difference)
-        return _power(n, (both + difference) / 2, (both - difference) / 2, critical) >= power
-
-    return _halved(reaches, low, 1.0)
-
-
-def _halved(enough: Callable[[float], bool], low: float, high: float) -> float:
-    """Return the smallest number that is enough."""
-    while high - low > _PRECISION:
+def _smallest(n: IntArray, psi: FloatArray, power: float, critical: _Critical) -> FloatArray:
+    alpha, method = critical.alpha, critical.method
+    # The largest number of pairs of which none rejects, even if all favour a.
+    (last,) = _largest(
+        lambda m: np.asarray(mcnemar(n10=m, n01=0, method=method).p_value > alpha),
+        np.array([n.max(initial=0) + 1]),
+    )
+    # A power that differs from the required one by rounding error is enough.
+    power -= 1e-15
+    # If all discordant pairs favour a, the test rejects if there are more than `last`.
+    root = scipy.special.betaincinv(last + 1, n - last, power)
+    normal = n * psi > _LARGEST_EXACT
+    exact = (psi >= np.maximum(root, _LEAST)) & ~normal
+    low, high = np.where(normal | exact, 0.0, psi), np.where(exact, psi, 1.0)
+    root[normal] = _increasing_root(
+        lambda d, n, psi: normal_power(n, np.maximum(psi, d), d, alpha) - power,
+        high[normal],
+        (n[normal], psi[normal]),
+    )
+    for rows in _chunks(n, psi, np.flatnonzero(exact)):
+        power_of = _power_by_share(n[rows], psi[rows], critical)
+        root[rows] = _increasing_root(
+            lambda d, psi, row, power_of=power_of: power_of((1 + d / psi) / 2, row) - power,
+            psi[rows],
+            (psi[rows], np.arange(len(rows))),
+        )
+    # Round up to the grid of a halved interval.
+    while np.any(wide := high - low > _PRECISION):
         middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+        enough = middle >= root
+        low, high = np.where(wide & ~enough, middle, low), np.where(wide & enough, middle, high)
+    return np.where(n > last, high, np.nan)
+
+
+def _increasing_root(
+    function: Callable[..., FloatArray], high: FloatArray, args: tuple[npt.NDArray[Any], ...]
+) -> FloatArray:
+    """Return the roots from 0 to `high`; 0 if all values are positive, `high` if none is."""
+    from scipy.optimize import elementwise
+
+    found = elementwise.find_root(function, (np.zeros_like(high), high), args=args)
+    return np.where(found.success, found.x, np.where(found.f_bracket[0] > 0, 0.0, high))
 
 
 def power_equivalence(
@@ -482,4 +529,4 @@ def samplesize_equivalence(
             f"the difference of p10={a:g} and p01={b:g} is not below margin={delta:g}: give a "
             "smaller true difference or a wider margin"
         )
-    return smallest_number(lambda n: _equivalence(n, a, b, delta, alpha) >= power)
+    return smallest_number(lambda n: power_equivalence(n, a, b, margin=delta, alpha=alpha) >= power)

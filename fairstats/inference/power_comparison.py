@@ -171,7 +171,9 @@ def samplesize_comparison(
         raise ValueError(f"shares={dict(shares)} have a mean change of 0: there is nothing to show")
     if test.single is not None:
         return samplesize_mcnemar(*test.single, power=power, alpha=alpha)
-    return smallest_number(lambda n: test.power(n) >= power, beyond=20)
+    return smallest_number(
+        lambda numbers: np.array([test.power(int(n)) for n in numbers]) >= power, beyond=20
+    )
 
 
 def _checked(shares: Mapping[int, float]) -> dict[int, float]:
@@ -207,7 +209,7 @@ class _Test:
         if self.single is not None:
             return float(power_mcnemar(n, *self.single, alpha=self.alpha))
         if n * sum(self.sizes.values()) > _LARGEST_EXACT:
-            return normal_power(n, self.squares, self.mean, self.alpha)
+            return float(normal_power(n, self.squares, self.mean, self.alpha))
         k1, k2 = (_range(n, share) for share in self.sizes.values())
         if np.any(np.array(self.rejected.shape) <= (k1[-1], k2[-1])):
             self.rejected = self._rejected(*(max(int(1.25 * k[-1]), 32) for k in (k1, k2)))

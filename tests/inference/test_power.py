@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import brentq
 
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.intervals import tango_limits
+from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.power import (
     minimum_detectable_difference,
     power_equivalence,
@@ -53,6 +55,7 @@ def test_sample_size_agrees_with_enumeration(row):
 
 def test_power_is_0_without_discordance():
     assert power_mcnemar([0, 801], 0, 0).tolist() == [0, 0]
+    assert power_mcnemar(2**50, 1e-299, 0) == 0
 
 
 def test_many_pairs_meet_the_normal_law():
@@ -77,6 +80,38 @@ def test_detectable_difference_has_the_stated_power(n, share):
 
 def test_too_few_items_detect_no_difference():
     assert np.isnan(minimum_detectable_difference([0, 4], 0.5)).all()
+
+
+def test_any_difference_is_detected_if_each_pair_rejects():
+    # The mid-p of a single discordant pair is 1/2.
+    assert minimum_detectable_difference(1, 0.8, alpha=0.5) < 1e-6
+    assert minimum_detectable_difference(1, 0.7, alpha=0.5) == pytest.approx(0.8, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["midp", "exact", "asymptotic", "asymptotic_cc"])
+def test_detectable_difference_solves_the_enumerated_power(method):
+    tables = np.array([(i, j) for i in range(31) for j in range(31 - i)])
+    p_values = mcnemar(n10=tables[:, 0], n01=tables[:, 1], method=method).p_value
+
+    def surplus(difference, share, alpha):
+        both = max(share, difference)
+        shares = [(both + difference) / 2, (both - difference) / 2, 1 - both]
+        chance = stats.multinomial.pmf(np.c_[tables, 30 - tables.sum(axis=1)], 30, shares)
+        return chance[p_values <= alpha].sum() - 0.8
+
+    shares = [0, 1e-9, 0.05, 0.2, 0.4, 0.7, 1]
+    for alpha in (0.05, 0.3, 1e-4):
+        found = minimum_detectable_difference(30, shares, alpha=alpha, method=method)
+        roots = [brentq(surplus, 0, 1, args=(share, alpha), xtol=1e-12) for share in shares]
+        np.testing.assert_allclose(found, roots, rtol=0, atol=1e-6)
+
+
+def test_detectable_differences_are_those_of_each_pair_of_values():
+    n, shares = np.array([[0], [1], [5], [801], [10**6]]), [0, 1e-300, 1e-6, 0.12, 0.12, 0.9, 1]
+    found = minimum_detectable_difference(n, shares)
+    alone = [[float(minimum_detectable_difference(i, j)) for j in shares] for i in n[:, 0]]
+    assert found.shape == (5, 7)
+    np.testing.assert_array_equal(found, alone)
 
 
 def test_power_of_equivalence_agrees_with_enumeration_in_r():
