@@ -60,6 +60,18 @@ def test_usual_study_is_balanced_up_to_rounding():
     assert concurrence(chosen, 10) == (66, 67)
 
 
+def test_search_stops_once_pairs_meet_evenly():
+    # 17 meetings of 3 pairs: 5 or 6 each without any exchange.
+    class WithoutSearch(Random):
+        def sample(self, *args, **kwargs):
+            raise AssertionError("raters were exchanged")
+
+    chosen = balanced_tasks(
+        17, balanced_loads(17, [None] * 3, replicates=2), replicates=2, rng=WithoutSearch(1)
+    )
+    assert concurrence(chosen, 3) == (5, 6)
+
+
 def test_limits_are_kept_and_the_others_share_the_rest():
     loads = balanced_loads(10, [2, None, None, None, 0], replicates=2)
     assert loads[0] == 2
