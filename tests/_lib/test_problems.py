@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fairstats._lib.problems import InputError, Problem
 
 
@@ -28,6 +30,12 @@ def test_a_long_value_is_cut_and_its_control_characters_are_not_printed():
     assert len(said) < 400
     assert said.isprintable()
     assert "…" in said
+
+
+@pytest.mark.parametrize(("length", "shown"), [(240, "x" * 240), (241, "x" * 239 + "…")])
+def test_value_is_cut_beyond_240_characters(length, shown):
+    said = str(Problem("a.csv", "too long", "cut it", column="model", value="x" * length))
+    assert said == f"a.csv: model = '{shown}': too long; cut it"
 
 
 def test_a_hostile_column_name_is_cut_and_its_control_characters_are_not_printed():
