@@ -190,6 +190,15 @@ def test_comparison_without_changes_never_rejects():
     assert power_comparison(0, SHARES) == 0
 
 
+def test_shares_may_sum_to_1_up_to_rounding():
+    # Their sum in floating point is above 1.
+    shares = {-2: 0.05, -1: 0.55, 1: 0.3, 2: 0.1}
+    rest = shares | {1: 0.2, 0: 0.1}
+    assert sum(shares.values()) > 1
+    assert 0 < power_comparison(20, shares) < 1
+    assert 0 < power_comparison(20, rest) < 1
+
+
 def test_many_changes_meet_the_normal_approximation():
     n = int(_LARGEST_EXACT / sum(SHARES.values()))
     exact, normal = power_comparison([n, n + 1], SHARES)
@@ -224,6 +233,7 @@ def test_shares_of_changes_are_those_of_independent_models():
         (lambda: power_equivalence(9, 0.1, 0.1, margin=2), "margin=2 must be a share"),
         (lambda: power_comparison(9, {3: 0.1}), "the change 3: changes must be"),
         (lambda: power_comparison(9, {1: 0.9, -1: 0.2}), "sum to 1.1"),
+        (lambda: power_comparison(9, {0: 0.6, 1: 0.3, -1: 0.2}), "sum to 1.1"),
         (lambda: samplesize_comparison({1: 0.1, -1: 0.1}), "mean change of 0"),
         (lambda: samplesize_comparison({}), "mean change of 0"),
     ],
