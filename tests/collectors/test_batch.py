@@ -205,6 +205,23 @@ def test_failed_and_missing_replies_are_requested_again(server: Batches, run: Ru
     assert len(server.sent("batch-1")) == 3
 
 
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        ({"response": None, "error": {"message": "batch expired"}}, "batch expired"),
+        ({"response": {"status_code": 500, "body": "out of memory"}}, "out of memory"),
+    ],
+)
+def test_answer_to_a_failed_request_gives_the_reason(
+    server: Batches, run: Run, outcome: dict[str, Any], reason: str
+) -> None:
+    server.outcome = lambda request: {"custom_id": request["custom_id"]} | outcome  # type: ignore[method-assign]
+    answers = run()
+    failed = answers[answers["status"] == "error"]
+    assert len(failed) == 15
+    assert failed["answer_raw"].str.contains(reason, regex=False).all()
+
+
 def test_batch_that_may_exceed_the_budget_is_not_sent(server: Batches, run: Run) -> None:
     with pytest.raises(Unfinished, match="budget"):
         run(price=(100.0, 100.0), max_cost=0.001)
