@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from fairstats_collectors.import_answers import import_table
+from fairstats_collectors.import_mapping import found, is_there
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
@@ -343,3 +344,16 @@ def test_unknown_format_is_named(tmp_path):
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 1
     assert "use one of: amqa, biasmedqa, eee" in done.output
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("runs.0.reply", "A"), ("runs.1", "B"), ("a.b", "C"), ("a.b.c", "D")],
+)
+def test_path_leads_through_objects_and_lists(path, value):
+    assert found({"runs": [{"reply": "A"}, "B"], "a.b": "C", "a": {"b": {"c": "D"}}}, path) == value
+
+
+@pytest.mark.parametrize("path", ["runs.2", "runs.-1", "runs.²", "runs.1.reply", "other"])
+def test_path_to_nothing_finds_no_value(path):
+    assert not is_there(found({"runs": ["A", "B"]}, path))
