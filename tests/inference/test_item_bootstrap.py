@@ -143,6 +143,7 @@ def test_multiplicity_order_and_reflection_do_not_matter():
     found = limits(bounded_mean_interval(x))
     assert found == limits(bounded_mean_interval(rng.permutation(x)))
     assert found == limits(bounded_mean_interval(kinds, many))
+    assert found == limits(bounded_mean_interval([0.123, *kinds], [0, *many]))
     low, high = limits(bounded_mean_interval(1 - x))
     np.testing.assert_allclose((1 - high, 1 - low), found, atol=1e-9)
 
