@@ -503,6 +503,14 @@ def uncovered_range(path: Path, **_: object) -> None:
     path.write_bytes(content.replace(found[0], text.ljust(len(found[0]))))
 
 
+def added_to_the_padding(path: Path, **_: object) -> None:
+    """Put an entry among the zeros behind the signature, which it does not cover."""
+    content = path.read_bytes()
+    digits = re.search(rb"/Contents <([0-9A-F]+)>", content)[1]
+    entry = b"> /Added (text) /Rest <00"
+    path.write_bytes(content.replace(digits, digits[: -len(entry)] + entry))
+
+
 ATTACKS = {
     changed_byte: "was changed after it was signed: its content does not match the signature",
     changed_keywords: "was changed after it was signed: its content does not match the signature",
@@ -514,6 +522,7 @@ ATTACKS = {
     signed_again: "has 2 signatures, but can be checked only with one",
     signature_of_another: "was changed after it was signed: its content does not match",
     uncovered_range: "has a signature that does not cover bytes",
+    added_to_the_padding: "has a signature that does not cover bytes",
 }
 
 
