@@ -269,9 +269,21 @@ def test_workbook_with_too_large_content_is_refused(tmp_path, monkeypatch):
     path = workbook(tmp_path / "r.xlsx")
     monkeypatch.setattr(import_tables, "MAX_UNPACKED", 1000)
     refused(path, out=tmp_path / "in", match="unpacks to")
-    monkeypatch.undo()
-    monkeypatch.setattr(import_tables, "MAX_ROWS", 2)
-    refused(path, out=tmp_path / "in", match="has more than 2 rows")
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "said"),
+    [
+        ("MAX_ROWS", len(INDEPENDENT), "has more than 4 rows"),
+        ("MAX_COLUMNS", len(PAIRED[0]), "has 13 columns; use at most 12"),
+    ],
+)
+def test_size_of_a_sheet_is_bounded(tmp_path, monkeypatch, limit, most, said):
+    path = workbook(tmp_path / "r.xlsx")
+    monkeypatch.setattr(import_tables, limit, most - 1)
+    refused(path, out=tmp_path / "in", match=said)
+    monkeypatch.setattr(import_tables, limit, most)
+    assert taken(path, out=tmp_path / "in").paths
 
 
 def test_formulas_are_not_evaluated(tmp_path):
