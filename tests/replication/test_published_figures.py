@@ -98,10 +98,17 @@ def test_a_unique_table_is_given_with_its_mirror_images():
     table = {"n11": 2, "n10": 5, "n01": 3, "n00_same": 0, "n00_different": 0}
     assert row.counts == {"correct_a": 7, "correct_b": 5, "n_same": 2} | table
     assert row.mirror_images == ()
+    cells = "n11 2, n10 5, n01 3, n00_same 0, n00_different 0"
+    assert row.note == f"{cells}; 7 and 5 of 10 correct"
     (row,) = check_table(pd.DataFrame({"cfr": ["0.0"], "ad": ["1.0"]}), n=3).rows
     assert row.verdict == "unique"
     assert row.mirror_images == ("groups", "right and wrong answers")
     assert [row.counts[name] for name in ("n11", "n10", "n01")] == [0, 3, 0]
+    exchanged = "the figures are the same with groups or right and wrong answers exchanged"
+    assert row.note.endswith(f"; 3 and 0 of 3 correct; {exchanged}")
+    # Several tables, with and without shared numbers of correct answers.
+    rows = check_table(pd.DataFrame({"ad": ["0.9", ""], "cfr": ["", "0.5"]}), n=10).rows
+    assert [row.note for row in rows] == [f"10 and 1 of 10 correct; {exchanged}", "5 equal"]
 
 
 def test_percentages_and_other_names_are_the_same_figures():
