@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairstats.screening.answer_sheets import Layout, Panel, Popularity, Sheet
+from fairstats.screening.answer_sheets import NO_ANSWER, Layout, Panel, Popularity, Sheet
 from fairstats.screening.copied_answers import _letter_probabilities, overlap, shift_accuracy
 from fairstats.screening.findings import Finding, p_above_zero, separation
-from fairstats.screening.letters_and_keys import _moments, _rotations, check_alignment
+from fairstats.screening.flips_and_labels import check_flip_level
+from fairstats.screening.letters_and_keys import (
+    _moments,
+    _rotations,
+    check_alignment,
+    check_chance,
+    check_letters,
+)
 
 RNG = np.random.default_rng(11)
 START = RNG.bit_generator.state
@@ -179,3 +186,31 @@ def test_flag_needs_both_a_small_p_value_and_a_value_beyond_the_limit():
     assert [flag(p, "block") for p in (1e-4, 0.005, 0.02)] == ["block", "look", "ok"]
     assert [flag(p, "look") for p in (1e-9, 0.02)] == ["look", "ok"]
     assert Finding("c", 0.1, 0.0, np.nan, "look", "").flag(np.nan) == "look"
+
+
+@pytest.mark.parametrize("check", [check_letters, check_chance])
+def test_item_without_answers_changes_nothing(layout, check):
+    key = np.append(layout.key, 0).astype(np.int8)
+    longer = Layout(layout.benchmark, "1", (*layout.items, "i12"), key)
+    one = sheet(layout, "one")
+    letters = np.pad(one.letters, ((0, 1), (0, 0)), constant_values=NO_ANSWER)
+    found = check(Sheet("one", "plain", 0, letters), Panel(longer, (), ()))
+    assert found == check(one, Panel(layout, (), ()))
+
+
+@pytest.mark.parametrize(
+    ("check", "one_letter", "all_right"), [(check_letters, 1, 0), (check_chance, 0, 1)]
+)
+def test_letter_checks_have_the_value_of_their_extremes(layout, check, one_letter, all_right):
+    shape = (len(layout.items), len(layout.benchmark.variants))
+    for letters, value in ((2, one_letter), (layout.key[:, None], all_right)):
+        given = Sheet("m", "plain", 0, np.broadcast_to(letters, shape).astype(np.int8))
+        assert check(given, Panel(layout, (), ())).value == pytest.approx(value)
+
+
+def test_p_value_without_a_flip_is_the_chance_of_none_in_all_items(layout):
+    others = tuple(sheet(layout, f"m{n}") for n in range(6))
+    same = Sheet("m", "plain", 0, np.tile(layout.key[:, None], others[0].letters.shape[1]))
+    found = check_flip_level(same, Panel(layout, (same,), others))
+    assert found.value == 0
+    assert found.p_value == pytest.approx((1 - found.reference) ** len(layout.items))
