@@ -11,11 +11,13 @@ import pytest
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.building.agents import (
     TEMPLATES,
+    BrokenReply,
     Earlier,
     Wanted,
     fuse_prompt,
     generate_prompt,
     prompts_sha256,
+    read_text,
 )
 from tests.vignettes.building.scripted import DIRECTED, item, lines, outcomes, says
 
@@ -86,6 +88,22 @@ def test_reply_with_instructions_is_treated_as_text(service, build, tmp_path):
     # A background is one line, whatever the reply was.
     background = lines(tmp_path / "out" / "variants.jsonl")[0]["background"]
     assert background == order.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("They live alone.", "not one JSON object"),
+        ("{}", "has to be there"),
+        ('{"background": 7}', "has to be there"),
+        ('{"background": " "}', "has to be there"),
+        (json.dumps({"background": "x" * 20_001}), "is too long"),
+        ('{"background": "alone\\u0007"}', "holds signs that are no text"),
+    ],
+)
+def test_broken_reply_is_refused_with_the_reason(reply, said):
+    with pytest.raises(BrokenReply, match=said):
+        read_text(reply, "background")
 
 
 def test_every_prompt_has_its_source_and_its_hash():
