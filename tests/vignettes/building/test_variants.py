@@ -182,9 +182,12 @@ def test_a_server_error_is_recorded_and_asked_again_later(service, build, stage)
     assert {r.group for r in service.requests} == {"black"}
 
 
-@pytest.mark.parametrize("stage", ["generate", "fuse", "validate"])
-def test_run_ends_if_the_service_does_not_answer(service, build, stage, tmp_path):
-    service.script = lambda r: FAULT if r.stage == stage else None
+@pytest.mark.parametrize(
+    ("stage", "answered"),
+    [("generate", ""), ("fuse", ""), ("validate", ""), ("validate", "neutralized")],
+)
+def test_run_ends_if_the_service_does_not_answer(service, build, stage, answered, tmp_path):
+    service.script = lambda r: FAULT if r.stage == stage and r.group != answered else None
     with pytest.raises(InputError, match="no request succeeded"):
         build()
     assert not (tmp_path / "out" / "variants.jsonl").exists()
