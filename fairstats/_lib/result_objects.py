@@ -147,4 +147,5 @@ def _shown(value: Any) -> str:
 
 def naming_effect(method: str, effect: float) -> str:
     """Return an interval's method, with the design effect if there is one."""
-    return method if effect == 1 else f"{method}, design effect {effect:.3g}"
+    shown = f"{effect:.3g}"
+    return method if shown == "1" else f"{method}, design effect {shown}"

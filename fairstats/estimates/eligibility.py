@@ -173,12 +173,11 @@ def _accuracies(
 
 
 def _joined(reasons: Sequence[str]) -> str:
-    """Join the reasons of an answer set; of many, the first ones, that of the baseline included."""
-    texts = list(reasons)
+    """Join the reasons of an answer set, that of the baseline first; of many, the first ones."""
+    # Stable, so that other pairs stay in order.
+    texts = sorted(reasons, key=lambda text: not text.startswith(_IN_BASELINE))
     if len(texts) <= _MOST_NAMES:
         return "; ".join(texts)
-    # Stable, so that other pairs stay in order.
-    texts.sort(key=lambda text: not text.startswith(_IN_BASELINE))
     shown, more = texts[:_MOST_NAMES], len(texts) - _MOST_NAMES
     return "; ".join([*shown, f"the same for {more} more pair{'s' * (more > 1)}"])
 

@@ -398,8 +398,7 @@ class Judgements:
         done = self.completions
         limits = (*self.inner, done.inner_low, done.inner_high)
         reach = np.fmax.reduce([np.abs(side) for side in limits])
-        zero = np.zeros(len(reach))
-        widest = self.verdicts(p_adjusted=zero + 1, inner=(zero, zero), margin=1 - 1e-9)
+        widest = self.verdicts(p_adjusted=np.ones(len(reach)), margin=1 - 1e-9)
         return np.where(self.judged & (widest == EQUIVALENT), reach, np.nan)
 
     @cached_property

@@ -50,7 +50,8 @@ class GroupComparison:
         for own, effect in zip(methods, self.effects.max(axis=1), strict=True):
             text = f"{' and '.join(sorted(set(own)))}, {folded}"
             text += f", Bonferroni over {pairs} pairs" if pairs > 1 else ""
-            found.append(text + (f", design effect up to {effect:.3g}" if effect != 1 else ""))
+            shown = f"{effect:.3g}"
+            found.append(text + (f", design effect up to {shown}" if shown != "1" else ""))
         return found
 
 

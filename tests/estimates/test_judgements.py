@@ -92,9 +92,9 @@ def test_verdict_holds_for_every_completion(policy, judged):
         assert highest[i] == pytest.approx(max(p_values.max(), p[i]))
         reach = max(-inner_low[i], inner_high[i], -limits.ci_low.min(), limits.ci_high.max())
         guesses = own.guessing[i] != ""
-        if reach < 1 - 1e-9:
-            smallest = reach if own.judged[i] and not guesses else np.nan
-            assert own.smallest_margin[i] == pytest.approx(smallest, nan_ok=True)
+        # Limits that reach the whole scale are inside no margin.
+        exists = own.judged[i] and not guesses and reach < 1 - 1e-9
+        assert own.smallest_margin[i] == pytest.approx(reach if exists else np.nan, nan_ok=True)
         if reach < MARGIN:
             expected = INCONCLUSIVE if guesses else EQUIVALENT
         else:
