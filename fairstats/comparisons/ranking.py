@@ -553,7 +553,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         axis=1,
     )
     may = np.isin(board.unit, ranked)
-    there = asked[may].any(axis=(0, 2))
+    there = np.asarray(asked[may].any(axis=(0, 2)))
     if not there.any():
         reasons |= dict.fromkeys(ranked, "no pair of groups has answers")
         ranked = []
@@ -583,7 +583,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     samples = np.zeros((len(items), len(grid.units)), dtype=np.int64)
     samples[place, board.unit] = whole.sum(axis=1)
     samples = samples[:, ranked]
-    common = (samples > 0).all(axis=1)
+    common = np.asarray((samples > 0).all(axis=1))
     if common.sum() < benchmark.common_items * len(items) - 1e-9:
         models = [str(names[unit]) for unit in ranked]
         unit = grid.units.iloc[ranked[0]]

@@ -197,7 +197,6 @@ def _pattern_tables(opened: OpenAnswers) -> Iterator[pd.DataFrame]:
     """Yield `item_patterns` of each pair of groups, sorted by answer set, item and sample."""
     for benchmark, attribute in opened.asked():
         own = item_grid(opened, benchmark)
-        assert own.items is not None
         columns = [own.columns[attribute.name, group] for group in attribute.groups]
         given = own.answers[:, columns]
         order = np.argsort(given == NOT_ASKED, axis=2, kind="stable")

@@ -54,8 +54,8 @@ class Grid:
         `NOT_ASKED` if the item was not asked in this variant and sample.
     many : ndarray of int, shape (rows,)
         The number of items that each row stands for.
-    items : ndarray of str, shape (rows,), or None
-        The name of each row's item, ascending within an answer set; None if rows that are alike
+    items : ndarray of str, shape (rows,)
+        The name of each row's item, ascending within an answer set; empty if rows that are alike
         were joined.
     samples : ndarray of int, shape (samples,)
         The sample numbers, ascending.
@@ -67,7 +67,7 @@ class Grid:
     key: IntArray
     answers: npt.NDArray[np.int8]
     many: IntArray
-    items: npt.NDArray[np.object_] | None
+    items: npt.NDArray[np.object_]
     samples: IntArray
 
     @cached_property
@@ -90,7 +90,7 @@ class Grid:
         return replace(
             self,
             **{name: getattr(self, name)[there] for name in ("unit", "key", "answers", "many")},
-            items=None if self.items is None else self.items[there],
+            items=self.items[there] if len(self.items) else self.items,
         )
 
     def of_unit(self, unit: int) -> Grid:
@@ -260,8 +260,8 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
     if (np.count_nonzero(found, axis=1) < table["rows"].to_numpy()).any():
         _refuse_repeated(frame, benchmark)
     unit = of_unit[table["unit"].to_numpy(dtype=np.int64)]
-    items = None if join else table["item_id"].to_numpy(dtype=object)
-    order = np.lexsort([unit] if items is None else [items, unit])
+    items = np.zeros(0, dtype=object) if join else table["item_id"].to_numpy(dtype=object)
+    order = np.lexsort([unit] if join else [items, unit])
     many = table["many"].to_numpy(dtype=np.int64) if join else np.ones(len(unit), dtype=np.int64)
     return Grid(
         benchmark,
@@ -270,7 +270,7 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         table["key"].to_numpy(dtype=np.int64)[order],
         (found - 2).reshape(-1, len(benchmark.variants), len(samples))[order],
         many[order],
-        None if items is None else items[order],
+        items if join else items[order],
         samples,
     )
 

@@ -208,7 +208,7 @@ def count_grid(grid: Grid) -> Outcomes:
         sums_by_unit(rows.unit, cells * rows.many[:, None], len(grid.units))[own]
         for (*_, rows, cells, _, _), own in zip(parts, units, strict=True)
     ]
-    copies = [part[5][own] for part, own in zip(parts, units, strict=True)]
+    shared = [part[5][own] for part, own in zip(parts, units, strict=True)]
     return Outcomes(
         grid,
         groups,
@@ -217,7 +217,7 @@ def count_grid(grid: Grid) -> Outcomes:
         named(1),
         named(2),
         np.concatenate(patterns) if patterns else np.zeros((0, len(PATTERNS)), dtype=np.int64),
-        np.concatenate(copies) if copies else np.zeros(0, dtype=np.int64),
+        np.concatenate(shared) if shared else np.zeros(0, dtype=np.int64),
         clusters,
     )
 

@@ -481,8 +481,8 @@ def judge(
         bounds.append(np.full(len(outcomes), policy == "bounds"))
         one = benchmark.equivalence_margin if margin is None else margin
         margins.append(np.full(len(outcomes), one))
-    whole = (np.concatenate(column) for column in (bounds, margins))
-    return Judgements(tuple(parts), *whole, alpha, adjust, joint)  # type: ignore[misc]
+    whole = np.concatenate(bounds), np.concatenate(margins)
+    return Judgements(tuple(parts), *whole, alpha, adjust, joint)
 
 
 def pair_bounds(patterns: npt.ArrayLike) -> dict[str, Range]:

@@ -262,8 +262,10 @@ def _joined(
         "published": "bool"
     }
     columns = {name: [block[name] for block in blocks] for name in (*names, *by)}
-    found = {name: np.concatenate(parts) if parts else [] for name, parts in columns.items()}
-    order = np.lexsort([found[name] for name in by]) if blocks else []
+    found: Columns = {
+        name: np.concatenate(parts) if parts else [] for name, parts in columns.items()
+    }
+    order = np.lexsort([found[name] for name in by]) if blocks else np.zeros(0, dtype=np.int64)
     return pd.DataFrame({name: np.asarray(found[name])[order] for name in names}).astype(types)
 
 
@@ -409,7 +411,7 @@ def _tests(judged: Judgements) -> Iterator[Columns]:
         p_adjusted = judged.adjusted(p_values, "holm")
         highest = judged.p_range_adjusted(test, "holm")[1]
         verdicts = judged.verdicts(p_adjusted=p_adjusted, p_highest=highest)
-        found = {"p_value": p_values, "p_adjusted": p_adjusted}
+        found: Columns = {"p_value": p_values, "p_adjusted": p_adjusted}
         found["verdict"] = _known(judged, verdicts)
         choice = {"aspect": TEST, "choice": test, "published": test == "midp"}
         where = ~judged.bounds & (~judged.clustered | (test in FLIPPING))

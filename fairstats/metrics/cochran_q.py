@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fairstats.inference.mcnemar import cochran_q
 from fairstats.metrics.metric import Columns, Groups, GroupsMetric, columns_of
 
 
 def _rows(groups: Groups) -> Columns:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for unit in groups.units:
         if groups.several[unit]:
             rows.append({"method_note": "several samples per item: no test"})
@@ -23,7 +25,7 @@ def _rows(groups: Groups) -> Columns:
                 "method_note": "over the items with an answer for every group; not adjusted",
             }
         )
-    return groups.rows() | columns_of(rows)
+    return {**groups.rows(), **columns_of(rows)}
 
 
 COCHRAN_Q = GroupsMetric(

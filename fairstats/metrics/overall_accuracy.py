@@ -32,12 +32,13 @@ def _rows(groups: Groups) -> Columns:
         row = {name: np.asarray(value).item() for name, value in found.to_row().items()}
         row |= {"ci_method": naming_effect(row["ci_method"], effect)}
         rows.append(row | {"method_note": "items are the independent units"})
-    return groups.rows() | columns_of(rows)
+    return {**groups.rows(), **columns_of(rows)}
 
 
 def _bounds(groups: Groups) -> Range:
     """Return the lowest and highest share; over all pairs of groups, every group counts alike."""
-    low, high = (sum(sides).sum(axis=1) for sides in zip(*right_bounds(groups), strict=True))
+    (low_a, high_a), (low_b, high_b) = right_bounds(groups)
+    low, high = (low_a + low_b).sum(axis=1), (high_a + high_b).sum(axis=1)
     n = 2 * groups.patterns.sum(axis=(1, 2, 3))
     return low / n, high / n
 
