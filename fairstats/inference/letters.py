@@ -39,8 +39,9 @@ def bowker(table: npt.ArrayLike) -> TestResult:
     Returns
     -------
     TestResult
-        One degree of freedom for each pair of letters between which an answer changed. Without any
-        change, the statistic is 0 and p is 1.
+        One per table. One degree of freedom for each pair of letters between which an answer
+        changed. Without any change, the statistic is 0 and p is 1. Rows and columns of letters that
+        never occur change nothing.
 
     Raises
     ------
@@ -84,8 +85,9 @@ def stuart_maxwell(table: npt.ArrayLike) -> TestResult:
     Returns
     -------
     TestResult
-        The degrees of freedom are the rank of S: k − 1 if all letters are connected by changes.
-        Without any change, the statistic is 0 and p is 1.
+        One per table. The degrees of freedom are the rank of S: k − 1 if all letters are connected
+        by changes. Without any change, the statistic is 0 and p is 1. Rows and columns of letters
+        that never occur change nothing.
 
     Raises
     ------

@@ -61,6 +61,24 @@ def test_swapping_the_groups_does_not_matter(test):
     np.testing.assert_allclose(one.p_value, other.p_value, atol=1e-12)
 
 
+@pytest.mark.parametrize("test", [bowker, stuart_maxwell])
+def test_letters_that_never_occur_do_not_matter(test):
+    rng = np.random.default_rng(2)
+    # Empty tables, tables without changes, and tables with two groups of connected letters.
+    occurs, changes = rng.integers(0, 2, (300, 5, 1)), rng.integers(0, 2, (300, 5, 5))
+    tables = rng.poisson(4, (300, 5, 5)) * occurs * np.swapaxes(occurs, 1, 2) * changes
+    tables[:20] *= np.eye(5, dtype=int)
+    tables[20:40, :2, 2:] = tables[20:40, 2:, :2] = 0
+    found = test(tables.reshape(3, 100, 5, 5))
+    assert found.df.shape == (3, 100)
+    for i, table in enumerate(tables):
+        own = (table.sum(axis=0) + table.sum(axis=1)) > 0
+        alone = test(table[np.ix_(own, own)])
+        assert found.df.flat[i] == alone.df
+        assert found.statistic.flat[i] == pytest.approx(float(alone.statistic), rel=1e-12)
+        assert found.p_value.flat[i] == pytest.approx(float(alone.p_value), rel=1e-12)
+
+
 def test_a_table_that_is_not_square_is_refused():
     with pytest.raises(ValueError, match=r"shape \(..., k, k\)"):
         bowker([[1, 2, 3], [4, 5, 6]])
