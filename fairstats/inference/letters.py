@@ -372,32 +372,32 @@ def _law(stratum: _Stratum) -> FloatArray:
 def _known_law(
     of_patterns: tuple[tuple[int, ...], ...], of_rows: tuple[int, ...], of_columns: tuple[int, ...]
 ) -> FloatArray:
-    """Return `_law` of these scores and counts.
-
-    The rows of the table are filled one after the other. A state is what remains of the
-    columns' totals, with the distribution of the matches so far.
-    """
+    """Return `_law` of these scores and counts."""
     scores, first, second = (np.array(one) for one in (of_patterns, of_rows, of_columns))
-    left = int(second.sum())
-    length = int(first @ scores.max(axis=1)) + 1
+    log_shares = np.log(second / second.sum())
     radix = np.concatenate([[1], np.cumprod(second[:-1] + 1)])
-    log_factorials = scipy.special.gammaln(np.arange(left + 1) + 1.0)
-    remaining, laws = second[None, :], np.eye(1, length)
+    # Fill the table row by row. A state is what remains of the columns' totals, with the law of the
+    # matches so far. Drawn with the columns' shares, the rows have their law under permutation,
+    # given that they sum to the columns' totals.
+    remaining, laws = second[None, :], np.ones((1, 1))
     for row, many in zip(scores[:-1], first[:-1], strict=True):
         ways = _allocations(second, int(many))
-        state, way = np.nonzero((ways <= remaining[:, None, :]).all(axis=2))
-        before, taken = remaining[state], ways[way]
-        after = before - taken
-        _, index, target = np.unique(after @ radix, return_index=True, return_inverse=True)
-        log_ways = log_factorials[before] - log_factorials[taken] - log_factorials[after]
-        all_ways = log_factorials[left] - log_factorials[many] - log_factorials[left - many]
-        weights = np.exp(log_ways.sum(axis=1) - all_ways)
-        laws = _moved(laws, state, target, taken @ row, weights)
-        remaining, left = after[index], left - int(many)
+        factorials = scipy.special.gammaln(ways + 1.0).sum(axis=1)
+        weights = np.exp(scipy.special.gammaln(many + 1.0) - factorials + ways @ log_shares)
+        fits = np.ones((len(remaining), len(ways)), dtype=bool)
+        for left, taken in zip(remaining.T, ways.T, strict=True):
+            fits &= taken <= left[:, None]
+        state, way = np.nonzero(fits)
+        codes = (remaining @ radix)[state] - (ways @ radix)[way]
+        _, index, target = np.unique(codes, return_index=True, return_inverse=True)
+        laws = _moved(laws, state, target, (ways @ row)[way], weights[way])
+        remaining = remaining[state[index]] - ways[way[index]]
     # The last row takes what remains.
+    factorials = scipy.special.gammaln(remaining + 1.0).sum(axis=1)
+    weights = np.exp(scipy.special.gammaln(first[-1] + 1.0) - factorials + remaining @ log_shares)
     every = np.arange(len(laws))
-    gained = remaining @ scores[-1]
-    return _moved(laws, every, np.zeros_like(every), gained, np.ones(len(laws)))[0]
+    law = _moved(laws, every, np.zeros_like(every), remaining @ scores[-1], weights)[0]
+    return law / law.sum()
 
 
 def _moved(
