@@ -79,8 +79,12 @@ def check_parts(name: str, parts: IntArray, whole_name: str, whole: IntArray) ->
         )
 
 
-def check_multiplicity(multiplicity: npt.ArrayLike | None, size: int) -> IntArray:
+def check_multiplicity(
+    multiplicity: npt.ArrayLike | None, size: int, *, leading: bool = False
+) -> IntArray:
     """Return how many times each of `size` elements occurs (default: once).
+
+    With `leading`, it may have more axes before the last one.
 
     Raises
     ------
@@ -90,7 +94,7 @@ def check_multiplicity(multiplicity: npt.ArrayLike | None, size: int) -> IntArra
     if multiplicity is None:
         return np.ones(size, dtype=np.int64)
     (counts,) = check_counts(multiplicity=multiplicity)
-    if counts.shape != (size,):
+    if (counts.shape[-1:] if leading else counts.shape) != (size,):
         raise ValueError(
             f"multiplicity must have the shape of values, ({size},); got {counts.shape}"
         )

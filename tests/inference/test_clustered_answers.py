@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,59 @@ def test_one_answer_an_item_is_mcnemars_test(n10, n01, n00):
     for method in ("midp", "exact"):
         found = sign_flip_test([1, -1, 0], [n10, n01, n00], method=method).p_value
         assert found == float(mcnemar(n10=n10, n01=n01, method=method).p_value)
+
+
+def mid_and_exact_p(differences, counts) -> tuple[float, float]:
+    """Return both p-values by whole numbers: in how many ways the flips give each sum."""
+    ways = {0: 1}
+    for d, many in zip(map(abs, differences), counts, strict=True):
+        longer: dict[int, int] = {}
+        for total, number in ways.items():
+            for heads in range(many + 1):
+                at = total + d * (2 * heads - many)
+                longer[at] = longer.get(at, 0) + number * comb(many, heads)
+        ways = longer
+    observed = abs(sum(d * many for d, many in zip(differences, counts, strict=True)))
+    beyond = sum(number for total, number in ways.items() if abs(total) > observed)
+    at = sum(number for total, number in ways.items() if abs(total) == observed)
+    whole = 2 ** sum(counts)
+    mid = Fraction(2 * beyond + at, 2 * whole)
+    return float(mid) if observed else 1.0, float(Fraction(beyond + at, whole))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("largest", [1, 2, 6, 40])
+def test_many_tests_at_once_are_as_accurate_as_whole_numbers(seed, largest):
+    rng = np.random.default_rng(seed)
+    differences = rng.integers(-largest, largest + 1, 5) * rng.choice([1, 3])
+    counts = rng.integers(0, rng.choice([2, 12]), (8, 5))
+    # No difference; one item; all in one direction; a common factor that other tests lack.
+    special = [np.zeros(5), np.eye(5)[0], 12 * (differences > 0), 12 * (differences % 2 == 0)]
+    counts = np.vstack([counts, special]).astype(np.int64)
+    mid, exact = (sign_flip_test(differences, counts, method=m).p_value for m in ("midp", "exact"))
+    expected = [mid_and_exact_p(differences.tolist(), own.tolist()) for own in counts]
+    np.testing.assert_allclose(np.column_stack([mid, exact]), expected, rtol=1e-12)
+
+
+def test_the_smallest_p_values_keep_their_digits():
+    differences, counts = [3, 1, -1, -3], [[200, 300, 20, 5], [240, 1, 0, 0], [300, 300, 1, 0]]
+    found = sign_flip_test(differences, counts).p_value
+    expected = [mid_and_exact_p(differences, own)[0] for own in counts]
+    assert max(expected) < 1e-70
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_each_of_several_tests_is_that_test_alone():
+    differences = [2, -2, 1, -1]
+    counts = np.array([[9, 4, 5, 1], [0, 0, 0, 0], [30_000, 29_900, 30_000, 30_000], [3, 3, 0, 0]])
+    for method in ("midp", "exact", "asymptotic"):
+        found = sign_flip_test(differences, counts[:, None], method=method)
+        alone = [sign_flip_test(differences, own, method=method) for own in counts]
+        assert found.p_value.shape == (4, 1)
+        np.testing.assert_allclose(found.p_value[:, 0], [one.p_value for one in alone], rtol=1e-13)
+        assert found.statistic[:, 0].tolist() == [one.statistic for one in alone]
+    assert sign_flip_test(differences, counts).method == "midp or asymptotic"
+    assert sign_flip_test(differences, counts[:0]).p_value.shape == (0,)
 
 
 def test_long_sums_are_approximated_and_reported():
