@@ -41,7 +41,7 @@ from fairstats.comparisons.model_differences import (
     ad,
     cfr,
     model_difference,
-    model_p_value,
+    model_p_values,
 )
 from fairstats.counts.patterns import PATTERNS, sums_of
 from fairstats.inference.intervals import wilson
@@ -199,7 +199,7 @@ def _rows(sums: IntArray, order: Sequence[str]) -> Iterator[Row]:
 def _tests(old: IntArray, new: IntArray, order: Sequence[str]) -> Iterator[Row]:
     """Test the three figures of a pair, as far as a verdict needs it."""
     for name in order:
-        p_value = model_p_value(old, new, FIGURES[name])
+        p_value = model_p_values([old, new], FIGURES[name])[0]
         if p_value > ALPHA:
             # The pair gets no verdict whatever its other tests give, and Holm's adjustment of
             # smaller p-values does not depend on how far above alpha its own is.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.comparisons.model_differences import DIRECTION, FIGURES, model_p_value
+from fairstats.comparisons.model_differences import DIRECTION, FIGURES, model_p_values
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import item_patterns_of
 from fairstats.counts.patterns import INCOMPLETE, PATTERNS, GroupAnswers, completed_sums
@@ -265,7 +265,8 @@ def worst_p_values(
                 completed_sums(side, name, favourable=favourable)
                 for side, favourable in zip(cells, (wins, not wins), strict=True)
             )
-            p_values.append(model_p_value(one, other, figure, n_resamples=n_resamples, rng=rng))
+            both = np.stack([one, other])
+            p_values.append(model_p_values(both, figure, n_resamples=n_resamples, rng=rng)[0])
         found[rows.index] = max(p_values)
     return found
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,6 @@ Figure = Callable[[IntArray], FloatArray]
 MOST_CHOICES = 1024
 # The share of the level used by the tests of AD's signs.
 _OF_SIGNS = 0.01
-_BOUNDED = "bounded over the signs"
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,8 +104,7 @@ def model_difference(
     the swaps / 0.99. The interval spends a fifth of alpha on the differences' limits. It is the
     union over the signs compatible with these limits, each part cut at the limits. If more than
     1,024 choices of signs are possible, p-value and interval are bounded over them by a normal
-    approximation (`fairstats.comparisons.ad_sign_bounds`). The bounds are wide if many signs are
-    open.
+    approximation. The bounds are wide if many signs are open.
 
     Interval and test agree. If an interval excludes 0 but the test does not reject, the interval is
     extended to 0. If items are so few that the test cannot reject, there is no interval. A p-value
@@ -117,42 +115,54 @@ def model_difference(
     Berger & Boos (1994), JASA 89:1012-1016, for maximising a p-value over unknown parameters;
     Berger (1982), Technometrics 24:295-300, for a union of hypotheses.
     """
-    cells, many = _kinds(old, new)
-    totals = np.einsum("k,k...->...", many, cells)
-    values = (float(figure(totals[0])), float(figure(totals[1])))
+    both = np.stack([old, new])
+    values = (float(figure(old.sum(axis=0))), float(figure(new.sum(axis=0))))
     if np.isnan(values).any():
         nothing = "none (a model has no answers for a group)"
         return ModelDifference(*values, np.nan, -1.0, 1.0, nothing, 1.0, "none")
     resampling = Resampling(n_resamples, rng)
     estimate = values[1] - values[0]
+    (p_value,), (test,) = _swap_tests(both, figure, resampling)
+    cells, many = _kinds(old, new)
     if figure is ad:
-        p_value, test = ad_test(cells, many, resampling)
-        low, high, method = ad_interval(cells, many, estimate, alpha, resampling)
+        evidence = _sign_evidence(both).ravel()
+        low, high, method = ad_interval(cells, many, evidence, estimate, alpha, resampling)
     else:
-        p_value, test = swap_test(cells, many, figure, resampling)
         low, high, method = item_interval(cells, many, figure, alpha, resampling)
         low, high = max(low, -1.0), min(high, 1.0)
     low, high, method = _agreeing(low, high, method, p_value, alpha, many)
-    return ModelDifference(*values, estimate, low, high, method, p_value, test)
+    return ModelDifference(*values, estimate, low, high, method, float(p_value), test)
 
 
-def model_p_value(
-    old: IntArray,
-    new: IntArray,
+def model_p_values(
+    models: npt.ArrayLike,
     figure: Figure,
     *,
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
-) -> float:
-    """Return only the p-value of `model_difference`; 1 if a model has no answer for a group."""
-    cells, many = _kinds(old, new)
-    totals = np.einsum("k,k...->...", many, cells)
-    if np.isnan(figure(totals)).any():
-        return 1.0
-    resampling = Resampling(n_resamples, rng)
-    if figure is ad:
-        return ad_test(cells, many, resampling)[0]
-    return swap_test(cells, many, figure, resampling)[0]
+) -> FloatArray:
+    """Test the difference of every two models, as `model_difference`.
+
+    Parameters
+    ----------
+    models : array_like of int, shape (models, items, pairs, 6)
+        The sums of each model.
+    figure, n_resamples, rng
+        As in `model_difference`.
+
+    Returns
+    -------
+    ndarray
+        The p-values in the order of `itertools.combinations`; 1 if a model has no answer for a
+        group.
+    """
+    sums, resampling = np.asarray(models), Resampling(n_resamples, rng)
+    if len(sums) < 2:
+        return np.zeros(0)
+    if len(sums) > 2 and not _has_fixed_denominators(sums, figure):
+        each = combinations(sums, 2)
+        return np.array([_swap_tests(np.stack(two), figure, resampling)[0][0] for two in each])
+    return _swap_tests(sums, figure, resampling)[0]
 
 
 def _kinds(old: IntArray, new: IntArray) -> tuple[IntArray, IntArray]:
@@ -277,33 +287,119 @@ def _statistic(cells: IntArray, figure: Figure) -> Callable[[IntArray], FloatArr
     return compute
 
 
-def swap_test(
-    cells: IntArray, many: IntArray, figure: Figure, resampling: Resampling
-) -> tuple[float, str]:
-    """Swap the models' answers per item: all swaps if denominators stay fixed, else random ones."""
-    exact = swap_values(cells, many, figure)
-    if exact is not None:
-        test = sign_flip_test((exact[:, 1] - exact[:, 0]).sum(axis=-1), many)
-        return float(test.p_value), f"models swapped item by item, {test.method}"
-    used = cells.copy()
-    # Cells that the metric does not use would only split kinds of items.
-    used[..., slice(0, 4) if figure is cfr else slice(4, 6)] = 0
-    sums = swapped_sums(used, many, resampling)
-    return beyond(figure(sums[:, 1]) - figure(sums[:, 0]))
+#: Tests of comparisons by swapping: the places of two models, (tests, 2), and the signs of their
+#: differences, the first model's first, (tests, 2 * pairs) -> the p-values, and the method. A
+#: p-value that cannot exceed the third argument may be returned as 0.
+_Swaps = Callable[[IntArray, IntArray, FloatArray], tuple[FloatArray, str]]
 
 
-def swap_values(cells: IntArray, many: IntArray, figure: Figure) -> IntArray | None:
-    """Return `_values` times the pairs' weights; None if a swap would change a denominator."""
-    answers = cells[..., [5] if figure is cfr else [1, 3]]
-    if (answers != answers[:, :1, :, :1]).any():
-        return None
-    values = _values(cells, figure)
-    factor = max(int(np.gcd.reduce(values, axis=None)), 1)
-    values = values // factor
-    # If AD's signs are reversed, a swap can move the sum of both; if not, only their difference.
-    moved = np.abs(values) if figure is signed else np.diff(values, axis=1)
-    size = int(many @ np.abs(moved).sum(axis=(1, 2)))
-    return values * _whole_weights(many @ answers[:, 0, :, 0], size)
+def _swap_tests(
+    models: IntArray, figure: Figure, resampling: Resampling
+) -> tuple[FloatArray, list[str]]:
+    """Test every two models by swapping their answers per item; return p-values and methods.
+
+    All swaps are used if they leave the denominators fixed, else random ones of two models.
+    """
+    pairs = np.column_stack(np.triu_indices(len(models), 1))
+    if np.isnan(figure(models.sum(axis=1))).any():
+        return np.ones(len(pairs)), ["none"] * len(pairs)
+    is_exact = _has_fixed_denominators(models, figure)
+    swaps = _exact_swaps(models, figure) if is_exact else _random_swaps(models, figure, resampling)
+    if figure is ad:
+        p_values, method, choices = _over_signs(models, pairs, swaps)
+    else:
+        ones = np.ones((len(pairs), 2 * models.shape[2]), dtype=np.int64)
+        p_values, method = swaps(pairs, ones, np.zeros(len(pairs)))
+        choices = [""] * len(pairs)
+    if not is_exact and p_values[0] < 1.5 / (resampling.n + 1):
+        method += f" (p ≤ 1/{resampling.n + 1}, their floor)"
+    return p_values, [f"models swapped item by item, {method}{more}" for more in choices]
+
+
+def _has_fixed_denominators(models: IntArray, figure: Figure) -> bool:
+    """Return whether a swap of two models' answers to an item never changes a denominator."""
+    answers = models[..., [5] if figure is cfr else [1, 3]]
+    return bool((answers == answers[:1, ..., :1]).all())
+
+
+def _exact_swaps(models: IntArray, figure: Figure) -> _Swaps:
+    """Return the exact tests of models whose answers have the same denominators."""
+    answers = models[0, :, :, 5 if figure is cfr else 1].sum(axis=0)
+    values = _values(models, figure)
+    products = values.swapaxes(1, 2) @ values
+
+    @cache
+    def weights(i: int, j: int) -> IntArray:
+        both = values[[i, j]]
+        # If AD's signs are reversed, a swap can move the sum of both, else only their difference.
+        moved = np.abs(both) if figure is ad else np.abs(np.diff(both, axis=0))
+        factor = max(int(np.gcd.reduce(both, axis=None)), 1)
+        return _whole_weights(answers, int(moved.sum()) // factor)
+
+    def largest_p_values(pairs: IntArray, factors: IntArray) -> FloatArray:
+        """Bound p-values: the normal one plus Berry and Esseen's bound of its error.
+
+        With the constant 0.56 of Shevtsova (2010), Doklady Mathematics 82:862-864.
+        """
+        total = np.einsum("tsp,tsp->t", factors, values.sum(axis=1)[pairs])
+        each, place = np.unique(pairs, axis=0, return_inverse=True)
+        mixed = np.array([values[i].T @ values[j] for i, j in each])[place.ravel()]
+        squares = np.einsum("tsp,tspq,tsq->t", factors, products[pairs], factors)
+        squares += 2 * np.einsum("tp,tpq,tq->t", factors[:, 0], mixed, factors[:, 1])
+        deviation = np.sqrt(np.maximum(squares, 1e-9))
+        largest = np.einsum("tsp,tsp->t", np.abs(factors), np.abs(values).max(axis=1)[pairs])
+        normal = scipy.special.erfc(np.abs(total) / deviation / math.sqrt(2))
+        return np.asarray(normal + 1.12 * largest / deviation)
+
+    def test(pairs: IntArray, signs: IntArray, least: FloatArray) -> tuple[FloatArray, str]:
+        found, methods = np.zeros(len(pairs)), []
+        factors = signs.reshape(len(pairs), 2, -1) * np.array([[-1], [1]])
+        if (answers != answers[0]).any():
+            factors *= np.stack([weights(*pair) for pair in pairs.tolist()])[:, None]
+        tested = np.arange(len(pairs))
+        if least.any():
+            most = [
+                largest_p_values(pairs[rows], factors[rows])
+                for rows in _blocks(tested, products[0].size)
+            ]
+            tested = np.flatnonzero(np.concatenate(most) > least)
+        for rows in _blocks(tested, values.shape[1]):
+            # Many tests have the same model with the same signs.
+            change = np.zeros((len(rows), values.shape[1]), dtype=np.int64)
+            for side in (0, 1):
+                own = np.column_stack([pairs[rows, side], factors[rows, side]])
+                kinds, place = np.unique(own, axis=0, return_inverse=True)
+                change += np.array([values[model] @ own for model, *own in kinds])[place.ravel()]
+            results = [sign_flip_test(*each) for each in _counts_of_changes(change)]
+            found[rows] = np.concatenate([result.p_value for result in results])
+            methods += [result.method for result in results]
+        return found, _alternatives(methods)
+
+    return test
+
+
+def _blocks(rows: IntArray, width: int) -> Iterator[IntArray]:
+    """Cut rows into blocks whose tables have about a million cells, with so many per row."""
+    size = max(2**20 // width, 1)
+    return (rows[start : start + size] for start in range(0, len(rows), size))
+
+
+def _alternatives(methods: list[str]) -> str:
+    return " or ".join(dict.fromkeys(" or ".join(filter(None, methods)).split(" or ")))
+
+
+def _counts_of_changes(changes: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Count each value in the rows of changes; row by row if there are many values."""
+    largest = int(np.abs(changes).max(initial=0))
+    if largest > 500:
+        for change in changes:
+            steps, counts = np.unique(change, return_counts=True)
+            yield steps, counts[None]
+        return
+    steps = np.arange(-largest, largest + 1)
+    places = changes + (largest + len(steps) * np.arange(len(changes)))[:, None]
+    counts = np.bincount(places.ravel(), minlength=len(changes) * len(steps))
+    yield steps, counts.reshape(len(changes), len(steps))
 
 
 def _whole_weights(answers: IntArray, size: int) -> IntArray:
@@ -321,7 +417,7 @@ def _whole_weights(answers: IntArray, size: int) -> IntArray:
     return np.maximum(np.rint(exact[best]), 1).astype(np.int64)
 
 
-def swapped_sums(cells: IntArray, many: IntArray, resampling: Resampling) -> IntArray:
+def _swapped_sums(cells: IntArray, many: IntArray, resampling: Resampling) -> IntArray:
     """Return the sums of both models after random swaps, (1 + n, old and new, pairs, columns).
 
     The first row is without any swap.
@@ -342,37 +438,62 @@ def swapped_sums(cells: IntArray, many: IntArray, resampling: Resampling) -> Int
     return np.stack([old + moved, new - moved], axis=1)
 
 
-def beyond(changes: FloatArray) -> tuple[float, str]:
-    """Return the share of swaps with a change at least as large as the first, observed one."""
-    # A swap that leaves a group without answers counts as extreme (conservative).
-    far = (np.abs(changes) >= abs(changes[0]) - 1e-12) | np.isnan(changes)
-    name = f"models swapped item by item, {len(changes) - 1} swaps"
-    if far.sum() == 1:
-        name += f" (p ≤ 1/{len(changes)}, their floor)"
-    return float(far.mean()), name
+def _random_swaps(models: IntArray, figure: Figure, resampling: Resampling) -> _Swaps:
+    """Return the tests of two models by random swaps, the same ones for each choice of signs.
+
+    If both models' signs are reversed, the difference is too. Only unequal signs mix the groups.
+    """
+    cells, many = _kinds(*models)
+    # Cells that the metric does not use would only split kinds of items.
+    cells[..., slice(0, 4) if figure is cfr else slice(4, 6)] = 0
+    if figure is ad:
+        one_sided = np.repeat([1, -1], cells.shape[2])
+        cells = np.concatenate([cells, _turned(cells, one_sided)], axis=2)
+    sums = _swapped_sums(cells, many, resampling)
+    alike, unlike = np.split(np.subtract(*rates(sums)), 2, axis=-1) if figure is ad else [sums] * 2
+
+    def test(_: IntArray, signs: IntArray, __: FloatArray) -> tuple[FloatArray, str]:
+        found = []
+        for own in signs:
+            if figure is ad:
+                old, new = own.reshape(2, -1)
+                sides = (old * np.where(old == new, alike, unlike)).mean(axis=-1)
+            else:
+                sides = figure(sums)
+            changes = sides[:, 1] - sides[:, 0]
+            # A swap that leaves a group without answers counts as extreme (conservative).
+            far = (np.abs(changes) >= abs(changes[0]) - 1e-12) | np.isnan(changes)
+            found.append(far.mean())
+        return np.array(found), f"{resampling.n} swaps"
+
+    return test
 
 
 def ad_interval(
-    cells: IntArray, many: IntArray, estimate: float, alpha: float, resampling: Resampling
+    cells: IntArray,
+    many: IntArray,
+    evidence: FloatArray,
+    estimate: float,
+    alpha: float,
+    resampling: Resampling,
 ) -> tuple[float, float, str]:
     """Return the union of the intervals over the signs compatible with the differences' limits."""
     # A fifth of alpha is spent on the range of each difference, and so on its sign.
     error = alpha / 5
     lows, highs, methods = [], [], []
     limits = _own_limits(cells, many, error)
-    evidence = _sign_evidence(cells, many)
     # A sign counts as known if its exact test shows it, at `error` over all of them.
-    known = [2 * abs(p) <= error / len(evidence) for p in evidence]
-    if 2 ** known.count(False) > MOST_CHOICES:
-        low, high = SignedChange.of(cells, many).interval(~np.array(known), alpha - error)
+    unknown = 2 * np.abs(evidence) > error / len(evidence)
+    if 2 ** int(unknown.sum()) > MOST_CHOICES:
+        low, high = _SignedChange.of(cells, many).interval(unknown, alpha - error)
         old_most, new_most = np.abs(limits).max(axis=-1).mean(axis=-1)
         low, high = max(low, -float(old_most)), min(high, float(new_most))
-        return min(low, estimate), max(high, estimate), f"normal, {_BOUNDED}"
-    for signs in _choices(evidence, known):
+        return min(low, estimate), max(high, estimate), "normal, bounded over the signs"
+    for signs in _observed(evidence) * _flips(unknown):
         low, high, method = item_interval(
             _turned(cells, signs), many, signed, alpha - error, resampling
         )
-        old, new = np.array(signs).reshape(2, -1)
+        old, new = signs.reshape(2, -1)
         # With these signs, |D| is at most the difference's limit on that side.
         furthest = [
             float(np.where(side > 0, own[:, 1], -own[:, 0]).mean())
@@ -383,117 +504,102 @@ def ad_interval(
             highs.append(min(high, furthest[1]))
             methods.append(method)
     # The estimate uses the observed signs, which are always among the choices.
-    return min([*lows, estimate]), max([*highs, estimate]), _named(methods, len(methods))
+    name = "; ".join(dict.fromkeys(methods)) + _of_choices(len(methods))
+    return min([*lows, estimate]), max([*highs, estimate]), name
 
 
-def ad_test(cells: IntArray, many: IntArray, resampling: Resampling) -> tuple[float, str]:
-    """Return the largest p-value over all choices of signs, each tested by swapping."""
-    evidence = _sign_evidence(cells, many)
-    exact = swap_values(cells, many, signed)
-    if exact is None:
-        test = _random_ad_swaps(cells, many, resampling)
-    else:
-        test = _exact_ad_swaps(exact, many)
-    observed = tuple(1 if p > 0 else -1 for p in evidence)
-    p_swaps, name = test(observed)
-    largest, names = p_swaps / (1 - _OF_SIGNS), [name]
+def _over_signs(
+    models: IntArray, pairs: IntArray, swaps: _Swaps
+) -> tuple[FloatArray, str, list[str]]:
+    """Return the largest p-value of AD over all choices of signs, the method, and the choices."""
+    evidence = _sign_evidence(models)[pairs].reshape(len(pairs), 2 * models.shape[2])
+    observed = _observed(evidence)
+    found, method = swaps(pairs, observed, np.zeros(len(pairs)))
+    largest = found / (1 - _OF_SIGNS)
     # Evidence against the other sign of each difference, scaled to its part of the level.
-    against = [len(evidence) * abs(p) / _OF_SIGNS for p in evidence]
-    if 2 ** sum(p > largest for p in against) > MOST_CHOICES:
-        bound = largest_p_value(SignedChange.of(cells, many), against) / (1 - _OF_SIGNS)
-        return min(max(largest, bound), 1.0), f"{name}, {_BOUNDED}"
-    choices = _choices(evidence, [p <= largest for p in against])
+    against = evidence.shape[1] * np.abs(evidence) / _OF_SIGNS
+    is_open = against > largest[:, None]
+    number = is_open.sum(axis=1)
+    bounded, names = 2.0**number > MOST_CHOICES, [_of_choices(2 ** int(n)) for n in number]
+    for place in np.flatnonzero(bounded).tolist():
+        change = _SignedChange.of(models[pairs[place]].swapaxes(0, 1))
+        bound = change.largest_p_value(against[place]) / (1 - _OF_SIGNS)
+        largest[place], names[place] = max(largest[place], bound), ", bounded over the signs"
+    gaps = np.subtract(*rates(models.sum(axis=1)))
+    others = np.flatnonzero((number > 0) & ~bounded & (largest < 1))
+    for block in _blocks(others, 2 ** int(4 + number[others].max(initial=0))):
+        choices = [_other_choices(against[place], is_open[place]) for place in block]
+        of_test = np.repeat(block, [len(most) for _, most in choices])
+        signs, limit = observed[of_test], np.concatenate([most for _, most in choices])
+        signs *= np.concatenate([flips for flips, _ in choices])
+        both = signs.reshape(len(signs), 2, -1) * gaps[pairs[of_test]]
+        change = np.abs(np.diff(both.sum(axis=2), axis=1)[:, 0])
+        # The choice that leaves the smallest change first: few others can have a larger p-value.
+        order = np.lexsort((change, limit < 1, of_test))
+        is_first = np.zeros(len(order), dtype=bool)
+        is_first[order[np.append(True, np.diff(of_test[order]) > 0)]] = True
+        for chosen in (is_first, ~is_first):
+            rows = np.flatnonzero(chosen & (limit > largest[of_test]))
+            if len(rows):
+                least = largest[of_test[rows]] * (1 - _OF_SIGNS)
+                found, more = swaps(pairs[of_test[rows]], signs[rows], least)
+                at_most = np.minimum(found / (1 - _OF_SIGNS), limit[rows])
+                np.maximum.at(largest, of_test[rows], at_most)
+                method = _alternatives([method, more])
+    return np.minimum(largest, 1.0), method, names
 
-    def plausible(signs: tuple[int, ...]) -> float:
-        """Return the p-value of the least plausible sign that differs from the observed one."""
-        pairs = zip(against, signs, observed, strict=True)
-        return min(p for p, sign, seen in pairs if sign != seen)
 
-    # Most plausible first: if one cannot raise the p-value, later ones cannot either.
-    others = [(plausible(signs), signs) for signs in choices if signs != observed]
-    for most, signs in sorted(others, reverse=True):
-        if most <= largest:
-            break
-        p_swaps, name = test(signs)
-        largest = max(largest, min(p_swaps / (1 - _OF_SIGNS), most))
-        names.append(name)
-    return min(largest, 1.0), _named(names, len(choices))
-
-
-def _exact_ad_swaps(
-    values: IntArray, many: IntArray
-) -> Callable[[tuple[int, ...]], tuple[float, str]]:
-    """Return the exact swap test as a function of the signs, given `swap_values`."""
-    old, new = np.moveaxis(values, 1, 0)
-
-    @cache
-    def of_signs(signs: tuple[int, ...]) -> tuple[float, str]:
-        of_old, of_new = np.array(signs).reshape(2, -1)
-        test = sign_flip_test(new @ of_new - old @ of_old, many)
-        return float(test.p_value), f"models swapped item by item, {test.method}"
-
-    def test(signs: tuple[int, ...]) -> tuple[float, str]:
+def _other_choices(
+    against: FloatArray, is_open: npt.NDArray[np.bool_]
+) -> tuple[IntArray, FloatArray]:
+    """Return all ways to reverse open signs, without the first, and the plausibility of each."""
+    flips = _flips(is_open)
+    # A choice is as plausible as the least plausible sign that differs from the observed one.
+    most = np.where(flips < 0, against, np.inf).min(axis=1)
+    if is_open.all():
         # Reversing all signs only reverses the sign of the change.
-        return of_signs(signs if signs[0] > 0 else tuple(-sign for sign in signs))
-
-    return test
-
-
-def _random_ad_swaps(
-    cells: IntArray, many: IntArray, resampling: Resampling
-) -> Callable[[tuple[int, ...]], tuple[float, str]]:
-    """Return the swap test as a function of the signs, from one draw of swaps.
-
-    If both models' signs are reversed, the difference is too. Only unequal signs mix the groups.
-    """
-    one_sided = (1,) * cells.shape[2] + (-1,) * cells.shape[2]
-    both = np.concatenate([cells, _turned(cells, one_sided)], axis=2)[..., :4]
-    sums = swapped_sums(both, many, resampling)
-    alike, unlike = np.split(np.subtract(*rates(sums)), 2, axis=-1)
-
-    def test(signs: tuple[int, ...]) -> tuple[float, str]:
-        old, new = np.array(signs).reshape(2, -1)
-        signed = (old * np.where(old == new, alike, unlike)).mean(axis=-1)
-        return beyond(signed[:, 1] - signed[:, 0])
-
-    return test
+        half = len(flips) // 2
+        flips, most = flips[:half], np.maximum(most, most[::-1])[:half]
+    return flips[1:], most[1:]
 
 
-def _named(names: list[str], choices: int) -> str:
-    text = "; ".join(dict.fromkeys(names))
-    return text if choices == 1 else f"{text}, over {choices} signs"
+def _observed(evidence: FloatArray) -> IntArray:
+    return np.where(evidence > 0, 1, -1)
 
 
-def _choices(evidence: list[float], known: list[bool]) -> list[tuple[int, ...]]:
-    """Return all possible signs of the differences, the old model's first; known ones are fixed."""
-    signs = [
-        ((1 if p > 0 else -1),) if fixed else (1, -1)
-        for p, fixed in zip(evidence, known, strict=True)
-    ]
-    return list(product(*signs))
+def _flips(unknown: npt.NDArray[np.bool_]) -> IntArray:
+    """Return all ways to reverse unknown signs, one per row; the last row reverses all of them."""
+    number = int(unknown.sum())
+    flips = np.ones((2**number, len(unknown)), dtype=np.int64)
+    flips[:, unknown] -= 2 * (np.arange(2**number)[:, None] >> np.arange(number) & 1)
+    return flips
 
 
-def _sign_evidence(cells: IntArray, many: IntArray) -> list[float]:
-    """Return the evidence for the sign of each difference, the old model's first.
+def _of_choices(number: int) -> str:
+    return "" if number == 1 else f", over {number} signs"
+
+
+def _sign_evidence(models: IntArray) -> FloatArray:
+    """Return the evidence for the sign of each model's differences, (models, pairs).
 
     This is the one-sided p-value of the exact test that flips items, with the sign of the
     difference: near ±0 the sign is clear. It is 1 if the test of the pairs disagrees with the
     difference of the groups' answers.
     """
-    found = []
-    for model, pair in np.ndindex(2, cells.shape[2]):
-        sums = cells[:, model, pair]
-        a, b = (int(many @ sums[:, i]) / max(int(many @ sums[:, i + 1]), 1) for i in (0, 2))
-        change = _paired_change(sums)
-        p_value = float(sign_flip_test(change, many, method="exact").p_value) / 2
-        agrees = (a - b) * int(change @ many) > 0
-        found.append((p_value if agrees else 1.0) * (1 if a > b else -1))
-    return found
+    a, b = rates(models.sum(axis=1))
+    change = _paired_change(models)
+    p_values = [
+        sign_flip_test(steps, counts, method="exact").p_value / 2
+        for steps, counts in _counts_of_changes(np.moveaxis(change, 1, 2).reshape(a.size, -1))
+    ]
+    agrees = (a - b) * change.sum(axis=1) > 0
+    one_sided = np.where(agrees, np.concatenate(p_values).reshape(a.shape), 1.0)
+    return one_sided * np.where(a > b, 1, -1)
 
 
 def _paired_change(sums: IntArray) -> IntArray:
     """Return each item's n10 − n01, for items with equally many answers of both groups."""
-    return np.where(sums[:, 1] == sums[:, 3], sums[:, 0] - sums[:, 2], 0)
+    return np.where(sums[..., 1] == sums[..., 3], sums[..., 0] - sums[..., 2], 0)
 
 
 def _own_limits(cells: IntArray, many: IntArray, error: float) -> FloatArray:
@@ -508,7 +614,7 @@ def _own_limits(cells: IntArray, many: IntArray, error: float) -> FloatArray:
     return limits
 
 
-def _turned(cells: IntArray, signs: tuple[int, ...]) -> IntArray:
+def _turned(cells: IntArray, signs: IntArray) -> IntArray:
     """Swap the groups if a difference counts with the other sign."""
     turned = cells.copy()
     swapped = [2, 3, 0, 1, 4, 5]
@@ -519,24 +625,20 @@ def _turned(cells: IntArray, signs: tuple[int, ...]) -> IntArray:
 
 
 @dataclass(frozen=True)
-class SignedChange:
-    r"""The change of AD between two models as a sum over items, with the observed signs.
+class _SignedChange:
+    """The change of AD as a sum over items, to bound it over the signs of many differences.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (kinds, 2 * pairs)
-        Each kind of item's part of −\|D\| of the old model, for each pair, and of \|D\| of the new
-        one. The sum over all items is the change of AD.
-    many : ndarray of int, shape (kinds,)
-        The number of items of each kind.
+    `values`, of shape (kinds, 2 * pairs), are each kind of item's part of −|D| of the old model and
+    of |D| of the new one for each pair, with the observed signs.
     """
 
     values: FloatArray
-    many: npt.NDArray[np.int64]
+    many: IntArray
 
     @classmethod
-    def of(cls, cells: npt.NDArray[np.int64], many: npt.NDArray[np.int64]) -> SignedChange:
+    def of(cls, cells: IntArray, many: IntArray | None = None) -> _SignedChange:
         """Return the change given each kind's sums, of shape (kinds, old and new, pairs, 6)."""
+        many = np.ones(len(cells), dtype=np.int64) if many is None else many
         answers = np.maximum(np.einsum("k,k...->...", many, cells[..., [1, 3]]), 1)
         shares = cells[..., [0, 2]] / answers
         difference = (shares[..., 0] - shares[..., 1]) / cells.shape[2]
@@ -544,7 +646,27 @@ class SignedChange:
         signed = difference * signs * np.array([[-1], [1]])
         return cls(signed.reshape(len(cells), -1), many)
 
-    def range(self, unknown: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    def interval(self, unknown: npt.NDArray[np.bool_], alpha: float) -> tuple[float, float]:
+        """Return limits that contain the normal interval of every choice of these signs."""
+        low, high = self._range(unknown)
+        reach = float(scipy.stats.norm.isf(alpha / 2)) * self._deviation(unknown)
+        return low - reach, high + reach
+
+    def largest_p_value(self, against: FloatArray) -> float:
+        """Return an upper limit of the p-value over all choices of signs but the observed one."""
+        # A choice whose least plausible sign has the p-value p only reverses signs with at least p.
+        # So it suffices to bound one set of signs per p-value, instead of 2^n choices.
+        return max(min(self._p_value(against >= p), float(p)) for p in np.unique(against))
+
+    def _p_value(self, unknown: npt.NDArray[np.bool_]) -> float:
+        """Return an upper limit: the smallest change and the largest variance of any choice."""
+        low, high = self._range(unknown)
+        if low <= 0 <= high:
+            return 1.0
+        nearest = min(abs(low), abs(high))
+        return float(2 * scipy.stats.norm.sf(nearest / self._deviation(unknown)))
+
+    def _range(self, unknown: npt.NDArray[np.bool_]) -> tuple[float, float]:
         """Return the lowest and highest change if these signs may be the other ones."""
         totals = self.many @ self.values
         # Reversing a sign reverses its part of the sum.
@@ -552,52 +674,8 @@ class SignedChange:
         whole = float(totals.sum())
         return whole + float(moved[moved < 0].sum()), whole + float(moved[moved > 0].sum())
 
-    def deviation(self, unknown: npt.NDArray[np.bool_]) -> float:
+    def _deviation(self, unknown: npt.NDArray[np.bool_]) -> float:
         """Return the largest standard deviation over all swaps, for any choice of these signs."""
         known = np.abs(self.values[:, ~unknown].sum(axis=1))
         largest = known + np.abs(self.values[:, unknown]).sum(axis=1)
         return math.sqrt(float(self.many @ largest**2))
-
-    def p_value(self, unknown: npt.NDArray[np.bool_]) -> float:
-        """Return an upper limit of the swap test's p-value over all choices of these signs."""
-        low, high = self.range(unknown)
-        if low <= 0 <= high:
-            return 1.0
-        deviation = self.deviation(unknown)
-        return float(2 * scipy.stats.norm.sf(min(abs(low), abs(high)) / deviation))
-
-    def interval(self, unknown: npt.NDArray[np.bool_], alpha: float) -> tuple[float, float]:
-        """Return limits that contain the normal interval of every choice of these signs."""
-        low, high = self.range(unknown)
-        reach = float(scipy.stats.norm.isf(alpha / 2)) * self.deviation(unknown)
-        return low - reach, high + reach
-
-
-def largest_p_value(change: SignedChange, against: Sequence[float]) -> float:
-    """Return an upper limit of the p-value over all choices of signs that differ from the observed.
-
-    Parameters
-    ----------
-    change : SignedChange
-        The change of AD.
-    against : sequence of float
-        The p-value of the other sign of each difference. A choice is at most as plausible as its
-        least plausible sign.
-
-    Notes
-    -----
-    A choice whose least plausible sign has the p-value p only reverses signs with at least p. So it
-    suffices to bound one set of signs per p-value, instead of 2^n choices. The bound takes the
-    smallest change and the largest variance of any choice, which may be of different choices.
-
-    Examples
-    --------
-    >>> values = np.array([[-0.001, 0.004], [0.0, -0.004]])
-    >>> change = SignedChange(values, np.array([100, 20]))
-    >>> clear, open_ = (largest_p_value(change, against) for against in ([1, 1e-9], [1, 1]))
-    >>> clear < 1e-3, open_
-    (True, 1.0)
-    """
-    other = np.asarray(against)
-    limits = [min(change.p_value(other >= p), float(p)) for p in np.unique(other)]
-    return max(limits, default=0.0)

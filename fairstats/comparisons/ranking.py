@@ -21,7 +21,7 @@ from fairstats.comparisons.model_differences import (
     FIGURES,
     Figure,
     IntArray,
-    model_p_value,
+    model_p_values,
 )
 from fairstats.counts.grid import NOT_ASKED, Grid, item_grid
 from fairstats.counts.outcomes import Outcomes, groups_of, outcomes_of
@@ -362,10 +362,7 @@ def rank_board(
     first, second = np.triu_indices(len(models), 1)
     # After completion, all models have equally many answers to an item, so nothing is drawn at
     # random.
-    p_values = [
-        model_p_value(completed[i], completed[j], figure)
-        for i, j in zip(first, second, strict=True)
-    ]
+    p_values = model_p_values(completed, figure)
     adjusted = adjust_pvalues(p_values, method=adjust)
     # A model's missing answers count only against itself. A rival must not be able to widen a
     # model's range by leaving out answers.

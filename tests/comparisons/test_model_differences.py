@@ -5,7 +5,7 @@ For many pairs, the bound over the signs is never below the enumeration of every
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -16,9 +16,10 @@ from fairstats.comparisons.model_differences import (
     ad,
     cfr,
     model_difference,
-    model_p_value,
+    model_p_values,
 )
 from fairstats.inference.bootstrap import bootstrap_counts
+from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import mcnemar
 
 RNG = np.random.default_rng(1)
@@ -117,7 +118,7 @@ def test_items_asked_for_different_pairs_are_swapped_in_all_ways(figure):
         changes = figure(sides[1]) - figure(sides[0])
         far = np.abs(changes) - abs(changes[0])
         mid_p = float((far > 1e-12).mean() + (np.abs(far) < 1e-12).mean() / 2)
-        found = model_p_value(old, new, figure)
+        found = model_p_values([old, new], figure)[0]
         if figure is ad:
             # AD's test uses the signed differences, and the largest p-value over their signs.
             assert found >= 0.99 * min(_signed_mid_p(old, new, swapped), 1)
@@ -148,7 +149,52 @@ def test_rounded_weights_of_pairs_barely_change_the_p_value(figure):
     columns = [4] if figure is cfr else [0, 2]
     change = ((new - old)[..., columns].sum(axis=-1) / old[..., 5].sum(axis=0)).sum(axis=1)
     p = float((np.abs(swaps @ change) >= abs(change.sum())).mean())
-    assert model_p_value(old, new, figure) == pytest.approx(p, abs=4 * np.sqrt(p / 40_000))
+    assert model_p_values([old, new], figure)[0] == pytest.approx(p, abs=4 * np.sqrt(p / 40_000))
+
+
+def one_by_one(old: np.ndarray, new: np.ndarray, weights: list[int]) -> float:
+    """Return AD's p-value with every choice of signs tested by itself."""
+    changes = [(side[..., 0] - side[..., 2]) * weights for side in (old, new)]
+    evidence = []
+    for own in np.concatenate(changes, axis=1).T:
+        p = float(sign_flip_test(own, method="exact").p_value) / 2
+        evidence.append((1 if own.sum() > 0 else -1, p if own.sum() else 1.0))
+    found = []
+    for signs in product([1, -1], repeat=len(evidence)):
+        of_old, of_new = np.array(signs).reshape(2, -1)
+        p = float(sign_flip_test(changes[1] @ of_new - changes[0] @ of_old).p_value) / 0.99
+        against = [p for sign, (seen, p) in zip(signs, evidence, strict=True) if sign != seen]
+        found.append(min([p, *(len(evidence) * q / 0.01 for q in against)]))
+    return min(max(found), 1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("weights", [[1, 1], [1, 2]])
+def test_many_models_are_tested_as_every_two_of_them(seed, weights):
+    rng = np.random.default_rng(seed)
+    gaps = [(0.0, 0.02), (0.1, -0.1), (0.18, 0.12), (0.02, 0.0), (0.0, 0.0)]
+    models = np.stack([drawn(rng, 240, list(gap)) for gap in gaps])
+    models[4, ..., 0] = models[4, ..., 2] = 0
+    # The second pair has half of the items, and so twice the weight, if weights differ.
+    models[:, 240 // weights[1] :, 1] = 0
+    for figure in (accuracy, cfr, ad):
+        found = model_p_values(models, figure)
+        for p, (old, new) in zip(found, combinations(models, 2), strict=True):
+            assert p == pytest.approx(model_p_values([old, new], figure)[0], rel=1e-12)
+            if figure is ad:
+                assert p == pytest.approx(one_by_one(old, new, weights), rel=1e-12)
+
+
+@pytest.mark.parametrize("figure", [accuracy, cfr, ad])
+def test_random_swaps_are_used_for_every_two_of_many_models(figure):
+    holes = OLD.copy()
+    holes[0, 0] = [0, 0, 1, 1, 0, 0]
+    models = [holes, NEW, OLD]
+    expected = [
+        model_difference(*two, figure, n_resamples=499).p_value for two in combinations(models, 2)
+    ]
+    assert model_p_values(models, figure, n_resamples=499).tolist() == expected
+    assert len(model_p_values(models[:1], figure)) == 0
 
 
 def test_model_without_answers_cannot_be_compared():
@@ -189,7 +235,7 @@ def rejections(n: int, old: float, new: float, pairs: int, gap: float, trials: i
         for share, shift in ((old, gap), (new, -gap)):
             p = [(share - shift) / 2, 1 - share, (share + shift) / 2]
             models.append(sums_of(rng.choice([-1, 0, 1], (n, pairs), p=p)))
-        hits += model_p_value(*models, ad) <= 0.05
+        hits += model_p_values(models, ad)[0] <= 0.05
     return hits / trials
 
 
@@ -328,7 +374,7 @@ def test_twelve_groups_are_compared_at_once():
 def test_level_holds_for_many_pairs():
     rng = np.random.default_rng(2)
     p = [
-        model_p_value(drawn(rng, 200, [0.04] * 6), drawn(rng, 200, [-0.04] * 6), ad)
+        model_p_values([drawn(rng, 200, [gap] * 6) for gap in (0.04, -0.04)], ad)[0]
         for _ in range(40)
     ]
     assert np.mean(np.array(p) <= 0.05) <= 0.1

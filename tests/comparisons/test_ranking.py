@@ -10,7 +10,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.engine_frames import open_answers
-from fairstats.comparisons.model_differences import ad, model_p_value
+from fairstats.comparisons.model_differences import ad, model_p_values
 from fairstats.comparisons.ranking import (
     RANK_COLUMNS,
     RANK_DIFFERENCE_COLUMNS,
@@ -84,7 +84,7 @@ def test_without_missing_answers_the_test_swaps_items(three_models):
     for unit, model in enumerate(own.units["model"]):
         answers = GroupAnswers.of(own.of_unit(unit), own.benchmark.attributes["race"])
         arrays[model] = sums_of(answers.pair(("white", "black")), "available")[:, None]
-    expected = model_p_value(arrays["fair"], arrays["unfair"], ad)
+    expected = model_p_values([arrays["fair"], arrays["unfair"]], ad)[0]
     found = rank_differences(three_models, "ad").set_index(["model_a", "model_b"])
     assert found.loc[("fair", "unfair"), "p_value"] == expected
     policies = [rank_models(three_models, missing=m) for m in ("available", "incorrect")]
