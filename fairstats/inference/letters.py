@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -227,8 +227,9 @@ def matched_patterns(
 
     The distribution is exact. Within a stratum it is multivariate hypergeometric, summed over the
     tables. The strata are combined by convolution. If a stratum needs more than `EXACT_STEPS`
-    steps, the whole test uses the normal distribution with the exact mean E and variance V. The
-    odds ratio is then Peto's exp((m − E) / V). The limits are exact, like Clopper and Pearson's.
+    steps, or the probability of m is below the smallest number, the whole test uses the normal
+    distribution with the exact mean E and variance V. The odds ratio is then Peto's
+    exp((m − E) / V). The exact limits are like Clopper and Pearson's.
 
     With two places and one kind of mark, this is the exact Cochran-Mantel-Haenszel test over 2×2
     tables. There, the two matches on a table's diagonal count separately: the common odds ratio is
@@ -268,16 +269,17 @@ def matched_patterns(
         return MatchedPatterns(
             matched, expected, np.nan, 0.0, np.inf, 1 - alpha, 1.0, nothing, nothing, n, 0
         )
-    if any(_steps(stratum) > EXACT_STEPS for stratum in strata):
+    law = np.zeros(matched + 1)
+    if all(_steps(stratum) <= EXACT_STEPS for stratum in strata):
+        law = reduce(np.convolve, map(_law, strata))
+    # The probability of very many matches is below the smallest number.
+    if law[matched - fixed] > 0:
+        found = _exact(matched - fixed, law, alpha)
+        names = "exact conditional", "exact permutation within strata"
+    else:
         variance = sum(variance for _, variance in moments)
         found = _normal(matched - expected, variance, alpha)
         names = "Peto, normal", "permutation within strata, normal"
-    else:
-        law = np.ones(1)
-        for stratum in strata:
-            law = np.convolve(law, _law(stratum))
-        found = _exact(matched - fixed, law, alpha)
-        names = "exact conditional", "exact permutation within strata"
     odds_ratio, low, high, p_value = found
     p_value = min(1.0, max(p_value, np.finfo(np.float64).tiny))
     return MatchedPatterns(

@@ -192,6 +192,14 @@ def test_the_normal_law_is_near_the_exact_one_for_many_items(monkeypatch):
     assert 1 < normal.ci_low < normal.odds_ratio < exact.odds_ratio
 
 
+def test_equal_marks_of_many_items_have_a_lower_limit():
+    # The probability of 1200 matches, 1e-360, is below the smallest floating-point number.
+    marks = np.tile(np.eye(2, dtype=int), (600, 1))
+    found = matched_patterns(marks, marks)
+    assert found.ci_low > 1
+    assert 0 < found.p_value < 1e-200
+
+
 def test_prone_items_are_not_a_match():
     """Both sides share only the flip rate of items, and of places."""
     rng = np.random.default_rng(5)
