@@ -538,7 +538,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     for model, reason in why_other_variants(grid, ranked, alpha=alpha).items():
         reasons |= {unit: reason for unit in ranked if names[unit] == model}
     ranked = [unit for unit, reason in reasons.items() if not reason]
-    declared = [(a, pair) for a, pair in pooled_pairs(benchmark)]
+    declared = pooled_pairs(benchmark)
     board = grid.rows(np.isin(grid.unit, list(reasons))).first_samples()
     asked = np.stack(
         [
@@ -563,8 +563,8 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     unranked = {}
     for unit in sorted(set(reasons) - set(ranked), key=lambda unit: names[unit]):
         rows = board.of_unit(unit)
-        found_ = _cells(rows, pairs)
-        unranked[str(names[unit])] = found_[found_.any(axis=(1, 2))]
+        cells = _cells(rows, pairs)
+        unranked[str(names[unit])] = cells[cells.any(axis=(1, 2))]
     why = {str(names[unit]): reason for unit, reason in reasons.items() if reason}
     if not ranked:
         return RankItems({}, np.zeros(0, dtype=bool), unranked, why, {})
