@@ -595,7 +595,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     patterns, notes = {}, {}
     for column, unit in enumerate(ranked):
         array = np.zeros((len(items), len(pairs), len(PATTERNS)), dtype=np.int64)
-        own = board.unit == unit
+        own = board.span(unit)
         array[place[own]] = _cells(board.rows(own), pairs)
         # Pair each answer of one group with each answer of the other.
         array[..., _MISSING] += any_asked * int(used[column]) ** 2 - array.sum(axis=-1)

@@ -84,19 +84,23 @@ class Grid:
         right = self.answers == self.key[:, None, None]
         return np.where(self.answers < 0, self.answers, right.astype(np.int8))
 
-    def rows(self, where: npt.ArrayLike) -> Grid:
+    def rows(self, where: slice | npt.ArrayLike) -> Grid:
         """Return the rows at these places, or for which this holds."""
-        there = np.asarray(where)
+        there = where if isinstance(where, slice) else np.asarray(where)
         return replace(
             self,
             **{name: getattr(self, name)[there] for name in ("unit", "key", "answers", "many")},
             items=self.items[there] if len(self.items) else self.items,
         )
 
+    def span(self, unit: int) -> slice:
+        """Return the places of the rows of one answer set."""
+        first, last = np.searchsorted(self.unit, [unit, unit + 1])
+        return slice(int(first), int(last))
+
     def of_unit(self, unit: int) -> Grid:
         """Return the rows of one answer set."""
-        first, last = np.searchsorted(self.unit, [unit, unit + 1])
-        return self.rows(np.arange(first, last))
+        return self.rows(self.span(unit))
 
     def first_samples(self) -> Grid:
         """Return the grid with each variant's answers to an item moved to the first places."""

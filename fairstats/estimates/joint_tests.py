@@ -57,7 +57,7 @@ def joint_pvalues(
         for names, rows, cells in item_patterns_of(item_grid(opened, benchmark)):
             counts = apply_policy(cells, policy, pooled=names[0] == POOLED)
             for unit in np.unique(rows.unit).tolist():
-                here = rows.unit == unit
+                here = rows.span(unit)
                 own = rows.units.iloc[unit]
                 item = f"{benchmark.name}\0{own['benchmark_version']}\0" + rows.items[here]
                 difference = pd.Series((counts.n10 - counts.n01)[here], index=item)

@@ -108,18 +108,17 @@ def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> FloatArray
     grid, weights = answers.grid, answers.neutral[:, 0] * answers.neutral_weights
     for column, (a, b) in enumerate(groups.pairs):
         cells = answers.cells(a, b)
+        if answerable:
+            cells = cells * weights[:, None]
         for place in several:
             unit = groups.units[place]
-            here, copies = grid.unit == unit, int(answers.copies[unit])
-            own = cells
+            span, copies = grid.span(unit), int(answers.copies[unit])
+            own, many = cells[span], grid.many[span]
             if answerable:
-                here &= weights > 0
                 copies *= int(answers.neutral_copies[unit])
-                own = cells * weights[:, None]
-            if here.any():
-                found[place, column] = design_effects_of(
-                    metric, own[here], grid.many[here], copies, groups.missing
-                )
+                own, many = own[weights[span] > 0], many[weights[span] > 0]
+            if len(own):
+                found[place, column] = design_effects_of(metric, own, many, copies, groups.missing)
     return found
 
 

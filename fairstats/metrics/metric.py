@@ -224,8 +224,9 @@ class Groups(Once):
     def complete(self, unit: int) -> tuple[IntArray, IntArray]:
         """Return right (1) and wrong (0) answers of an answer set to every group, and items."""
         grid = self.answers.grid
-        here = self.whole & (grid.unit == unit)
-        return self.answers.right[here], grid.many[here]
+        span = grid.span(unit)
+        whole = self.whole[span]
+        return self.answers.right[span][whole], grid.many[span][whole]
 
 
 def design_effects_of(

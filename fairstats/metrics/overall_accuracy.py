@@ -22,8 +22,8 @@ def _rows(groups: Groups) -> Columns:
         if groups.several[unit]:
             rows.append({"method_note": "several samples per item: not estimated"})
             continue
-        here = kept & (grid.unit == unit)
-        own, items = clusters[here], grid.many[here]
+        span = grid.span(unit)
+        own, items = clusters[span][kept[span]], grid.many[span][kept[span]]
         right, false = (int(number) for number in items @ own)
         n = right + false
         share = right / n if n else 0.0
