@@ -226,7 +226,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
 #: Not called here: parts of tested functions, which have checked their arguments.
 INTERNAL = {
     *("agreement_law", "agreement_of", "coefficients_of", "compare_groups", "crossed_agreement"),
-    *("design_effects_of", "flip_tests", "jackknife_parts", "normal_power", "rates_of"),
+    *("design_effect_of", "flip_tests", "jackknife_parts", "normal_power", "rates_of"),
     *("resample_clusters", "unvaried_limits"),
 }
 #: Publishing renders a site, so it has a separate test.

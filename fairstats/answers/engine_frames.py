@@ -1,8 +1,4 @@
-"""Open an answers table in the engine that holds it, and count an item's answers.
-
-All counts share the required checks. They also share one row per item with the number of times that
-each group of an attribute gave each letter.
-"""
+"""Open an answers table in the engine that holds it, checked once for all that is computed."""
 
 from __future__ import annotations
 

@@ -79,7 +79,8 @@ class Grid:
     def y(self) -> npt.NDArray[np.int8]:
         """Return the score of each answer: 1 if right, 0 if wrong; negative entries as in answers.
 
-        Statistics use these scores, and whether two answers are the same; not the options.
+        Statistics use these scores and whether two answers are the same. Only the tests of letters
+        use the options.
         """
         right = self.answers == self.key[:, None, None]
         return np.where(self.answers < 0, self.answers, right.astype(np.int8))

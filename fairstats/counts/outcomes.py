@@ -58,7 +58,7 @@ class Outcomes(Once):
         The number of pairs of answers with each of `PATTERNS`. With several samples of an item,
         every answer of one group is paired with every answer of the other, see `GroupAnswers`.
     copies : ndarray of int
-        The number of pairs that share an answer.
+        The number of pairs that share an answer, see `GroupAnswers.copies`.
     clusters : dict of int to (ndarray, ndarray)
         For the pairs with several pairs of answers to an item (several samples, pooled attributes):
         by place, the patterns of each row, and the number of items that it stands for.
@@ -155,6 +155,18 @@ class Outcomes(Once):
             without += times * np.maximum(whole - asked, 0)
             should += times * np.maximum(whole, asked)
         return without, should
+
+    @cached_property
+    def with_unasked(self) -> IntArray:
+        """Return the patterns, with items that were not asked as missing for both groups.
+
+        With several samples, an item has several pairs, whether or not it was asked.
+        """
+        unasked, items = self.unasked
+        found = self.patterns.copy()
+        more = found.sum(axis=1) * unasked / np.maximum(items - unasked, 1)
+        found[:, PATTERNS.index("nxx")] += np.rint(more).astype(np.int64)
+        return found
 
 
 def unit_columns(grid: Grid, unit: IntArray) -> dict[str, Texts]:

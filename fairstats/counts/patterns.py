@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Self, get_args
@@ -73,30 +72,29 @@ class GroupAnswers:
         asked = (grid.answers[:, columns] != NOT_ASKED).any(axis=(1, 2))
         return cls(grid if asked.all() else grid.rows(asked), attribute, np.flatnonzero(asked))
 
-    def _sum(self, sign: int, groups: Iterable[tuple[str, str]]) -> IntArray:
-        """Count each row's answers with this score, by group; those asked for `NOT_ASKED`."""
-        columns = [self.grid.columns[group] for group in groups]
-        y = self.grid.y[:, columns]
-        return (y != sign if sign == NOT_ASKED else y == sign).sum(axis=2, dtype=np.int64)
-
     @property
-    def _groups(self) -> list[tuple[str, str]]:
-        return [(self.attribute.name, group) for group in self.attribute.groups]
+    def _columns(self) -> list[int]:
+        return [self.grid.columns[self.attribute.name, group] for group in self.attribute.groups]
+
+    @cached_property
+    def _y(self) -> npt.NDArray[np.int8]:
+        """Return the score of each answer, (rows, groups, samples)."""
+        return self.grid.y[:, self._columns]
 
     @cached_property
     def asked(self) -> IntArray:
         """Return the number of answers, missing ones included, (rows, groups)."""
-        return self._sum(NOT_ASKED, self._groups)
+        return (self._y != NOT_ASKED).sum(axis=2, dtype=np.int64)
 
     @cached_property
     def right(self) -> IntArray:
         """Return the number of right answers, (rows, groups)."""
-        return self._sum(1, self._groups)
+        return (self._y == 1).sum(axis=2, dtype=np.int64)
 
     @cached_property
     def wrong(self) -> IntArray:
         """Return the number of wrong answers, (rows, groups)."""
-        return self._sum(0, self._groups)
+        return (self._y == 0).sum(axis=2, dtype=np.int64)
 
     @cached_property
     def samples(self) -> IntArray:
@@ -110,7 +108,10 @@ class GroupAnswers:
 
     @cached_property
     def copies(self) -> IntArray:
-        """Return the number of pairs that share an answer, (answer sets,)."""
+        """Return the weight of all pairs of one answer together, L, (answer sets,).
+
+        With equal numbers of samples, it is the number of pairs that share an answer.
+        """
         return common_copies(self.grid.unit, self.samples, len(self.grid.units))
 
     @cached_property
@@ -121,9 +122,9 @@ class GroupAnswers:
         """
         if BASELINE not in self.grid.benchmark.attributes:
             return np.tile(np.array([0, 0, 1]), (len(self.grid.unit), 1))
-        variant = [(BASELINE, NEUTRALIZED)]
-        right, wrong, asked = (self._sum(sign, variant) for sign in (1, 0, NOT_ASKED))
-        return np.hstack([right, wrong, np.maximum(asked, 1) - right - wrong])
+        y = self.grid.y[:, self.grid.columns[BASELINE, NEUTRALIZED]]
+        right, wrong, asked = (own.sum(axis=1) for own in (y == 1, y == 0, y != NOT_ASKED))
+        return np.stack([right, wrong, np.maximum(asked, 1) - right - wrong], axis=1)
 
     @cached_property
     def neutral_copies(self) -> IntArray:
@@ -137,7 +138,7 @@ class GroupAnswers:
 
     def letters(self, group: int) -> IntArray:
         """Return how often each option was chosen for a group, (rows, options)."""
-        answers = self.grid.answers[:, self.grid.columns[self._groups[group]]]
+        answers = self.grid.answers[:, self._columns[group]]
         options = range(len(self.grid.benchmark.options))
         return np.stack([(answers == option).sum(axis=1) for option in options], axis=1)
 
@@ -146,7 +147,7 @@ class GroupAnswers:
 
         `copies` are those of the answer sets, if other attributes determine them too.
         """
-        one, other = (self.grid.answers[:, self.grid.columns[self._groups[i]]] for i in (a, b))
+        one, other = (self.grid.answers[:, self._columns[place]] for place in (a, b))
         if one.shape[1] == 1:
             same = ((one == other) & (one >= 0)).sum(axis=1, dtype=np.int64)
         else:

@@ -192,6 +192,7 @@ def _verdict_columns(judged: Judgements) -> Iterator[dict[str, dict[str, Any]]]:
     margin = np.where(judged.bounds | baseline, np.nan, judged.margin)
     adjusted = [judged.split(judged.p_adjusted(test)) for test in FLIPPING]
     columns = (verdict, reason, margin, judged.adjusted_over)
+    # McNemar's rows are those of each test in turn.
     for *split, midp, exact in zip(*map(judged.split, columns), *adjusted, strict=True):
         yield {
             "accuracy_difference": dict(
@@ -199,7 +200,7 @@ def _verdict_columns(judged: Judgements) -> Iterator[dict[str, dict[str, Any]]]:
             ),
             "mcnemar": {
                 "p_adjusted": np.concatenate([midp, exact]),
-                "adjust_method": np.tile(split[3], 2),
+                "adjust_method": np.tile(split[3], len(FLIPPING)),
             },
         }
 
@@ -209,7 +210,7 @@ def _pair_tables(
 ) -> Iterator[Columns]:
     """Yield the rows of each metric of pairs, some of the columns `ESTIMATE_COLUMNS`."""
     ranges = pair_bounds(pairs.outcomes.patterns) if bounds else {}
-    single = np.tile(~pairs.clustered, 2)
+    single = np.tile(~pairs.clustered, len(FLIPPING))
     for metric in PAIR_METRICS:
         own = verdicts.get(metric.name, {})
         if not bounds:

@@ -17,7 +17,7 @@ from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark, MissingPolicy
 from fairstats.counts.outcomes import Outcomes, outcomes_of
-from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, CountingPolicy
+from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
 from fairstats.estimates.eligibility import why_unranked
 from fairstats.estimates.judgements import Judgements, judge, pair_bounds
 from fairstats.inference.verdict import EQUIVALENT
@@ -295,11 +295,7 @@ def _cfr_figures(judged: Judgements) -> dict[str, FloatArray]:
     (pairs,) = judged.parts
     level_, effect = 2 * judged.alpha, pairs.effects["cfr"]
     same = cfr(pairs.paired.same, pairs.paired.n, alpha=level_, design_effect=effect)
-    answered, done = judged.patterns.sum(axis=1), judged.completions
-    # With several samples, an item has several pairs, whether or not it was asked.
-    more = np.rint(answered * done.unasked / np.maximum(done.items - done.unasked, 1))
-    whole = judged.patterns.copy()
-    whole[:, PATTERNS.index("nxx")] += more.astype(np.int64)
+    whole = pairs.outcomes.with_unasked
     n = whole.sum(axis=1)
     # The lower limit if every missing answer is a changed one, and the upper if none is.
     worst, best = (

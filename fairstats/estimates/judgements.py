@@ -31,7 +31,7 @@ from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.mcnemar import FLIPPING, mcnemar_bounds, mcnemar_of
-from fairstats.metrics.metric import PairMetric, Pairs, Range, design_effects_of
+from fairstats.metrics.metric import PairMetric, Pairs, Range, design_effect_of
 from fairstats.metrics.registry import PAIR_METRICS
 
 Texts = npt.NDArray[np.object_]
@@ -51,7 +51,7 @@ def pairs_of(
     for place, (cells, many) in outcomes.clusters.items():
         copies, pooled = int(outcomes.copies[place]), bool(outcomes.pooled[place])
         for influence, metric in _INFLUENCES.items():
-            found[influence][place] = design_effects_of(
+            found[influence][place] = design_effect_of(
                 metric, cells, many, copies, missing, pooled=pooled
             )
     effects = {metric.name: found[metric.influence] for metric in PAIR_METRICS if metric.influence}
@@ -289,15 +289,11 @@ class Judgements:
         self,
     ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray, npt.NDArray[np.bool_]]:
         """Return n10, n01, the open pairs that can favour a and b, n, and whether any is open."""
-        c = dict(zip(PATTERNS, self.patterns.T, strict=True))
-        unasked, items = self._unasked
-        answered = self.patterns.sum(axis=1)
-        # With several samples, an item has several pairs, whether or not it was asked.
-        more = np.rint(answered * unasked / np.maximum(items - unasked, 1)).astype(np.int64)
-        for_a = c["n1x"] + c["nx0"] + c["nxx"] + more
-        for_b = c["n0x"] + c["nx1"] + c["nxx"] + more
-        is_open = (unasked > 0) | (self.patterns[:, INCOMPLETE].sum(axis=1) > 0)
-        return c["n10"], c["n01"], for_a, for_b, answered + more, is_open
+        whole = self._each(lambda part: part.outcomes.with_unasked)
+        c = dict(zip(PATTERNS, whole.T, strict=True))
+        for_a, for_b = c["n1x"] + c["nx0"] + c["nxx"], c["n0x"] + c["nx1"] + c["nxx"]
+        is_open = (self._unasked[0] > 0) | (self.patterns[:, INCOMPLETE].sum(axis=1) > 0)
+        return c["n10"], c["n01"], for_a, for_b, whole.sum(axis=1), is_open
 
     def p_range(self, test: McNemarMethod = "midp") -> tuple[FloatArray, FloatArray]:
         """Return the lowest and highest p-value over all completions, not adjusted."""

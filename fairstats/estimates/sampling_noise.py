@@ -93,7 +93,7 @@ def sampling_noise(
 
     With s samples, the samples' part of accuracy and its difference is proportional to 1 / s. That
     of CFR falls a little faster. Noise also lowers CFR itself, and more samples do not change that:
-    see ``same_prompt_excess`` in the estimates.
+    see ``excess_disagreement`` in the estimates.
 
     References
     ----------

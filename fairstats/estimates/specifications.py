@@ -308,7 +308,7 @@ def sensitivity_of(
             McNemar's test, `TESTS`, adjusted by Holm's procedure over the published family. The
             estimate and its limits are the published ones.
         ``margin``
-            The equivalence margin, as a proportion: `MARGINS` and the benchmark's margin. The
+            The equivalence margin, as a proportion: `SENSITIVITY_MARGINS` and the benchmark's. The
             values are the published ones. The choice ``smallest`` has another meaning. Its estimate
             is the margin above which the pair counts as equivalent. Its limits are those of the 1 −
             2 alpha interval, and its verdict is the one below that margin.

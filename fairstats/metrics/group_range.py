@@ -15,7 +15,7 @@ from fairstats.metrics.accuracy import (
     absolute_interval,
     accuracy_difference,
 )
-from fairstats.metrics.metric import Groups, PairMetric, Range, design_effects_of
+from fairstats.metrics.metric import Groups, PairMetric, Range, design_effect_of
 
 #: Compares two groups, from `PolicyCounts`: `accuracy_difference` or `accuracy_ratio`.
 Measure = Callable[..., Estimate]
@@ -118,7 +118,7 @@ def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> FloatArray
                 copies *= int(answers.neutral_copies[unit])
                 own, many = own[weights[span] > 0], many[weights[span] > 0]
             if len(own):
-                found[place, column] = design_effects_of(metric, own, many, copies, groups.missing)
+                found[place, column] = design_effect_of(metric, own, many, copies, groups.missing)
     return found
 
 

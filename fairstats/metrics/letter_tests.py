@@ -23,7 +23,7 @@ def _letter_test(
         return {name: column[single] for name, column in pairs.outcomes.keys.items()} | {
             "statistic": result.statistic,
             "p_value": result.p_value,
-            "test": [f"{test.__name__}, {df} df" for df in np.ravel(result.df)],
+            "test": [f"{test.__name__}, {df} df" for df in np.ravel(np.asarray(result.df))],
             "n": tables.sum(axis=(1, 2)),
             "method_note": "on the letters, right or wrong; not adjusted",
         }

@@ -229,7 +229,7 @@ class Groups(Once):
         return self.answers.right[span][whole], grid.many[span][whole]
 
 
-def design_effects_of(
+def design_effect_of(
     metric: PairMetric,
     cells: IntArray,
     many: IntArray,
