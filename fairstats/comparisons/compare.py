@@ -229,7 +229,7 @@ def changes_of(
         rows = bounds_rows(old, new, pairs)
     else:
         rows = _rows(old, new, pairs, policy, alpha, n_resamples, rng)
-    columns = None if rows else [*PAIR, "metric", "p_value", "estimate"]
+    columns = None if rows else [*PAIR, "metric", "p_value", "estimate", "ci_low", "ci_high"]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
         benchmark_version=_joined(old, new, "benchmark_version"),

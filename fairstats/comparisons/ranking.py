@@ -539,7 +539,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         reasons |= {unit: reason for unit in ranked if names[unit] == model}
     ranked = [unit for unit, reason in reasons.items() if not reason]
     declared = pooled_pairs(benchmark)
-    board = grid.rows(np.isin(grid.unit, list(reasons))).first_samples()
+    board = grid.rows(np.isin(grid.unit, list(reasons)))
     asked = np.stack(
         [
             np.logical_and(
@@ -596,21 +596,24 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     for column, unit in enumerate(ranked):
         array = np.zeros((len(items), len(pairs), len(PATTERNS)), dtype=np.int64)
         own = board.span(unit)
-        array[place[own]] = _cells(board.rows(own), pairs)
-        # Pair each answer of one group with each answer of the other.
+        # Every item has as many samples; those that it lacks are missing.
+        cells = _cells(board.rows(own), pairs, samples=int(used[column]))
+        array[place[own]] = cells * any_asked[place[own]][..., None]
         array[..., _MISSING] += any_asked * int(used[column]) ** 2 - array.sum(axis=-1)
         patterns[str(names[unit])] = array
         notes[str(names[unit])] = _note(samples[:, column], int(used[column]))
     return RankItems(dict(sorted(patterns.items())), common, unranked, why, notes)
 
 
-def _cells(grid: Grid, pairs: Sequence[tuple[Attribute, tuple[str, str]]]) -> IntArray:
+def _cells(
+    grid: Grid, pairs: Sequence[tuple[Attribute, tuple[str, str]]], *, samples: int = 0
+) -> IntArray:
     """Count each row's pairs of answers by pair of groups and pattern, (rows, pairs, 10)."""
     found = np.zeros((len(grid.unit), len(pairs), len(PATTERNS)), dtype=np.int64)
     groups = groups_of(grid)
     for place, (attribute, pair) in enumerate(pairs):
         if attribute.name in groups:
-            own = groups[attribute.name]
+            own = replace(groups[attribute.name], least=samples)
             found[own.rows, place] = own.pair(pair)
     return found
 

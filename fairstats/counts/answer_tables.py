@@ -198,13 +198,10 @@ def _pattern_tables(opened: OpenAnswers) -> Iterator[pd.DataFrame]:
     for benchmark, attribute in opened.asked():
         own = item_grid(opened, benchmark)
         columns = [own.columns[attribute.name, group] for group in attribute.groups]
-        given = own.answers[:, columns]
-        order = np.argsort(given == NOT_ASKED, axis=2, kind="stable")
-        given = np.take_along_axis(given, order, axis=2)
-        asked = given != NOT_ASKED
-        row, turn = np.nonzero(asked.any(axis=1))
-        answer, asked, order = given[row, :, turn], asked[row, :, turn], order[row, :, turn]
-        sample = own.samples[np.where(asked, order, len(own.samples) - 1).min(axis=1)]
+        given, numbers = own.answers[:, columns], own.numbers[:, columns]
+        row, turn = np.nonzero((given != NOT_ASKED).any(axis=1))
+        answer, number = given[row, :, turn], numbers[row, :, turn]
+        sample = np.where(answer != NOT_ASKED, number, np.iinfo(np.int64).max).min(axis=1)
         answer = np.maximum(answer, MISSING).astype(np.int64)
         score = np.where(answer < 0, answer, answer == own.key[row, None])
         letters = [*benchmark.options, NO_LETTER]

@@ -51,14 +51,15 @@ class Grid:
         The place of the right option among the benchmark's options.
     answers : ndarray of int8, shape (rows, variants, samples)
         The place of the chosen option; `MISSING` for an answer that could not be parsed;
-        `NOT_ASKED` if the item was not asked in this variant and sample.
+        `NOT_ASKED` if the variant of the item was asked fewer times. A variant's answers are in the
+        order of their sample numbers.
     many : ndarray of int, shape (rows,)
         The number of items that each row stands for.
     items : ndarray of str, shape (rows,)
         The name of each row's item, ascending within an answer set; empty if rows that are alike
         were joined.
-    samples : ndarray of int, shape (samples,)
-        The sample numbers, ascending.
+    numbers : ndarray of int, shape (rows, variants, samples)
+        The sample number of each answer.
     """
 
     benchmark: Benchmark
@@ -68,7 +69,7 @@ class Grid:
     answers: npt.NDArray[np.int8]
     many: IntArray
     items: npt.NDArray[np.object_]
-    samples: IntArray
+    numbers: IntArray
 
     @cached_property
     def columns(self) -> dict[tuple[str, str], int]:
@@ -90,7 +91,10 @@ class Grid:
         there = where if isinstance(where, slice) else np.asarray(where)
         return replace(
             self,
-            **{name: getattr(self, name)[there] for name in ("unit", "key", "answers", "many")},
+            **{
+                name: getattr(self, name)[there]
+                for name in ("unit", "key", "answers", "many", "numbers")
+            },
             items=self.items[there] if len(self.items) else self.items,
         )
 
@@ -102,13 +106,6 @@ class Grid:
     def of_unit(self, unit: int) -> Grid:
         """Return the rows of one answer set."""
         return self.rows(self.span(unit))
-
-    def first_samples(self) -> Grid:
-        """Return the grid with each variant's answers to an item moved to the first places."""
-        if len(self.samples) == 1:
-            return self
-        order = np.argsort(self.answers == NOT_ASKED, axis=2, kind="stable")
-        return replace(self, answers=np.take_along_axis(self.answers, order, axis=2))
 
 
 def grid(
@@ -196,12 +193,19 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
             variant[names["attribute"].get_loc(attribute), names["group"].get_loc(group)] = place
     options = pd.Index(benchmark.options)
     option = np.append(options.get_indexer(names["answer"]), MISSING).astype(np.int8)
-    shape = (len(first), len(benchmark.variants), len(names["sample"]))
-    answers = np.full(shape, NOT_ASKED, dtype=np.int8)
     column = variant[codes["attribute"], codes["group"]]
-    answers[row, column, codes["sample"]] = option[codes["answer"]]
-    if np.count_nonzero(answers != NOT_ASKED) < len(table):
+    sample = table["sample"].to_numpy(dtype=np.int64)
+    cell = row * len(benchmark.variants) + column
+    turn, repeated = _turns(cell, sample) if len(names["sample"]) > 1 else (0 * row, False)
+    shape = (len(first), len(benchmark.variants), int(turn.max()) + 1)
+    answers = np.full(shape, NOT_ASKED, dtype=np.int8)
+    answers[row, column, turn] = option[codes["answer"]]
+    if repeated or np.count_nonzero(answers != NOT_ASKED) < len(table):
         _refuse_repeated(frame, benchmark)
+    numbers = np.broadcast_to(sample[0], shape)
+    if len(names["sample"]) > 1:
+        numbers = np.zeros(shape, dtype=np.int64)
+        numbers[row, column, turn] = sample
     return Grid(
         benchmark,
         table[list(UNIT_COLUMNS)].take(first_of_unit).reset_index(drop=True),
@@ -210,8 +214,22 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
         answers,
         np.ones(len(first), dtype=np.int64),
         np.asarray(names["item_id"], dtype=object)[codes["item_id"][first]],
-        np.asarray(names["sample"], dtype=np.int64),
+        numbers,
     )
+
+
+def _turns(cell: IntArray, sample: IntArray) -> tuple[IntArray, bool]:
+    """Number the answers of each cell in the order of their samples; say if a sample is repeated.
+
+    Numbers of samples may have gaps, so they are no places.
+    """
+    order = np.lexsort([sample, cell])
+    cells, samples = cell[order], sample[order]
+    new = np.diff(cells, prepend=-1) != 0
+    start = np.maximum.accumulate(np.where(new, np.arange(len(cells)), 0))
+    turn = np.empty(len(cells), dtype=np.int64)
+    turn[order] = np.arange(len(cells)) - start
+    return turn, bool((~new[1:] & (np.diff(samples) == 0)).any())
 
 
 def _numbered(values: IntArray) -> tuple[IntArray, IntArray]:
@@ -268,15 +286,24 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
     items = np.zeros(0, dtype=object) if join else table["item_id"].to_numpy(dtype=object)
     order = np.lexsort([unit] if join else [items, unit])
     many = table["many"].to_numpy(dtype=np.int64) if join else np.ones(len(unit), dtype=np.int64)
+    answers = (found - 2).reshape(-1, len(benchmark.variants), len(samples))[order]
+    numbers = np.broadcast_to(samples, answers.shape)
+    if len(samples) > 1:
+        # Move a variant's answers to the first places.
+        turn = np.argsort(answers == NOT_ASKED, axis=2, kind="stable")
+        most = int((answers != NOT_ASKED).sum(axis=2).max())
+        answers, numbers = (
+            np.take_along_axis(one, turn, axis=2)[:, :, :most] for one in (answers, numbers)
+        )
     return Grid(
         benchmark,
         units,
         unit[order],
         table["key"].to_numpy(dtype=np.int64)[order],
-        (found - 2).reshape(-1, len(benchmark.variants), len(samples))[order],
+        answers,
         many[order],
         items if join else items[order],
-        samples,
+        numbers,
     )
 
 

@@ -18,6 +18,7 @@ from fairstats.counts.patterns import (
     PATTERNS,
     GroupAnswers,
     IntArray,
+    common_copies,
     pooled_pairs,
     sums_by_unit,
 )
@@ -276,11 +277,14 @@ def item_patterns_of(
 
 def _pooled_copies(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
     """Return the number of pairs that share an answer, if all demographic pairs are pooled."""
-    copies = np.ones(len(grid.units), dtype=np.int64)
-    for name in {attribute.name for attribute, _ in pooled_pairs(grid.benchmark)} & set(groups):
-        there = np.unique(groups[name].grid.unit)
-        copies[there] = np.lcm(copies[there], groups[name].copies[there])
-    return copies
+    own = [groups[name] for name in {a.name for a, _ in pooled_pairs(grid.benchmark)} & set(groups)]
+    if not own:
+        return np.ones(len(grid.units), dtype=np.int64)
+    unit, samples = (
+        np.concatenate(parts)
+        for parts in zip(*((one.grid.unit, one.samples) for one in own), strict=True)
+    )
+    return common_copies(unit, samples, len(grid.units))
 
 
 def count_outcomes(

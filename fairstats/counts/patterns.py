@@ -39,7 +39,9 @@ CountingPolicy = Literal["available", "complete", "incorrect"]
 #: The sums of a pair's answers from which estimates are computed; fields of `PolicyCounts`.
 SUMS = ("correct_a", "n_a", "correct_b", "n_b", "same", "n")
 # Above it, weights are rounded: their relative error is then at most s / 2 divided by this number.
-_LARGEST = 10**9
+_LARGEST = 10**7
+# Combinations of pairs with neutral answers have to fit into 64 bits.
+_LARGEST_NEUTRAL = 10**5
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +61,14 @@ class GroupAnswers:
         The attribute.
     rows : ndarray of int
         The places of these rows in the grid of all answers.
+    least : int
+        The least number of samples of an item; those that it lacks are missing.
     """
 
     grid: Grid
     attribute: Attribute
     rows: IntArray
+    least: int = 0
 
     @classmethod
     def of(cls, grid: Grid, attribute: Attribute) -> Self:
@@ -99,7 +104,7 @@ class GroupAnswers:
     @cached_property
     def samples(self) -> IntArray:
         """Return the number of answers for the group with the most, (rows,)."""
-        return self.asked.max(axis=1)
+        return np.maximum(self.asked.max(axis=1), self.least)
 
     @cached_property
     def missing(self) -> IntArray:
@@ -129,7 +134,8 @@ class GroupAnswers:
     @cached_property
     def neutral_copies(self) -> IntArray:
         """Return the number of neutral answers that share a pair, (answer sets,)."""
-        return common_copies(self.grid.unit, self.neutral.sum(axis=1), len(self.grid.units))
+        samples = self.neutral.sum(axis=1)
+        return common_copies(self.grid.unit, samples, len(self.grid.units), _LARGEST_NEUTRAL)
 
     @cached_property
     def neutral_weights(self) -> IntArray:
@@ -201,8 +207,10 @@ def sums_by_unit(unit: IntArray, table: npt.NDArray[Any], units: int) -> npt.NDA
     return found
 
 
-def common_copies(unit: IntArray, samples: IntArray, units: int) -> IntArray:
-    """Return the least common multiple of the numbers of samples of each answer set.
+def common_copies(
+    unit: IntArray, samples: IntArray, units: int, largest: int = _LARGEST
+) -> IntArray:
+    """Return the least common multiple of the numbers of samples of each answer set, or `largest`.
 
     Examples
     --------
@@ -213,7 +221,7 @@ def common_copies(unit: IntArray, samples: IntArray, units: int) -> IntArray:
     if samples.max(initial=1) > 1:
         sizes = np.unique(np.stack([unit, np.maximum(samples, 1)], axis=1), axis=0)
         for place, size in sizes.tolist():
-            found[place] = min(math.lcm(int(found[place]), size), _LARGEST)
+            found[place] = min(math.lcm(int(found[place]), size), largest)
     return found
 
 

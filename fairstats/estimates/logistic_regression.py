@@ -132,7 +132,7 @@ def gee_logistic(
     policies = {name: str(missing or benchmark.missing) for name, benchmark in known.items()}
     if "bounds" in policies.values():
         raise ValueError("missing='bounds' gives no answers to fit; choose another policy")
-    grids = {name: item_grid(opened, own).first_samples() for name, own in known.items()}
+    grids = {name: item_grid(opened, own) for name, own in known.items()}
     asked = [GroupAnswers.of(grids[own.name], attribute) for own, attribute in opened.asked()]
     if covariates is not None:
         covariates = _checked(covariates, asked)

@@ -238,7 +238,7 @@ def same_flips(
     names = [name for name in old.columns if name in new.columns]
     items = old.index.intersection(new.index)
     sides = [side.reindex(index=items, columns=names).to_numpy() for side in (old, new)]
-    answered = ~np.isnan(sides).any(axis=(0, 2))
+    answered = ~np.isnan(sides).any(axis=(0, 2)) & (len(names) > 0)
     one, other = (side[answered].astype(np.int64) for side in sides)
     found = matched_patterns(one, other, alpha=alpha)
     verdict = NO_VERDICT

@@ -247,7 +247,7 @@ def design_effect(
     Examples
     --------
     >>> design_effect([[2, 0], [0, 2]], [5, 5], [1, -1])
-    2.111111111111111
+    2.111111111111
     """
     (whole,), (many,) = check_counts(clusters=clusters), check_counts(multiplicity=multiplicity)
     cells, psi = whole.astype(np.float64), check_numbers("influence", influence)
@@ -261,7 +261,8 @@ def design_effect(
     if single <= 0 or k < 2 or n <= 1:
         return max(n / max(k, 1.0), 1.0)
     together = float(many @ (cells @ psi) ** 2)
-    return max(k / (k - 1) * together / (n / (n - 1) * single), 1.0)
+    # Rounded, so that the order of a sum decides nothing that follows.
+    return max(round(k / (k - 1) * together / (n / (n - 1) * single), 12), 1.0)
 
 
 @dataclass(frozen=True, repr=False)

@@ -335,3 +335,28 @@ def test_difference_that_no_completion_reverses_counts(board_of):
     (row,) = found.differences.itertuples()
     assert (row.model_a, row.differ, row.method_note) == ("refuses", True, "")
     assert row.bounds_high > row.bounds_low > 0
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_item_with_one_group_alone_is_left_out_of_its_pair(metric, three_models):
+    item = three_models["item_id"] == three_models["item_id"].iloc[0]
+    lacking = three_models[~(item & (three_models["group"] == "black"))]
+    without = three_models[~item | (three_models["attribute"] != "race")]
+    columns = ["model", "estimate", "least_favourable", "rank"]
+    found, expected = (rank_models(table, metric)[columns] for table in (lacking, without))
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_fewer_samples_of_an_item_that_another_model_lacks_do_not_help(answers_of):
+    texts = ["AA"] * 60 + ["BB"] * 40
+    one = [answers_of(texts, model="one", sample=sample) for sample in range(3)]
+    item = one[0]["item_id"].iloc[0]
+    fewer = [*one[:2], one[2][one[2]["item_id"] != item]]
+    other = answers_of(["AA"] * 70 + ["BB"] * 30, model="other")
+    other = other[other["item_id"] != item]
+    found, expected = (
+        rank_models(pd.concat([*own, other]), "accuracy").set_index("model") for own in (fewer, one)
+    )
+    assert found.loc["one", "least_favourable"] <= expected.loc["one", "least_favourable"]
+    assert found["rank"].to_dict() == expected["rank"].to_dict() == {"other": 1, "one": 2}
+    assert (rank_differences(pd.concat([*fewer, other]))["bounds_low"] <= 1).all()

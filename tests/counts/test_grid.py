@@ -59,7 +59,7 @@ def rows_of(found: Grid) -> set[tuple]:
             *units[found.unit[row]],
             found.items[row],
             *found.benchmark.variants[column],
-            int(found.samples[sample]),
+            int(found.numbers[row, column, sample]),
             options[found.answers[row, column, sample]],
             options[found.key[row]],
         )
@@ -97,7 +97,9 @@ def test_grid_holds_the_rows_of_the_table(two_benchmarks):
     assert set.union(*map(rows_of, found.values())) == rows_of_table(answers)
     for own in found.values():
         assert (own.many == 1).all()
-        assert own.samples.tolist() == sorted(set(answers["sample"]))
+        here = answers[answers["benchmark"] == own.benchmark.name]
+        most = here.groupby([*UNIT_COLUMNS, "item_id", "attribute", "group"]).size().max()
+        assert own.answers.shape[2] == most
         rows = [*zip(own.unit.tolist(), own.items, strict=True)]
         assert rows == sorted(set(rows))
         assert own.units.sort_values(list(UNIT_COLUMNS)).index.tolist() == [0, 1, 2, 3]
@@ -110,8 +112,10 @@ def test_grid_of_every_engine_is_that_in_memory(engine, two_benchmarks, wide, in
     for name, benchmark in opened.benchmarks.items():
         found, own = item_grid(opened, benchmark), expected[name]
         pd.testing.assert_frame_equal(found.units, own.units)
-        for column in ("unit", "key", "answers", "many", "items", "samples"):
+        for column in ("unit", "key", "answers", "many", "items"):
             np.testing.assert_array_equal(getattr(found, column), getattr(own, column), column)
+        there = own.answers != NOT_ASKED
+        np.testing.assert_array_equal(found.numbers[there], own.numbers[there])
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -174,16 +178,21 @@ def test_scores_are_of_the_key_and_keep_what_is_not_an_answer(demo):
     assert (np.delete(found.y, [white, black], axis=1) == NOT_ASKED).all()
 
 
-def test_first_samples_are_the_first_answers_to_each_variant():
+def test_answers_of_a_variant_are_in_the_order_of_their_samples():
     texts = {3: ["AB", "..", "A."], 5: ["B-", "CA", ".B"], 8: ["..", "A.", "C-"]}
     answers = pd.concat([make_answers(own, sample=sample) for sample, own in texts.items()])
     found = grid(answers)["demo"]
     columns = [found.columns["race", group] for group in ("white", "black")]
-    given = found.first_samples().answers[:, columns]
+    given = found.answers[:, columns]
     signs = [["".join(["ABCD.-"[i] for i in own]) for own in item] for item in given]
-    assert signs == [["AB.", "B-."], ["CA.", "A.."], ["AC.", "B-."]]
-    once = grid(answers[answers["sample"] == 3])["demo"]
-    assert once.first_samples() is once
+    assert signs == [["AB", "B-"], ["CA", "A."], ["AC", "B-"]]
+
+
+def test_sample_numbers_take_no_places():
+    once = make_answers(["AB", "BA"])
+    far = once.assign(sample=[0, 7, 10**12, 3])
+    assert grid(far)["demo"].answers.shape == grid(once)["demo"].answers.shape
+    assert (grid(far)["demo"].answers == grid(once)["demo"].answers).all()
 
 
 def test_cells_count_the_rows(wide):

@@ -13,6 +13,7 @@ import fairstats
 from fairstats.answers.engine_frames import open_answers
 from fairstats.counts.outcomes import count_outcomes
 from fairstats.counts.patterns import PATTERNS
+from tests.make_answers import make_answers
 
 RACE, SEX = ("white", "black"), ("male", "female")
 POLICIES = ("available", "complete", "incorrect", "bounds")
@@ -286,3 +287,16 @@ def test_attributes_with_different_numbers_of_samples_are_not_pooled_to_a_verdic
     assert not pd.isna(found.loc["race", "verdict"])
     assert pd.isna(found.loc["pooled", "verdict"])
     assert "different numbers of samples" in found.loc["pooled", "verdict_reason"]
+
+
+def test_odd_numbers_of_samples_of_pooled_attributes_can_be_weighted(demo):
+    sizes = {"sex": (29, 30, 31, 37, 41), "race": (32, 43, 47, 49, 53)}
+    tables = []
+    for name, numbers in sizes.items():
+        variants = [(name, group) for group in list(demo.attributes[name].groups)[:2]]
+        for sample in range(max(numbers)):
+            texts = ["AA" if sample < number else ".." for number in numbers]
+            tables.append(make_answers(texts, variants=variants, sample=sample))
+    found = fairstats.analyze(pd.concat(tables))
+    pooled = found[(found["attribute"] == "pooled") & (found["metric"] == "cfr")]
+    assert pooled["estimate"].item() == pytest.approx(1)

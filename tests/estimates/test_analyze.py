@@ -865,7 +865,7 @@ def test_chosen_items_give_no_verdict(answers_of, row_of):
 def test_model_that_guesses_is_not_called_equivalent(answers_of, row_of):
     found, note = verdict_and_note(analyze(answers_of(["AA/A"] * 200 + ["BB/B"] * 600)), row_of)
     assert found == "inconclusive"
-    assert "not called equivalent: accuracy for White − Black is at most 25.0%" in note
+    assert "not called equivalent: accuracy in the neutralized variant is 25.0%" in note
 
 
 # The rule of completions at its edges: one missing answer more decides.

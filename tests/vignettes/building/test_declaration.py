@@ -115,8 +115,8 @@ def test_an_intersection_is_declared_as_in_a_benchmark(tmp_path):
         ({"fuse.temperature": "hot"}, "fuse.temperature: has the wrong type; write a number"),
         ({"fuse.price": [1]}, "fuse.price: has the wrong type; write a pair of numbers"),
         ({"fuse.base_url": "host"}, "fuse.base_url = 'host': must be an address"),
-        ({"fuse.max_tokens": 0}, "fuse: max_tokens = 0: must be at least 1"),
-        ({"fuse.max_cost": 1.0}, "fuse: max_cost = 1.0: the price of tiny is unknown"),
+        ({"fuse.max_tokens": 0}, "fuse: max_tokens=0: must be at least 1"),
+        ({"fuse.max_cost": 1.0}, "fuse: max_cost=1.0: the price of tiny is unknown"),
         ({"fuse.sees_options": True}, "fuse.sees_options: unknown key"),
         (
             {"generate.sees_options": "yes"},
