@@ -257,8 +257,8 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         of_attribute = (nw.col("attribute") == name).cast(nw.Int64)
         variant = variant + of_attribute * _replaced("group", places)
     if len(samples) > 1:
-        numbers = {number: i for i, number in enumerate(samples.tolist())}
-        variant = variant * len(samples) + _replaced("sample", numbers)
+        places = {sample: i for i, sample in enumerate(samples.tolist())}
+        variant = variant * len(samples) + _replaced("sample", places)
     cells = [f"cell_{i}" for i in range(len(benchmark.variants) * len(samples))]
     key = _replaced("answer_key", {name: i for i, name in enumerate(benchmark.options)})
     # An aggregate over a condition is wrong on some engines, so the columns are made first.
