@@ -73,6 +73,8 @@ COMPARISON_COLUMNS = (
 VERSION, STRATEGY = "version", "strategy"
 RELEASE_COMPARISON_COLUMNS = ("kind", *COMPARISON_COLUMNS)
 _UNIT = list(UNIT_COLUMNS)
+# What a row has before its verdict.
+_FIGURES = ("old", "new", "estimate", "ci_low", "ci_high", "ci_method", "p_value", "test", "n")
 
 
 def compare(
@@ -229,7 +231,7 @@ def changes_of(
         rows = bounds_rows(old, new, pairs)
     else:
         rows = _rows(old, new, pairs, policy, alpha, n_resamples, rng)
-    columns = None if rows else [*PAIR, "metric", "p_value", "estimate", "ci_low", "ci_high"]
+    columns = None if rows else [*PAIR, "metric", *_FIGURES]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
         benchmark_version=_joined(old, new, "benchmark_version"),

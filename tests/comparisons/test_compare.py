@@ -94,6 +94,16 @@ def test_no_common_pair_means_no_comparison(answers):
     assert set(table["verdict"]) == {"unclear"}
 
 
+@pytest.mark.parametrize("missing", [None, "bounds"])
+def test_models_without_a_common_attribute_have_no_figures(missing, answers):
+    old = answers(["AA", "AB"], model="old").assign(attribute="sex")
+    old = old.assign(group=old["group"].map({"white": "male", "black": "female"}))
+    new = answers(["AA", "AB"], model="new")
+    table = compare(old, new, missing=missing, allow_different_items=True)
+    assert list(table.columns) == list(COMPARISON_COLUMNS)
+    assert table["estimate"].isna().all()
+
+
 @pytest.mark.parametrize(
     ("newer", "expected"),
     [
