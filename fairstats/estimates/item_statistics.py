@@ -307,7 +307,9 @@ def _of_pair(rows: pd.DataFrame, method: ItemTest) -> pd.DataFrame:
         gap=gap, least_p=fewest * (2 if method == "exact" else 1), test=f"sign flips, {method}"
     )
     direction = -np.sign(gap or 1.0) * table["contribution"].round(12)
-    order = table.assign(order=direction).sort_values(["order", "p_value", "item_id"]).index
+    # Rounded, so that the last digit of a p-value does not order items.
+    keys = table.assign(order=direction, p_value=table["p_value"].round(12))
+    order = keys.sort_values(["order", "p_value", "item_id"]).index
     return table.loc[order].reset_index()
 
 
