@@ -98,6 +98,24 @@ class Grid:
             items=self.items[there] if len(self.items) else self.items,
         )
 
+    def joined(self, columns: npt.NDArray[np.int64]) -> Grid:
+        """Join the rows of an answer set that have the same values in these columns, (rows, k).
+
+        Other values of a joined row are those of one of its rows.
+        """
+        code, size = self.unit, len(self.units)
+        for column in columns.T:
+            lowest, many = int(column.min()), int(np.ptp(column)) + 1
+            if size * many >= 2**62:
+                code, found = pd.factorize(code)
+                size = len(found)
+            code, size = code * many + (column - lowest), size * many
+        code, first = _numbered(code)
+        # Sums of whole numbers below 2**53 are exact.
+        items = np.bincount(code, weights=self.many).astype(np.int64)
+        order = np.argsort(self.unit[first], kind="stable")
+        return replace(self.rows(first[order]), many=items[order])
+
     def span(self, unit: int) -> slice:
         """Return the places of the rows of one answer set."""
         first, last = np.searchsorted(self.unit, [unit, unit + 1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -24,6 +24,8 @@ from fairstats.counts.patterns import (
 )
 
 Texts = npt.NDArray[np.object_]
+# Joined rows are paired in blocks, to limit memory.
+_BLOCK = 2**18
 T = TypeVar("T")
 
 
@@ -194,10 +196,12 @@ def outcomes_of(opened: OpenAnswers) -> dict[str, Outcomes]:
 def count_grid(grid: Grid) -> Outcomes:
     """Count the outcomes of the answers in a grid."""
     groups = groups_of(grid)
+    if not len(grid.items):
+        groups = {name: own.joined() for name, own in groups.items()}
     several = _most_samples(grid, groups) > 1
     everywhere = np.ones(len(several), dtype=bool)
     parts = []
-    for (name, a, b), rows, cells in item_patterns_of(grid, groups):
+    for (name, a, b), rows, cells in _patterns_of(grid, groups):
         copies = _pooled_copies(grid, groups) if name == POOLED else groups[name].copies
         clustered = everywhere if name == POOLED else several
         parts.append((name, a, b, rows, cells, copies, clustered))
@@ -248,6 +252,57 @@ def groups_of(grid: Grid) -> dict[str, GroupAnswers]:
     return {name: own for name, own in every.items() if len(own.rows)}
 
 
+def _patterns_of(
+    grid: Grid, groups: dict[str, GroupAnswers]
+) -> Iterator[tuple[tuple[str, str, str], Grid, IntArray]]:
+    """Yield `item_patterns_of`; without names of items, those that are alike are joined."""
+    if len(grid.items):
+        yield from item_patterns_of(grid, groups)
+        return
+    for name, own in groups.items():
+        for pair in own.attribute.pairs:
+            yield (name, *pair), own.grid, own.pair(pair)
+    copies, number = _pooled_copies(grid, groups), _pairs_asked(grid, groups)
+    pairs = pooled_pairs(grid.benchmark)
+    parts: list[tuple[Grid, IntArray]] = []
+    for start in range(0, len(grid.unit), _BLOCK):
+        block = grid.rows(slice(start, start + _BLOCK))
+        block = block.rows(number[block.unit] > 1)
+        part = groups_of(block)
+        cells = np.zeros((len(block.unit), len(PATTERNS)), dtype=np.int64)
+        where = np.zeros(len(block.unit), dtype=bool)
+        for attribute, pair in pairs:
+            if attribute.name in part:
+                own = part[attribute.name]
+                cells[own.rows] += own.pair(pair, copies)
+                where[own.rows] = True
+        if where.any():
+            parts.append(_joined_patterns(block.rows(where), cells[where]))
+    if parts:
+        names = ("unit", "key", "answers", "many", "numbers")
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(rows, name) for rows, _ in parts]) for name in names
+        }
+        cells = np.concatenate([own for _, own in parts])
+        yield (POOLED, *POOLED_GROUPS), *_joined_patterns(replace(parts[0][0], **columns), cells)
+
+
+def _joined_patterns(rows: Grid, cells: IntArray) -> tuple[Grid, IntArray]:
+    """Join the rows of an answer set with the same patterns."""
+    places = np.arange(len(cells))
+    joined = replace(rows, key=places).joined(cells)
+    return joined, cells[joined.key]
+
+
+def _pairs_asked(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
+    """Return the number of pooled pairs that each answer set was asked."""
+    number = np.zeros(len(grid.units), dtype=np.int64)
+    for attribute, _ in pooled_pairs(grid.benchmark):
+        if attribute.name in groups:
+            number[np.unique(groups[attribute.name].grid.unit)] += 1
+    return number
+
+
 def item_patterns_of(
     grid: Grid, groups: Mapping[str, GroupAnswers] | None = None
 ) -> Iterator[tuple[tuple[str, str, str], Grid, IntArray]]:
@@ -260,14 +315,12 @@ def item_patterns_of(
     for name, own in groups.items():
         for pair in own.attribute.pairs:
             yield (name, *pair), own.grid, own.pair(pair)
-    number = np.zeros(len(grid.units), dtype=np.int64)
     where = np.zeros(len(grid.unit), dtype=bool)
     cells = np.zeros((len(grid.unit), len(PATTERNS)), dtype=np.int64)
-    copies = _pooled_copies(grid, groups)
+    copies, number = _pooled_copies(grid, groups), _pairs_asked(grid, groups)
     for attribute, pair in pooled_pairs(grid.benchmark):
         if attribute.name in groups:
             own = groups[attribute.name]
-            number[np.unique(own.grid.unit)] += 1
             cells[own.rows] += own.pair(pair, copies)
             where[own.rows] = True
     where &= number[grid.unit] > 1

@@ -77,6 +77,18 @@ class GroupAnswers:
         asked = (grid.answers[:, columns] != NOT_ASKED).any(axis=(1, 2))
         return cls(grid if asked.all() else grid.rows(asked), attribute, np.flatnonzero(asked))
 
+    def joined(self) -> Self:
+        """Join the rows with the same key and answers, of the groups and the neutral variant.
+
+        Their places in the grid of all answers are then lost.
+        """
+        columns = [*self._columns]
+        if BASELINE in self.grid.benchmark.attributes:
+            columns.append(self.grid.columns[BASELINE, NEUTRALIZED])
+        answers = self.grid.answers[:, columns].reshape(len(self.rows), -1).astype(np.int64)
+        grid = self.grid.joined(np.column_stack([self.grid.key, answers]))
+        return type(self)(grid, self.attribute, np.arange(len(grid.unit)), self.least)
+
     @property
     def _columns(self) -> list[int]:
         return [self.grid.columns[self.attribute.name, group] for group in self.attribute.groups]
