@@ -54,7 +54,7 @@ class Grid:
         `NOT_ASKED` if the variant of the item was asked fewer times. A variant's answers are in the
         order of their sample numbers.
     many : ndarray of int, shape (rows,)
-        The number of items that each row stands for.
+        The number of items of each row; 1 unless rows that are alike were joined.
     items : ndarray of str, shape (rows,)
         The name of each row's item, ascending within an answer set; empty if rows that are alike
         were joined.

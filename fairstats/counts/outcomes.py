@@ -64,7 +64,7 @@ class Outcomes(Once):
         The number of pairs that share an answer, see `GroupAnswers.copies`.
     clusters : dict of int to (ndarray, ndarray)
         For the pairs with several pairs of answers to an item (several samples, pooled attributes):
-        by place, the patterns of each row, and the number of items that it stands for.
+        by place, the patterns of each row, and its number of items.
     """
 
     grid: Grid
@@ -263,21 +263,12 @@ def _patterns_of(
         for pair in own.attribute.pairs:
             yield (name, *pair), own.grid, own.pair(pair)
     copies, number = _pooled_copies(grid, groups), _pairs_asked(grid, groups)
-    pairs = pooled_pairs(grid.benchmark)
     parts: list[tuple[Grid, IntArray]] = []
     for start in range(0, len(grid.unit), _BLOCK):
         block = grid.rows(slice(start, start + _BLOCK))
-        block = block.rows(number[block.unit] > 1)
-        part = groups_of(block)
-        cells = np.zeros((len(block.unit), len(PATTERNS)), dtype=np.int64)
-        where = np.zeros(len(block.unit), dtype=bool)
-        for attribute, pair in pairs:
-            if attribute.name in part:
-                own = part[attribute.name]
-                cells[own.rows] += own.pair(pair, copies)
-                where[own.rows] = True
-        if where.any():
-            parts.append(_joined_patterns(block.rows(where), cells[where]))
+        rows, cells = _pooled_patterns(block, groups_of(block), copies, number)
+        if len(cells):
+            parts.append(_joined_patterns(rows, cells))
     if parts:
         names = ("unit", "key", "answers", "many", "numbers")
         columns: dict[str, Any] = {
@@ -315,17 +306,25 @@ def item_patterns_of(
     for name, own in groups.items():
         for pair in own.attribute.pairs:
             yield (name, *pair), own.grid, own.pair(pair)
+    copies, number = _pooled_copies(grid, groups), _pairs_asked(grid, groups)
+    rows, cells = _pooled_patterns(grid, groups, copies, number)
+    if len(cells):
+        yield (POOLED, *POOLED_GROUPS), rows, cells
+
+
+def _pooled_patterns(
+    grid: Grid, groups: Mapping[str, GroupAnswers], copies: IntArray, number: IntArray
+) -> tuple[Grid, IntArray]:
+    """Add up the patterns of an item's pairs, for answer sets asked more than one pair."""
     where = np.zeros(len(grid.unit), dtype=bool)
     cells = np.zeros((len(grid.unit), len(PATTERNS)), dtype=np.int64)
-    copies, number = _pooled_copies(grid, groups), _pairs_asked(grid, groups)
     for attribute, pair in pooled_pairs(grid.benchmark):
         if attribute.name in groups:
             own = groups[attribute.name]
             cells[own.rows] += own.pair(pair, copies)
             where[own.rows] = True
     where &= number[grid.unit] > 1
-    if where.any():
-        yield (POOLED, *POOLED_GROUPS), grid.rows(where), cells[where]
+    return grid.rows(where), cells[where]
 
 
 def _pooled_copies(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
