@@ -283,9 +283,8 @@ def _of_benchmark(
 
 def _ad_figures(judged: Judgements) -> dict[str, FloatArray]:
     """Return AD with its 1 − 2 alpha interval, and the outermost limits over all completions."""
-    done, (low, high) = judged.completions, judged.inner
-    inner = absolute_interval(low, high)
-    outer = absolute_interval(np.fmin(low, done.inner_low), np.fmax(high, done.inner_high))
+    inner = absolute_interval(*judged.inner)
+    outer = absolute_interval(*judged.widened(judged.inner))
     found = (np.abs(judged.outer.estimate), *inner, *outer)
     return dict(zip(FIGURES, found, strict=True))
 

@@ -377,13 +377,17 @@ class Judgements:
         """
         p = self.p_adjusted() if p_adjusted is None else np.asarray(p_adjusted)
         highest = self._published_range[1] if p_highest is None else np.asarray(p_highest)
-        low, high = self.inner if inner is None else inner
-        done, delta = self.completions, self.margin if margin is None else margin
-        low, high = np.fmin(low, done.inner_low), np.fmax(high, done.inner_high)
+        low, high = self.widened(self.inner if inner is None else inner)
+        delta = self.margin if margin is None else margin
         found = verdict(p, low, high, margin=delta, alpha=self.alpha)
-        uncertain = (found == DISPARITY) & done.is_open & (highest > self.alpha)
+        uncertain = (found == DISPARITY) & self.completions.is_open & (highest > self.alpha)
         guesses = (found == EQUIVALENT) & (self.guessing != "")
         return np.where(uncertain | guesses, INCONCLUSIVE, found)
+
+    def widened(self, inner: tuple[npt.ArrayLike, npt.ArrayLike]) -> tuple[FloatArray, FloatArray]:
+        """Return the outermost limits of an interval over all completions of missing answers."""
+        done = self.completions
+        return np.fmin(inner[0], done.inner_low), np.fmax(inner[1], done.inner_high)
 
     @cached_property
     def smallest_margin(self) -> FloatArray:
@@ -409,7 +413,7 @@ class Judgements:
         found, done = self.verdicts(), self.completions
         p_lowest, p_highest = self._published_range
         alone = verdict(self.p_adjusted(), *self.inner, margin=self.margin, alpha=self.alpha)
-        low, high = np.fmin(self.inner[0], done.inner_low), np.fmax(self.inner[1], done.inner_high)
+        low, high = self.widened(self.inner)
         inside = (low > -self.margin) & (high < self.margin)
         guesses = inside & (self.guessing != "") & (alone == EQUIVALENT)
         could_change = (found == INCONCLUSIVE) & ~guesses & done.is_open
