@@ -12,10 +12,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
+from fairstats.inference import clustered_answers
 from fairstats.inference.clustered_answers import (
     agreement_noise,
     design_effect,
+    flip_test,
     proportion_noise,
     sampling_variance,
     sign_flip_test,
@@ -256,3 +259,102 @@ def test_no_item_one_item_and_equal_items():
 def test_different_shapes_are_refused():
     with pytest.raises(ValueError, match="one shape"):
         sampling_variance([0.5, 1.0], [0.1])
+
+
+def flipped(differences, method):
+    """Return the p-value from all signs, by exact fractions."""
+    d = [Fraction(x) for x in differences]
+    observed = abs(sum(d))
+    sums = [abs(sum(s * x for s, x in zip(signs, d, strict=True))) for signs in all_signs(len(d))]
+    reached = sum(x >= observed for x in sums)
+    equal = sum(x == observed for x in sums) if method == "midp" and observed else 0
+    return float(Fraction(reached, len(sums)) - Fraction(equal, 2 * len(sums)))
+
+
+def all_signs(n):
+    return product((-1, 1), repeat=n)
+
+
+@pytest.mark.parametrize("method", ["midp", "exact"])
+@pytest.mark.parametrize("denominator", [1, 4, 7, 100])
+def test_flips_of_fractions_agree_with_enumeration(denominator, method):
+    rng = np.random.default_rng(denominator)
+    for _ in range(20):
+        whole = rng.integers(-250, 400, rng.integers(1, 10))
+        found = flip_test(whole / denominator, method=method)
+        assert found.p_value == pytest.approx(flipped(whole.tolist(), method), abs=1e-12)
+        assert found.method == method
+        assert found.statistic == pytest.approx(whole.sum() / denominator)
+
+
+@pytest.mark.parametrize("method", ["midp", "exact"])
+def test_flips_of_irrational_numbers_go_through_all_signs(method):
+    rng = np.random.default_rng(1)
+    for size in (2, 5, 9):
+        d = rng.standard_normal(size) + 0.5
+        found = flip_test(d, method=method)
+        assert found.p_value == pytest.approx(flipped(d.tolist(), method), abs=1e-12)
+        assert found.method == f"{method}, all signs"
+
+
+def test_rounded_flips_are_near_all_signs(monkeypatch):
+    rng = np.random.default_rng(2)
+    samples = [rng.standard_normal(14) + 0.4 for _ in range(20)]
+    exact = [flip_test(d).p_value for d in samples]
+    monkeypatch.setattr(clustered_answers, "MOST_ENUMERATED", 0)
+    for d, expected in zip(samples, exact, strict=True):
+        found = flip_test(d)
+        assert found.method == "midp, rounded"
+        assert found.p_value == pytest.approx(expected, rel=0.01, abs=4 / 2**14)
+
+
+def test_few_units_are_never_compared_with_chi2():
+    rng = np.random.default_rng(3)
+    for size in (10, 17, 20, 50, 1000):
+        for d in (rng.standard_normal(size), rng.integers(1, 10**6, size) / 1000):
+            assert "asymptotic" not in flip_test(d).method
+
+
+def test_many_real_numbers_are_compared_with_chi2():
+    d = np.random.default_rng(4).standard_normal(2000) + 0.03
+    found = flip_test(d)
+    assert found.method == "asymptotic"
+    expected = stats.chi2.sf(d.sum() ** 2 / (d**2).sum(), 1)
+    assert found.p_value == pytest.approx(expected)
+
+
+def test_flips_of_whole_numbers_are_the_sign_flip_test():
+    d, many = [2, 1, -1, 0], [[0, 7, 1, 3], [3, 4, 1, 0], [0, 0, 0, 9]]
+    for method in ("midp", "exact"):
+        found, expected = flip_test(d, many, method=method), sign_flip_test(d, many, method=method)
+        np.testing.assert_allclose(found.p_value, expected.p_value, rtol=1e-12)
+        np.testing.assert_allclose(found.statistic, expected.statistic)
+
+
+@pytest.mark.parametrize("d", [[], [0.0, 0.0], [0.1, 0.2, -0.3], [1e300, -1e300], [1.5, -1.5]])
+def test_flips_without_a_sum_have_p_1(d):
+    assert tuple(flip_test(d)) == (0.0, 1.0)
+
+
+def test_flip_p_value_is_never_0():
+    assert 0 < flip_test([0.25], [10_000]).p_value < 1e-300
+    assert 0 < flip_test(np.full(10_000, np.pi) + np.arange(10_000) / np.e).p_value < 1e-300
+
+
+@given(
+    st.lists(st.floats(-100, 100, allow_subnormal=False), max_size=30),
+    st.floats(1e-6, 1e6),
+)
+def test_flips_depend_on_neither_scale_nor_order_nor_direction(d, factor):
+    p = flip_test(d).p_value
+    assert 0 < p <= 1
+    assert flip_test(d[::-1]).p_value == pytest.approx(p, rel=1e-6)
+    assert flip_test([-x for x in d]).p_value == pytest.approx(p, rel=1e-6)
+    if len(d) <= 16:
+        assert flip_test([x * factor for x in d]).p_value == pytest.approx(p, rel=1e-6)
+
+
+@pytest.mark.parametrize("d", [[np.nan], [np.inf], ["1"]])
+def test_flip_test_refuses_numbers_that_are_not_finite(d):
+    with pytest.raises(ValueError, match="differences"):
+        flip_test(d)
