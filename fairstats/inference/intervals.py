@@ -213,12 +213,13 @@ def tango_limits(
     check_parts("n10 + n01", n10 + n01, "n", n)
     alpha, effect = check_alpha(alpha), check_design_effect(design_effect)
     check_shapes(n=n, design_effect=effect)
-    return _tango_limits(n10 / effect, n01 / effect, n / effect, alpha)
+    return effective_tango_limits(n10 / effect, n01 / effect, n / effect, alpha)
 
 
-def _tango_limits(
+def effective_tango_limits(
     n10: FloatArray, n01: FloatArray, n: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
+    """Return Tango's limits of effective counts, which need not be whole."""
     from scipy.optimize import elementwise
 
     def beyond(
