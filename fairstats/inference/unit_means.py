@@ -112,7 +112,7 @@ def unit_mean_difference(
     >>> [round(float(x), 3) for x in (found.estimate, *found.ci)]
     [0.5, -0.479, 1.479]
     """
-    alpha, (lowest, highest) = check_alpha(alpha), _checked_limits(limits)
+    alpha, (lowest, highest) = check_alpha(alpha), checked_limits(limits)
     a = _group("a", sum_a, n_a, multiplicity, lowest, highest)
     b = _group("b", sum_b, n_b, multiplicity, lowest, highest)
     if a.sums.shape != b.sums.shape:
@@ -124,7 +124,7 @@ def unit_mean_difference(
     rates = a.rates[both] - b.rates[both]
     weights = (np.minimum(a.sizes, b.sizes) * a.many)[both]
     estimate = a.mean - b.mean
-    center = _median(rates, weights, estimate)
+    center = weighted_median(rates, weights, estimate)
     middle = (a.mean + b.mean) / 2
     return _interval(
         [(a, middle + center / 2, 1), (b, middle - center / 2, -1)],
@@ -189,11 +189,11 @@ def unit_mean(
     >>> round(float(found.ci_high), 4)
     0.1611
     """
-    alpha, (lowest, highest) = check_alpha(alpha), _checked_limits(limits)
+    alpha, (lowest, highest) = check_alpha(alpha), checked_limits(limits)
     group = _group("", sums, sizes, multiplicity, lowest, highest)
     there = group.sizes > 0
     weights = (group.sizes * group.many)[there]
-    center = _median(group.rates[there], weights, group.mean)
+    center = weighted_median(group.rates[there], weights, group.mean)
     return _interval(
         [(group, center, 1)],
         estimate=group.mean,
@@ -229,24 +229,39 @@ class _Group:
         return int(self.many[self.sizes > 0].sum())
 
 
-def unit_variance(groups: Sequence[tuple[_Group, int]]) -> tuple[float, float]:
-    """Return the CR2 variance of a sum of ± means, and Satterthwaite's degrees of freedom."""
-    many = groups[0][0].many
-    influence, diagonal = np.zeros(len(many)), np.zeros(len(many))
-    leverages, trace = [], 0.0
+def unit_variance(groups: Sequence[tuple[_Group, int]]) -> float:
+    """Return the CR2 variance of a sum of ± means."""
+    influence = np.zeros(len(groups[0][0].many))
     for group, sign in groups:
-        n = group.total
-        root = np.sqrt(1 - group.sizes / n)
-        influence += sign * (group.sums - group.mean * group.sizes) / (n * root)
-        diagonal += group.sizes / (n * root) ** 2
-        leverages.append(group.sizes / (root * n**1.5))
+        root = np.sqrt(1 - group.sizes / group.total)
+        influence += sign * (group.sums - group.mean * group.sizes) / (group.total * root)
+    return float(groups[0][0].many @ influence**2)
+
+
+def degrees_of_freedom(sizes: Sequence[FloatArray], many: FloatArray) -> float:
+    """Return Satterthwaite's degrees of freedom of CR2, given each group's numbers of answers.
+
+    P is the matrix of u = e' P e for independent answers e of variance 1. Each group contributes a
+    diagonal minus the product of a vector with itself. The result is tr(P)² / Σ P_kl².
+    """
+    diagonal, vectors, trace = np.zeros(len(many)), [], 0.0
+    for own in sizes:
+        n = float(own @ many)
+        left = 1 - own / n
+        diagonal += own / left / n**2
+        vectors.append(own / np.sqrt(left) / n**1.5)
         trace += 1 / n
-    # P is diagonal minus one product of vectors per group; this is its squared Frobenius norm.
     norm = float(many @ diagonal**2)
-    for one in leverages:
+    for one in vectors:
         norm -= 2 * float(many @ (diagonal * one**2))
-        norm += sum(float(many @ (one * other)) ** 2 for other in leverages)
-    return float(many @ influence**2), trace**2 / norm
+        norm += sum(float(many @ (one * other)) ** 2 for other in vectors)
+    return trace**2 / norm
+
+
+def effective_number(parts: FloatArray, many: FloatArray) -> float:
+    """Return (Σ |r|)² / Σ r²: the number of units that differ, if all did so by the same amount."""
+    squares = float(many @ parts**2)
+    return float(many @ np.abs(parts)) ** 2 / squares if squares else 0.0
 
 
 def _interval(
@@ -271,7 +286,7 @@ def _interval(
         return result(lowest, highest, "none (no answers)")
     # With all answers of a group in one unit, their variance is unknown.
     if min(group.n_units for group, _, _ in groups) < 2:
-        few = _score_limits(np.zeros(1), np.ones(1), 1.0, estimate, (lowest, highest), alpha)
+        few = score_limits(np.zeros(1), np.ones(1), 1.0, estimate, (lowest, highest), alpha)
         return result(*few, "Wilson's limit for an unseen value (one unit)")
     parts = np.zeros(len(many))
     weights = np.zeros(len(many))
@@ -281,19 +296,20 @@ def _interval(
     # A unit that is larger than the mean unit can move the estimate further.
     largest = n * float(many @ weights**2)
     parts[np.abs(parts) <= _ROUNDING * (highest - lowest)] = 0.0
-    low, high = _score_limits(
+    low, high = score_limits(
         parts[answered], many[answered], largest, center, (lowest, highest), alpha
     )
     if not parts.any():
         return result(low, high, _CONSTANT)
-    variance, freedom = unit_variance([(group, sign) for group, _, sign in groups])
+    freedom = degrees_of_freedom([group.sizes for group, _, _ in groups], many)
+    variance = unit_variance([(group, sign) for group, _, sign in groups])
     half = float(scipy.stats.t.isf(alpha / 2, freedom)) * np.sqrt(variance)
     is_wider = low < estimate - half or high > estimate + half
     method = "CR2 t, at least Tango's score limits" if is_wider else "CR2 t"
     return result(min(low, estimate - half), max(high, estimate + half), method)
 
 
-def _score_limits(
+def score_limits(
     parts: FloatArray,
     many: FloatArray,
     largest: float,
@@ -302,24 +318,20 @@ def _score_limits(
     alpha: float,
 ) -> tuple[float, float]:
     """Return Tango's limits for effective counts of units above and below the center."""
-    positive = float(many @ np.maximum(parts, 0))
-    negative = float(many @ np.maximum(-parts, 0))
-    squares, size = float(many @ parts**2), positive + negative
-    differing = size**2 / squares if squares else 0.0
-    observed = squares / size if size else 0.0
-    unseen = 2.0**-differing
-    found = []
-    for side, end in enumerate(scale):
-        step = (1 - unseen) * observed + unseen * largest * abs(end - center)
-        if step == 0:
-            found.append(center)
-            continue
-        n10, n01, n = (np.asarray(x) for x in (positive / step, negative / step, many.sum()))
-        found.append(center + step * float(effective_tango_limits(n10, n01, n, alpha)[side]))
-    return found[0], found[1]
+    unseen = 2.0 ** -effective_number(parts, many)
+    size = float(many @ np.abs(parts))
+    observed = float(many @ parts**2) / size if size else 0.0
+    reach = np.abs(np.array(scale) - center)
+    # A step for each limit.
+    step = (1 - unseen) * observed + unseen * largest * reach
+    # It is 0 if all units are at that end of the scale.
+    step = np.maximum(step, np.finfo(np.float64).tiny)
+    n10, n01 = (many @ np.maximum(sign * parts, 0) / step for sign in (1, -1))
+    low, high = effective_tango_limits(n10, n01, np.full(2, many.sum()), alpha)
+    return center + float(step[0] * low[0]), center + float(step[1] * high[1])
 
 
-def _median(values: FloatArray, weights: FloatArray, default: float) -> float:
+def weighted_median(values: FloatArray, weights: FloatArray, default: float) -> float:
     """Return the weighted median; of two, the one that is nearer to 0."""
     if not weights.sum():
         return default
@@ -330,7 +342,7 @@ def _median(values: FloatArray, weights: FloatArray, default: float) -> float:
     return float(both[np.argmin(np.abs(both))])
 
 
-def _checked_limits(limits: tuple[float, float]) -> tuple[float, float]:
+def checked_limits(limits: tuple[float, float]) -> tuple[float, float]:
     """Return the smallest and the largest possible answer."""
     ends = check_numbers("limits", limits, example="(1, 5)")
     if ends.shape != (2,) or not ends[0] < ends[1]:

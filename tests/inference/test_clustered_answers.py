@@ -18,6 +18,7 @@ from fairstats.inference import clustered_answers
 from fairstats.inference.clustered_answers import (
     agreement_noise,
     design_effect,
+    few_clusters_effect,
     flip_test,
     proportion_noise,
     sampling_variance,
@@ -358,3 +359,63 @@ def test_flips_depend_on_neither_scale_nor_order_nor_direction(d, factor):
 def test_flip_test_refuses_numbers_that_are_not_finite(d):
     with pytest.raises(ValueError, match="differences"):
         flip_test(d)
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_few_equal_clusters_use_students_quantile(size):
+    psi = np.array([1.0, -1.0, 0.0])
+    patterns = size * np.eye(3, dtype=int)
+    many = np.array([9, 7, 4])
+    influence = psi - 0.1
+    expected = design_effect(patterns, many, influence)
+    expected *= (stats.t.isf(0.05, 19) / stats.norm.isf(0.05)) ** 2
+    found = few_clusters_effect(patterns, many, influence, alpha=0.1)
+    # 16 of 20 clusters differ from the median one; the rest of the weight is 2^−16.
+    assert found == pytest.approx(expected, rel=1e-4)
+
+
+def test_few_clusters_effect_nears_the_design_effect_with_many():
+    clusters, many = [[2, 0], [0, 2], [1, 1]], np.array([4, 4, 2])
+    excess = [
+        few_clusters_effect(clusters, many * times, [1, -1])
+        / design_effect(clusters, many * times, [1, -1])
+        for times in (1, 10, 1000)
+    ]
+    assert excess[0] > 1.2
+    assert excess == sorted(excess, reverse=True)
+    assert excess[2] == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("sizes", [[3] * 10, [1, 2, 10, 4]])
+def test_clusters_without_influence_count_as_one_answer_by_size(sizes):
+    clusters = np.outer(sizes, [1, 0])
+    found = few_clusters_effect(clusters, np.ones(len(sizes), int), [0.0, 1.0])
+    assert found == pytest.approx(np.square(sizes).sum() / np.sum(sizes))
+
+
+def test_one_discordant_pair_does_not_show_independence():
+    clusters, many = [[5, 0], [4, 1]], [29, 1]
+    influence = np.array([0, 1]) - 1 / 150
+    plain = design_effect(clusters, many, influence)
+    found = few_clusters_effect(clusters, many, influence)
+    assert plain == pytest.approx(1, abs=0.05)
+    assert found > 3
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=12),
+    st.integers(1, 3),
+)
+def test_few_clusters_effect_is_between_the_design_effect_and_the_number(clusters, copies):
+    cells = np.array(clusters)
+    total = cells.sum(axis=0)
+    ones = np.ones(len(cells), int)
+    influence = np.array([1, -1, 0]) - (total[0] - total[1]) / max(total.sum(), 1)
+    found = few_clusters_effect(cells, ones, influence, copies=copies)
+    least = design_effect(cells, ones, influence, copies=copies)
+    assert found >= min(least, max(total.sum() / copies, 1)) * (1 - 1e-9)
+    assert found <= max(total.sum() / copies, least, 1) * (1 + 1e-9)
+
+
+def test_single_cluster_has_the_design_effect():
+    assert few_clusters_effect([[3, 4]], [1], [4, -3]) == design_effect([[3, 4]], [1], [4, -3]) == 7
