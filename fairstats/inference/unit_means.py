@@ -113,8 +113,8 @@ def unit_mean_difference(
     [0.5, -0.479, 1.479]
     """
     alpha, (lowest, highest) = check_alpha(alpha), checked_limits(limits)
-    a = _group("a", sum_a, n_a, multiplicity, lowest, highest)
-    b = _group("b", sum_b, n_b, multiplicity, lowest, highest)
+    a = group_sums("a", sum_a, n_a, multiplicity, lowest, highest)
+    b = group_sums("b", sum_b, n_b, multiplicity, lowest, highest)
     if a.sums.shape != b.sums.shape:
         raise ValueError(
             f"group a and b must have the same units; got {a.sums.shape} and {b.sums.shape}"
@@ -190,7 +190,7 @@ def unit_mean(
     0.1611
     """
     alpha, (lowest, highest) = check_alpha(alpha), checked_limits(limits)
-    group = _group("", sums, sizes, multiplicity, lowest, highest)
+    group = group_sums("", sums, sizes, multiplicity, lowest, highest)
     there = group.sizes > 0
     weights = (group.sizes * group.many)[there]
     center = weighted_median(group.rates[there], weights, group.mean)
@@ -205,7 +205,7 @@ def unit_mean(
 
 
 @dataclass(frozen=True)
-class _Group:
+class GroupSums:
     """One group's sums and numbers of answers, for each kind of unit."""
 
     sums: FloatArray
@@ -229,13 +229,13 @@ class _Group:
         return int(self.many[self.sizes > 0].sum())
 
 
-def unit_variance(groups: Sequence[tuple[_Group, int]]) -> float:
-    """Return the CR2 variance of a sum of ± means."""
+def unit_influence(groups: Sequence[tuple[GroupSums, int]]) -> FloatArray:
+    """Return each unit's contribution u to a sum of ± means; their squares add up to CR2."""
     influence = np.zeros(len(groups[0][0].many))
     for group, sign in groups:
         root = np.sqrt(1 - group.sizes / group.total)
         influence += sign * (group.sums - group.mean * group.sizes) / (group.total * root)
-    return float(groups[0][0].many @ influence**2)
+    return influence
 
 
 def degrees_of_freedom(sizes: Sequence[FloatArray], many: FloatArray) -> float:
@@ -265,7 +265,7 @@ def effective_number(parts: FloatArray, many: FloatArray) -> float:
 
 
 def _interval(
-    groups: Sequence[tuple[_Group, float, int]],
+    groups: Sequence[tuple[GroupSums, float, int]],
     *,
     estimate: float,
     center: float,
@@ -302,8 +302,8 @@ def _interval(
     if not parts.any():
         return result(low, high, _CONSTANT)
     freedom = degrees_of_freedom([group.sizes for group, _, _ in groups], many)
-    variance = unit_variance([(group, sign) for group, _, sign in groups])
-    half = float(scipy.stats.t.isf(alpha / 2, freedom)) * np.sqrt(variance)
+    influence = unit_influence([(group, sign) for group, _, sign in groups])
+    half = float(scipy.stats.t.isf(alpha / 2, freedom) * np.sqrt(many @ influence**2))
     is_wider = low < estimate - half or high > estimate + half
     method = "CR2 t, at least Tango's score limits" if is_wider else "CR2 t"
     return result(min(low, estimate - half), max(high, estimate + half), method)
@@ -350,14 +350,14 @@ def checked_limits(limits: tuple[float, float]) -> tuple[float, float]:
     return float(ends[0]), float(ends[1])
 
 
-def _group(
+def group_sums(
     name: str,
     sums: npt.ArrayLike,
     sizes: npt.ArrayLike,
     multiplicity: npt.ArrayLike | None,
     lowest: float,
     highest: float,
-) -> _Group:
+) -> GroupSums:
     """Return a group's checked sums and numbers."""
     of_sums, of_sizes = (f"sum_{name}", f"n_{name}") if name else ("sums", "sizes")
     total = check_numbers(of_sums, sums)
@@ -378,4 +378,4 @@ def _group(
             f"{highest:g}",
         )
     used = many.astype(np.float64)
-    return _Group(total, number.astype(np.float64), used)
+    return GroupSums(total, number.astype(np.float64), used)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +13,13 @@ from scipy import linalg, stats
 
 from fairstats.inference.intervals import tango, wilson
 from fairstats.inference.item_bootstrap import bounded_mean_interval
-from fairstats.inference.unit_means import unit_mean, unit_mean_difference
+from fairstats.inference.unit_means import (
+    degrees_of_freedom,
+    group_sums,
+    unit_influence,
+    unit_mean,
+    unit_mean_difference,
+)
 
 LEVELS = (1, 5)
 SPAN = 4
@@ -137,6 +146,38 @@ def test_limits_are_those_of_the_dense_regression(seed):
     assert found.ci_high >= expected[1] - 1e-9
     if found.method == "CR2 t":
         assert found.ci == pytest.approx(expected)
+
+
+R = Path(__file__).parents[1] / "r"
+REFERENCE = pd.read_csv(R / "unit_means.csv")
+
+
+@pytest.mark.parametrize("row", REFERENCE.to_dict("records"), ids=lambda row: row["case"])
+def test_variance_and_degrees_of_freedom_are_those_of_clubsandwich(row):
+    data = pd.read_csv(R / "unit_means_data.csv").query("case == @row['case']")
+    places = data["unit"].to_numpy() - 1
+    groups = []
+    for name in "ab":
+        y = np.where(data["group"] == name, data["y"], 0.0)
+        sums = np.bincount(places, y)
+        sizes = np.bincount(places, data["group"] == name)
+        groups.append(group_sums(name, sums, sizes, None, 0, 100))
+    a, b = groups
+    if row["statistic"] == "difference":
+        used = [(a, 1), (b, -1)]
+        found = unit_mean_difference(a.sums, a.sizes, b.sums, b.sizes, limits=(0, 100))
+    else:
+        used = [(a, 1)]
+        found = unit_mean(a.sums, a.sizes, limits=(0, 100))
+    influence = unit_influence(used)
+    freedom = degrees_of_freedom([group.sizes for group, _ in used], a.many)
+    assert found.estimate == pytest.approx(row["estimate"])
+    assert np.sqrt(influence @ influence) == pytest.approx(row["se"])
+    assert freedom == pytest.approx(row["df"])
+    assert found.ci_low <= row["low"] + 1e-9
+    assert found.ci_high >= row["high"] - 1e-9
+    if found.method == "CR2 t":
+        assert found.ci == pytest.approx((row["low"], row["high"]))
 
 
 def test_multiplicity_counts_equal_units():
