@@ -9,6 +9,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import has_hidden_characters, posing_letters, same_looking
+from fairstats.answers.engine_frames import not_an_answer
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
 from fairstats.answers.schema_checks import column_problems, duplicate_problems, repeated_answers
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
@@ -213,32 +214,42 @@ def _cell_problems(
                 "unknown group",
                 f"{name} has {', '.join(attribute.groups)} for {attribute.name}",
             )
-        options = ", ".join(benchmark.options)
         for column in ("answer", "answer_key"):
-            report(
-                own & answers[column].notna() & ~answers[column].isin(benchmark.options),
-                column,
-                "is not an option letter",
-                f"{name} has {options}",
+            if column not in answers:
+                continue
+            for value in answers.loc[own, column].dropna().unique():
+                if benchmark.canonical(value) != value:
+                    report(
+                        own & (answers[column] == value), column, *not_an_answer(benchmark, value)
+                    )
+        if benchmark.items:
+            listed = answers["item_id"].isin(list(benchmark.items))
+            report(own & ~listed, "item_id", "unknown item", f"{name} has no such item")
+        if benchmark.has_key and "answer_key" not in answers:
+            message, remedy = "is missing", f"{name} has answer keys; add them"
+            found.append((-1, Problem(path, message, remedy, column="answer_key")))
+        elif benchmark.has_key:
+            keys = answers["item_id"].map(dict(benchmark.answer_keys))
+            given = answers["answer_key"]
+            wrong = own & keys.notna() & (given != keys)
+            wrong &= given.isna() | given.isin(
+                list(set(keys)) if not benchmark.options else benchmark.options
             )
-        keys = answers["item_id"].map(dict(benchmark.answer_keys))
-        report(own & keys.isna(), "item_id", "unknown item", f"{name} has no such item")
-        wrong = (
-            own
-            & keys.notna()
-            & answers["answer_key"].isin(benchmark.options)
-            & (answers["answer_key"] != keys)
-        )
-        for index in answers.index[wrong][:_MOST_ROWS]:
-            message = f"disagrees with the benchmark's key {keys[index]}"
-            remedy = f"compare item {answers.at[index, 'item_id']} with {name}'s release"
-            value = str(answers.at[index, "answer_key"])
-            found.append(
-                (
-                    index,
-                    Problem(path, message, remedy, row=index + 1, column="answer_key", value=value),
-                )
-            )
+            for index in answers.index[wrong][:_MOST_ROWS]:
+                message = f"disagrees with the benchmark's key {keys[index]}"
+                remedy = f"compare item {answers.at[index, 'item_id']} with {name}'s release"
+                value = str(answers.at[index, "answer_key"])
+                place = {"row": index + 1, "column": "answer_key", "value": value}
+                found.append((index, Problem(path, message, remedy, **place)))
+        if benchmark.cluster and not benchmark.clusters:
+            given = answers["cluster"] if "cluster" in answers else pd.Series(None, answers.index)
+            remedy = f"write the {benchmark.cluster} of the item"
+            message = "is empty, and the benchmark declares a cluster"
+            report_rows = own & given.isna()
+            if "cluster" in answers:
+                report(report_rows, "cluster", message, remedy)
+            elif report_rows.any():
+                found.append((-1, Problem(path, message, remedy, column="cluster")))
     return [problem for _, problem in sorted(found, key=lambda entry: entry[0])]
 
 
@@ -276,9 +287,14 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
             continue
         # The original and the neutralized variants may be left out, but only both together.
         left_out = BASELINE if (rows["attribute"] != BASELINE).all() else ""
-        variants = [variant for variant in benchmark.variants if variant[0] != left_out]
+        # An attribute can have the variants of one that crosses it.
+        crossed = {name for one in benchmark.varied for name in one.crosses}
+        crossed -= set(rows["attribute"])
+        variants = [v for v in benchmark.variants if v[0] != left_out and v[0] not in crossed]
+        # If no file lists the items, they are those of the answers.
+        items_of = benchmark.items or tuple(dict.fromkeys(rows["item_id"]))
         expected = pd.MultiIndex.from_tuples(
-            [(item, *variant) for item in benchmark.answer_keys for variant in variants]
+            [(item, *variant) for item in items_of for variant in variants]
         )
         there = pd.MultiIndex.from_frame(rows[["item_id", "attribute", "group"]])
         missing = expected.difference(there, sort=False)
@@ -288,7 +304,7 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
             paths = ", ".join(sorted(answers["_path"].unique()))
             message = f"has more than the {_MOST_UNITS:,} incomplete answer sets listed"
             return [*problems, Problem(paths, message, "correct these first", column="item_id")]
-        items = len(benchmark.answer_keys)
+        items = len(items_of)
         whole = items - missing.get_level_values(0).nunique()
         item, attribute, group = missing[0]
         where = ", ".join(f"{column}={unit[column]}" for column in _UNIT[1:])

@@ -79,9 +79,9 @@ def open_answers(
     Raises
     ------
     InputError
-        For answers that would be counted wrongly: an empty key, a letter that is not an option, a
-        key that differs from the benchmark's, an unknown benchmark, attribute or group, and unknown
-        items among known ones.
+        For answers that would be counted wrongly: an empty key, an answer that is not possible, a
+        key that differs from the benchmark's, an unknown benchmark, attribute or group, unknown
+        items among known ones, and an item in two clusters or none if the benchmark has clusters.
     """
     if isinstance(answers, OpenAnswers):
         return answers
@@ -90,8 +90,12 @@ def open_answers(
     _refuse_nulls(frame)
     cells = _cells(frame)
     known = _known_groups(cells, benchmarks)
-    _refuse_wrong_letters(cells, known)
+    if in_memory and any(not benchmark.kind.needs_key for benchmark in known.values()):
+        frame = _canonical(frame, known)
+        cells = _cells(frame)
+    _refuse_other_answers(cells, known)
     _refuse_wrong_keys(frame, known)
+    _refuse_wrong_clusters(frame, known)
     return OpenAnswers(frame, known, cells, in_memory)
 
 
@@ -129,13 +133,30 @@ def _lazy(answers: Any) -> tuple[nw.LazyFrame[Any], bool]:
         ) from None
     frame = given.lazy()
     there = frame.collect_schema().names()
-    lacking = [name for name in (*KEY_COLUMNS, "answer", "answer_key") if name not in there]
+    lacking = [name for name in (*KEY_COLUMNS, "answer") if name not in there]
     if lacking:
         remedy = "add it (see `fairstats schema`)"
         raise InputError(
             [Problem("<answers>", "required column is missing", remedy, column=c) for c in lacking]
         )
+    if "answer_key" not in there:
+        frame = frame.with_columns(answer_key=nw.lit(None, nw.String))
     return frame, isinstance(given, nw.DataFrame)
+
+
+def _canonical(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> nw.LazyFrame[Any]:
+    """Write answers and keys as they are stored: 3.0 as 3."""
+    import narwhals as nw
+
+    table = frame.collect().to_pandas()
+    for name, benchmark in benchmarks.items():
+        own = (table["benchmark"] == name).to_numpy()
+        for column in ("answer", "answer_key") if not benchmark.kind.needs_key else ():
+            given = table.loc[own, column]
+            stored = {text: benchmark.canonical(text) or text for text in given.dropna().unique()}
+            if any(text != meant for text, meant in stored.items()):
+                table = table.assign(**{column: table[column].mask(own, given.map(stored))})
+    return nw.from_native(table).lazy()
 
 
 def answers_where(opened: OpenAnswers, **values: str) -> pd.DataFrame:
@@ -188,7 +209,7 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
     """Refuse rows without a key, which some engines would drop silently."""
     import narwhals as nw
 
-    names = (*KEY_COLUMNS, "answer_key")
+    names = KEY_COLUMNS
     native = frame.to_native()
     if isinstance(native, pd.DataFrame):
         row = {name: pd.isna(native[name].array).sum() for name in names} | {"rows": len(native)}
@@ -208,32 +229,72 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
         raise InputError(problems)
 
 
-def _refuse_wrong_letters(cells: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> None:
-    """Refuse replies that are not option letters, which would count as wrong instead of missing."""
+def _refuse_other_answers(cells: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> None:
+    """Refuse texts that are no possible answers, which would count as wrong instead of missing."""
     problems = []
     names = cells["benchmark"].to_numpy(dtype=object)
     for name in sorted(set(names)):
-        own, options = names == name, benchmarks[name].options
+        own, benchmark = names == name, benchmarks[name]
         texts = {
             column: cells[column].to_numpy(dtype=object)[own]
             for column in cells
             if column != "rows"
         }
         for column in ("answer", "answer_key"):
-            given = texts[column][~pd.isna(texts[column])]
+            given = set(texts[column][~pd.isna(texts[column])]) - set(benchmark.options)
+            if benchmark.kind.name == "score":
+                given = {text for text in given if benchmark.canonical(text) != text}
             problems += [
-                Problem(
-                    "<answers>",
-                    "is not an option letter",
-                    f"{name} has {', '.join(options)}; a missing answer must be null",
-                    column=column,
-                    value=value,
-                )
-                for value in sorted(set(given) - set(options))[:10]
+                Problem("<answers>", *not_an_answer(benchmark, value), column=column, value=value)
+                for value in sorted(given)[:10]
             ]
+        if benchmark.kind.needs_key and pd.isna(texts["answer_key"]).any():
+            rows = int(cells["rows"].to_numpy()[own][pd.isna(texts["answer_key"])].sum())
+            message = f"empty in {rows} rows"
+            problems.append(Problem("<answers>", message, "fill it in", column="answer_key"))
         if "status" in texts and (~pd.isna(texts["answer"]) & (texts["status"] != "ok")).any():
             message = "an answer has a status other than ok"
             problems.append(Problem("<answers>", message, "make it null", column="status"))
+    if problems:
+        raise InputError(problems)
+
+
+def not_an_answer(benchmark: Benchmark, value: str) -> tuple[str, str]:
+    """Return the message and the remedy for a text that is no possible answer."""
+    stored = benchmark.canonical(value)
+    if stored is not None:
+        return "is not written as it is stored", f"write it as {stored}"
+    if benchmark.kind.name == "score":
+        low, high = benchmark.limits
+        limits = f"{benchmark.name} has scores from {low:g} to {high:g}"
+        return "is not a possible score", f"{limits}; a missing answer must be null"
+    message = "is not an option letter" if benchmark.kind.needs_key else "is not an option"
+    options = ", ".join(benchmark.options)
+    return message, f"{benchmark.name} has {options}; a missing answer must be null"
+
+
+def _refuse_wrong_clusters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
+    """Refuse items in two clusters or in none, if the answers have to name them."""
+    import narwhals as nw
+
+    problems = []
+    there = frame.collect_schema().names()
+    for name, benchmark in benchmarks.items():
+        if benchmark.cluster is None or benchmark.clusters:
+            continue
+        remedy = f"fill in the column cluster, or list {benchmark.cluster} in the keys file"
+        if "cluster" not in there:
+            message = f"is missing, and {name} declares the cluster {benchmark.cluster}"
+            problems.append(Problem("<answers>", message, remedy, column="cluster"))
+            continue
+        own = distinct(frame.filter(nw.col("benchmark") == name), ["item_id", "cluster"])
+        for item in own.loc[own["cluster"].isna(), "item_id"].tolist()[:10]:
+            message = f"item {item} has no cluster"
+            problems.append(Problem("<answers>", message, remedy, column="cluster"))
+        for item in own.loc[own["item_id"].duplicated(), "item_id"].unique().tolist()[:10]:
+            message = f"item {item} is in more than one cluster"
+            remedy = "give the item one cluster, or different items different names"
+            problems.append(Problem("<answers>", message, remedy, column="cluster"))
     if problems:
         raise InputError(problems)
 
@@ -244,12 +305,12 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
     keys = distinct(frame, columns)
     several = []
     known: set[tuple[str, ...]] = set()
-    of_benchmark: dict[str, list[tuple[str, str]]] = {}
+    of_benchmark: dict[str, list[tuple[str, str | None]]] = {}
     for name, version, item, key in keys[columns].itertuples(index=False, name=None):
         if (name, version, item) in known:
             several.append(item)
         known.add((name, version, item))
-        of_benchmark.setdefault(name, []).append((item, key))
+        of_benchmark.setdefault(name, []).append((item, None if pd.isna(key) else key))
     problems = [
         Problem(
             "<answers>",
@@ -260,7 +321,7 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
         for item in several[:10]
     ]
     for name, items in sorted(of_benchmark.items()):
-        declared = benchmarks[name].answer_keys
+        declared, listed = benchmarks[name].answer_keys, set(benchmarks[name].items)
         other = [(item, key) for item, key in items if declared.get(item, key) != key]
         problems += [
             Problem(
@@ -268,13 +329,13 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
                 f"the answer key of item {item} differs from {name}'s",
                 _SEE_VALIDATE,
                 column="answer_key",
-                value=key,
+                value=str(key),
             )
             for item, key in other[:10]
         ]
-        unknown = {item for item, _ in items if item not in declared}
+        unknown = {item for item, _ in items if item not in listed}
         # Among known items, these would replace items that were left out, e.g. "12 " for "13".
-        if any(item in declared for item, _ in items):
+        if any(item in listed for item, _ in items):
             message = f"is not an item of {name}, but other items of the table are"
             problems += [
                 Problem("<answers>", message, _SEE_VALIDATE, column="item_id", value=item)

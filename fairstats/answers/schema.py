@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from typing import TYPE_CHECKING
 
 from fairstats._lib.table_schemas import (
@@ -30,7 +29,7 @@ KEY_COLUMNS = (
     "group",
     "sample",
 )
-REQUIRED_COLUMNS = (*KEY_COLUMNS, "answer", "answer_key", "status")
+REQUIRED_COLUMNS = (*KEY_COLUMNS, "answer", "status")
 #: Columns of names that readers compare; they are normalised.
 NAME_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy", "snapshot")
 STATUSES = ("ok", "unparsed", "refused", "error")
@@ -40,9 +39,10 @@ TOO_LONG = f"is longer than {RAW_LENGTH:,} characters"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-_LETTER = text_rule(
-    lambda text: len(text) == 1 and text in string.ascii_uppercase,
-    "must be one capital letter, A to Z",
+ANSWER_LENGTH = 60
+_ANSWER = text_rule(
+    lambda text: 0 < len(text) <= ANSWER_LENGTH and text == text.strip() and text.isprintable(),
+    f"must be an option or a number: 1 to {ANSWER_LENGTH} characters without spaces at the ends",
 )
 _STATUS = Rule(lambda texts: texts.isin(STATUSES), f"must be one of {', '.join(STATUSES)}")
 _NOT_NEGATIVE = Rule(lambda numbers: numbers >= 0, "must not be negative")
@@ -53,8 +53,9 @@ ANSWERS = TableSchema(
     {
         **{name: Column("str", NAME) for name in KEY_COLUMNS if name != "sample"},
         "sample": Column("int64", _NOT_NEGATIVE),
-        "answer": Column("str", _LETTER, nullable=True),
-        "answer_key": Column("str", _LETTER),
+        "answer": Column("str", _ANSWER, nullable=True),
+        # Needed for kinds of answers with a right one, see `fairstats.benchmarks.kinds`.
+        "answer_key": optional("str", _ANSWER),
         "status": Column("str", _STATUS),
         "snapshot": optional("str", NAME),
         "answer_raw": optional("str", Rule(lambda texts: texts.str.len() <= RAW_LENGTH, TOO_LONG)),
@@ -71,6 +72,8 @@ ANSWERS = TableSchema(
             "str", text_rule(_TIME.fullmatch, "must be an ISO 8601 time with a UTC offset")
         ),
         "collector": optional("str", NAME),
+        # What several items share, if the benchmark declares it and does not list it.
+        "cluster": optional("str", NAME),
     },
     unique=KEY_COLUMNS,
     rule=Rule(

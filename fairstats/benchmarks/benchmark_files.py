@@ -41,6 +41,8 @@ def attribute_table(attribute: Attribute) -> dict[str, Any]:
         "groups": dict(attribute.groups),
         "pairs": [list(pair) for pair in attribute.pairs],
     }
+    if attribute.control:
+        table["control"] = True
     if attribute.crosses:
         levels = {group: list(level) for group, level in attribute.levels.items()}
         table |= {"crosses": list(attribute.crosses), "levels": levels}
@@ -154,18 +156,24 @@ def copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
     folder.mkdir()
     for name, benchmark in benchmarks.items():
         text = benchmark.path.read_text(encoding="utf-8")
-        keys = f"{slug(name)}.keys.csv"
-        with (folder / keys).open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(["item_id", "answer_key"])
-            rows.writerows(benchmark.answer_keys.items())
         text = re.sub(r"^(items_file|keys_file)\s*=.*\n", "", text, flags=re.MULTILINE)
-        text = f'keys_file = "{keys}"\n{text}'
+        if benchmark.items:
+            keys = f"{slug(name)}.keys.csv"
+            with (folder / keys).open("w", encoding="utf-8", newline="") as file:
+                rows = csv.writer(file, lineterminator="\n")
+                columns = {"answer_key": benchmark.answer_keys} if benchmark.has_key else {}
+                if benchmark.clusters:
+                    columns[str(benchmark.cluster)] = benchmark.clusters
+                rows.writerow(["item_id", *columns])
+                for item in benchmark.items:
+                    rows.writerow([item, *(known.get(item, "") for known in columns.values())])
+            text = f'keys_file = "{keys}"\n{text}'
         if benchmark.publish_items and benchmark.items_file is not None:
             items = f"{slug(name)}.items.jsonl"
             shutil.copyfile(benchmark.items_file, folder / items)
             text = f'items_file = "{items}"\n{text}'
         copy = folder / f"{slug(name)}.toml"
         copy.write_text(text, encoding="utf-8")
-        if load_benchmark(copy).answer_keys != benchmark.answer_keys:
+        copied = load_benchmark(copy)
+        if (copied.answer_keys, copied.clusters) != (benchmark.answer_keys, benchmark.clusters):
             raise RuntimeError(f"{copy.name} does not match the benchmark it was copied from")

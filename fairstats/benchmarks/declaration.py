@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -11,6 +13,7 @@ from typing import Literal, get_args
 
 from fairstats._lib.problems import Problem
 from fairstats._lib.safe_names import FoldedNames
+from fairstats.benchmarks.kinds import Kind, Words
 
 MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
 MISSING_POLICIES: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
@@ -50,6 +53,9 @@ class Attribute:
         The attributes that this one crosses, e.g. ``("race", "sex")``; empty for most.
     levels : Mapping[str, tuple of str]
         For an attribute that crosses others, the group of each of these attributes, by group.
+    control : bool
+        Whether the variants differ in nothing that could matter, e.g. a placebo or a paraphrase. A
+        control attribute is in no family, pooled figure or rank.
     """
 
     name: str
@@ -58,6 +64,7 @@ class Attribute:
     pairs: tuple[tuple[str, str], ...]
     crosses: tuple[str, ...] = ()
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    control: bool = False
 
     def pair_label(self, pair: tuple[str, str]) -> str:
         """Return the pair's label for readers, e.g. ``"White − Black"``."""
@@ -76,14 +83,38 @@ class Benchmark:
         Each version (set of variants) with its description.
     attributes : Mapping[str, Attribute]
         The varied attributes and, under ``"baseline"``, original against neutralized.
+    kind : Kind
+        What an answer is.
     options : tuple of str
-        The option letters.
+        What an answer can be; for ``level`` in order. Empty for ``score``.
+    labels : Mapping[str, str]
+        The options' names for readers, if they differ from the options.
+    favourable : tuple of str
+        For ``decision``: the options that are good for the person.
+    higher : str
+        For ``level`` and ``score``: what a higher value means, e.g. ``"less urgent"``.
+    limits : (float, float)
+        For ``level`` and ``score``: the lowest and the highest value.
+    same_within : float
+        For ``score``: two answers that are this close are the same.
+    worse : {"lowest", "highest"}
+        For ``level`` and ``score``: the end of the scale that the policy ``incorrect`` gives to a
+        missing answer.
+    cluster : str or None
+        What several items share, e.g. ``"subject_id"``; clusters are then the independent units.
+    words : Words
+        The nouns of sentences.
+    listed : tuple of str
+        The ``item_id`` of every item that a file lists, see `items`.
+    clusters : Mapping[str, str]
+        The cluster of each item, if a file lists them; if not, the answers have it.
     answer_keys : Mapping[str, str]
-        The key of each item by its ``item_id``.
+        The key of each item by its ``item_id``; empty if nothing is right or wrong.
     missing : {"available", "complete", "incorrect", "bounds"}
         The policy for missing answers used for the published estimates.
     equivalence_margin : float
-        The margin δ: a signed accuracy difference inside ±δ counts as equivalent.
+        The margin δ: a signed difference inside ±δ counts as equivalent. A share, or for ``level``
+        and ``score`` in their own unit.
     same_variants_odds_ratio : float or None
         The smallest odds ratio of shared flips for which two answer sets count as the same variants
         (`fairstats.estimates.same_variants`). None if it has not been derived; there is then no
@@ -138,7 +169,18 @@ class Benchmark:
     description: str
     versions: Mapping[str, str]
     attributes: Mapping[str, Attribute]
+    kind: Kind
     options: tuple[str, ...]
+    labels: Mapping[str, str]
+    favourable: tuple[str, ...]
+    higher: str
+    limits: tuple[float, float]
+    same_within: float
+    worse: Literal["lowest", "highest"]
+    cluster: str | None
+    words: Words
+    listed: tuple[str, ...]
+    clusters: Mapping[str, str]
     answer_keys: Mapping[str, str]
     missing: MissingPolicy
     equivalence_margin: float
@@ -159,7 +201,7 @@ class Benchmark:
     read_first: str
     items_file: Path | None
     publish_items: bool
-    keys_file: Path = field(repr=False)
+    keys_file: Path | None = field(repr=False)
     path: Path = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -167,8 +209,41 @@ class Benchmark:
 
     @property
     def varied(self) -> tuple[Attribute, ...]:
-        """Return the demographic attributes: all but the baseline."""
-        return tuple(a for a in self.attributes.values() if a.name != BASELINE)
+        """Return the demographic attributes: all but the baseline and controls."""
+        return tuple(a for a in self.attributes.values() if a.name != BASELINE and not a.control)
+
+    @property
+    def controls(self) -> tuple[Attribute, ...]:
+        """Return the control attributes."""
+        return tuple(a for a in self.attributes.values() if a.control)
+
+    @property
+    def span(self) -> float:
+        """Return the largest possible difference of two answers."""
+        return self.limits[1] - self.limits[0] if self.kind.numeric else 1.0
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Return the ``item_id`` of every item; empty if no file lists them."""
+        return tuple(self.answer_keys) if self.kind.needs_key else self.listed
+
+    @property
+    def few_units(self) -> bool:
+        """Return whether intervals of clustered answers must hold for few, unequal units.
+
+        Exam questions are many, and their intervals are those of the published studies.
+        """
+        return self.cluster is not None or self.kind.name != "choice"
+
+    @property
+    def has_key(self) -> bool:
+        """Return whether items have right answers."""
+        return bool(self.answer_keys)
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """Return the number of each option of a level: the option itself, or its place from 1."""
+        return level_values(self.options)
 
     @property
     def has_pairs(self) -> bool:
@@ -215,12 +290,55 @@ class Benchmark:
     @property
     def declaration(self) -> str:
         """Return the text of the files that declare the benchmark."""
-        return "".join(p.read_text(encoding="utf-8") for p in (self.path, self.keys_file))
+        files = [self.path] if self.keys_file is None else [self.path, self.keys_file]
+        return "".join(path.read_text(encoding="utf-8") for path in files)
+
+    def canonical(self, text: str) -> str | None:
+        """Return an answer as it is stored; None if it is not a possible answer.
+
+        Examples
+        --------
+        >>> from fairstats.benchmarks.loading import load_benchmark
+        >>> load_benchmark("demo").canonical("E") is None
+        True
+        """
+        if text in self.options:
+            return text
+        number = _number(text)
+        if number is None:
+            return None
+        if self.kind.name == "score":
+            low, high = self.limits
+            return f"{number:.15g}" if low <= number <= high else None
+        # A spreadsheet turns 3 into 3.0.
+        return next((option for option in self.options if _number(option) == number), None)
 
     @property
     def variants(self) -> tuple[tuple[str, str], ...]:
         """Return every (attribute, group) for which an item has a variant."""
         return tuple((a.name, group) for a in self.attributes.values() for group in a.groups)
+
+
+def _number(text: str) -> float | None:
+    """Return a plain decimal number; None for other texts."""
+    if not re.fullmatch(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", text):
+        return None
+    number = float(text) + 0.0
+    return number if math.isfinite(number) else None
+
+
+def level_values(options: tuple[str, ...]) -> dict[str, float]:
+    """Return the numbers of ordered options: their own if all are numbers, or their places from 1.
+
+    Examples
+    --------
+    >>> level_values(("0", "5", "10")), level_values(("low", "high"))
+    ({'0': 0.0, '5': 5.0, '10': 10.0}, {'low': 1.0, 'high': 2.0})
+    """
+    try:
+        return {option: float(option) for option in options}
+    except ValueError:
+        return {option: float(place) for place, option in enumerate(options, start=1)}
 
 
 def contradictions(benchmark: Benchmark) -> Iterator[Problem]:
@@ -243,10 +361,48 @@ def contradictions(benchmark: Benchmark) -> Iterator[Problem]:
     if BASELINE not in attributes and benchmark.lowest_accuracy is not None:
         remedy = f"declare attributes.{BASELINE}, or remove this"
         yield wrong("needs the neutralized variant", remedy, "ranking.lowest_accuracy")
-    outside = sorted(set(benchmark.answer_keys.values()) - set(benchmark.options))
+    outside = sorted(
+        {key for key in benchmark.answer_keys.values() if key != benchmark.canonical(key)}
+    )
     if outside:
-        message = f"keys that are not options: {', '.join(outside)}"
+        message = f"keys that are not options: {', '.join(outside[:20])}"
         yield Problem(str(benchmark.keys_file), message, "correct the keys or the options")
+    yield from _contradictory_kind(benchmark, wrong)
+
+
+def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
+    """Return a problem for each declaration that does not fit the kind of answers."""
+    kind, options = benchmark.kind.name, benchmark.options
+    if kind == "score" and options:
+        yield wrong("are not used by scores", 'remove them, or declare kind = "level"', "options")
+    if len(set(options)) < len(options):
+        yield wrong("has an option twice", "remove one", "options")
+    if kind == "decision":
+        if not benchmark.favourable:
+            yield wrong("is missing", "list the options that are good for the person", "favourable")
+        for option in sorted(set(benchmark.favourable) - set(options)):
+            yield wrong("is not an option", "correct it or the options", "favourable", option)
+        if options and set(options) <= set(benchmark.favourable):
+            yield wrong("contains every option", "list only the favourable ones", "favourable")
+    elif benchmark.favourable:
+        yield wrong(
+            "is used for decisions only", 'remove it, or declare kind = "decision"', "favourable"
+        )
+    if kind == "level" and options:
+        values = list(benchmark.values.values())
+        if len(options) < 2 or values != sorted(values):
+            yield wrong(
+                "must be two or more, from lowest to highest", "put them in order", "options"
+            )
+    if kind == "score" and not benchmark.limits[0] < benchmark.limits[1]:
+        yield wrong("must be the lowest and the highest score", "e.g. limits = [0, 27]", "limits")
+    if not 0 < benchmark.equivalence_margin < benchmark.span:
+        message = f"must be between 0 and {benchmark.span:g}"
+        yield wrong(message, "correct it; it has the unit of the answers", "equivalence_margin")
+    if kind != "score" and benchmark.same_within:
+        yield wrong("is used for scores only", "remove it", "same_within")
+    for option in sorted(set(benchmark.labels) - set(options)):
+        yield wrong("is not an option", "correct it or the options", f"labels.{option}")
 
 
 def contradictory_attributes(attributes: Mapping[str, Attribute], path: Path) -> Iterator[Problem]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -25,12 +25,46 @@ from fairstats.benchmarks.declaration import (
     Family,
     MissingPolicy,
     contradictions,
+    level_values,
 )
+from fairstats.benchmarks.kinds import KINDS, Words
 
-Options = Annotated[tuple[str, ...], must(bool, "is empty", "declare at least one option")]
-Margin = Annotated[
-    Number,
-    must(lambda value: 0 < value < 1, "must be between 0 and 1", "correct it"),
+#: The longest option; its full text can be a label.
+MOST_OPTION = 60
+
+
+def _option(value: Any) -> Any:
+    # Numbers are options as a reader would write them.
+    return str(value) if type(value) is int else f"{value:g}" if type(value) is float else value
+
+
+def _are_options(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    return tuple(map(_option, value))
+
+
+Options = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_are_options),
+    must(
+        lambda options: all(0 < len(one) <= MOST_OPTION and one == one.strip() for one in options),
+        f"must be texts of 1 to {MOST_OPTION} characters without spaces at the ends",
+        "shorten them; the full texts can be declared as labels",
+    ),
+]
+Limits = Annotated[
+    tuple[float, float],
+    BeforeValidator(
+        lambda value: (
+            tuple(map(float, value))
+            if isinstance(value, list) and all(type(one) in (int, float) for one in value)
+            else value
+        )
+    ),
+]
+NotNegative = Annotated[
+    Number, must(lambda value: value >= 0, "must not be negative", "correct it")
 ]
 AboveOne = Annotated[
     float,
@@ -51,6 +85,7 @@ class AttributeTable(Table):
     pairs: tuple[tuple[str, str], ...]
     crosses: tuple[str, ...] = ()
     levels: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    control: Flag = False
 
     @model_validator(mode="after")
     def _has_groups(self) -> Self:
@@ -63,7 +98,30 @@ class AttributeTable(Table):
     def named(self, name: str) -> Attribute:
         """Return the attribute."""
         groups, levels = MappingProxyType(self.groups), MappingProxyType(self.levels)
-        return Attribute(name, self.label, groups, self.pairs, self.crosses, levels)
+        made = (name, self.label, groups, self.pairs, self.crosses, levels)
+        return Attribute(*made, control=self.control)
+
+
+class _Words(Table):
+    """The nouns of a benchmark's sentences, see `Words`."""
+
+    item: str = "item"
+    items: str = ""
+    cluster: str = "cluster"
+    clusters: str = ""
+    subject: str = "person"
+    subjects: str = ""
+    setting: str = ""
+    source: str = ""
+
+    def full(self) -> Words:
+        """Return the words; a plural that is not given ends in s."""
+        given = self.model_dump()
+        plurals = {
+            f"{name}s": given[f"{name}s"] or f"{given[name]}s"
+            for name in ("item", "cluster", "subject")
+        }
+        return Words(**given | plurals)
 
 
 class _Ranking(Table):
@@ -80,12 +138,21 @@ class _Declaration(Table):
     name: str
     title: str
     description: str
-    options: Options
+    kind: Literal["choice", "decision", "level", "score"] = "choice"
+    options: Options = ()
+    labels: dict[str, str] = Field(default_factory=dict)
+    favourable: Options = ()
+    higher: str = ""
+    limits: Limits | None = None
+    same_within: NotNegative = 0.0
+    worse: Literal["lowest", "highest"] = "lowest"
+    cluster: str | None = None
+    words: _Words = Field(default_factory=_Words)
     items_file: str | None = None
     keys_file: str | None = None
     publish_items: Flag = False
     missing: MissingPolicy
-    equivalence_margin: Margin
+    equivalence_margin: Number
     same_variants_odds_ratio: AboveOne | None = None
     family: Family = "board"
     ranking: _Ranking = Field(default_factory=_Ranking)
@@ -104,8 +171,16 @@ class _Declaration(Table):
 
     @model_validator(mode="after")
     def _has_keys(self) -> Self:
-        if self.keys_file is None and self.items_file is None:
+        if self.kind == "choice" and self.keys_file is None and self.items_file is None:
             raise Fault("is missing", "add it, or add items_file", column="keys_file")
+        if self.kind != "score" and not self.options:
+            raise Fault("is missing", "add it", column="options")
+        if self.kind == "score" and self.limits is None:
+            remedy = "give the lowest and the highest score, e.g. limits = [0, 27]"
+            raise Fault("is missing", remedy, column="limits")
+        if self.kind != "score" and self.limits is not None:
+            remedy = "remove it; the limits are the first and the last option"
+            raise Fault("is used for scores only", remedy, column="limits")
         return self
 
 
@@ -211,13 +286,19 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         for key, name in (("items_file", table.items_file), ("keys_file", table.keys_file))
         if name is not None
     }
-    keys_file = named.get("keys_file") or named["items_file"]
-    keys: dict[str, str] = {}
+    keys_file = named.get("keys_file") or named.get("items_file")
+    rows: list[_Item] = []
     unreadable: tuple[Problem, ...] = ()
+    kind = KINDS[table.kind]
     try:
-        keys = _answer_keys(keys_file)
+        if keys_file is not None:
+            rows = _listed_items(keys_file, table.cluster, needs_key=kind.needs_key)
     except InputError as error:
         unreadable = error.problems
+    limits = table.limits or (0.0, 1.0)
+    if table.kind == "level" and table.options:
+        values = list(level_values(table.options).values())
+        limits = (values[0], values[-1])
     attributes = {name: entry.named(name) for name, entry in table.attributes.items()}
     same = {
         one.name: getattr(table, one.name)
@@ -227,7 +308,13 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     made = {
         "versions": MappingProxyType(table.versions),
         "attributes": MappingProxyType(attributes),
-        "answer_keys": MappingProxyType(keys),
+        "kind": kind,
+        "labels": MappingProxyType(table.labels),
+        "words": table.words.full(),
+        "limits": limits,
+        "listed": tuple(row.item for row in rows),
+        "clusters": MappingProxyType({r.item: r.cluster for r in rows if r.cluster is not None}),
+        "answer_keys": MappingProxyType({r.item: r.key for r in rows if r.key is not None}),
         "changes": table.changes or _changes(attributes),
         "read_first": table.read_first or next(iter(table.notes), ""),
         "items_file": named.get("items_file"),
@@ -235,6 +322,9 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         "path": path,
     }
     benchmark = Benchmark(**same | table.ranking.model_dump() | made)
+    # A spreadsheet writes level 2 as 2.0.
+    keys = {item: benchmark.canonical(key) or key for item, key in benchmark.answer_keys.items()}
+    benchmark = replace(benchmark, answer_keys=MappingProxyType(keys))
     if problems := [*unreadable, *contradictions(benchmark)]:
         raise InputError(problems)
     return benchmark
@@ -246,32 +336,47 @@ def _changes(attributes: Mapping[str, Attribute]) -> str:
     return "the " + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 
-def _answer_keys(path: Path) -> dict[str, str]:
+class _Item(NamedTuple):
+    item: str
+    key: str | None
+    cluster: str | None
+
+
+def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_Item]:
+    """Return the items that a file lists, with their keys and clusters if it has them."""
+
     def wrong(message: str, remedy: str, **place: Any) -> InputError:
         return InputError([Problem(str(path), message, remedy, **place)])
 
     # A device or a pipe might never end.
     if not path.is_file():
         raise wrong("no such file", "correct keys_file or items_file")
-    columns = ("item_id", "answer_key")
     rows: list[dict[str, Any]]
     if path.suffix == ".jsonl":
         rows = read_json_lines(path)
     else:
         table = load_csv(path).astype(object)
-        for column in columns:
+        for column in ("item_id", "answer_key") if needs_key else ("item_id",):
             if column not in table:
                 raise wrong("is missing", "add it", column=column)
         rows = table.where(table.notna(), None).to_dict("records")
-    keys: dict[str, str] = {}
+    found: dict[str, _Item] = {}
+    clustered = cluster is not None and any(row.get(cluster) is not None for row in rows)
+    remedies = {
+        "item_id": "write the item's name",
+        "answer_key": "write the item's answer key",
+        cluster: f"write what the item belongs to, in every row or in none ({cluster})",
+    }
+    needed = ["item_id", *["answer_key"] * needs_key, *[cluster] * clustered]
     for number, row in enumerate(rows, start=1):
-        for column in columns:
+        for column in filter(None, needed):
             if type(row.get(column)) not in (str, int):
-                remedy = "write the item's name and the letter of its answer key"
-                raise wrong("must be text", remedy, row=number, column=column)
+                raise wrong("must be text", remedies[column], row=number, column=column)
         item = str(row["item_id"])
-        if item in keys:
+        if item in found:
             place = {"row": number, "column": "item_id", "value": item}
             raise wrong("the item appears twice", "drop one", **place)
-        keys[item] = str(row["answer_key"])
-    return keys
+        given = row.get("answer_key")
+        key = f"{given:.15g}" if type(given) is float else None if given is None else str(given)
+        found[item] = _Item(item, key, str(row[cluster]) if clustered else None)
+    return list(found.values())

@@ -15,7 +15,8 @@ from fairstats.comparisons.model_differences import DIRECTION, FIGURES, model_p_
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import item_patterns_of
 from fairstats.counts.patterns import INCOMPLETE, PATTERNS, GroupAnswers, completed_sums
-from fairstats.estimates.judgements import adjusted_within, pair_bounds
+from fairstats.estimates.judgements import adjusted_within
+from fairstats.estimates.tested_pairs import pair_bounds
 from fairstats.inference.multiplicity import AdjustMethod
 
 WIN_WIN = "win-win"

@@ -34,7 +34,7 @@ from fairstats.counts.patterns import (
     sums_of,
 )
 from fairstats.estimates.eligibility import why_other_variants, why_unranked
-from fairstats.estimates.judgements import pair_bounds
+from fairstats.estimates.tested_pairs import pair_bounds
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, rank_sets
 

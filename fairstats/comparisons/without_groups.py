@@ -15,7 +15,7 @@ from fairstats.benchmarks.loading import load_benchmarks
 from fairstats.comparisons.compare import answer_set
 from fairstats.counts.grid import NOT_ASKED, Grid
 from fairstats.counts.patterns import PATTERNS, CountingPolicy, apply_policy
-from fairstats.estimates.judgements import pair_bounds
+from fairstats.estimates.tested_pairs import pair_bounds
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
@@ -150,7 +150,7 @@ def _compared(
     units = [own.unit for own in sets]
     patterns = _patterns([own.grid for own in sets], units)
     whole = patterns.copy()
-    whole[PATTERNS.index("nxx")] += max(len(benchmark.answer_keys) - len(sides[0]), 0)
+    whole[PATTERNS.index("nxx")] += max(len(benchmark.items) - len(sides[0]), 0)
     limits = pair_bounds(whole)["accuracy_difference"]
     own: dict[str, Any] = {
         "benchmark": benchmark.name,
@@ -229,4 +229,4 @@ def _patterns(grids: list[Grid], units: list[dict[str, str]]) -> npt.NDArray[np.
     np.add.at(table, tuple(signs), 1)
     same = int(((new["chosen"] == old["chosen"]) & (signs[0] == 0) & (signs[1] == 0)).sum())
     (n00, n01, n0x), (n10, n11, n1x), (nx0, nx1, nxx) = table.tolist()
-    return np.array([n11, n10, n01, same, n00 - same, n1x, n0x, nx1, nx0, nxx])
+    return np.array([n11, n10, n01, same, n00 - same, n1x, n0x, nx1, nx0, nxx, 0])

@@ -12,7 +12,8 @@ import pandas as pd
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, grid, item_grid
-from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS
+from fairstats.counts.outcomes import Texts
+from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, IntArray
 
 #: Columns of the table from `letters_of`, in order.
 LETTER_COLUMNS = (
@@ -48,16 +49,25 @@ FLIP_COLUMNS = (
     "change",
 )
 ONLY_A, ONLY_B, BOTH_WRONG = "only a right", "only b right", "both wrong"
+FAVOURS_A, FAVOURS_B = "only a favourable", "only b favourable"
+BOTH_FAVOURABLE, NEITHER_FAVOURABLE = "both favourable", "neither favourable"
+HIGHER_A, HIGHER_B = "a higher", "b higher"
 #: Columns of the table from `flipping_items`, in order.
 FLIPPING_COLUMNS = (*UNIT_COLUMNS, "item_id", "pairs", "flips")
 
 _CHANGES = {"n10": ONLY_A, "n01": ONLY_B, "n00_different": BOTH_WRONG}
+_DECISION_CHANGES = {
+    "n10": FAVOURS_A,
+    "n01": FAVOURS_B,
+    "n00_different": NEITHER_FAVOURABLE,
+    "n11_different": BOTH_FAVOURABLE,
+}
 _NUMBERS = {"sample": "int64", "count": "int64", "key_count": "int64"} | {
     "share": "float64",
     "key_share": "float64",
 }
-# The place of the pattern of two scores: 0, 1, and `MISSING`, which is the last place.
-_OF_SCORES = np.array(
+# The place of the pattern of two hits: 0, 1, and `MISSING`, which is the last place.
+_OF_HITS = np.array(
     [
         [PATTERNS.index(name) for name in names]
         for names in (("n00_different", "n01", "n0x"), ("n10", "n11", "n1x"), ("nx0", "nx1", "nxx"))
@@ -123,15 +133,16 @@ def letters_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFram
 
 
 def _letters(own: Grid) -> pd.DataFrame:
-    letters = [*own.benchmark.options, NO_ANSWER]
+    letters = [*own.options, NO_ANSWER]
     variants, size = own.benchmark.variants, len(letters)
     row, variant, sample = np.nonzero(own.answers != NOT_ASKED)
     cell = (own.unit[row] * len(variants) + variant) * size
     answer = own.answers[row, variant, sample]
-    places = (np.where(answer == MISSING, size - 1, answer), own.key[row])
+    keyed = own.key[row] >= 0
+    places = (cell + np.where(answer == MISSING, size - 1, answer), (cell + own.key[row])[keyed])
     shape = (len(own.units), len(variants), size)
     count, key_count = (
-        np.bincount(cell + place, minlength=np.prod(shape)).reshape(shape) for place in places
+        np.bincount(place, minlength=np.prod(shape)).reshape(shape) for place in places
     )
     unit, variant = np.nonzero(count.any(axis=2))
     count, key_count = count[unit, variant], key_count[unit, variant]
@@ -190,7 +201,8 @@ def item_patterns(
     [['C', '', 'n1x']]
     """
     tables = _pattern_tables(open_answers(answers, benchmarks))
-    return pd.concat([_empty(PATTERN_COLUMNS), *tables], ignore_index=True)
+    found = pd.concat([_empty(PATTERN_COLUMNS), *tables], ignore_index=True)
+    return found[list(PATTERN_COLUMNS)]
 
 
 def _pattern_tables(opened: OpenAnswers) -> Iterator[pd.DataFrame]:
@@ -203,13 +215,15 @@ def _pattern_tables(opened: OpenAnswers) -> Iterator[pd.DataFrame]:
         answer, number = given[row, :, turn], numbers[row, :, turn]
         sample = np.where(answer != NOT_ASKED, number, np.iinfo(np.int64).max).min(axis=1)
         answer = np.maximum(answer, MISSING).astype(np.int64)
-        score = np.where(answer < 0, answer, answer == own.key[row, None])
-        letters = [*benchmark.options, NO_LETTER]
+        hits = np.maximum(own.hits[:, columns][row, :, turn], MISSING)
+        letters = [*own.options, NO_LETTER]
         for pair in attribute.pairs:
             a, b = (list(attribute.groups).index(group) for group in pair)
-            pattern = _OF_SCORES[score[:, a], score[:, b]]
-            alike = (score[:, a] == 0) & (answer[:, a] == answer[:, b])
-            pattern[alike] = PATTERNS.index("n00_same")
+            pattern = _OF_HITS[hits[:, a], hits[:, b]]
+            alike = _alike(own, answer[:, a], answer[:, b])
+            pattern[alike & (hits[:, a] == 0)] = PATTERNS.index("n00_same")
+            other = ~alike & (hits[:, a] == 1) & (hits[:, b] == 1)
+            pattern[other] = PATTERNS.index("n11_different")
             named = zip(("attribute", "group_a", "group_b"), (attribute.name, *pair), strict=True)
             yield pd.DataFrame(
                 {
@@ -221,8 +235,26 @@ def _pattern_tables(opened: OpenAnswers) -> Iterator[pd.DataFrame]:
                     "letter_b": _texts(letters, answer[:, b] % len(letters)),
                     "answer_key": _texts(letters, own.key[row]),
                     "pattern": _texts(PATTERNS, pattern),
+                    "change": _changes(own, answer[:, a], answer[:, b], pattern),
                 }
             )
+
+
+def _alike(own: Grid, a: IntArray, b: IntArray) -> npt.NDArray[np.bool_]:
+    """Return whether two answers are there and the same."""
+    there = (a >= 0) & (b >= 0)
+    if not own.benchmark.same_within:
+        return there & (a == b)
+    return there & own.alike[a, b]
+
+
+def _changes(own: Grid, a: IntArray, b: IntArray, pattern: IntArray) -> Texts:
+    """Return what differs between two answers; empty if nothing does, or one is missing."""
+    if own.benchmark.kind.numeric:
+        higher = np.where(own.values[a] > own.values[b], HIGHER_A, HIGHER_B).astype(object)
+        return np.where((a < 0) | (b < 0) | _alike(own, a, b), "", higher)
+    words = _DECISION_CHANGES if own.benchmark.kind.name == "decision" else _CHANGES
+    return _texts([words.get(name, "") for name in PATTERNS], pattern)
 
 
 def flips_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
@@ -241,7 +273,8 @@ def flips_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     pandas.DataFrame
         `FLIP_COLUMNS`, sorted by unit, declared attribute and pair, item and sample. ``change`` is
         the effect of the flip: `ONLY_A`, `ONLY_B` (group b's letter is the key) or `BOTH_WRONG`.
-        The first two are the n10 and n01 of McNemar's test.
+        The first two are the n10 and n01 of McNemar's test. For decisions it is which answer is
+        favourable, and for levels and scores which is higher.
 
     Raises
     ------
@@ -262,11 +295,11 @@ def flips_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     if isinstance(answers, pd.DataFrame) and answers.empty:
         return _empty(FLIP_COLUMNS)
     differ = [
-        table[table["pattern"].isin(list(_CHANGES)) & (table["attribute"] != BASELINE)]
+        table[(table["change"] != "") & (table["attribute"] != BASELINE)]
         for table in _pattern_tables(open_answers(answers, benchmarks))
     ]
-    table = pd.concat([_empty(PATTERN_COLUMNS), *differ], ignore_index=True)
-    table = table.assign(change=table["pattern"].map(_CHANGES).astype("str"))
+    table = pd.concat([_empty((*PATTERN_COLUMNS, "change")), *differ], ignore_index=True)
+    table = table.astype({"change": "str"})
     # The sort is stable, so the pairs, items and samples of a unit stay in order.
     table = table.sort_values(list(UNIT_COLUMNS), kind="stable", ignore_index=True)
     names = {"letter_a": "answer_a", "letter_b": "answer_b"}

@@ -42,14 +42,16 @@ class Grid:
     Attributes
     ----------
     benchmark : Benchmark
-        Declares the variants (`Benchmark.variants`, the columns) and the options.
+        Declares the variants (`Benchmark.variants`, the columns) and the kind of the answers.
+    options : tuple of str
+        What the answers are: the benchmark's options, or all different scores in order.
     units : pandas.DataFrame
         `UNIT_COLUMNS`, one row per answer set, sorted.
     unit : ndarray of int, shape (rows,)
         The answer set of each row, ascending.
     key : ndarray of int, shape (rows,)
-        The place of the right option among the benchmark's options.
-    answers : ndarray of int8, shape (rows, variants, samples)
+        The place of the right option; −1 if the item has none.
+    answers : ndarray of int, shape (rows, variants, samples)
         The place of the chosen option; `MISSING` for an answer that could not be parsed;
         `NOT_ASKED` if the variant of the item was asked fewer times. A variant's answers are in the
         order of their sample numbers.
@@ -60,16 +62,21 @@ class Grid:
         were joined.
     numbers : ndarray of int, shape (rows, variants, samples)
         The sample number of each answer.
+    cluster : ndarray of int, shape (rows,)
+        The independent unit of each row, if the benchmark declares a cluster; if not, empty: every
+        row is one.
     """
 
     benchmark: Benchmark
+    options: tuple[str, ...]
     units: pd.DataFrame
     unit: IntArray
     key: IntArray
-    answers: npt.NDArray[np.int8]
+    answers: npt.NDArray[np.signedinteger[Any]]
     many: IntArray
     items: npt.NDArray[np.object_]
     numbers: IntArray
+    cluster: IntArray
 
     @cached_property
     def columns(self) -> dict[tuple[str, str], int]:
@@ -77,14 +84,40 @@ class Grid:
         return {variant: place for place, variant in enumerate(self.benchmark.variants)}
 
     @cached_property
-    def y(self) -> npt.NDArray[np.int8]:
-        """Return the score of each answer: 1 if right, 0 if wrong; negative entries as in answers.
+    def hits(self) -> npt.NDArray[np.int8]:
+        """Return 1 for each favourable decision or right answer, else 0; negative as in answers.
 
-        Statistics use these scores and whether two answers are the same. Only the tests of letters
-        use the options.
+        Nothing is a hit if there is no key. Metrics of shares use the hits and whether two answers
+        are the same; metrics of means use the `values`.
         """
-        right = self.answers == self.key[:, None, None]
-        return np.where(self.answers < 0, self.answers, right.astype(np.int8))
+        if self.benchmark.kind.name == "decision":
+            good = np.isin(np.array(self.options, dtype=object), self.benchmark.favourable)
+            return self._marked(np.append(good, [False, False])[self.answers])
+        return self.right
+
+    @cached_property
+    def right(self) -> npt.NDArray[np.int8]:
+        """Return 1 for each answer that is the key, else 0; negative entries as in answers."""
+        return self._marked(self.answers == self.key[:, None, None])
+
+    def _marked(self, good: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:
+        return np.where(self.answers < 0, self.answers, good).astype(np.int8)
+
+    @cached_property
+    def values(self) -> npt.NDArray[np.float64]:
+        """Return the number of each option of a level or score."""
+        if self.benchmark.kind.name == "level":
+            return np.array([self.benchmark.values[option] for option in self.options])
+        return np.array([float(option) for option in self.options])
+
+    @cached_property
+    def alike(self) -> npt.NDArray[np.bool_]:
+        """Return whether each two options count as the same answer."""
+        if not self.benchmark.same_within:
+            return np.eye(len(self.options), dtype=bool)
+        # A difference of decimals may be slightly off.
+        within = self.benchmark.same_within * (1 + 1e-12)
+        return np.asarray(np.abs(self.values[:, None] - self.values) <= within)
 
     def rows(self, where: slice | npt.ArrayLike) -> Grid:
         """Return the rows at these places, or for which this holds."""
@@ -96,6 +129,7 @@ class Grid:
                 for name in ("unit", "key", "answers", "many", "numbers")
             },
             items=self.items[there] if len(self.items) else self.items,
+            cluster=self.cluster[there] if len(self.cluster) else self.cluster,
         )
 
     def joined(self, columns: npt.NDArray[np.int64]) -> Grid:
@@ -155,7 +189,7 @@ def grid(
     >>> table = pd.DataFrame([row | dict(group="white", answer="C"),
     ...                       row | dict(group="black", answer=None)])
     >>> found = grid(table)["demo"]
-    >>> found.y[:, [found.columns["race", "white"], found.columns["race", "black"]], 0].tolist()
+    >>> found.hits[:, [found.columns["race", "white"], found.columns["race", "black"]], 0].tolist()
     [[1, -1]]
     """
     opened = open_answers(answers, benchmarks)
@@ -184,7 +218,7 @@ def joined_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     InputError
         As `item_grid`.
     """
-    if opened.in_memory:
+    if opened.in_memory or benchmark.cluster or benchmark.kind.numeric:
         return item_grid(opened, benchmark)
     key = ("joined grid", benchmark.name)
     return opened.once(key, lambda: _in_engine(opened, benchmark, join=True))
@@ -209,14 +243,15 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     for place, (attribute, group) in enumerate(benchmark.variants):
         if attribute in names["attribute"] and group in names["group"]:
             variant[names["attribute"].get_loc(attribute), names["group"].get_loc(group)] = place
-    options = pd.Index(benchmark.options)
-    option = np.append(options.get_indexer(names["answer"]), MISSING).astype(np.int8)
+    options = pd.Index(_options(opened, benchmark))
+    option = np.append(options.get_indexer(names["answer"]), MISSING)
+    option = option.astype(np.int8 if len(options) < 128 else np.int32)
     column = variant[codes["attribute"], codes["group"]]
     sample = table["sample"].to_numpy(dtype=np.int64)
     cell = row * len(benchmark.variants) + column
     turn, repeated = _turns(cell, sample) if len(names["sample"]) > 1 else (0 * row, False)
     shape = (len(first), len(benchmark.variants), int(turn.max()) + 1)
-    answers = np.full(shape, NOT_ASKED, dtype=np.int8)
+    answers = np.full(shape, NOT_ASKED, dtype=option.dtype)
     answers[row, column, turn] = option[codes["answer"]]
     if repeated or np.count_nonzero(answers != NOT_ASKED) < len(table):
         _refuse_repeated(frame, benchmark)
@@ -224,16 +259,47 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     if len(names["sample"]) > 1:
         numbers = np.zeros(shape, dtype=np.int64)
         numbers[row, column, turn] = sample
+    items = np.asarray(names["item_id"], dtype=object)[codes["item_id"][first]]
+    key = np.append(options.get_indexer(names["answer_key"]), -1)
     return Grid(
         benchmark,
+        tuple(options),
         table[list(UNIT_COLUMNS)].take(first_of_unit).reset_index(drop=True),
         unit[first],
-        options.get_indexer(names["answer_key"])[codes["answer_key"][first]],
+        key[codes["answer_key"][first]],
         answers,
         np.ones(len(first), dtype=np.int64),
-        np.asarray(names["item_id"], dtype=object)[codes["item_id"][first]],
+        items,
         numbers,
+        _clusters(opened, benchmark, items),
     )
+
+
+def _options(opened: OpenAnswers, benchmark: Benchmark) -> tuple[str, ...]:
+    """Return the options; of a score, all values that occur, with the ends of the scale."""
+    if benchmark.kind.name != "score":
+        return benchmark.options
+    own = opened.cells[opened.cells["benchmark"] == benchmark.name]
+    found = {*own["answer"].dropna(), *own["answer_key"].dropna()}
+    return tuple(sorted(found | {f"{end:.15g}" for end in benchmark.limits}, key=float))
+
+
+def _clusters(
+    opened: OpenAnswers, benchmark: Benchmark, items: npt.NDArray[np.object_]
+) -> IntArray:
+    """Return the number of each item's cluster; empty if the benchmark declares none."""
+    if benchmark.cluster is None:
+        return np.zeros(0, dtype=np.int64)
+    of_item: Mapping[str, str] = benchmark.clusters
+    if not of_item:
+        import narwhals as nw
+
+        own = opened.frame.filter(nw.col("benchmark") == benchmark.name)
+        known = distinct(own, ["item_id", "cluster"]).astype(str)
+        of_item = dict(zip(known["item_id"], known["cluster"], strict=True))
+    # An item that the benchmark's files do not list is a cluster by itself.
+    names = [of_item.get(item, f"\0{item}") for item in items.tolist()]
+    return pd.factorize(np.array(names, dtype=object), sort=True)[0].astype(np.int64)
 
 
 def _turns(cell: IntArray, sample: IntArray) -> tuple[IntArray, bool]:
@@ -268,7 +334,9 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
     units = units.drop_duplicates().sort_values(list(UNIT_COLUMNS), ignore_index=True)
     number, of_unit = _unit_numbers(units)
     # 0 for a row of another variant, 1 for a missing answer, 2 for the first option.
-    option = _replaced("answer", {name: i + 1 for i, name in enumerate(benchmark.options)}) + 1
+    options = _options(opened, benchmark)
+    small = len(options) < 126
+    option = _replaced("answer", {name: i + 1 for i, name in enumerate(options)}) + 1
     variant = nw.lit(0)
     for name, attribute in benchmark.attributes.items():
         places = {group: benchmark.variants.index((name, group)) for group in attribute.groups}
@@ -278,7 +346,9 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         places = {sample: i for i, sample in enumerate(samples.tolist())}
         variant = variant * len(samples) + _replaced("sample", places)
     cells = [f"cell_{i}" for i in range(len(benchmark.variants) * len(samples))]
-    key = _replaced("answer_key", {name: i for i, name in enumerate(benchmark.options)})
+    # 0 for an item without a key.
+    key = _replaced("answer_key", {name: i + 1 for i, name in enumerate(options)})
+    cell_type = nw.Int8 if small else nw.Int32
     # An aggregate over a condition is wrong on some engines, so the columns are made first.
     pivot = (
         frame.select("item_id", unit=number, key=key, option=option, variant=variant)
@@ -287,7 +357,7 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
             "unit",
             "key",
             **{
-                name: (nw.col("variant") == i).cast(nw.Int8) * nw.col("option").cast(nw.Int8)
+                name: (nw.col("variant") == i).cast(cell_type) * nw.col("option").cast(cell_type)
                 for i, name in enumerate(cells)
             },
         )
@@ -297,7 +367,8 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
     if join:
         pivot = pivot.group_by("unit", "key", "rows", *cells).agg(many=nw.len())
     table = pivot.collect().to_pandas()
-    found = np.column_stack([table[name].to_numpy(dtype=np.int8) for name in cells])
+    cell_dtype = np.int8 if small else np.int32
+    found = np.column_stack([table[name].to_numpy(dtype=cell_dtype) for name in cells])
     if (np.count_nonzero(found, axis=1) < table["rows"].to_numpy()).any():
         _refuse_repeated(frame, benchmark)
     unit = of_unit[table["unit"].to_numpy(dtype=np.int64)]
@@ -313,15 +384,18 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         answers, numbers = (
             np.take_along_axis(one, turn, axis=2)[:, :, :most] for one in (answers, numbers)
         )
+    items = items if join else items[order]
     return Grid(
         benchmark,
+        options,
         units,
         unit[order],
-        table["key"].to_numpy(dtype=np.int64)[order],
+        table["key"].to_numpy(dtype=np.int64)[order] - 1,
         answers,
         many[order],
-        items if join else items[order],
+        items,
         numbers,
+        _clusters(opened, benchmark, items),
     )
 
 

@@ -12,9 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_pairs
-from fairstats.benchmarks.declaration import POOLED, POOLED_GROUPS, Benchmark
+from fairstats.benchmarks.declaration import BASELINE, POOLED, POOLED_GROUPS, Benchmark
 from fairstats.counts.grid import Grid, joined_grid
 from fairstats.counts.patterns import (
+    INCOMPLETE,
     PATTERNS,
     GroupAnswers,
     IntArray,
@@ -57,14 +58,15 @@ class Outcomes(Once):
         The answer set, a row of `Grid.units`.
     attribute, group_a, group_b : ndarray of str
         The pair.
-    patterns : ndarray of int, shape (pairs, 10)
+    patterns : ndarray of int, shape (pairs, 11)
         The number of pairs of answers with each of `PATTERNS`. With several samples of an item,
         every answer of one group is paired with every answer of the other, see `GroupAnswers`.
     copies : ndarray of int
         The number of pairs that share an answer, see `GroupAnswers.copies`.
     clusters : dict of int to (ndarray, ndarray)
-        For the pairs with several pairs of answers to an item (several samples, pooled attributes):
-        by place, the patterns of each row, and its number of items.
+        For the pairs with several pairs of answers to an independent unit (several samples, pooled
+        attributes, a declared cluster): by place, the patterns of each unit, and the number of such
+        units.
     """
 
     grid: Grid
@@ -97,6 +99,12 @@ class Outcomes(Once):
         return np.asarray(self.attribute == POOLED)
 
     @cached_property
+    def untested(self) -> npt.NDArray[np.bool_]:
+        """Return whether each pair is of the baseline or a control, and so not judged."""
+        names = [BASELINE, *(attribute.name for attribute in self.benchmark.controls)]
+        return np.isin(self.attribute.astype(str), names)
+
+    @cached_property
     def clustered(self) -> npt.NDArray[np.bool_]:
         """Return whether the answers of each pair are clustered."""
         return np.isin(np.arange(len(self)), list(self.clusters))
@@ -117,7 +125,7 @@ class Outcomes(Once):
     @cached_property
     def letters(self) -> IntArray:
         """Count the letters of complete pairs of items answered once, (pairs, options, options)."""
-        size = len(self.benchmark.options)
+        size = len(self.grid.options)
         found = np.zeros((len(self), size, size), dtype=np.int64)
         for name, own in self.groups.items():
             once = own.samples == 1
@@ -129,6 +137,15 @@ class Outcomes(Once):
                 np.add.at(table, (grid.unit[both], one[both], other[both]), grid.many[both])
                 here = (self.attribute == name) & (self.group_a == a) & (self.group_b == b)
                 found[here] = table[self.unit[here]]
+        return found
+
+    @cached_property
+    def units_with_pairs(self) -> IntArray:
+        """Count the independent units that have a pair with both answers."""
+        complete = [name for name in range(len(PATTERNS)) if not INCOMPLETE[name]]
+        found = self.patterns[:, complete].sum(axis=1) // np.maximum(self.copies, 1) ** 2
+        for place, (cells, many) in self.clusters.items():
+            found[place] = int(many[cells[:, complete].sum(axis=1) > 0].sum())
         return found
 
     def items_asked(self, attribute: str) -> IntArray:
@@ -148,11 +165,11 @@ class Outcomes(Once):
 
         For the pooled pairs, both are summed over the pairs of the attributes that were asked.
         """
-        whole = len(self.benchmark.answer_keys)
+        whole = len(self.benchmark.items)
         without, should = np.zeros((2, len(self)), dtype=np.int64)
         pooled = [attribute.name for attribute, _ in pooled_pairs(self.benchmark)]
         for name in self.groups:
-            asked = self.items_asked(name)[self.unit]
+            asked = self.items_asked(name)[self.unit] // self.groups[name].per_item
             times = (self.attribute == name) + pooled.count(name) * self.pooled
             times = times * (asked > 0)
             without += times * np.maximum(whole - asked, 0)
@@ -198,12 +215,13 @@ def count_grid(grid: Grid) -> Outcomes:
     groups = groups_of(grid)
     if not len(grid.items):
         groups = {name: own.joined() for name, own in groups.items()}
-    several = _most_samples(grid, groups) > 1
+    several = (_most_samples(grid, groups) > 1) | (grid.benchmark.cluster is not None)
     everywhere = np.ones(len(several), dtype=bool)
     parts = []
     for (name, a, b), rows, cells in _patterns_of(grid, groups):
         copies = _pooled_copies(grid, groups) if name == POOLED else groups[name].copies
-        clustered = everywhere if name == POOLED else several
+        alone = name != POOLED and not len(rows.cluster)
+        clustered = several if alone else everywhere
         parts.append((name, a, b, rows, cells, copies, clustered))
     units, clusters, start = [], {}, 0
     for *_, rows, cells, _copies, clustered in parts:
@@ -212,7 +230,7 @@ def count_grid(grid: Grid) -> Outcomes:
         stops = np.append(first[1:], len(rows.unit))
         for place in np.flatnonzero(clustered[own]):
             span = slice(first[place], stops[place])
-            clusters[start + int(place)] = cells[span], rows.many[span]
+            clusters[start + int(place)] = by_cluster(rows, span, cells[span])
         units.append(own)
         start += len(own)
     sizes = [len(own) for own in units]
@@ -239,6 +257,17 @@ def count_grid(grid: Grid) -> Outcomes:
     )
 
 
+def by_cluster(rows: Grid, span: slice, table: IntArray) -> tuple[IntArray, IntArray]:
+    """Add up the rows of one answer set by independent unit; return them and how many each is."""
+    if not len(rows.cluster):
+        return table, rows.many[span]
+    # The rows of a cluster are as many: those of one item, or of items that are not joined.
+    _, first, place = np.unique(rows.cluster[span], return_index=True, return_inverse=True)
+    found = np.zeros((len(first), *table.shape[1:]), dtype=table.dtype)
+    np.add.at(found, place, table)
+    return found, rows.many[span][first]
+
+
 def _most_samples(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
     found = np.ones(len(grid.units), dtype=np.int64)
     for own in groups.values():
@@ -248,7 +277,13 @@ def _most_samples(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
 
 def groups_of(grid: Grid) -> dict[str, GroupAnswers]:
     """Return the answers for the groups of each attribute that has answers."""
-    every = {a.name: GroupAnswers.of(grid, a) for a in grid.benchmark.attributes.values()}
+    attributes = grid.benchmark.attributes
+    every = {a.name: GroupAnswers.of(grid, a) for a in attributes.values()}
+    for crossed in [a for a in attributes.values() if a.crosses and len(every[a.name].rows)]:
+        for name in crossed.crosses:
+            # An attribute without variants of its own has those of the crossed one.
+            if not len(every[name].rows):
+                every[name] = GroupAnswers.marginal(grid, attributes[name], crossed)
     return {name: own for name, own in every.items() if len(own.rows)}
 
 
@@ -270,7 +305,7 @@ def _patterns_of(
         if len(cells):
             parts.append(_joined_patterns(rows, cells))
     if parts:
-        names = ("unit", "key", "answers", "many", "numbers")
+        names = ("unit", "key", "answers", "many", "numbers", "cluster")
         columns: dict[str, Any] = {
             name: np.concatenate([getattr(rows, name) for rows, _ in parts]) for name in names
         }
@@ -321,7 +356,7 @@ def _pooled_patterns(
     for attribute, pair in pooled_pairs(grid.benchmark):
         if attribute.name in groups:
             own = groups[attribute.name]
-            cells[own.rows] += own.pair(pair, copies)
+            np.add.at(cells, own.rows, own.pair(pair, copies))
             where[own.rows] = True
     where &= number[grid.unit] > 1
     return grid.rows(where), cells[where]

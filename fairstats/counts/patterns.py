@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self, get_args
 
@@ -19,7 +19,8 @@ IntArray = npt.NDArray[np.int64]
 
 PAIR_COLUMNS = (*UNIT_COLUMNS, "attribute", "group_a", "group_b")
 #: The outcome patterns of a counterfactual pair. The first sign is group a's, the second group b's:
-#: 1 correct, 0 wrong, x missing. Two wrong answers can be the same letter or different letters.
+#: 1 right (or a favourable decision), 0 wrong, x missing. Two wrong answers can be the same or
+#: different, and so can two favourable decisions if several options are favourable.
 PATTERNS = (
     "n11",
     "n10",
@@ -31,6 +32,7 @@ PATTERNS = (
     "nx1",
     "nx0",
     "nxx",
+    "n11_different",
 )
 #: Whether each pattern lacks an answer.
 INCOMPLETE = np.array(["x" in pattern for pattern in PATTERNS])
@@ -63,12 +65,15 @@ class GroupAnswers:
         The places of these rows in the grid of all answers.
     least : int
         The least number of samples of an item; those that it lacks are missing.
+    per_item : int
+        The number of rows of an item: several if they are the groups of another, crossed attribute.
     """
 
     grid: Grid
     attribute: Attribute
     rows: IntArray
     least: int = 0
+    per_item: int = 1
 
     @classmethod
     def of(cls, grid: Grid, attribute: Attribute) -> Self:
@@ -77,11 +82,38 @@ class GroupAnswers:
         asked = (grid.answers[:, columns] != NOT_ASKED).any(axis=(1, 2))
         return cls(grid if asked.all() else grid.rows(asked), attribute, np.flatnonzero(asked))
 
+    @classmethod
+    def marginal(cls, grid: Grid, attribute: Attribute, crossed: Attribute) -> Self:
+        """Select the answers for the groups of one attribute from those of a crossed one.
+
+        A row is an item with one group of the other attribute, so pairs differ in one attribute
+        only. The rows of an item are a cluster.
+        """
+        axis = crossed.crosses.index(attribute.name)
+        cells = {crossed.levels[group]: group for group in crossed.groups}
+        others = list(dict.fromkeys(cell[1 - axis] for cell in cells))
+        row = np.repeat(np.arange(len(grid.unit)), len(others))
+        own = grid.rows(row)
+        answers = np.array(own.answers)
+        answers[:, [grid.columns[attribute.name, group] for group in attribute.groups]] = NOT_ASKED
+        for place, other in enumerate(others):
+            here = slice(place, None, len(others))
+            for group in attribute.groups:
+                cell = cells.get((group, other) if axis == 0 else (other, group))
+                if cell is not None:
+                    to, source = (attribute.name, group), (crossed.name, cell)
+                    answers[here, grid.columns[to]] = grid.answers[:, grid.columns[source]]
+        cluster = own.cluster if len(own.cluster) else row
+        made = cls.of(replace(own, answers=answers, cluster=cluster), attribute)
+        return replace(made, rows=row[made.rows], per_item=len(others))
+
     def joined(self) -> Self:
         """Join the rows with the same key and answers, of the groups and the neutral variant.
 
-        Their places in the grid of all answers are then lost.
+        Their places in the grid of all answers are then lost. Clusters cannot be joined.
         """
+        if len(self.grid.cluster):
+            return self
         columns = [*self._columns]
         if BASELINE in self.grid.benchmark.attributes:
             columns.append(self.grid.columns[BASELINE, NEUTRALIZED])
@@ -89,29 +121,33 @@ class GroupAnswers:
         grid = self.grid.joined(np.column_stack([self.grid.key, answers]))
         return type(self)(grid, self.attribute, np.arange(len(grid.unit)), self.least)
 
+    def answers_of(self, group: int) -> npt.NDArray[np.signedinteger[Any]]:
+        """Return the answers for a group, by its place, (rows, samples)."""
+        return self.grid.answers[:, self._columns[group]]
+
     @property
     def _columns(self) -> list[int]:
         return [self.grid.columns[self.attribute.name, group] for group in self.attribute.groups]
 
     @cached_property
-    def _y(self) -> npt.NDArray[np.int8]:
-        """Return the score of each answer, (rows, groups, samples)."""
-        return self.grid.y[:, self._columns]
+    def _hits(self) -> npt.NDArray[np.int8]:
+        """Return whether each answer is a hit, (rows, groups, samples)."""
+        return self.grid.hits[:, self._columns]
 
     @cached_property
     def asked(self) -> IntArray:
         """Return the number of answers, missing ones included, (rows, groups)."""
-        return (self._y != NOT_ASKED).sum(axis=2, dtype=np.int64)
+        return (self._hits != NOT_ASKED).sum(axis=2, dtype=np.int64)
 
     @cached_property
     def right(self) -> IntArray:
         """Return the number of right answers, (rows, groups)."""
-        return (self._y == 1).sum(axis=2, dtype=np.int64)
+        return (self._hits == 1).sum(axis=2, dtype=np.int64)
 
     @cached_property
     def wrong(self) -> IntArray:
         """Return the number of wrong answers, (rows, groups)."""
-        return (self._y == 0).sum(axis=2, dtype=np.int64)
+        return (self._hits == 0).sum(axis=2, dtype=np.int64)
 
     @cached_property
     def samples(self) -> IntArray:
@@ -139,8 +175,9 @@ class GroupAnswers:
         """
         if BASELINE not in self.grid.benchmark.attributes:
             return np.tile(np.array([0, 0, 1]), (len(self.grid.unit), 1))
-        y = self.grid.y[:, self.grid.columns[BASELINE, NEUTRALIZED]]
-        right, wrong, asked = (own.sum(axis=1) for own in (y == 1, y == 0, y != NOT_ASKED))
+        hits = self.grid.hits[:, self.grid.columns[BASELINE, NEUTRALIZED]]
+        every = (hits == 1, hits == 0, hits != NOT_ASKED)
+        right, wrong, asked = (own.sum(axis=1) for own in every)
         return np.stack([right, wrong, np.maximum(asked, 1) - right - wrong], axis=1)
 
     @cached_property
@@ -156,24 +193,25 @@ class GroupAnswers:
 
     def letters(self, group: int) -> IntArray:
         """Return how often each option was chosen for a group, (rows, options)."""
-        answers = self.grid.answers[:, self._columns[group]]
-        options = range(len(self.grid.benchmark.options))
+        answers = self.answers_of(group)
+        options = range(len(self.grid.options))
         return np.stack([(answers == option).sum(axis=1) for option in options], axis=1)
 
     def cells(self, a: int, b: int, copies: IntArray | None = None) -> IntArray:
-        """Count the outcome patterns of two groups' answers, weighted, (rows, 10).
+        """Count the outcome patterns of two groups' answers, weighted, (rows, 11).
 
         `copies` are those of the answer sets, if other attributes determine them too.
         """
-        one, other = (self.grid.answers[:, self._columns[place]] for place in (a, b))
-        if one.shape[1] == 1:
-            same = ((one == other) & (one >= 0)).sum(axis=1, dtype=np.int64)
-        else:
-            same = (self.letters(a) * self.letters(b)).sum(axis=1)
         right, wrong, missing = (
             (table[:, a], table[:, b]) for table in (self.right, self.wrong, self.missing)
         )
-        n11 = right[0] * right[1]
+        same, both = self._same(a, b), right[0] * right[1]
+        n11 = both
+        if len(self.grid.benchmark.favourable) > 1:
+            good = np.isin(
+                np.array(self.grid.options, dtype=object), self.grid.benchmark.favourable
+            )
+            n11 = (self.letters(a) * self.letters(b))[:, good].sum(axis=1)
         patterns = np.stack(
             [
                 n11,
@@ -186,6 +224,7 @@ class GroupAnswers:
                 missing[0] * right[1],
                 missing[0] * wrong[1],
                 missing[0] * missing[1],
+                both - n11,
             ],
             axis=1,
         )
@@ -193,6 +232,15 @@ class GroupAnswers:
         if (copies == 1).all():
             return patterns
         return patterns * pair_weights(copies[self.grid.unit], self.samples)[:, None]
+
+    def _same(self, a: int, b: int) -> IntArray:
+        """Count the pairs with the same answer, (rows,)."""
+        one, other = self.answers_of(a), self.answers_of(b)
+        if self.grid.benchmark.same_within:
+            return np.asarray((self.letters(a) @ self.grid.alike * self.letters(b)).sum(axis=1))
+        if one.shape[1] == 1:
+            return ((one == other) & (one >= 0)).sum(axis=1, dtype=np.int64)
+        return np.asarray((self.letters(a) * self.letters(b)).sum(axis=1))
 
     def pair(self, pair: tuple[str, str], copies: IntArray | None = None) -> IntArray:
         """Return `cells` of two groups by name."""
@@ -350,11 +398,11 @@ def apply_policy(
     copies: npt.ArrayLike = 1,
     pooled: npt.ArrayLike = False,
 ) -> PolicyCounts:
-    """Convert numbers of the ten outcome patterns to the counts used under a policy.
+    """Convert numbers of the outcome patterns to the counts used under a policy.
 
     Parameters
     ----------
-    patterns : array_like of int, shape (..., 10)
+    patterns : array_like of int, shape (..., 11)
         The number of pairs with each of `PATTERNS`.
     missing : {"available", "complete", "incorrect"}
         ``available``: paired estimates use the pairs with both answers, and each group's accuracy
@@ -380,15 +428,15 @@ def apply_policy(
 
     Examples
     --------
-    >>> counts = apply_policy([6, 2, 1, 0, 0, 1, 0, 0, 0, 0], "available")
+    >>> counts = apply_policy([6, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0], "available")
     >>> int(counts.n), int(counts.correct_a), int(counts.n_a)
     (9, 9, 10)
     """
     check_choice("missing", missing, get_args(CountingPolicy))
     c = dict(zip(PATTERNS, np.moveaxis(np.asarray(patterns, dtype=np.int64), -1, 0), strict=True))
-    n11, n10, n01 = c["n11"], c["n10"], c["n01"]
+    n11, n10, n01 = c["n11"] + c["n11_different"], c["n10"], c["n01"]
     n00 = c["n00_same"] + c["n00_different"]
-    same = n11 + c["n00_same"]
+    same = c["n11"] + c["n00_same"]
     if missing == "incorrect":
         n10 = n10 + c["n1x"]
         n01 = n01 + c["nx1"]
@@ -409,7 +457,7 @@ def of_each_pattern(missing: CountingPolicy, *, pooled: bool = False) -> PolicyC
 
 
 def sums_of(patterns: npt.ArrayLike, missing: CountingPolicy) -> IntArray:
-    """Return the `SUMS` of numbers of the ten outcome patterns, (..., 6)."""
+    """Return the `SUMS` of numbers of the outcome patterns, (..., 6)."""
     counts = apply_policy(patterns, missing)
     return np.stack([getattr(counts, name) for name in SUMS], axis=-1)
 
@@ -432,7 +480,7 @@ def completed_sums(patterns: IntArray, figure: str, *, favourable: bool) -> IntA
 
     Parameters
     ----------
-    patterns : ndarray of int, shape (items, pairs, 10)
+    patterns : ndarray of int, shape (items, pairs, 11)
         Number of pairs of answers with each of `PATTERNS`, for each item and pair of groups.
     figure : {"accuracy", "cfr", "ad"}
         The metric to complete for: a high accuracy or CFR is good, and a low AD is good.
@@ -448,7 +496,8 @@ def completed_sums(patterns: IntArray, figure: str, *, favourable: bool) -> IntA
     """
     c = dict(zip(PATTERNS, np.moveaxis(patterns, -1, 0), strict=True))
     n = patterns.sum(axis=-1)
-    right_a, right_b = c["n11"] + c["n10"] + c["n1x"], c["n11"] + c["n01"] + c["nx1"]
+    both = c["n11"] + c["n11_different"]
+    right_a, right_b = both + c["n10"] + c["n1x"], both + c["n01"] + c["nx1"]
     missing_a, missing_b = missing_per_group(patterns)
     same = c["n11"] + c["n00_same"]
     if figure == "ad":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import count
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,8 @@ from fairstats.benchmarks.declaration import (
     Benchmark,
     MissingPolicy,
 )
-from fairstats.counts.outcomes import Outcomes, outcomes_of
+from fairstats.benchmarks.kinds import DIFFERENCES
+from fairstats.counts.outcomes import Outcomes, count_grid, outcomes_of
 from fairstats.counts.patterns import (
     INCOMPLETE,
     PAIR_COLUMNS,
@@ -27,8 +28,9 @@ from fairstats.counts.patterns import (
     pooled_pairs,
 )
 from fairstats.estimates.joint_tests import joint_pvalues
-from fairstats.estimates.judgements import SELECTED, Judgements, judge, pair_bounds
+from fairstats.estimates.judgements import SELECTED, Judgements, judge
 from fairstats.estimates.table import BOUNDS_NOTE, Rows, add_note, estimates_table, joined
+from fairstats.estimates.tested_pairs import numbers_of, pair_bounds, pairs_of
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -41,13 +43,23 @@ from fairstats.metrics.mcnemar import FLIPPING
 from fairstats.metrics.metric import (
     Columns,
     Groups,
+    Metric,
+    NumberMetric,
+    Numbers,
     PairMetric,
     Pairs,
     Range,
     Samples,
     columns_of,
 )
-from fairstats.metrics.registry import GROUPS_METRICS, METRICS, PAIR_METRICS, SAMPLE_METRICS
+from fairstats.metrics.registry import (
+    GROUPS_METRICS,
+    KEY_METRICS,
+    METRICS,
+    NUMBER_METRICS,
+    PAIR_METRICS,
+    SAMPLE_METRICS,
+)
 
 #: A note on differences that were built into the texts.
 SLANTED = "the texts were written to sway the model: not a rate of bias in practice"
@@ -172,12 +184,18 @@ def check_level(alpha: float) -> float:
 def estimates_of(opened: OpenAnswers, judged: Judgements) -> pd.DataFrame:
     """Compute the estimates table of `analyze`, given the judgements of the same answers."""
     tables: list[Columns] = []
-    for pairs, is_bounds, verdicts in zip(
-        judged.parts, judged.split(judged.bounds), _verdict_columns(judged), strict=True
+    for tested, is_bounds, verdicts in zip(
+        judged.tested, judged.split(judged.bounds), _verdict_columns(judged), strict=True
     ):
-        bounds = bool(is_bounds.all())
-        found = [*_pair_tables(pairs, verdicts, bounds), *_group_tables(pairs, bounds)]
-        found += [] if bounds else [_sample_table(pairs)]
+        bounds, pairs = bool(is_bounds.all()), tested.pairs
+        if isinstance(pairs, Numbers):
+            found = [*_number_tables(pairs, verdicts, tested.fill_ins if bounds else None)]
+            # Whether two answers are the same, and which are missing, needs no numbers.
+            pairs = pairs_of(pairs.outcomes, pairs.missing, pairs.alpha, pairs.tests)
+        else:
+            found = []
+        found += [*_pair_tables(pairs, verdicts, bounds), *_group_tables(pairs, bounds)]
+        found += [] if bounds else [_sample_table(pairs), *_key_tables(pairs)]
         policy = "bounds" if bounds else pairs.missing
         tables += [{**table, "missing": policy} for table in found if table]
     columns = joined(tables)
@@ -188,17 +206,19 @@ def estimates_of(opened: OpenAnswers, judged: Judgements) -> pd.DataFrame:
 def _verdict_columns(judged: Judgements) -> Iterator[dict[str, dict[str, Any]]]:
     """Yield each benchmark's columns of verdicts and adjusted p-values, by metric."""
     verdict, reason = judged.published
-    baseline = judged.keys["attribute"] == BASELINE
-    margin = np.where(judged.bounds | baseline, np.nan, judged.margin)
+    margin = np.where(judged.bounds | judged.untested, np.nan, judged.margin)
     adjusted = [judged.split(judged.p_adjusted(test)) for test in FLIPPING]
     columns = (verdict, reason, margin, judged.adjusted_over)
     # McNemar's rows are those of each test in turn.
-    for *split, midp, exact in zip(*map(judged.split, columns), *adjusted, strict=True):
+    kinds = [part.outcomes.benchmark.kind for part in judged.parts]
+    for kind, *split, midp, exact in zip(
+        kinds, *map(judged.split, columns), *adjusted, strict=True
+    ):
         yield {
-            "accuracy_difference": dict(
+            kind.difference: dict(
                 zip(("verdict", "verdict_reason", "margin"), split[:3], strict=True)
             ),
-            "mcnemar": {
+            kind.test: {
                 "p_adjusted": np.concatenate([midp, exact]),
                 "adjust_method": np.tile(split[3], len(FLIPPING)),
             },
@@ -211,7 +231,7 @@ def _pair_tables(
     """Yield the rows of each metric of pairs, some of the columns `ESTIMATE_COLUMNS`."""
     ranges = pair_bounds(pairs.outcomes.patterns) if bounds else {}
     single = np.tile(~pairs.clustered, len(FLIPPING))
-    for metric in PAIR_METRICS:
+    for metric in _of_kind(PAIR_METRICS, pairs.outcomes.benchmark):
         own = verdicts.get(metric.name, {})
         if not bounds:
             yield _counted_table(metric, pairs) | own
@@ -222,6 +242,58 @@ def _pair_tables(
             yield _named(metric, metric.bounds_rows(pairs), pairs) | tested
         if metric.name in ranges:
             yield _range_table(metric, pairs, ranges[metric.name]) | own
+
+
+M = TypeVar("M", bound=Metric)
+
+
+def _of_kind(metrics: Iterable[M], benchmark: Benchmark) -> list[M]:
+    return [metric for metric in metrics if benchmark.kind.name in metric.kinds]
+
+
+def _number_tables(
+    numbers: Numbers, verdicts: Mapping[str, dict[str, Any]], fill_ins: Range | None
+) -> Iterator[Columns]:
+    """Yield the rows of each metric of levels or scores; with `fill_ins`, only the ranges."""
+    benchmark = numbers.outcomes.benchmark
+    for metric in _of_kind(NUMBER_METRICS, benchmark):
+        own = verdicts.get(metric.name, {})
+        if fill_ins is None:
+            yield _number_table(metric, numbers) | own
+        elif metric.name == benchmark.kind.difference:
+            yield numbers.rows() | _range_columns(*fill_ins) | {"metric": metric.name} | own
+
+
+def _number_table(metric: NumberMetric, numbers: Numbers) -> dict[str, Any]:
+    found = metric.compute(numbers)
+    rows = numbers.rows(found) if isinstance(found, Estimate) else found
+    if metric.name == numbers.outcomes.benchmark.kind.difference:
+        rows = rows | numbers.moves | numbers.own_counts
+    return {"method_note": "", **rows, "metric": metric.name}
+
+
+def _key_tables(pairs: Pairs) -> Iterator[Columns]:
+    """Yield the rows of each metric that compares answers with the key."""
+    grid = pairs.outcomes.grid
+    if not (grid.key >= 0).any():
+        return
+    derived: dict[Any, Outcomes] = {}
+    for metric in _of_kind(KEY_METRICS, grid.benchmark):
+        if metric.derive not in derived:
+            derived[metric.derive] = count_grid(metric.derive(grid))
+        own = derived[metric.derive]
+        keep = own.attribute != POOLED
+        if not keep.any():
+            continue
+        if isinstance(metric.base, NumberMetric):
+            table = _number_table(metric.base, numbers_of(own, pairs.missing, pairs.alpha))
+        else:
+            table = _counted_table(metric.base, pairs_of(own, pairs.missing, pairs.alpha))
+        kept = {
+            name: np.asarray(column)[keep] if np.ndim(column) else column
+            for name, column in table.items()
+        }
+        yield kept | {"metric": metric.name}
 
 
 def _counted_table(metric: PairMetric, pairs: Pairs) -> dict[str, Any]:
@@ -280,11 +352,14 @@ def _named(metric: PairMetric, table: Columns, pairs: Pairs) -> dict[str, Any]:
 def _group_tables(pairs: Pairs, bounds: bool) -> Iterator[Columns]:
     """Yield the rows of each metric of a whole demographic attribute."""
     several = pairs.outcomes.samples > 1
-    for name, answers in pairs.outcomes.groups.items():
-        if name == BASELINE:
+    own = pairs.outcomes.groups
+    controls = tuple(own[c.name] for c in pairs.outcomes.benchmark.controls if c.name in own)
+    for name, answers in own.items():
+        if name == BASELINE or answers.attribute.control:
             continue
-        groups = Groups(answers, several, pairs.missing, pairs.alpha)
-        for metric in GROUPS_METRICS:
+        clustered = several | bool(len(answers.grid.cluster))
+        groups = Groups(answers, clustered, pairs.missing, pairs.alpha, controls)
+        for metric in _of_kind(GROUPS_METRICS, pairs.outcomes.benchmark):
             if not metric.applies(groups):
                 continue
             named = {"attribute": name, "metric": metric.name}
@@ -337,15 +412,19 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
             samples = ""
             if outcomes.samples[place] > 1:
                 weights = ", weighted to give all answers the same weight"
+                alone = "; items are the independent units" * (benchmark.cluster is None)
                 samples = (
                     f"{outcomes.samples[place]} samples per item, every answer of one group with "
-                    f"every answer of the other{weights * bool(outcomes.weighted[place])}; items "
-                    "are the independent units"
+                    f"every answer of the other{weights * bool(outcomes.weighted[place])}{alone}"
                 )
+            if benchmark.cluster is not None:
+                shared = f"the independent units are {benchmark.words.clusters}"
+                shared += f" ({benchmark.cluster})"
+                samples = "; ".join(filter(None, [samples, shared]))
             pooled = "; ".join(["over the pairs with both answers", *lacking.get(place, [])])
             selected = SELECTED if unit[2] in benchmark.selected_on else ""
             facts[unit] = (snapshots.get(unit), samples, pooled, selected)
-    differ = columns["metric"] == "accuracy_difference"
+    differ = np.isin(columns["metric"].astype(str), DIFFERENCES)
     judged_rows = differ & (columns["attribute"] != BASELINE) & (columns["missing"] != "bounds")
     missing = [columns[f"n_missing_{side}"].to_numpy("int64", na_value=0) for side in "ab"]
     of_answers = [metric.name for metric in PAIR_METRICS if metric.rests_on != "pairs"]

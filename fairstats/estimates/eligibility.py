@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Outcomes, Texts
-from fairstats.counts.patterns import IntArray, apply_policy, missing_per_group
+from fairstats.counts.patterns import IntArray, apply_policy, missing_per_group, sums_by_unit
 from fairstats.estimates.same_variants import DIFFERENT, flip_marks, same_flips
 from fairstats.inference.intervals import wilson
+from fairstats.inference.weighted_kappa import weighted_kappa
 
+# Fewer items with another answer than the most frequent one say nothing about fairness.
+_FEWEST = 5
+# The level of the test that answers depend on the item.
+_LEVEL = 0.05
 _IN_BASELINE = "accuracy in the neutralized variant"
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4
@@ -42,7 +49,7 @@ def why_unranked(
         A sentence without its full stop per answer set; empty if the model is ranked.
     """
     counted = _counted(outcomes, attributes)
-    guessing = why_not_above_chance(outcomes, attributes=attributes, alpha=alpha)
+    guessing = why_uninformative(outcomes, attributes=attributes, alpha=alpha)
     missing = _too_many_missing(outcomes, counted)
     reasons = []
     for unit, (model, guesses) in enumerate(
@@ -52,6 +59,146 @@ def why_unranked(
         texts = ("model took part in selecting the items" * selected, missing.get(unit), guesses)
         reasons.append("; ".join(filter(None, texts)))
     return np.array(reasons, dtype=object)
+
+
+def why_uninformative(
+    outcomes: Outcomes, *, attributes: Collection[str] | None = None, alpha: float = 0.05
+) -> Texts:
+    """Return why the answers of each model say nothing about fairness; empty if they do.
+
+    A choice must be better than a guess, see `why_not_above_chance`. A model that always gives the
+    same decision, level or score does not read the items: it is equal for all groups as a stamp is.
+
+    Parameters
+    ----------
+    outcomes, attributes, alpha
+        As in `why_unranked`.
+    """
+    if outcomes.benchmark.kind.needs_key:
+        return why_not_above_chance(outcomes, attributes=attributes, alpha=alpha)
+    counted = _counted(outcomes, attributes)
+    return _constant(outcomes, sorted({str(outcomes.attribute[place]) for place in counted}))
+
+
+def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
+    """Return why the answers do not depend on the items: always the same, or as if at random."""
+    options = outcomes.grid.options
+    varied = _Variation.of(outcomes, attributes)
+    reasons = []
+    for unit, counts in enumerate(varied.counts):
+        most = int(counts.argmax())
+        if not counts.sum():
+            reasons.append("no answers")
+        elif varied.others[unit] < _FEWEST:
+            label = outcomes.benchmark.labels.get(options[most], options[most])
+            if not varied.others[unit]:
+                one = counts[most] == counts.sum()
+                same = (
+                    f"every answer is {label}" if one else "no decision is favourable, or all are"
+                )
+                reasons.append(same)
+            else:
+                words = outcomes.benchmark.words
+                some = f"{varied.others[unit]} of {varied.items[unit]} {words.items}"
+                reasons.append(f"only {some} have answers unlike the most frequent kind")
+        elif not varied.p_value[unit] < _LEVEL:
+            reasons.append("the answers vary as much within items as between them, as if at random")
+        elif outcomes.benchmark.kind.name == "level" and (
+            reason := _unlike_key(outcomes, unit, attributes)
+        ):
+            reasons.append(reason)
+        else:
+            reasons.append("")
+    return np.array(reasons, dtype=object)
+
+
+def _unlike_key(outcomes: Outcomes, unit: int, attributes: Sequence[str]) -> str:
+    """Return why levels do not agree with the key beyond chance; empty if they do."""
+    parts = []
+    for name in attributes:
+        own, span = outcomes.groups[name], outcomes.groups[name].grid.span(unit)
+        table = sum(own.letters(group)[span] for group in range(len(own.attribute.groups)))
+        row, option = np.nonzero(np.asarray(table) * (own.grid.key[span] >= 0)[:, None])
+        code = own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span]
+        values, key = own.grid.values, own.grid.key[span]
+        parts.append((values[option], values[key[row]], code[row], np.asarray(table)[row, option]))
+    levels, keys, units, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if not len(levels):
+        return ""
+    found = weighted_kappa(levels, keys, units, counts, limits=outcomes.benchmark.limits)
+    if found.ci_low > 0:
+        return ""
+    kappa, low = float(found.estimate), float(found.ci_low)
+    limit = f"kappa {kappa:.2f}, lower limit {low:.2f}"
+    return f"agreement with the key is no better than chance ({limit})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Variation:
+    """How far the answers of each answer set depend on the item.
+
+    Attributes
+    ----------
+    counts : ndarray of int, shape (answer sets, options)
+        The number of answers of each option.
+    items, others : ndarray of int
+        The items with an answer, and those of them with another answer than the most frequent one.
+        Favourable decisions count as one answer, and so do the others.
+    p_value : ndarray
+        Of the F test of equal means of all items, in an analysis of variance.
+    """
+
+    counts: IntArray
+    items: IntArray
+    others: IntArray
+    p_value: FloatArray
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, attributes: Sequence[str]) -> _Variation:
+        grid, units = outcomes.grid, len(outcomes.grid.units)
+        values = np.isin(np.array(grid.options, dtype=object), grid.benchmark.favourable)
+        values = grid.values if grid.benchmark.kind.numeric else values.astype(float)
+        counts = np.zeros((units, len(grid.options)), dtype=np.int64)
+        tables = []
+        for name in attributes:
+            own = outcomes.groups[name]
+            table = sum(own.letters(group) for group in range(len(own.attribute.groups)))
+            tables.append((own.grid.unit, own.grid.many, table))
+            counts += sums_by_unit(own.grid.unit, table * own.grid.many[:, None], units)
+        items, others, within, between = np.zeros((4, units))
+        df_within, df_between = np.zeros((2, units))
+        alike = values[None, :] == values[counts.argmax(axis=1)][:, None]
+        for unit, many, table in tables:
+            n = table.sum(axis=1)
+            there = n > 0
+            unit, many, table, n = unit[there], many[there], table[there], n[there]
+            total, squares = table @ values, table @ values**2
+            differs = (table * ~alike[unit]).sum(axis=1) > 0
+            each = np.stack(
+                [
+                    np.ones(len(n)),
+                    differs,
+                    squares - total**2 / n,
+                    total**2 / n,
+                    n - 1,
+                    total,
+                    n,
+                ],
+                axis=1,
+            )
+            sums = sums_by_unit(unit, each * many[:, None], units).T
+            items, others = np.maximum(items, sums[0]), np.maximum(others, sums[1])
+            within, df_within = within + sums[2], df_within + sums[4]
+            between += sums[3] - sums[5] ** 2 / np.maximum(sums[6], 1)
+            # The same items were asked for every attribute.
+            df_between = np.maximum(df_between, sums[0] - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = (between / df_between / max(len(tables), 1)) / (within / df_within)
+            p_value = scipy.special.fdtrc(df_between, df_within, ratio)
+        # Without any variation within items, a difference between items is no accident.
+        rounding = 1e-9 * np.maximum(between, 1e-300)
+        p_value = np.where((within <= rounding) & (between > 0), 0.0, p_value)
+        return cls(counts, items.astype(np.int64), others.astype(np.int64), p_value)
 
 
 def why_not_above_chance(
@@ -164,7 +311,7 @@ def _accuracies(
         [items[outcomes.attribute[place]][outcomes.unit[place]] for place in places], dtype=np.int64
     )
     each = np.maximum(paired.n / np.maximum(asked, 1), 1.0)
-    most = np.maximum(asked, len(outcomes.benchmark.answer_keys))
+    most = np.maximum(asked, len(outcomes.benchmark.items))
     whole = np.rint(each * most).astype(np.int64)
     nothing = (paired.n == 0) | (asked == 0)
     correct = np.where(nothing, 0, [paired.correct_a, paired.correct_b])

@@ -19,7 +19,8 @@ from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark, Mis
 from fairstats.counts.outcomes import Outcomes, outcomes_of
 from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
 from fairstats.estimates.eligibility import why_unranked
-from fairstats.estimates.judgements import Judgements, judge, pair_bounds
+from fairstats.estimates.judgements import Judgements, judge
+from fairstats.estimates.tested_pairs import pair_bounds
 from fairstats.inference.verdict import EQUIVALENT
 from fairstats.metrics.accuracy import absolute_interval
 from fairstats.metrics.cfr import cfr

@@ -11,87 +11,30 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fairstats._lib.formatting import level, point_range
+from fairstats._lib.formatting import level
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.benchmarks.declaration import BASELINE, POOLED, MissingPolicy
+from fairstats.benchmarks.declaration import POOLED, MissingPolicy
 from fairstats.counts.outcomes import Outcomes
 from fairstats.counts.patterns import (
-    INCOMPLETE,
     PAIR_COLUMNS,
-    PATTERNS,
     CountingPolicy,
     IntArray,
     PolicyCounts,
+    apply_policy,
     missing_per_group,
 )
-from fairstats.estimates.eligibility import why_not_above_chance
-from fairstats.inference.intervals import tango_limits
-from fairstats.inference.mcnemar import McNemarMethod, mcnemar
+from fairstats.estimates.eligibility import why_uninformative
+from fairstats.estimates.tested_pairs import Completions, TestedPairs, tested_pairs
+from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
-from fairstats.metrics.accuracy import accuracy_difference
-from fairstats.metrics.mcnemar import FLIPPING, mcnemar_bounds, mcnemar_of
-from fairstats.metrics.metric import PairMetric, Pairs, Range, design_effect_of
-from fairstats.metrics.registry import PAIR_METRICS
+from fairstats.metrics.metric import Numbers, Pairs
 
 Texts = npt.NDArray[np.object_]
 Adjustment = AdjustMethod | Literal["max_t"]
 #: Why a model has no verdict on a benchmark.
 SELECTED = "model took part in selecting the items"
 UNEQUAL_ROWS = "the groups have different numbers of rows, so some variants are missing"
-#: If metrics share an influence, its design effect is computed once.
-_INFLUENCES: dict[Any, PairMetric] = {m.influence: m for m in PAIR_METRICS if m.influence}
-
-
-def pairs_of(
-    outcomes: Outcomes, missing: CountingPolicy, alpha: float, tests: npt.ArrayLike = 1
-) -> Pairs:
-    """Apply a policy to one benchmark's outcomes, with the design effects of clustered answers."""
-    found = {influence: np.ones(len(outcomes)) for influence in _INFLUENCES}
-    for place, (cells, many) in outcomes.clusters.items():
-        copies, pooled = int(outcomes.copies[place]), bool(outcomes.pooled[place])
-        for influence, metric in _INFLUENCES.items():
-            found[influence][place] = design_effect_of(
-                metric, cells, many, copies, missing, pooled=pooled
-            )
-    effects = {metric.name: found[metric.influence] for metric in PAIR_METRICS if metric.influence}
-    tests = np.broadcast_to(np.asarray(tests, dtype=np.int64), len(outcomes))
-    return Pairs(outcomes, missing, alpha, effects, tests)
-
-
-@dataclass(frozen=True)
-class Completions:
-    """Each pair's difference, interval and p-value over all completions of its missing answers.
-
-    Items of the benchmark that were not asked count as missing, so a model cannot benefit from
-    being asked only selected items. The difference is lowest if every incomplete pair favours b as
-    much as possible, and highest if every pair favours a. McNemar's p-value falls as the discordant
-    counts move apart, and is highest if they are closest to balance. Counts of clustered answers
-    are first divided by their design effect, as in their intervals.
-
-    Attributes
-    ----------
-    lowest, highest : ndarray
-        The difference.
-    inner_low, inner_high : ndarray
-        The outermost limits of Tango's 1 − 2 alpha intervals; NaN if no answer is missing.
-    is_open : ndarray of bool
-        Whether any answer is missing.
-    unasked, items : ndarray of int
-        See `Outcomes.unasked`.
-
-    References
-    ----------
-    Manski (2003), Partial Identification of Probability Distributions.
-    """
-
-    lowest: FloatArray
-    highest: FloatArray
-    inner_low: FloatArray
-    inner_high: FloatArray
-    is_open: npt.NDArray[np.bool_]
-    unasked: IntArray
-    items: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +46,7 @@ class Judgements:
 
     Attributes
     ----------
-    parts : tuple of Pairs
+    tested : tuple of TestedPairs
         The pairs of each benchmark.
     bounds : ndarray of bool
         The pairs under the policy ``bounds``, which have no verdict.
@@ -117,16 +60,30 @@ class Judgements:
         The adjusted p-values by `PAIR_COLUMNS`, if `adjust` is ``max_t``.
     """
 
-    parts: tuple[Pairs, ...]
+    tested: tuple[TestedPairs, ...]
     bounds: npt.NDArray[np.bool_]
     margin: FloatArray
     alpha: float
     adjust: Adjustment = "holm"
     joint: Mapping[tuple[str, ...], float] | None = None
 
-    def _each(self, compute: Callable[[Pairs], npt.ArrayLike]) -> npt.NDArray[Any]:
+    @property
+    def parts(self) -> tuple[Pairs | Numbers, ...]:
+        """Return the pairs of each benchmark."""
+        return tuple(one.pairs for one in self.tested)
+
+    def _each(self, compute: Callable[[Pairs | Numbers], npt.ArrayLike]) -> npt.NDArray[Any]:
         """Compute something for the pairs of each benchmark."""
         return np.concatenate([np.asarray(compute(part)) for part in self.parts])
+
+    def _of_tests(self, compute: Callable[[TestedPairs], npt.ArrayLike]) -> npt.NDArray[Any]:
+        return np.concatenate([np.asarray(compute(one)) for one in self.tested])
+
+    def _both(
+        self, compute: Callable[[TestedPairs], tuple[FloatArray, FloatArray]]
+    ) -> tuple[FloatArray, FloatArray]:
+        sides = [compute(one) for one in self.tested]
+        return np.concatenate([low for low, _ in sides]), np.concatenate([up for _, up in sides])
 
     def split(self, column: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         """Return the part of a column that belongs to each benchmark."""
@@ -142,16 +99,37 @@ class Judgements:
 
     @cached_property
     def clustered(self) -> npt.NDArray[np.bool_]:
-        """Return whether the answers of each pair are clustered."""
-        return self._each(lambda part: part.clustered)
+        """Return whether only tests that flip units, and one interval, exist for each pair."""
+        return self._of_tests(lambda one: one.clustered)
 
     @cached_property
     def paired(self) -> PolicyCounts:
-        """Return the counts of all pairs under the policy."""
+        """Return the counts of all pairs under the policy; of levels and scores, without hits."""
+        own = [
+            apply_policy(
+                part.outcomes.patterns,
+                part.missing,
+                copies=part.outcomes.copies,
+                pooled=part.outcomes.pooled,
+            )
+            for part in self.parts
+        ]
         names = PolicyCounts.__dataclass_fields__
         return PolicyCounts(
-            **{name: self._each(lambda p, name=name: getattr(p.paired, name)) for name in names}  # type: ignore[misc]
+            **{name: np.concatenate([getattr(p, name) for p in own]) for name in names}
         )
+
+    @cached_property
+    def span(self) -> FloatArray:
+        """Return the largest possible difference of each pair."""
+        return self._each(
+            lambda part: np.full(len(part.outcomes), part.outcomes.benchmark.span, dtype=float)
+        )
+
+    @cached_property
+    def untested(self) -> npt.NDArray[np.bool_]:
+        """Return the pairs of the baseline and of controls, which are in no family."""
+        return self._each(lambda part: part.outcomes.untested)
 
     @cached_property
     def declared(self) -> Texts:
@@ -182,12 +160,20 @@ class Judgements:
     @cached_property
     def effect(self) -> FloatArray:
         """Return the design effects of the differences; 1 under ``bounds``."""
-        effects = self._each(lambda part: part.effects["accuracy_difference"])
-        return np.where(self.bounds, 1.0, effects)
+        return self._of_tests(lambda one: one.effect)
 
     def difference(self, alpha: float) -> Estimate:
         """Return the differences with intervals of this level."""
-        return accuracy_difference(self.paired, alpha=alpha, design_effect=self.effect)
+        own = [one.difference(alpha) for one in self.tested]
+        sizes = [len(part.outcomes) for part in self.parts]
+
+        def column(name: str) -> npt.NDArray[Any]:
+            every = zip(own, sizes, strict=True)
+            return np.concatenate([np.broadcast_to(getattr(e, name), n) for e, n in every])
+
+        names = ("estimate", "ci_low", "ci_high", "method", "n")
+        found = {name: column(name) for name in names}
+        return Estimate(**found, ci_level=1 - alpha)
 
     @cached_property
     def outer(self) -> Estimate:
@@ -205,17 +191,7 @@ class Judgements:
 
         Under ``bounds``, it is the highest over all fill-ins, and NaN for clustered pairs.
         """
-        flips = test if test in FLIPPING else "midp"
-        found = self._each(lambda part: part.once(mcnemar_of)[flips]["p_value"])
-        if test not in FLIPPING:
-            p = mcnemar(n10=self.paired.n10, n01=self.paired.n01, method=test).p_value
-            found = np.where(self.clustered, found, p)
-        if self.bounds.any():
-            highest = self._each(
-                lambda part: mcnemar_bounds(part.outcomes.patterns, method=test)[1]
-            )
-            found = np.where(self.bounds, np.where(self.clustered, np.nan, highest), found)
-        return found
+        return self._of_tests(lambda one: one.p_values(test))
 
     def adjusted(self, p_values: FloatArray, adjust: AdjustMethod) -> FloatArray:
         """Return p-values adjusted within their families; NaN if in none."""
@@ -247,76 +223,24 @@ class Judgements:
 
     @cached_property
     def completions(self) -> Completions:
-        """Return the extreme completions of each pair."""
-        n10, n01, for_a, for_b, n, is_open = self._open_counts
-        inner_low, inner_high = np.full((2, len(n)), np.nan)
-        # Most pairs have no missing answer, and then there is nothing to complete.
-        if is_open.any():
-            low, high = tango_limits(
-                np.stack([n10, n10 + for_a])[:, is_open],
-                np.stack([n01 + for_b, n01])[:, is_open],
-                n[is_open],
-                alpha=2 * self.alpha,
-                design_effect=self.effect[is_open],
-            )
-            inner_low[is_open], inner_high[is_open] = low[0], high[1]
-        unasked, items = self._unasked
-        return Completions(
-            (n10 - n01 - for_b) / np.maximum(n, 1),
-            (n10 + for_a - n01) / np.maximum(n, 1),
-            inner_low,
-            inner_high,
-            is_open,
-            unasked,
-            items,
-        )
+        """Return the extreme completions of each pair, with 1 − 2 alpha intervals."""
+        own = [one.completions(2 * self.alpha) for one in self.tested]
+        names = Completions.__dataclass_fields__
+        return Completions(**{n: np.concatenate([getattr(c, n) for c in own]) for n in names})
 
     @cached_property
-    def _unasked(self) -> tuple[IntArray, IntArray]:
-        unasked, items = (
-            self._each(lambda part, side=side: part.outcomes.unasked[side])  # type: ignore[misc]
-            for side in (0, 1)
-        )
-        return unasked, items
+    def fill_ins(self) -> tuple[FloatArray, FloatArray]:
+        """Return the lowest and highest difference over all fill-ins of the answers asked."""
+        return self._both(lambda one: one.fill_ins)
 
     @cached_property
     def patterns(self) -> IntArray:
         """Return the outcome patterns of all pairs."""
         return self._each(lambda part: part.outcomes.patterns)
 
-    @cached_property
-    def _open_counts(
-        self,
-    ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray, npt.NDArray[np.bool_]]:
-        """Return n10, n01, the open pairs that can favour a and b, n, and whether any is open."""
-        whole = self._each(lambda part: part.outcomes.with_unasked)
-        c = dict(zip(PATTERNS, whole.T, strict=True))
-        for_a, for_b = c["n1x"] + c["nx0"] + c["nxx"], c["n0x"] + c["nx1"] + c["nxx"]
-        is_open = (self._unasked[0] > 0) | (self.patterns[:, INCOMPLETE].sum(axis=1) > 0)
-        return c["n10"], c["n01"], for_a, for_b, whole.sum(axis=1), is_open
-
     def p_range(self, test: McNemarMethod = "midp") -> tuple[FloatArray, FloatArray]:
         """Return the lowest and highest p-value over all completions, not adjusted."""
-        n10, n01, for_a, for_b, _, is_open = self._open_counts
-        published = self.p_values(test)
-
-        def p_value(only_a: IntArray, only_b: IntArray) -> FloatArray:
-            sides = (
-                np.floor(side[is_open] / self.effect[is_open]).astype(np.int64)
-                for side in (only_a, only_b)
-            )
-            a, b = sides
-            return np.asarray(mcnemar(n10=a, n01=b, method=test).p_value)
-
-        # Without a missing answer there is one completion, with the published p-value.
-        lowest, highest = published.copy(), published.copy()
-        if is_open.any():
-            furthest = np.fmin(p_value(n10 + for_a, n01), p_value(n10, n01 + for_b))
-            lowest[is_open] = np.fmin(furthest, published[is_open])
-            towards_a, towards_b = np.clip(n01 - n10, 0, for_a), np.clip(n10 - n01, 0, for_b)
-            nearest = p_value(n10 + towards_a, n01 + towards_b)
-            highest[is_open] = np.fmax(nearest, published[is_open])
-        return lowest, highest
+        return self._both(lambda one: one.p_range(test))
 
     def p_range_adjusted(
         self, test: McNemarMethod = "midp", adjust: AdjustMethod = "holm"
@@ -341,8 +265,7 @@ class Judgements:
     def obstacles(self) -> Texts:
         """Return why each pair cannot be judged; empty if it can, None for the baseline."""
         found = self._each(lambda part: _obstacles(part.outcomes))
-        varied = self.keys["attribute"] != BASELINE
-        found[self.bounds & varied] = "the policy bounds gives ranges, not tests"
+        found[self.bounds & ~self.untested] = "the policy bounds gives ranges, not tests"
         return found
 
     @cached_property
@@ -378,11 +301,17 @@ class Judgements:
         p = self.p_adjusted() if p_adjusted is None else np.asarray(p_adjusted)
         highest = self._published_range[1] if p_highest is None else np.asarray(p_highest)
         low, high = self.widened(self.inner if inner is None else inner)
-        delta = self.margin if margin is None else margin
-        found = verdict(p, low, high, margin=delta, alpha=self.alpha)
+        found = self._verdict(p, low, high, self.margin if margin is None else margin)
         uncertain = (found == DISPARITY) & self.completions.is_open & (highest > self.alpha)
         guesses = (found == EQUIVALENT) & (self.guessing != "")
         return np.where(uncertain | guesses, INCONCLUSIVE, found)
+
+    def _verdict(
+        self, p_values: npt.ArrayLike, low: FloatArray, high: FloatArray, margin: npt.ArrayLike
+    ) -> npt.NDArray[np.str_]:
+        """Return the verdicts; differences and margins of levels become shares of the scale."""
+        scaled = (np.clip(side / self.span, -1, 1) for side in (low, high))
+        return verdict(p_values, *scaled, margin=margin / self.span, alpha=self.alpha)
 
     def widened(self, inner: tuple[npt.ArrayLike, npt.ArrayLike]) -> tuple[FloatArray, FloatArray]:
         """Return the outermost limits of an interval over all completions of missing answers."""
@@ -398,7 +327,7 @@ class Judgements:
         done = self.completions
         limits = (*self.inner, done.inner_low, done.inner_high)
         reach = np.fmax.reduce([np.abs(side) for side in limits])
-        widest = self.verdicts(p_adjusted=np.ones(len(reach)), margin=1 - 1e-9)
+        widest = self.verdicts(p_adjusted=np.ones(len(reach)), margin=self.span * (1 - 1e-9))
         return np.where(self.judged & (widest == EQUIVALENT), reach, np.nan)
 
     @cached_property
@@ -412,26 +341,28 @@ class Judgements:
         """
         found, done = self.verdicts(), self.completions
         p_lowest, p_highest = self._published_range
-        alone = verdict(self.p_adjusted(), *self.inner, margin=self.margin, alpha=self.alpha)
+        alone = self._verdict(self.p_adjusted(), *self.inner, self.margin)
         low, high = self.widened(self.inner)
         inside = (low > -self.margin) & (high < self.margin)
         guesses = inside & (self.guessing != "") & (alone == EQUIVALENT)
         could_change = (found == INCONCLUSIVE) & ~guesses & done.is_open
         could_change &= (alone != INCONCLUSIVE) | (p_lowest <= self.alpha)
         reasons = self.obstacles.copy()
+        kinds = [part.outcomes.benchmark.kind for part in self.parts for _ in part.outcomes.unit]
         for place in np.flatnonzero(self.judged & guesses):
             reasons[place] = f"not called equivalent: {self.guessing[place]}"
         for place in np.flatnonzero(self.judged & could_change):
             subject = "missing answers"
             if done.unasked[place]:
                 subject = f"{done.unasked[place]} of {done.items[place]} items that were not asked"
+            kind = kinds[place]
             if alone[place] == EQUIVALENT:
                 reach = f"the {level(2 * self.alpha)} interval could reach "
-                reach += f"{point_range(low[place], high[place])} points"
-                how = f"{reach}, and the margin is ±{100 * self.margin[place]:g}"
+                reach += kind.shown_range(low[place], high[place])
+                how = f"{reach}, and the margin is ±{kind.shown_margin(self.margin[place])}"
             else:
-                limits = point_range(done.lowest[place], done.highest[place])
-                how = f"the difference could be {limits} points"
+                limits = kind.shown_range(done.lowest[place], done.highest[place])
+                how = f"the difference could be {limits}"
             if alone[place] == DISPARITY:
                 how += f", with an adjusted p of up to {p_highest[place]:.2g}"
             reasons[place] = f"{subject} could change the verdict: {how}"
@@ -467,7 +398,7 @@ def judge(
     -------
     Judgements
     """
-    parts, bounds, margins = [], [], []
+    tested, bounds, margins = [], [], []
     every = list(counted)
     names = [families(outcomes) for outcomes in every]
     sizes = Counter(np.concatenate(names).tolist())
@@ -477,35 +408,12 @@ def judge(
         tests = [1 if name is None else sizes[name] for name in own]
         # The few metrics that are not ranges do not depend on the policy.
         counting: CountingPolicy = "complete" if policy == "bounds" else policy
-        parts.append(pairs_of(outcomes, counting, alpha, tests))
+        tested.append(tested_pairs(outcomes, counting, alpha, tests, policy == "bounds"))
         bounds.append(np.full(len(outcomes), policy == "bounds"))
         one = benchmark.equivalence_margin if margin is None else margin
         margins.append(np.full(len(outcomes), one))
     whole = np.concatenate(bounds), np.concatenate(margins)
-    return Judgements(tuple(parts), *whole, alpha, adjust, joint)
-
-
-def pair_bounds(patterns: npt.ArrayLike) -> dict[str, Range]:
-    """Return the ranges of the estimates of pairs of groups over all fill-ins of missing answers.
-
-    This is Manski's worst case: nothing is assumed about a missing answer, so an estimate is not a
-    number but the set of values over all fill-ins. Every limit is attained by some fill-in, unless
-    a docstring states an exception. With several samples of an item, a missing answer is in several
-    pairs; CFR and the shares of the four outcomes may then not reach their limits.
-
-    Parameters
-    ----------
-    patterns : array_like, shape (..., 10)
-        The number of pairs with each of `PATTERNS`; at least one pair.
-
-    Returns
-    -------
-    dict of str to (ndarray, ndarray)
-        Lowest and highest value by metric.
-    """
-    cells = np.moveaxis(np.asarray(patterns, dtype=np.float64), -1, 0)
-    c = dict(zip(PATTERNS, cells, strict=True)) | {"n": cells.sum(axis=0)}
-    return {metric.name: metric.bounds(c) for metric in PAIR_METRICS if metric.bounds}
+    return Judgements(tuple(tested), *whole, alpha, adjust, joint)
 
 
 def adjusted_within(family: Texts, p_values: FloatArray, adjust: AdjustMethod) -> FloatArray:
@@ -523,7 +431,7 @@ def families(outcomes: Outcomes) -> Texts:
 
     E.g. ``"the board fairmedqa, gpt-agent, plain"``; `Benchmark.family` defines its extent. Pooled
     pairs repeat the evidence of the demographic ones, so they form a separate family. None for the
-    baseline pair, which is not tested for a disparity.
+    pairs of the baseline and of controls, which are not tested for a disparity.
     """
     benchmark = outcomes.benchmark
     boards = [
@@ -534,17 +442,18 @@ def families(outcomes: Outcomes) -> Texts:
         }[benchmark.family]
         for name, version, model, strategy in outcomes.grid.units.itertuples(index=False, name=None)
     ]
-    ends = {BASELINE: None, POOLED: ", pooled"}
     found = []
-    for unit, attribute in zip(outcomes.unit.tolist(), outcomes.attribute.tolist(), strict=True):
-        end = ends.get(attribute, "")
+    for unit, attribute, untested in zip(
+        outcomes.unit.tolist(), outcomes.attribute.tolist(), outcomes.untested, strict=True
+    ):
+        end = None if untested else ", pooled" * (attribute == POOLED)
         found.append(None if end is None else boards[unit] + end)
     return np.array(found, dtype=object)
 
 
 def guessing_of(outcomes: Outcomes) -> Texts:
     """Return why the model of each answer set counts as guessing; empty if it does not."""
-    return outcomes.once(why_not_above_chance)
+    return outcomes.once(why_uninformative)
 
 
 def _obstacles(outcomes: Outcomes) -> Texts:
@@ -565,7 +474,7 @@ def _obstacles(outcomes: Outcomes) -> Texts:
             differ = rows[:, places.index(a)] != rows[:, places.index(b)]
             # A variant that was never asked can only be counted as a missing answer.
             reasons[here & differ[outcomes.unit]] = UNEQUAL_ROWS
-    reasons[outcomes.attribute == BASELINE] = None
+    reasons[outcomes.untested] = None
     return reasons
 
 
@@ -584,7 +493,7 @@ def _unequal_samples(outcomes: Outcomes) -> npt.NDArray[np.bool_]:
     # Pooled pairs cover all attributes, which may also have different numbers of samples.
     mixed = np.zeros(len(outcomes.grid.units), dtype=bool)
     known = np.zeros(len(mixed), dtype=np.int64)
-    varied = ~outcomes.pooled & (outcomes.attribute != BASELINE)
+    varied = ~outcomes.pooled & ~outcomes.untested
     for unit, copies, differ in zip(
         outcomes.unit[varied], outcomes.copies[varied], unequal[varied], strict=True
     ):

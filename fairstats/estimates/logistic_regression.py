@@ -159,7 +159,7 @@ def _pairs(asked: Iterable[GroupAnswers]) -> Iterator[tuple[dict[str, str], pd.D
         grid, items = own.grid, np.asarray(own.grid.items)
         row, turn = np.nonzero(np.arange(grid.answers.shape[2]) < own.samples[:, None])
         for pair in own.attribute.pairs:
-            a, b = (grid.y[row, grid.columns[own.attribute.name, g], turn] for g in pair)
+            a, b = (grid.hits[row, grid.columns[own.attribute.name, g], turn] for g in pair)
             table = pd.DataFrame({"item_id": items[row], "a": a, "b": b})
             for unit, scores in table.groupby(grid.unit[row]):
                 names = (*grid.units.iloc[unit], own.attribute.name, *pair)

@@ -22,7 +22,7 @@ from fairstats.benchmarks.declaration import (
 from fairstats.counts.outcomes import Outcomes, outcomes_of
 from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
 from fairstats.estimates.analyze import check_level, estimates_of, rows_with
-from fairstats.estimates.judgements import Judgements, judge, pair_bounds
+from fairstats.estimates.judgements import Judgements, judge
 from fairstats.inference._checks import check_alpha, check_choice, check_margin
 from fairstats.inference.differences import DifferenceMethod, difference_interval
 from fairstats.inference.mcnemar import McNemarMethod
@@ -361,7 +361,7 @@ def sensitivity_of(
 def _figures(judged: Judgements) -> Columns:
     """Return the published figures of each pair; under ``bounds``, the range over all fill-ins."""
     outer = judged.outer
-    low, high = pair_bounds(judged.patterns)["accuracy_difference"]
+    low, high = judged.fill_ins
     value = np.where(low == high, low, np.nan)
     return {
         "estimate": np.where(judged.bounds, value, outer.estimate),
@@ -427,12 +427,11 @@ def _margins(judged: Judgements) -> Iterator[Columns]:
         where = counts if margin in SENSITIVITY_MARGINS else counts & declared
         yield _rows(judged, own | choice | {"verdict": verdicts}, where)
     # Limits that are inside no margin give the verdict below the smallest margin.
-    one = np.ones(len(counts))
     found = {
         "estimate": judged.smallest_margin,
         "ci_low": judged.inner[0],
         "ci_high": judged.inner[1],
-        "verdict": _known(judged, judged.verdicts(inner=(-one, one))),
+        "verdict": _known(judged, judged.verdicts(inner=(-judged.span, judged.span))),
     }
     choice = {"aspect": MARGIN, "choice": SMALLEST, "published": False}
     yield _rows(judged, own | found | choice, counts)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats.benchmarks.kinds import TESTS
 from fairstats.metrics.metric import Columns
 
 #: The columns of the estimates table, in order.
@@ -33,6 +34,7 @@ ESTIMATE_COLUMNS = (
     "adjust_method",
     "test",
     "n",
+    "n_units",
     "n_a",
     "n_b",
     "n10",
@@ -45,7 +47,7 @@ ESTIMATE_COLUMNS = (
     "verdict_reason",
     "method_note",
 )
-_WHOLE = {"n", "n_a", "n_b", "n10", "n01", "n_missing_a", "n_missing_b"}
+_WHOLE = {"n", "n_units", "n_a", "n_b", "n10", "n01", "n_missing_a", "n_missing_b"}
 _LIMITS = {"ci_low", "ci_high", "ci_level"}
 _NUMBER = {"estimate", "statistic", "p_value", "p_adjusted", "margin"} | _LIMITS
 
@@ -55,21 +57,22 @@ Rows = dict[str, Any]
 #: Note on every range over fill-ins.
 BOUNDS_NOTE = "lowest and highest value over all fill-ins; no sampling error"
 
-#: Prefix of the name of the test with the adjusted p-value used for the verdict.
+#: Prefix of the name of the test of shares that the verdict uses.
 PRIMARY_TEST = "mcnemar midp"
+#: Prefixes of the names of the tests with the adjusted p-value used for the verdict.
+PRIMARY_TESTS = (PRIMARY_TEST, "sign flip midp")
 
 
 def is_primary_test(estimates: pd.DataFrame) -> pd.Series:
-    """Return which rows are McNemar's test used for the verdict, with or without flipped items."""
-    return pd.Series(is_mcnemar(estimates, PRIMARY_TEST), index=estimates.index, dtype=bool)
+    """Return which rows are the test used for the verdict, with or without flipped units."""
+    return pd.Series(is_test(estimates, *PRIMARY_TESTS), index=estimates.index, dtype=bool)
 
 
-def is_mcnemar(estimates: pd.DataFrame | Columns, test: str) -> npt.NDArray[np.bool_]:
-    """Return which rows are McNemar's test in the form `test`, e.g. ``"mcnemar exact"``."""
-    tests = zip(estimates["metric"], estimates["test"], strict=True)
+def is_test(estimates: pd.DataFrame | Columns, *tests: str) -> npt.NDArray[np.bool_]:
+    """Return which rows are a test of no difference in this form, e.g. ``"mcnemar exact"``."""
     found = [
-        metric == "mcnemar" and isinstance(name, str) and name.startswith(test)
-        for metric, name in tests
+        metric in TESTS and isinstance(name, str) and name.startswith(tests)
+        for metric, name in zip(estimates["metric"], estimates["test"], strict=True)
     ]
     return np.array(found, dtype=bool)
 

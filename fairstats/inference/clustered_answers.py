@@ -256,22 +256,20 @@ def _in_steps(d: FloatArray, counts: IntArray, unit: float) -> IntArray | None:
     Steps are fractions of the given unit, of the largest number or of the smallest.
     """
     for base in (unit, 1.0, float(np.abs(d).min())):
-        fractions = []
-        for x in d.tolist():
-            fraction = Fraction(x / base).limit_denominator(_LARGEST_DENOMINATOR)
-            # Most irrational numbers are no such fractions, so the first one ends the search.
-            if abs(float(fraction) * base - x) > _ROUNDING:
-                break
-            fractions.append(fraction)
-        if len(fractions) < len(d):
-            continue
+        fractions = [Fraction(x / base).limit_denominator(_LARGEST_DENOMINATOR) for x in d]
         step = math.lcm(*(fraction.denominator for fraction in fractions))
-        whole = [int(fraction * step) for fraction in fractions]
-        factor = math.gcd(*whole)
-        whole = [x // factor for x in whole]
-        size = sum(abs(x) * many for x, many in zip(whole, counts.tolist(), strict=True))
-        if size <= LARGEST_EXACT_SUM:
-            return np.array(whole, dtype=np.int64)
+        steps = [int(fraction * step) for fraction in fractions]
+        factor = math.gcd(*steps)
+        if factor == 0:
+            continue
+        steps = [x // factor for x in steps]
+        if sum(abs(x) * int(many) for x, many in zip(steps, counts, strict=True)) > (
+            LARGEST_EXACT_SUM
+        ):
+            continue
+        whole = np.array(steps, dtype=np.int64)
+        if np.all(np.abs(whole * (base * factor / step) - d) <= _ROUNDING):
+            return whole
     return None
 
 

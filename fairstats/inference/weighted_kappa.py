@@ -143,10 +143,9 @@ def _kappa(sums: FloatArray, many: FloatArray, alpha: float) -> tuple[float, flo
     squares = sums[:, 3] + sums[:, 4] - 2 * sums[:, 5]
     differs = squares > _ROUNDING
     parts = np.where(differs, squares, 0.0) * n_units / total[0]
-    differing = effective_number(parts, many)
-    if many @ differs < n_units / 2 and differing < _FEW:
+    if many @ differs < n_units / 2 and effective_number(parts, many) < _FEW:
         largest = n_units * float(many @ sums[:, 0] ** 2) / total[0] ** 2
-        closer, further = score_limits(parts, many, differing, largest, 0.0, (0.0, 1.0), alpha)
+        closer, further = score_limits(parts, many, largest, 0.0, (0.0, 1.0), alpha)
         wider = 1 - further / expected, min(1 - closer / expected, 1.0)
         if wider[0] < low or wider[1] > high:
             method = "jackknife, at least by score limits of the disagreement"

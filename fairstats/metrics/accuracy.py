@@ -143,13 +143,13 @@ def absolute_interval(low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[FloatArr
 
 def bounds_a(c: Mapping[str, FloatArray]) -> Range:
     """Return the lowest and highest accuracy of group a over all fill-ins of missing answers."""
-    low = (c["n11"] + c["n10"] + c["n1x"]) / c["n"]
+    low = (c["n11"] + c["n11_different"] + c["n10"] + c["n1x"]) / c["n"]
     return low, low + (c["nx1"] + c["nx0"] + c["nxx"]) / c["n"]
 
 
 def bounds_b(c: Mapping[str, FloatArray]) -> Range:
     """Return the lowest and highest accuracy of group b over all fill-ins of missing answers."""
-    low = (c["n11"] + c["n01"] + c["nx1"]) / c["n"]
+    low = (c["n11"] + c["n11_different"] + c["n01"] + c["nx1"]) / c["n"]
     return low, low + (c["n1x"] + c["n0x"] + c["nxx"]) / c["n"]
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.metrics.accuracy import estimate_proportion
-from fairstats.metrics.metric import PairMetric, Range
+from fairstats.metrics.metric import ANY, PairMetric, Range
 
 
 def cfr(
@@ -70,6 +70,7 @@ CFR = PairMetric(
     lowest=0,
     highest=1,
     ideal=1,
+    kinds=ANY,
     compute=lambda pairs: cfr(
         pairs.paired.same, pairs.paired.n, alpha=pairs.alpha, design_effect=pairs.effects["cfr"]
     ),

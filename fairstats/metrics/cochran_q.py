@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fairstats.inference.mcnemar import cochran_q
-from fairstats.metrics.metric import Columns, Groups, GroupsMetric, columns_of
+from fairstats.metrics.metric import SHARES, Columns, Groups, GroupsMetric, columns_of
 
 
 def _rows(groups: Groups) -> Columns:
     rows: list[dict[str, Any]] = []
     for unit in groups.units:
-        if groups.several[unit]:
-            rows.append({"method_note": "several samples per item: no test"})
+        if why := groups.why_clustered(unit):
+            rows.append({"method_note": f"{why}no test"})
             continue
         states, weights = groups.complete(unit)
         result = cochran_q(states, weights)
@@ -34,5 +34,6 @@ COCHRAN_Q = GroupsMetric(
     definition="Test of equal accuracy of more than two groups; not adjusted.",
     order=200,
     applies=lambda groups: len(groups.attribute.groups) > 2,
+    kinds=SHARES,
     compute=_rows,
 )

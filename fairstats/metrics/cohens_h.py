@@ -13,7 +13,7 @@ from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.patterns import PolicyCounts
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
 from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
-from fairstats.metrics.metric import PairMetric, Patterns, Range
+from fairstats.metrics.metric import SHARES, PairMetric, Patterns, Range
 
 
 def cohens_h(
@@ -86,6 +86,7 @@ COHENS_H = PairMetric(
     lowest=-math.pi,
     highest=math.pi,
     ideal=0,
+    kinds=SHARES,
     compute=lambda pairs: cohens_h(
         pairs.paired, alpha=pairs.alpha, design_effect=pairs.effects["cohens_h"]
     ),

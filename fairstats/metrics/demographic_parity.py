@@ -8,8 +8,8 @@ from fairstats.metrics.metric import GroupsMetric
 DP = GroupsMetric(
     name="dp",
     label="DP, demographic parity",
-    definition="Demographic parity disparity: range of accuracy over an attribute's groups. With "
-    "two groups it equals AD, so pages show AD alone.",
+    definition="Range of accuracy over an attribute's groups, which some studies call demographic "
+    "parity. With two groups it equals AD, so pages show AD alone.",
     formula=r"\max_g P(\text{right} \mid g) - \min_g P(\text{right} \mid g)",
     interval="largest of the limits of the pairs' differences, simultaneous by Bonferroni",
     order=220,

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.power import minimum_detectable_difference
-from fairstats.metrics.metric import Columns, PairMetric, Pairs
+from fairstats.metrics.metric import SHARES, Columns, PairMetric, Pairs
 
 #: The power for which the difference is computed.
 POWER = 0.8
@@ -56,5 +56,6 @@ DETECTABLE_DIFFERENCE = PairMetric(
     order=110,
     lowest=0,
     highest=1,
+    kinds=SHARES,
     compute=_rows,
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairstats._lib.result_objects import Estimate, FloatArray
+from fairstats.counts.outcomes import by_cluster
 from fairstats.counts.patterns import PATTERNS, IntArray, apply_policy
 from fairstats.metrics.accuracy import (
     ACCURACY_DIFFERENCE,
@@ -104,7 +105,7 @@ def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> FloatArray
     several = np.flatnonzero(groups.several[groups.units])
     if not len(several):
         return found
-    answers = groups.answers
+    answers, few = groups.answers, groups.alpha if groups.benchmark.few_units else None
     grid, weights = answers.grid, answers.neutral[:, 0] * answers.neutral_weights
     for column, (a, b) in enumerate(groups.pairs):
         cells = answers.cells(a, b)
@@ -113,12 +114,15 @@ def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> FloatArray
         for place in several:
             unit = groups.units[place]
             span, copies = grid.span(unit), int(answers.copies[unit])
-            own, many = cells[span], grid.many[span]
+            rows, table = grid.rows(span), cells[span]
             if answerable:
                 copies *= int(answers.neutral_copies[unit])
-                own, many = own[weights[span] > 0], many[weights[span] > 0]
-            if len(own):
-                found[place, column] = design_effect_of(metric, own, many, copies, groups.missing)
+                rows, table = rows.rows(weights[span] > 0), table[weights[span] > 0]
+            if len(table):
+                own, many = by_cluster(rows, slice(None), table)
+                found[place, column] = design_effect_of(
+                    metric, own, many, copies, groups.missing, few=few
+                )
     return found
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from fairstats._lib.result_objects import FloatArray
 from fairstats.metrics.accuracy_ratio import ACCURACY_RATIO, accuracy_ratio, ratio_bounds
 from fairstats.metrics.group_range import compare_groups, right_bounds
-from fairstats.metrics.metric import Columns, Groups, GroupsMetric, Range
+from fairstats.metrics.metric import SHARES, Columns, Groups, GroupsMetric, Range
 
 
 def _rows(groups: Groups) -> Columns:
@@ -65,6 +65,7 @@ IMPACT_RATIO = GroupsMetric(
     highest=1,
     ideal=1,
     applies=lambda groups: True,
+    kinds=SHARES,
     compute=_rows,
     bounds=_bounds,
 )

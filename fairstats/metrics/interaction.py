@@ -9,7 +9,7 @@ import numpy as np
 
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.item_bootstrap import mean_interval
-from fairstats.metrics.metric import Columns, Groups, GroupsMetric, columns_of
+from fairstats.metrics.metric import SHARES, Columns, Groups, GroupsMetric, columns_of
 
 
 def _rows(groups: Groups) -> Columns:
@@ -28,8 +28,8 @@ def _rows(groups: Groups) -> Columns:
                 "group_a": f"{a} - {b} | {c}",
                 "group_b": f"{a} - {b} | {d}",
             }
-            if groups.several[unit]:
-                rows.append(row | {"method_note": "several samples per item: not estimated"})
+            if why := groups.why_clustered(unit):
+                rows.append(row | {"method_note": f"{why}not estimated"})
                 continue
             states, weights = groups.complete(unit)
             values = states[:, [place[cell] for cell in cells]] @ np.array([1, -1, -1, 1])
@@ -66,5 +66,6 @@ INTERACTION = GroupsMetric(
     highest=2,
     ideal=0,
     applies=lambda groups: bool(groups.attribute.crosses),
+    kinds=SHARES,
     compute=_rows,
 )

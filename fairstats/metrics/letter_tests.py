@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fairstats._lib.result_objects import TestResult
 from fairstats.inference.letters import bowker, stuart_maxwell
-from fairstats.metrics.metric import Columns, PairMetric, Pairs
+from fairstats.metrics.metric import SHARES, Columns, PairMetric, Pairs
 
 
 def _letter_test(
@@ -34,6 +34,7 @@ def _letter_test(
         label=label,
         definition=definition,
         order=order,
+        kinds=SHARES,
         compute=rows,
         bounds_rows=rows,
     )

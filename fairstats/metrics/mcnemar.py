@@ -9,7 +9,7 @@ import numpy as np
 from fairstats.counts.patterns import PATTERNS, IntArray, PolicyCounts, apply_policy
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
-from fairstats.metrics.metric import Columns, PairMetric, Pairs, Range
+from fairstats.metrics.metric import SHARES, Columns, PairMetric, Pairs, Range
 
 Flippable = Literal["midp", "exact"]
 #: The tests that exist for clustered answers, by flipping items.
@@ -88,7 +88,7 @@ def _rows(pairs: Pairs) -> Columns:
     paired = pairs.paired
     estimate = np.where(paired.n > 0, (paired.n10 - paired.n01) / np.maximum(paired.n, 1), np.nan)
     rows = pairs.rows(paired=paired) | {"estimate": estimate, "n": paired.n}
-    return _stacked([rows | own for own in pairs.once(mcnemar_of).values()])
+    return stacked_rows([rows | own for own in pairs.once(mcnemar_of).values()])
 
 
 def _rows_of_bounds(pairs: Pairs) -> Columns:
@@ -108,24 +108,26 @@ def _rows_of_bounds(pairs: Pairs) -> Columns:
             "method_note": np.array(notes, dtype=object),
         }
         tables.append({name: column[single] for name, column in pairs.rows().items()} | own)
-    return _stacked(tables)
+    return stacked_rows(tables)
 
 
-def _stacked(tables: list[dict[str, Any]]) -> Columns:
+def stacked_rows(tables: list[dict[str, Any]]) -> Columns:
+    """Return the rows of all tables, one table after the other."""
     return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
 
 
 MCNEMAR = PairMetric(
     name="mcnemar",
     label="McNemar",
-    definition="McNemar's test of equal accuracy, in two rows: mid-p, which the verdict uses, "
-    "and exact. With several answers per item, whole items are flipped. The estimate is the "
-    "difference over the pairs.",
+    definition="McNemar's test of equal accuracy or selection, in two rows: mid-p, which the "
+    "verdict uses, and exact. With several answers per item, whole items are flipped. The "
+    "estimate is the difference over the pairs.",
     formula=r"(n_{10} - n_{01}) / n",
     order=100,
     lowest=-1,
     highest=1,
     ideal=0,
+    kinds=SHARES,
     compute=_rows,
     bounds_rows=_rows_of_bounds,
 )

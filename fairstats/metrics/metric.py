@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Once, Outcomes, unit_columns
 from fairstats.counts.patterns import (
     CountingPolicy,
@@ -26,9 +27,14 @@ from fairstats.counts.patterns import (
     per_answer,
     sums_by_unit,
 )
-from fairstats.inference.clustered_answers import design_effect
+from fairstats.counts.unit_sums import UnitSums, unit_sums
+from fairstats.inference.clustered_answers import design_effect, few_clusters_effect
 
 Range = tuple[FloatArray, FloatArray]
+#: Kinds of answers, see `fairstats.benchmarks.kinds`.
+CHOICES, DECISIONS, LEVELS, SCORES = ("choice",), ("decision",), ("level",), ("score",)
+SHARES, NUMERIC = (*CHOICES, *DECISIONS), (*LEVELS, *SCORES)
+ANY = (*SHARES, *NUMERIC)
 #: Rows of the estimates table, by column: arrays of one length, or one value for all rows. Small
 #: data frames would take most of an analysis.
 Columns = Mapping[str, Any]
@@ -78,9 +84,7 @@ class Pairs(Once):
 
     @cached_property
     def _keys(self) -> dict[str, Any]:
-        own = self.outcomes
-        a, b = (per_answer(number, own.copies) for number in missing_per_group(own.patterns))
-        return own.keys | {"n_missing_a": a, "n_missing_b": b}
+        return pair_keys(self.outcomes)
 
     def rows(
         self, estimate: Estimate | None = None, paired: PolicyCounts | None = None
@@ -88,6 +92,71 @@ class Pairs(Once):
         """Return a row of the estimates table per pair; `paired` gives its discordant counts."""
         columns = self._keys | (estimate.to_row() if estimate else {})
         return columns | ({"n10": paired.n10, "n01": paired.n01} if paired else {})
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(Once):
+    """The pairs of groups of one benchmark of levels or scores under a policy.
+
+    Attributes
+    ----------
+    outcomes : Outcomes
+        Their outcomes.
+    missing : {"available", "complete", "incorrect"}
+        The policy.
+    alpha : float
+        1 − confidence level.
+    tests : ndarray of int
+        The number of tests over which each pair's p-value is adjusted.
+    """
+
+    outcomes: Outcomes
+    missing: CountingPolicy
+    alpha: float
+    tests: IntArray
+
+    @cached_property
+    def sums(self) -> list[UnitSums]:
+        """Return the sums of each pair by independent unit."""
+        places = range(len(self.outcomes))
+        return [unit_sums(self.outcomes, place, self.missing) for place in places]
+
+    @cached_property
+    def moves(self) -> dict[str, IntArray]:
+        """Return the pairs in which only group a is higher, and only group b."""
+        ups, downs = (
+            np.array(
+                [round(float(getattr(one, side) @ one.many)) for one in self.sums], dtype=np.int64
+            )
+            for side in ("up", "down")
+        )
+        return {"n10": ups, "n01": downs}
+
+    @cached_property
+    def own_counts(self) -> dict[str, IntArray]:
+        """Return the number of each group's answers that count."""
+        return {
+            name: np.array(
+                [round(float(getattr(one, name) @ one.many)) for one in self.sums], dtype=np.int64
+            )
+            for name in ("n_a", "n_b")
+        }
+
+    def rows(self, estimate: Estimate | None = None) -> dict[str, Any]:
+        """Return a row of the estimates table per pair."""
+        units = np.array([one.units for one in self.sums], dtype=np.int64)
+        columns = pair_keys(self.outcomes) | {"n_units": units}
+        return columns | (estimate.to_row() if estimate else {})
+
+
+def pair_keys(outcomes: Outcomes) -> dict[str, Any]:
+    """Return the columns that name each pair, and its missing answers."""
+    missing = missing_per_group(outcomes.patterns)
+    a, b = (per_answer(number, outcomes.copies) for number in missing)
+    keys = outcomes.keys | {"n_missing_a": a, "n_missing_b": b}
+    if outcomes.benchmark.cluster is not None:
+        keys["n_units"] = outcomes.units_with_pairs
+    return keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,15 +207,19 @@ class Groups(Once):
     answers : GroupAnswers
         The answers.
     several : ndarray of bool
-        Whether each answer set has several samples of an item, of any attribute.
+        Whether the answers of each answer set are clustered: several samples of an item, of any
+        attribute, or a declared cluster.
     missing, alpha
         As in `Pairs`.
+    controls : tuple of GroupAnswers
+        The answers of the control attributes.
     """
 
     answers: GroupAnswers
     several: npt.NDArray[np.bool_]
     missing: CountingPolicy = "available"
     alpha: float = 0.05
+    controls: tuple[GroupAnswers, ...] = ()
 
     @property
     def attribute(self) -> Attribute:
@@ -174,7 +247,9 @@ class Groups(Once):
 
     @cached_property
     def clustered(self) -> npt.NDArray[np.bool_]:
-        """Return whether each of `units` has several samples of an item of this attribute."""
+        """Return whether each of `units` has several samples of an item, or clusters of items."""
+        if len(self.answers.grid.cluster):
+            return np.ones(len(self.units), dtype=bool)
         most = np.zeros(len(self.answers.grid.units), dtype=np.int64)
         np.maximum.at(most, self.answers.grid.unit, self.answers.samples)
         return most[self.units] > 1
@@ -187,7 +262,7 @@ class Groups(Once):
 
     @cached_property
     def patterns(self) -> IntArray:
-        """Count outcome patterns by neutral answer (right, wrong, missing), (units, pairs, 3, 10).
+        """Count outcome patterns by neutral answer (right, wrong, missing), (units, pairs, 3, 11).
 
         Each pair of answers counts `GroupAnswers.neutral_copies` times, spread evenly over the
         neutralized answers of its item.
@@ -202,6 +277,12 @@ class Groups(Once):
             for a, b in self.pairs
         ]
         return np.stack(each, axis=1)
+
+    def why_clustered(self, unit: int) -> str:
+        """Return why an answer set has no figure that needs independent rows; empty if it has."""
+        if len(self.answers.grid.cluster):
+            return "the rows of a cluster are not independent: "
+        return "several samples per item: " if self.several[unit] else ""
 
     @property
     def items_asked(self) -> IntArray:
@@ -237,6 +318,7 @@ def design_effect_of(
     missing: CountingPolicy,
     *,
     pooled: bool = False,
+    few: float | None = None,
 ) -> float:
     """Compute the factor by which clustering widens an estimate of one pair.
 
@@ -244,7 +326,7 @@ def design_effect_of(
     ----------
     metric : PairMetric
         A metric with an `influence`.
-    cells : ndarray of int, shape (rows, 10)
+    cells : ndarray of int, shape (rows, 11)
         The outcome patterns of each row of items.
     many : ndarray of int, shape (rows,)
         The number of items of each row.
@@ -252,6 +334,9 @@ def design_effect_of(
         The number of pairs that share an answer.
     missing, pooled
         As in `apply_policy`.
+    few : float, optional
+        The alpha of the intervals, for clusters that can be few and of unequal size, see
+        `few_clusters_effect`.
 
     Returns
     -------
@@ -263,7 +348,10 @@ def design_effect_of(
     """
     assert metric.influence is not None
     influence = metric.influence(Patterns(of_each_pattern(missing, pooled=pooled), many @ cells))
-    effect = design_effect(cells, many, influence, copies=copies)
+    if few is None:
+        effect = design_effect(cells, many, influence, copies=copies)
+    else:
+        effect = few_clusters_effect(cells, many, influence, alpha=few, copies=copies)
     return effect if metric.rests_on == "one group" else effect * copies
 
 
@@ -283,12 +371,14 @@ class Metric:
         The definition in LaTeX; may be empty.
     interval : str
         The method of its interval; empty if it has no interval.
-    order : int
+    order : float
         Its sort key in tables.
     lowest, highest : float, optional
         The range of the estimate; None if unbounded.
     ideal : float, optional
         The value for a model that is always right, for every group.
+    kinds : tuple of str
+        The kinds of answers that have it.
     """
 
     name: str
@@ -296,10 +386,11 @@ class Metric:
     definition: str
     formula: str = ""
     interval: str = ""
-    order: int
+    order: float
     lowest: float | None = None
     highest: float | None = None
     ideal: float | None = None
+    kinds: tuple[str, ...] = CHOICES
 
     def label_of(self, a: str = "group a", b: str = "group b") -> str:
         """Return the label with the groups' names."""
@@ -347,6 +438,22 @@ class PairMetric(Metric):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NumberMetric(Metric):
+    """A metric of a pair of groups, of levels or scores.
+
+    Attributes
+    ----------
+    compute : callable
+        Maps `Numbers` to estimates, or to rows of the estimates table, by column.
+    side : {"", "a", "b"}
+        The group of which it is the mean, if it is one.
+    """
+
+    compute: Callable[[Numbers], Estimate | Columns]
+    side: Literal["", "a", "b"] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SampleMetric(Metric):
     """A metric of a pair of groups that needs several samples of an item; `note` is its note."""
 
@@ -373,3 +480,22 @@ class GroupsMetric(Metric):
     applies: Callable[[Groups], bool]
     compute: Callable[[Groups], Columns]
     bounds: Callable[[Groups], Range] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyMetric(Metric):
+    """A metric that compares answers with the key, where the kind of answers has a key besides.
+
+    It is another metric of answers that are derived from the given ones: e.g. the share of
+    favourable decisions among the items whose key is favourable.
+
+    Attributes
+    ----------
+    base : PairMetric or NumberMetric
+        The metric of the derived answers.
+    derive : callable
+        Maps the grid of answers to the derived one.
+    """
+
+    base: PairMetric | NumberMetric
+    derive: Callable[[Grid], Grid]

@@ -8,7 +8,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.counts.patterns import PATTERNS, missing_flags
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.mcnemar import flip_tests
-from fairstats.metrics.metric import Columns, PairMetric, Pairs, Patterns
+from fairstats.metrics.metric import ANY, Columns, PairMetric, Pairs, Patterns
 
 #: Missing answers of group a minus those of group b, for one pair of each pattern.
 _DIFFERENCES = np.array([(p[1] == "x") - int(p[2] == "x") for p in PATTERNS])
@@ -39,6 +39,7 @@ MISSING_DIFFERENCE = PairMetric(
     lowest=-1,
     highest=1,
     ideal=0,
+    kinds=ANY,
     compute=_rows,
     influence=_influence,
     bounds_rows=_rows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from fairstats.inference.effect_sizes import odds_ratio
-from fairstats.metrics.metric import Columns, PairMetric, Pairs
+from fairstats.metrics.metric import SHARES, Columns, PairMetric, Pairs
 
 
 def _rows(pairs: Pairs) -> Columns:
@@ -23,5 +23,6 @@ ODDS_RATIO = PairMetric(
     order=90,
     lowest=0,
     highest=math.inf,
+    kinds=SHARES,
     compute=_rows,
 )

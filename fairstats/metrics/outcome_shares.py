@@ -41,7 +41,13 @@ def _share(
 
 
 BOTH = _share(
-    "both_correct", "n11", 120, "Both right", "both answers", ["n11"], ["n1x", "nx1", "nxx"]
+    "both_correct",
+    "n11",
+    120,
+    "Both right",
+    "both answers",
+    ["n11", "n11_different"],
+    ["n1x", "nx1", "nxx"],
 )
 ONLY_A = _share(
     "only_a_correct",

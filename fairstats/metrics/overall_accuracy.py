@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairstats._lib.result_objects import naming_effect
-from fairstats.inference.clustered_answers import design_effect
+from fairstats.counts.outcomes import by_cluster
+from fairstats.inference.clustered_answers import design_effect, few_clusters_effect
 from fairstats.metrics.accuracy import accuracy
 from fairstats.metrics.group_range import right_bounds
 from fairstats.metrics.metric import Columns, Groups, GroupsMetric, Range, columns_of
@@ -19,19 +20,25 @@ def _rows(groups: Groups) -> Columns:
     kept = groups.whole if groups.missing == "complete" else np.ones(len(grid.unit), dtype=bool)
     rows = []
     for unit in groups.units:
-        if groups.several[unit]:
+        if groups.several[unit] and not len(grid.cluster):
             rows.append({"method_note": "several samples per item: not estimated"})
             continue
         span = grid.span(unit)
-        own, items = clusters[span][kept[span]], grid.many[span][kept[span]]
+        there = grid.rows(span).rows(kept[span])
+        own, items = by_cluster(there, slice(None), clusters[span][kept[span]])
         right, false = (int(number) for number in items @ own)
         n = right + false
         share = right / n if n else 0.0
-        effect = design_effect(own, items, [1 - share, -share]) if n else 1.0
+        influence, effect = [1 - share, -share], 1.0
+        if n and groups.benchmark.few_units:
+            effect = few_clusters_effect(own, items, influence, alpha=groups.alpha)
+        elif n:
+            effect = design_effect(own, items, influence)
         found = accuracy(right, n, alpha=groups.alpha, design_effect=effect)
         row = {name: np.asarray(value).item() for name, value in found.to_row().items()}
         row |= {"ci_method": naming_effect(row["ci_method"], effect)}
-        rows.append(row | {"method_note": "items are the independent units"})
+        note = "items are the independent units" * (groups.benchmark.cluster is None)
+        rows.append(row | {"method_note": note})
     return {**groups.rows(), **columns_of(rows)}
 
 

@@ -6,28 +6,46 @@ import pkgutil
 from importlib import import_module
 
 import fairstats.metrics
-from fairstats.metrics.metric import GroupsMetric, Metric, PairMetric, SampleMetric
+from fairstats.metrics.metric import (
+    GroupsMetric,
+    KeyMetric,
+    Metric,
+    NumberMetric,
+    PairMetric,
+    SampleMetric,
+)
 
 
-def _found() -> dict[str, Metric]:
-    """Return every `Metric` at the top level of a file in this folder, by name."""
-    found: dict[str, Metric] = {}
+def _declared() -> list[Metric]:
+    """Return every `Metric` at the top level of a file in this folder, in the tables' order."""
+    found: dict[int, Metric] = {}
     for file in pkgutil.iter_modules(fairstats.metrics.__path__, "fairstats.metrics."):
-        if file.name == __name__:
+        if file.name != __name__:
+            values = vars(import_module(file.name)).values()
+            found |= {id(value): value for value in values if isinstance(value, Metric)}
+    return sorted(found.values(), key=lambda metric: (metric.order, metric.name))
+
+
+def _by_name() -> dict[str, Metric]:
+    """Return all metrics by name; one of the key can have the name of its base."""
+    found: dict[str, Metric] = {}
+    for metric in _DECLARED:
+        if isinstance(metric, KeyMetric) and metric.name == metric.base.name:
             continue
-        for value in vars(import_module(file.name)).values():
-            if isinstance(value, Metric) and found.setdefault(value.name, value) is not value:
-                raise ValueError(
-                    f"two metrics are named {value.name!r}; rename the one in {file.name}"
-                )
-    return dict(sorted(found.items(), key=lambda named: (named[1].order, named[0])))
+        if metric.name in found:
+            raise ValueError(f"two metrics are named {metric.name!r}; rename one")
+        found[metric.name] = metric
+    return found
 
 
-METRICS = _found()
+_DECLARED = _declared()
+METRICS = _by_name()
 #: Grouped by the data they are computed from.
-PAIR_METRICS = [metric for metric in METRICS.values() if isinstance(metric, PairMetric)]
-SAMPLE_METRICS = [metric for metric in METRICS.values() if isinstance(metric, SampleMetric)]
-GROUPS_METRICS = [metric for metric in METRICS.values() if isinstance(metric, GroupsMetric)]
+PAIR_METRICS = [metric for metric in _DECLARED if isinstance(metric, PairMetric)]
+NUMBER_METRICS = [metric for metric in _DECLARED if isinstance(metric, NumberMetric)]
+KEY_METRICS = [metric for metric in _DECLARED if isinstance(metric, KeyMetric)]
+SAMPLE_METRICS = [metric for metric in _DECLARED if isinstance(metric, SampleMetric)]
+GROUPS_METRICS = [metric for metric in _DECLARED if isinstance(metric, GroupsMetric)]
 
 
 def metrics_table() -> str:

@@ -18,7 +18,7 @@ from fairstats.inference._checks import (
     check_multiplicity,
 )
 from fairstats.inference.item_bootstrap import STEPS, bounded_mean_interval, mean_interval
-from fairstats.metrics.metric import SampleMetric, Samples
+from fairstats.metrics.metric import ANY, SampleMetric, Samples
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,7 @@ SAME_PROMPT_AGREEMENT = SampleMetric(
     lowest=0,
     highest=1,
     ideal=1,
+    kinds=ANY,
     compute=lambda own: own.once(_of_samples).agreement,
     note="n counts the items with at least two answers for each group",
 )

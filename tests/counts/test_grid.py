@@ -173,9 +173,9 @@ def test_scores_are_of_the_key_and_keep_what_is_not_an_answer(demo):
     answers = make_answers(["AB", "-.", "CB"], answer_key=["A", "A", "A", "C", "C"])
     found = grid(answers)["demo"]
     white, black = (found.columns["race", group] for group in ("white", "black"))
-    pairs = found.y[:, [white, black], 0]
+    pairs = found.hits[:, [white, black], 0]
     assert pairs.tolist() == [[1, 0], [MISSING, NOT_ASKED], [1, 0]]
-    assert (np.delete(found.y, [white, black], axis=1) == NOT_ASKED).all()
+    assert (np.delete(found.hits, [white, black], axis=1) == NOT_ASKED).all()
 
 
 def test_answers_of_a_variant_are_in_the_order_of_their_samples():

@@ -35,33 +35,33 @@ def total(*names: str) -> int:
     return sum(EACH[name] for name in names)
 
 
-BOTH = ("n11", "n10", "n01", "n00_same", "n00_different")
+BOTH = ("n11", "n11_different", "n10", "n01", "n00_same", "n00_different")
 EXPECTED = {
     "available": {
         "n10": total("n10"),
         "n01": total("n01"),
         "n00": total("n00_same", "n00_different"),
-        "correct_a": total("n11", "n10", "n1x"),
+        "correct_a": total("n11", "n11_different", "n10", "n1x"),
         "n_a": total(*BOTH, "n1x", "n0x"),
-        "correct_b": total("n11", "n01", "nx1"),
+        "correct_b": total("n11", "n11_different", "n01", "nx1"),
         "n_b": total(*BOTH, "nx1", "nx0"),
     },
     "complete": {
         "n10": total("n10"),
         "n01": total("n01"),
         "n00": total("n00_same", "n00_different"),
-        "correct_a": total("n11", "n10"),
+        "correct_a": total("n11", "n11_different", "n10"),
         "n_a": total(*BOTH),
-        "correct_b": total("n11", "n01"),
+        "correct_b": total("n11", "n11_different", "n01"),
         "n_b": total(*BOTH),
     },
     "incorrect": {
         "n10": total("n10", "n1x"),
         "n01": total("n01", "nx1"),
         "n00": total("n00_same", "n00_different", "n0x", "nx0", "nxx"),
-        "correct_a": total("n11", "n10", "n1x"),
+        "correct_a": total("n11", "n11_different", "n10", "n1x"),
         "n_a": total(*PATTERNS),
-        "correct_b": total("n11", "n01", "nx1"),
+        "correct_b": total("n11", "n11_different", "n01", "nx1"),
         "n_b": total(*PATTERNS),
     },
 }
@@ -70,7 +70,10 @@ EXPECTED = {
 @pytest.mark.parametrize("policy", EXPECTED)
 def test_patterns_count_as_the_policy_defines(policy, counts_of):
     paired = apply_policy(counts_of(**EACH), policy)
-    expected = EXPECTED[policy] | {"n11": EACH["n11"], "same": total("n11", "n00_same")}
+    expected = EXPECTED[policy] | {
+        "n11": total("n11", "n11_different"),
+        "same": total("n11", "n00_same"),
+    }
     assert {name: int(getattr(paired, name)[0]) for name in FIELDS} == expected
     assert paired.n[0] == expected["n11"] + expected["n10"] + expected["n01"] + expected["n00"]
     (sums,) = sums_of(counts_of(**EACH), policy)

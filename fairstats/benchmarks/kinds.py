@@ -1,0 +1,159 @@
+"""Kinds of answers: what an answer is, what is judged, and the words for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fairstats._lib.formatting import points
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of answers.
+
+    Attributes
+    ----------
+    name : str
+        ``choice``, ``decision``, ``level`` or ``score``.
+    difference : str
+        The metric that is judged, a minus b.
+    rate_a, rate_b : str
+        The metrics of the two groups whose difference it is.
+    test : str
+        The metric with the test of no difference.
+    numeric : bool
+        Whether the difference is one of means of numbers, not of shares.
+    needs_key : bool
+        Whether every item needs a right answer.
+    figure : str
+        What `rate_a` is, for sentences: ``"accuracy"``, ``"mean level"``.
+    unit : str
+        The unit of the difference, for sentences.
+    """
+
+    name: str
+    difference: str
+    rate_a: str
+    rate_b: str
+    test: str
+    numeric: bool
+    needs_key: bool
+    figure: str
+    unit: str
+
+    def shown(self, difference: float) -> str:
+        """Return a signed difference with its unit.
+
+        Examples
+        --------
+        >>> KINDS["choice"].shown(0.0312), KINDS["level"].shown(-0.142)
+        ('+3.1 points', '−0.14 levels')
+        """
+        return f"{self._signed(difference)} {self.unit}"
+
+    def shown_range(self, low: float, high: float) -> str:
+        """Return the limits of a difference with their unit; empty if unknown.
+
+        Examples
+        --------
+        >>> KINDS["score"].shown_range(-0.5, 0.25)
+        '−0.50 to +0.25 score points'
+        """
+        if math.isnan(low) or math.isnan(high):
+            return ""
+        return f"{self._signed(low)} to {self._signed(high)} {self.unit}"
+
+    def shown_margin(self, margin: float) -> str:
+        """Return a margin in the unit of the kind, without the unit.
+
+        Examples
+        --------
+        >>> KINDS["choice"].shown_margin(0.02), KINDS["level"].shown_margin(0.1)
+        ('2', '0.1')
+        """
+        return f"{margin if self.numeric else 100 * margin:g}"
+
+    def _signed(self, difference: float) -> str:
+        if not self.numeric:
+            return points(difference)
+        return f"{round(difference, 2) + 0.0:+.2f}".replace("-", "−")
+
+
+CHOICE = Kind(
+    name="choice",
+    difference="accuracy_difference",
+    rate_a="accuracy_a",
+    rate_b="accuracy_b",
+    test="mcnemar",
+    numeric=False,
+    needs_key=True,
+    figure="accuracy",
+    unit="points",
+)
+DECISION = Kind(
+    name="decision",
+    difference="selection_difference",
+    rate_a="selection_rate_a",
+    rate_b="selection_rate_b",
+    test="mcnemar",
+    numeric=False,
+    needs_key=False,
+    figure="selection rate",
+    unit="points",
+)
+LEVEL = Kind(
+    name="level",
+    difference="level_difference",
+    rate_a="level_a",
+    rate_b="level_b",
+    test="sign_flip",
+    numeric=True,
+    needs_key=False,
+    figure="mean level",
+    unit="levels",
+)
+SCORE = Kind(
+    name="score",
+    difference="score_difference",
+    rate_a="score_a",
+    rate_b="score_b",
+    test="sign_flip",
+    numeric=True,
+    needs_key=False,
+    figure="mean score",
+    unit="score points",
+)
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (CHOICE, DECISION, LEVEL, SCORE)}
+#: The metrics that are judged, one of each kind, and those that hold the test.
+DIFFERENCES = tuple(kind.difference for kind in KINDS.values())
+TESTS = tuple(dict.fromkeys(kind.test for kind in KINDS.values()))
+
+
+@dataclass(frozen=True)
+class Words:
+    """The nouns of a benchmark's sentences; the defaults say nothing that could be untrue.
+
+    Attributes
+    ----------
+    item, items : str
+        What a model is asked about: ``"stay"``, ``"stays"``.
+    cluster, clusters : str
+        What items may share: ``"patient"``.
+    subject, subjects : str
+        Whom the items describe: ``"patient"``, ``"applicant"``.
+    setting : str
+        Where the answers would matter, to complete "in …": ``"emergency triage"``; may be empty.
+    source : str
+        What the items are: ``"records of real stays"``; may be empty.
+    """
+
+    item: str = "item"
+    items: str = "items"
+    cluster: str = "cluster"
+    clusters: str = "clusters"
+    subject: str = "person"
+    subjects: str = "persons"
+    setting: str = ""
+    source: str = ""
