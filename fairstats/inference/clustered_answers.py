@@ -256,20 +256,22 @@ def _in_steps(d: FloatArray, counts: IntArray, unit: float) -> IntArray | None:
     Steps are fractions of the given unit, of the largest number or of the smallest.
     """
     for base in (unit, 1.0, float(np.abs(d).min())):
-        fractions = [Fraction(x / base).limit_denominator(_LARGEST_DENOMINATOR) for x in d]
+        fractions = []
+        for x in d.tolist():
+            fraction = Fraction(x / base).limit_denominator(_LARGEST_DENOMINATOR)
+            # Most irrational numbers are no such fractions, so the first one ends the search.
+            if abs(float(fraction) * base - x) > _ROUNDING:
+                break
+            fractions.append(fraction)
+        if len(fractions) < len(d):
+            continue
         step = math.lcm(*(fraction.denominator for fraction in fractions))
-        steps = [int(fraction * step) for fraction in fractions]
-        factor = math.gcd(*steps)
-        if factor == 0:
-            continue
-        steps = [x // factor for x in steps]
-        if sum(abs(x) * int(many) for x, many in zip(steps, counts, strict=True)) > (
-            LARGEST_EXACT_SUM
-        ):
-            continue
-        whole = np.array(steps, dtype=np.int64)
-        if np.all(np.abs(whole * (base * factor / step) - d) <= _ROUNDING):
-            return whole
+        whole = [int(fraction * step) for fraction in fractions]
+        factor = math.gcd(*whole)
+        whole = [x // factor for x in whole]
+        size = sum(abs(x) * many for x, many in zip(whole, counts.tolist(), strict=True))
+        if size <= LARGEST_EXACT_SUM:
+            return np.array(whole, dtype=np.int64)
     return None
 
 
@@ -456,6 +458,10 @@ def few_clusters_effect(
 
     The degrees of freedom are those of the CR2 variance of a mean over answers that are independent
     and of equal variance. They depend only on the sizes. With equal sizes they are K − 1.
+
+    In simulations of 10 to 50 clusters (benchmarks/unit_coverage.py), 95% limits of accuracy
+    differences cover in 93% or more, and those of CFR in 92% or more. With `design_effect`, it is
+    92% and 84%.
 
     References
     ----------

@@ -73,6 +73,10 @@ def weighted_kappa(
     With equal means and variances, κ is Pearson's correlation. It is also Lin's coefficient of
     concordance. Among levels that vary little, κ is low even if nearly all pairs agree.
 
+    In simulations of 10 to 190 units (benchmarks/unit_coverage.py), 95% limits cover in 89% or
+    more, lowest for rare large disagreements in 190 units. With 10 units and rare disagreement they
+    are nearly −1 and 1.
+
     References
     ----------
     Cohen (1968), Psychological Bulletin 70:213-220; Fleiss & Cohen (1973), Educational and
@@ -143,9 +147,10 @@ def _kappa(sums: FloatArray, many: FloatArray, alpha: float) -> tuple[float, flo
     squares = sums[:, 3] + sums[:, 4] - 2 * sums[:, 5]
     differs = squares > _ROUNDING
     parts = np.where(differs, squares, 0.0) * n_units / total[0]
-    if many @ differs < n_units / 2 and effective_number(parts, many) < _FEW:
+    differing = effective_number(parts, many)
+    if many @ differs < n_units / 2 and differing < _FEW:
         largest = n_units * float(many @ sums[:, 0] ** 2) / total[0] ** 2
-        closer, further = score_limits(parts, many, largest, 0.0, (0.0, 1.0), alpha)
+        closer, further = score_limits(parts, many, differing, largest, 0.0, (0.0, 1.0), alpha)
         wider = 1 - further / expected, min(1 - closer / expected, 1.0)
         if wider[0] < low or wider[1] > high:
             method = "jackknife, at least by score limits of the disagreement"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg, stats
 
+from fairstats.inference.clustered_answers import flip_test
 from fairstats.inference.intervals import tango, wilson
 from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.unit_means import (
@@ -84,6 +85,16 @@ def test_tiny_difference_of_one_unit_does_not_make_the_interval_narrow():
     changed = 50 * one + np.r_[0.25, np.zeros(n - 1)]
     found = unit_mean_difference(changed, one, 50 * one, one, limits=(0, 100))
     assert found.ci_high - found.ci_low > 100 * float(wilson(0, n).ci_high) / 2
+
+
+def test_missing_answer_does_not_make_the_interval_narrow():
+    n = 190
+    levels, one = np.tile([2, 3, 3, 4, 2], n // 5), np.ones(n)
+    there = np.r_[0, np.ones(n - 1)]
+    complete = unit_mean_difference(levels, one, levels, one, limits=LEVELS)
+    found = unit_mean_difference(levels * there, there, levels, one, limits=LEVELS)
+    assert found.estimate != 0
+    assert found.ci == pytest.approx(complete.ci, abs=0.01)
 
 
 def test_rounding_errors_are_no_differences():
@@ -251,3 +262,35 @@ def test_refusals_name_the_argument(arguments, message):
     fine = {"sum_a": [4, 2], "n_a": [2, 1], "sum_b": [4, 2], "n_b": [2, 1], "limits": LEVELS}
     with pytest.raises(ValueError, match=message):
         unit_mean_difference(**(fine | arguments))
+
+
+def triage(data, unit):
+    """Return sums of levels and numbers by unit, of White and of Black men."""
+    cells = (data["model"] == "claude-3-haiku-20240307") & (data["prompt"] == "zero-shot")
+    men = data[cells & (data["Sex"] == "Men")]
+    wide = men.pivot(index=["subject_id", "stay_id"], columns="Race", values="Estimated_Acuity")
+    grouped = wide.groupby(unit)
+    sums, sizes = grouped.sum(), grouped.size().to_numpy()
+    return sums["White"].to_numpy(), sums["Black"].to_numpy(), sizes
+
+
+def test_triage_levels_by_stay_and_by_patient(shared_data):
+    data = pd.read_csv(shared_data("triage/triage_levels.csv"))
+    for unit, units, error in (("stay_id", 190, 0.0275), ("subject_id", 50, 0.0220)):
+        white, black, sizes = triage(data, unit)
+        found = unit_mean_difference(white, sizes, black, sizes, limits=LEVELS)
+        groups = [group_sums("", sums, sizes, None, *LEVELS) for sums in (white, black)]
+        influence = unit_influence([(groups[0], 1), (groups[1], -1)])
+        assert (found.n, round(float(found.estimate), 5)) == (units, 0.14211)
+        assert np.sqrt(influence @ influence) == pytest.approx(error, abs=0.0002)
+        assert found.ci_low > 0
+        change = white - black
+        # The law of the sums of random signs, by convolution.
+        law = np.ones(1)
+        for step in np.abs(change[change != 0]).astype(int):
+            law = np.convolve(law, np.r_[0.5, np.zeros(2 * step - 1), 0.5])
+        sums = np.abs(np.arange(len(law)) - len(law) // 2)
+        observed = abs(change.sum())
+        expected = law[sums > observed].sum() + law[sums == observed].sum() / 2
+        assert flip_test(change).p_value == pytest.approx(expected)
+        assert expected < 1e-4
