@@ -51,7 +51,7 @@ class Kind:
         >>> KINDS["choice"].shown(0.0312), KINDS["level"].shown(-0.142)
         ('+3.1 points', '−0.14 levels')
         """
-        return f"{self._signed(difference)} {self.unit}"
+        return f"{self.signed(difference)} {self.unit}"
 
     def shown_range(self, low: float, high: float) -> str:
         """Return the limits of a difference with their unit; empty if unknown.
@@ -63,7 +63,7 @@ class Kind:
         """
         if math.isnan(low) or math.isnan(high):
             return ""
-        return f"{self._signed(low)} to {self._signed(high)} {self.unit}"
+        return f"{self.signed(low)} to {self.signed(high)} {self.unit}"
 
     def shown_margin(self, margin: float) -> str:
         """Return a margin in the unit of the kind, without the unit.
@@ -75,10 +75,18 @@ class Kind:
         """
         return f"{margin if self.numeric else 100 * margin:g}"
 
-    def _signed(self, difference: float) -> str:
-        if not self.numeric:
+    def signed(self, difference: float) -> str:
+        """Return a signed difference without its unit; one that rounds to 0 has no sign.
+
+        Examples
+        --------
+        >>> KINDS["decision"].signed(0.0312), KINDS["score"].signed(-0.001)
+        ('+3.1', '0.00')
+        """
+        if not self.numeric or math.isnan(difference):
             return points(difference)
-        return f"{round(difference, 2) + 0.0:+.2f}".replace("-", "−")
+        text = f"{difference:+.2f}"
+        return text[1:] if float(text) == 0 else text.replace("-", "−")
 
 
 CHOICE = Kind(
@@ -154,6 +162,6 @@ class Words:
     cluster: str = "cluster"
     clusters: str = "clusters"
     subject: str = "person"
-    subjects: str = "persons"
+    subjects: str = "people"
     setting: str = ""
     source: str = ""

@@ -117,6 +117,8 @@ class _Words(Table):
     def full(self) -> Words:
         """Return the words; a plural that is not given ends in s."""
         given = self.model_dump()
+        if given["subject"] == Words.subject:
+            given["subjects"] = given["subjects"] or Words.subjects
         plurals = {
             f"{name}s": given[f"{name}s"] or f"{given[name]}s"
             for name in ("item", "cluster", "subject")
@@ -332,7 +334,8 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
 
 def _changes(attributes: Mapping[str, Attribute]) -> str:
     """Return the varied attributes, worded to complete "depends on …"."""
-    names = [a.label[:1].lower() + a.label[1:] for a in attributes.values() if a.name != BASELINE]
+    varied = [a for a in attributes.values() if a.name != BASELINE and not a.control]
+    names = [a.label[:1].lower() + a.label[1:] for a in varied]
     return "the " + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 

@@ -1,0 +1,107 @@
+"""The words and figures of each kind of answers, as pages show them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from fairstats._lib.formatting import capital, decimal, listed, percent_range
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind, Words
+
+#: The nouns of benchmarks of choices that do not declare others.
+_VIGNETTES = {
+    "item": "vignette", "items": "vignettes", "subject": "patient", "subjects": "patients"
+}  # fmt: skip
+
+
+def words_of(benchmark: Benchmark) -> Words:
+    """Return the nouns of a benchmark; items with choices are vignettes of patients by default."""
+    words, usual = benchmark.words, Words()
+    if benchmark.kind != CHOICE:
+        return words
+    given = {name for name in _VIGNETTES if getattr(words, name) != getattr(usual, name)}
+    return replace(words, **{name: noun for name, noun in _VIGNETTES.items() if name not in given})
+
+
+def counted_items(benchmark: Benchmark, n: int, units: int | None = None) -> str:
+    """Return a number of items with its noun, and the clusters that they are of, if declared.
+
+    Examples
+    --------
+    >>> from fairstats.benchmarks.loading import load_benchmark
+    >>> counted_items(load_benchmark("demo"), 24)
+    '24 vignettes'
+    """
+    words = words_of(benchmark)
+    text = f"{n:,} {words.item if n == 1 else words.items}"
+    if benchmark.cluster is None or units is None:
+        return text
+    return f"{text} of {units:,} {words.cluster if units == 1 else words.clusters}"
+
+
+def where(benchmark: Benchmark) -> str:
+    """Return where the answers would matter: ``"in practice"``, or in the declared setting."""
+    return f"in {benchmark.words.setting or 'practice'}"
+
+
+def difference_name(kind: Kind) -> str:
+    """Return what is judged: ``"accuracy difference"``, ``"level difference"``."""
+    return kind.difference.replace("_", " ")
+
+
+def long_unit(kind: Kind) -> str:
+    """Return the unit of differences, in full where it is first used."""
+    return kind.unit if kind.numeric else "percentage points"
+
+
+def heading(kind: Kind) -> str:
+    """Return the heading of a column of `plain`: ``"Accuracy, %"``, ``"Mean level"``."""
+    return capital(kind.figure) if kind.numeric else f"{capital(kind.figure)}, %"
+
+
+def scaled(kind: Kind, value: float) -> float:
+    """Return a rate or a difference in the unit of a chart's axis."""
+    return value if kind.numeric else 100 * value
+
+
+def plain(kind: Kind, value: float) -> str:
+    """Return a rate in percent, or a mean, without its unit; empty if unknown.
+
+    Examples
+    --------
+    >>> from fairstats.benchmarks.kinds import KINDS
+    >>> plain(KINDS["decision"], 0.2235), plain(KINDS["level"], 2.547)
+    ('22.4', '2.55')
+    """
+    if math.isnan(value):
+        return ""
+    return decimal(value, 2) if kind.numeric else f"{100 * value:.1f}"
+
+
+def plain_range(kind: Kind, low: float, high: float) -> str:
+    """Return the limits of a rate or a mean, without their unit; empty if unknown."""
+    if not kind.numeric:
+        return percent_range(low, high)
+    return f"{plain(kind, low)} to {plain(kind, high)}" if not math.isnan(low + high) else ""
+
+
+def signed_range(kind: Kind, low: float, high: float) -> str:
+    """Return the limits of a difference, without their unit; empty if unknown."""
+    return "" if math.isnan(low + high) else f"{kind.signed(low)} to {kind.signed(high)}"
+
+
+def option_label(benchmark: Benchmark, option: str) -> str:
+    """Return the readers' name of an option."""
+    return benchmark.labels.get(option, option)
+
+
+def meaning(benchmark: Benchmark) -> str:
+    """State in one sentence what the judged figure means; empty for accuracy."""
+    kind = benchmark.kind
+    if kind == DECISION:
+        names = listed([f"“{option_label(benchmark, one)}”" for one in benchmark.favourable], "or")
+        return f"Selection rate: the share of answers that are {names}."
+    if kind.numeric and benchmark.higher:
+        return f"A higher {kind.name} means {benchmark.higher}."
+    return ""
