@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import has_hidden_characters, posing_letters, same_looking
-from fairstats.answers.engine_frames import not_an_answer
+from fairstats.answers.engine_frames import absent_keys, not_an_answer
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
 from fairstats.answers.schema_checks import column_problems, duplicate_problems, repeated_answers
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
@@ -20,6 +20,8 @@ _NAMES = ("benchmark_version", "model", "strategy")
 _MOST_ROWS = 10_000
 _MOST_UNITS = 1_000
 _MOST_NAMES = 20
+_SEVERAL_CLUSTERS = ("the item is in more than one cluster", "give each item one cluster")
+_SEVERAL_KEYS = ("the item has more than one answer key", "give each item one key")
 _UNIT = ["benchmark", "benchmark_version", "model", "strategy", "sample"]
 
 
@@ -161,7 +163,8 @@ def _cell_problems(
     def report(rows: pd.Series, column: str, message: str, remedy: str) -> None:
         wrong = answers.index[rows]
         for index in wrong[:_MOST_ROWS]:
-            value = str(answers.at[index, column])
+            cell = answers.at[index, column]
+            value = None if pd.isna(cell) else str(cell)
             found.append(
                 (index, Problem(path, message, remedy, row=index + 1, column=column, value=value))
             )
@@ -226,8 +229,7 @@ def _cell_problems(
             listed = answers["item_id"].isin(list(benchmark.items))
             report(own & ~listed, "item_id", "unknown item", f"{name} has no such item")
         if benchmark.has_key and "answer_key" not in answers:
-            message, remedy = "is missing", f"{name} has answer keys; add them"
-            found.append((-1, Problem(path, message, remedy, column="answer_key")))
+            found.append((-1, Problem(path, *absent_keys(benchmark), column="answer_key")))
         elif benchmark.has_key:
             keys = answers["item_id"].map(dict(benchmark.answer_keys))
             given = answers["answer_key"]
@@ -236,21 +238,30 @@ def _cell_problems(
                 list(set(keys)) if not benchmark.options else benchmark.options
             )
             for index in answers.index[wrong][:_MOST_ROWS]:
+                value = None if pd.isna(given[index]) else str(given[index])
                 message = f"disagrees with the benchmark's key {keys[index]}"
+                message = message if value else f"is empty; the benchmark's key is {keys[index]}"
                 remedy = f"compare item {answers.at[index, 'item_id']} with {name}'s release"
-                value = str(answers.at[index, "answer_key"])
                 place = {"row": index + 1, "column": "answer_key", "value": value}
                 found.append((index, Problem(path, message, remedy, **place)))
         if benchmark.cluster and not benchmark.clusters:
-            given = answers["cluster"] if "cluster" in answers else pd.Series(None, answers.index)
-            remedy = f"write the {benchmark.cluster} of the item"
-            message = "is empty, and the benchmark declares a cluster"
-            report_rows = own & given.isna()
-            if "cluster" in answers:
-                report(report_rows, "cluster", message, remedy)
-            elif report_rows.any():
+            remedy = f"write the {benchmark.cluster} of each item"
+            message = f"is missing, and {name} declares the cluster {benchmark.cluster}"
+            if "cluster" not in answers:
                 found.append((-1, Problem(path, message, remedy, column="cluster")))
+            else:
+                report(own & answers["cluster"].isna(), "cluster", message, remedy)
+                report(own & _differs(answers, own, "cluster"), "cluster", *_SEVERAL_CLUSTERS)
+        if not benchmark.answer_keys and "answer_key" in answers:
+            report(own & _differs(answers, own, "answer_key"), "answer_key", *_SEVERAL_KEYS)
     return [problem for _, problem in sorted(found, key=lambda entry: entry[0])]
+
+
+def _differs(answers: pd.DataFrame, own: pd.Series, column: str) -> pd.Series:
+    """Return the rows whose value differs from that of the item's first row, in a version."""
+    versions = ["benchmark_version"] if column == "answer_key" else []
+    first = answers[own].groupby([*versions, "item_id"])[column].transform("first")
+    return (answers[column].notna() & (answers[column] != first)).fillna(False)
 
 
 def _same_looking_problems(answers: pd.DataFrame) -> list[Problem]:

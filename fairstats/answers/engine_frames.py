@@ -10,6 +10,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.schema import KEY_COLUMNS
+from fairstats.answers.schema_checks import how_to_add
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 
@@ -83,13 +84,20 @@ def open_answers(
         key that differs from the benchmark's, an unknown benchmark, attribute or group, unknown
         items among known ones, and an item in two clusters or none if the benchmark has clusters.
     """
+    import narwhals as nw
+
     if isinstance(answers, OpenAnswers):
         return answers
     frame, in_memory = _lazy(answers)
+    without_keys = "answer_key" not in frame.collect_schema().names()
+    if without_keys:
+        frame = frame.with_columns(answer_key=nw.lit(None, nw.String))
     frame = _text_columns(frame, TEXT_COLUMNS)
     _refuse_nulls(frame)
     cells = _cells(frame)
     known = _known_groups(cells, benchmarks)
+    if without_keys:
+        _refuse_absent_keys(known)
     if in_memory and any(not benchmark.kind.needs_key for benchmark in known.values()):
         frame = _canonical(frame, known)
         cells = _cells(frame)
@@ -139,8 +147,6 @@ def _lazy(answers: Any) -> tuple[nw.LazyFrame[Any], bool]:
         raise InputError(
             [Problem("<answers>", "required column is missing", remedy, column=c) for c in lacking]
         )
-    if "answer_key" not in there:
-        frame = frame.with_columns(answer_key=nw.lit(None, nw.String))
     return frame, isinstance(given, nw.DataFrame)
 
 
@@ -227,6 +233,22 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
     ]
     if problems:
         raise InputError(problems)
+
+
+def _refuse_absent_keys(benchmarks: Mapping[str, Benchmark]) -> None:
+    """Refuse a table without keys if a benchmark has them."""
+    problems = [
+        Problem("<answers>", *absent_keys(benchmark), column="answer_key")
+        for benchmark in benchmarks.values()
+        if benchmark.has_key
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def absent_keys(benchmark: Benchmark) -> tuple[str, str]:
+    """Return the message and the remedy for a table without the benchmark's keys."""
+    return f"is missing, and {benchmark.name} has answer keys", how_to_add("answer_key")
 
 
 def _refuse_other_answers(cells: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pyspark.sql
 
 # The columns needed for estimates; others, such as answer_raw (most of the bytes), are never read.
-_COLUMNS = (*REQUIRED_COLUMNS, "snapshot")
+_COLUMNS = (*REQUIRED_COLUMNS, "answer_key", "snapshot", "cluster")
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -81,7 +81,7 @@ def scan_answers(
     -----
     The checks are those of `fairstats.read_answers`, run in the engine on the distinct values. They
     name the value but not its row. Duplicate answers are refused later, by `fairstats.analyze`. Of
-    the optional columns, only ``snapshot`` is read and checked.
+    the optional columns, only ``answer_key``, ``snapshot`` and ``cluster`` are read and checked.
 
     See Also
     --------
@@ -312,19 +312,20 @@ def _check_values(answers: Any, columns: list[str]) -> None:
     import narwhals as nw
 
     frame = nw.from_native(answers).lazy()
-    kinds = distinct(frame, [name for name in columns if name not in ("item_id", "sample")])
+    of_items = [name for name in ("item_id", "cluster") if name in columns]
+    kinds = distinct(frame, [name for name in columns if name not in (*of_items, "sample")])
     if kinds.empty:
         remedy = "collect or import it again"
         raise InputError([Problem("<answers>", "the table has no rows", remedy)])
-    items = distinct(frame, ["item_id"])
+    items = distinct(frame, of_items)
     least = frame.select(nw.col("sample").min()).collect().to_pandas()
     # Check items and samples in separate rows, with valid values in the other columns. Combined
     # with the other columns, they would be as numerous as the answers.
-    passing = dict.fromkeys(KEY_COLUMNS, "-") | {"answer": "A", "answer_key": "A", "status": "ok"}
+    passing = dict.fromkeys(KEY_COLUMNS, "-") | {"answer": "A", "status": "ok"}
     problems = dict.fromkeys(_spelling_problems(kinds))
     for rows in (
         kinds.assign(item_id="-", sample=range(len(kinds))),
-        items.assign(**passing | {"item_id": items["item_id"], "sample": 0}),
+        items.assign(**passing | dict(items) | {"sample": 0}),
         least.assign(**passing | {"sample": least["sample"]}),
     ):
         try:

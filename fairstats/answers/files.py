@@ -52,9 +52,10 @@ def read_answers(
         CSV cell is a null.
     benchmark : Benchmark, optional
         The benchmark of the answers. It fills required columns that a file lacks: its name, its
-        only version, the attribute that has the group, and each item's key. Strategy is then
-        ``plain``, sample is 0, and status is ``ok`` or, without an answer, ``unparsed``. So a file
-        needs only ``model``, ``item_id``, ``group`` and ``answer``.
+        only version, the attribute that has the group, and each item's key if it has one. Strategy
+        is then ``plain``, sample is 0, and status is ``ok`` or, without an answer, ``unparsed``. So
+        a file needs only ``model``, ``item_id``, ``group`` and ``answer``. A column with the name
+        of its cluster is the column ``cluster``.
 
     Returns
     -------
@@ -131,11 +132,13 @@ def _with_declared_columns(table: pd.DataFrame, benchmark: Benchmark, *, path: s
                 message = f"is no group of {benchmark.name}"
                 remedy = f"use one of {', '.join(attributes)}"
             problems.append(Problem(path, message, remedy, row=row, column="group", value=group))
-    if "answer_key" not in table and "item_id" in table:
+    if benchmark.cluster in table and "cluster" not in table:
+        table = table.rename(columns={benchmark.cluster: "cluster"})
+    if benchmark.has_key and "answer_key" not in table and "item_id" in table:
         # Numbers in a CSV column of ids are read as numbers.
         items = table["item_id"].astype("str")
         columns["answer_key"] = items.map(dict(benchmark.answer_keys))
-        for row, item in _first(items, set(benchmark.answer_keys)):
+        for row, item in _first(items, set(benchmark.items)):
             message = f"is no item of {benchmark.name}, so its key is not known"
             remedy = "correct it, or add the column answer_key"
             problems.append(Problem(path, message, remedy, row=row, column="item_id", value=item))

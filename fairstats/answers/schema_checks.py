@@ -15,6 +15,7 @@ import pandas as pd
 from pandas.api.types import (
     is_bool_dtype,
     is_complex_dtype,
+    is_float_dtype,
     is_numeric_dtype,
     is_object_dtype,
     is_string_dtype,
@@ -165,6 +166,10 @@ def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem
                 for row in np.flatnonzero(too_long).tolist()
             ]
             given = columns[name] = given.mask(too_long, "-")
+        if name in ("answer", "answer_key") and is_float_dtype(given.dtype):
+            # A column of whole numbers with an empty cell.
+            texts = given.map(lambda number: f"{number:.15g}", na_action="ignore")
+            columns[name] = texts.astype("str")
         if name in NAME_COLUMNS:
             other = {n: normal_name(n) for n in given.unique() if isinstance(n, str)}
             other = {n: normal for n, normal in other.items() if n != normal}
@@ -311,7 +316,7 @@ def column_problems(columns: pd.Index, path: str) -> list[Problem]:
     missing: dict[str, list[str]] = {}
     for name in REQUIRED_COLUMNS:
         if name not in columns:
-            missing.setdefault(_how_to_add(name), []).append(name)
+            missing.setdefault(how_to_add(name), []).append(name)
     problems = [
         Problem(
             path,
@@ -329,7 +334,8 @@ def column_problems(columns: pd.Index, path: str) -> list[Problem]:
     return problems
 
 
-def _how_to_add(column: str) -> str:
+def how_to_add(column: str) -> str:
+    """Return the remedy for a missing column."""
     if column in ("model", "item_id", "group", "answer"):
         return "add it (see `fairstats schema`)"
     return "add it, or name the benchmark: `fairstats import table`, read_answers(…, benchmark=…)"

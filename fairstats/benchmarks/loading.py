@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, keyword
@@ -170,6 +170,15 @@ class _Declaration(Table):
     versions: dict[str, str]
     selected_on: dict[str, str] = Field(default_factory=dict)
     attributes: dict[str, AttributeTable]
+
+    @field_validator("equivalence_margin")
+    @classmethod
+    def _is_share(cls, margin: float, of: ValidationInfo) -> float:
+        # `contradictions` checks other units, but only if the rest of the file is right.
+        kind = KINDS.get(of.data.get("kind", ""))
+        if kind is not None and not kind.numeric and not 0 < margin < 1:
+            raise Fault("must be between 0 and 1", "correct it; it is a share")
+        return margin
 
     @model_validator(mode="after")
     def _has_keys(self) -> Self:

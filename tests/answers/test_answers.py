@@ -27,6 +27,8 @@ from fairstats.answers.files import (
 )
 from fairstats.answers.schema import KEY_COLUMNS, REQUIRED_COLUMNS, STATUSES, answers_schema
 from fairstats.answers.schema_checks import check_answers
+from fairstats.benchmarks.loading import load_benchmark
+from fairstats.estimates.analyze import analyze
 
 ROW = {
     "benchmark": "demo",
@@ -42,6 +44,7 @@ ROW = {
     "status": "ok",
 }
 OPTIONAL = {
+    "answer_key": "C",
     "snapshot": "model-2025-01-01",
     "answer_raw": "A, I think.\u2028“Yes”\n\x00",
     "prompt_sha256": "0f" * 32,
@@ -54,6 +57,7 @@ OPTIONAL = {
     "completion_tokens": 0,
     "collected_at": "2025-01-01T12:00:00Z",
     "collector": "chat",
+    "cluster": "patient-7",
 }
 MISSING = {"answer": None, "status": "unparsed"}
 
@@ -140,14 +144,14 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
         ("sample", 10**30, "is too large"),
         ("sample", "1" + "0" * 30, "is too large"),
         ("sample", float("inf"), "is not a whole number"),
-        ("answer", "a", "must be an option or a number"),
-        ("answer", "AB", "must be an option or a number"),
         ("answer", "A\n", "must be an option or a number"),
-        ("answer", "Ä", "must be an option or a number"),
+        ("answer", " A", "must be an option or a number"),
+        ("answer", "a\u202eb", "must be an option or a number"),
+        ("answer", "x" * 61, "must be an option or a number"),
         ("answer", "", "must be an option or a number"),
-        ("answer_key", "?", "must be an option or a number"),
+        ("answer_key", "", "must be an option or a number"),
         ("answer_key", "C\n", "must be an option or a number"),
-        ("answer_key", None, "must not be empty"),
+        ("cluster", "x" * 201, "1 to 200 printable characters"),
         ("status", "fine", "must be one of ok, unparsed, refused, error"),
         ("status", None, "must not be empty"),
         ("answer_raw", "x" * 1_000_001, "longer than 1,000,000 characters"),
@@ -174,6 +178,18 @@ def test_a_fault_is_named_with_row_column_value_and_remedy(column, value, messag
         assert problem.value == str(value)[:300]
 
 
+@pytest.mark.parametrize("answer", ["A", "a", "AB", "3", "-2.5", "Ä", "treat at home", "x" * 60])
+def test_options_words_and_numbers_are_answers(answer):
+    assert check_answers(rows({"answer": answer}))["answer"].tolist() == [answer]
+
+
+def test_numbers_among_empty_cells_are_written_as_a_reader_would():
+    # With an empty cell, pandas makes a column of whole numbers one of fractions.
+    changes = ({"answer": 3}, {"answer": 2.5}, MISSING)
+    answers = rows(*changes).astype({"answer": "float64"})
+    assert check_answers(answers)["answer"].tolist()[:2] == ["3", "2.5"]
+
+
 @pytest.mark.parametrize("column", ["max_tokens", "seed", "prompt_tokens", "completion_tokens"])
 def test_null_among_whole_numbers_stays_null(column):
     checked = check_answers(rows({column: 16}, {}))
@@ -182,7 +198,7 @@ def test_null_among_whole_numbers_stays_null(column):
 
 def test_every_fault_is_named_in_the_order_of_the_rows():
     answers = rows(
-        {"model": "", "answer": "z"},
+        {"model": "", "answer": " z"},
         {},
         {"sample": "x", "temperature": "hot"},
         {"status": "fine"},
@@ -239,7 +255,7 @@ def test_a_table_without_rows_is_a_fault():
 
 
 def test_rows_are_counted_from_one_for_any_index():
-    answers = rows({}, {"answer": "?"}).set_index(pd.Index([70, 70]))
+    answers = rows({}, {"answer": " "}).set_index(pd.Index([70, 70]))
     (problem,) = problems_of(lambda: check_answers(answers))
     assert problem.row == 2
 
@@ -411,7 +427,7 @@ def test_files_with_different_optional_columns_are_read_together(tmp_path):
 
 
 def test_problems_of_every_file_are_named(tmp_path):
-    save(rows({"answer": "?"}), tmp_path / "1.csv")
+    save(rows({"answer": "A "}), tmp_path / "1.csv")
     (tmp_path / "2.jsonl").write_text("{")
     save(rows({}), tmp_path / "3.csv")
     found = problems_of(lambda: read_answers(tmp_path))
@@ -471,7 +487,7 @@ def test_writing_twice_gives_the_same_bytes(tmp_path):
 def test_faulty_answers_do_not_overwrite_good_ones(tmp_path):
     path = write_answers(rows({}), tmp_path / "a.parquet")
     before = path.read_bytes()
-    problems_of(lambda: write_answers(rows({"answer": "?"}), path))
+    problems_of(lambda: write_answers(rows({"answer": " "}), path))
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -609,6 +625,17 @@ ROWS = "model,item_id,group,answer\nm,demo-01,white,C\nm,demo-01,black,\n"
 
 
 @pytest.fixture
+def levels(benchmark_file):
+    """Return a benchmark of levels 1 to 3 with clusters that its file of keys does not list."""
+
+    def build(**given):
+        kind = 'kind = "level"\noptions = [1, 2, 3]\ncluster = "patient"'
+        return load_benchmark(benchmark_file(options=kind, **given))
+
+    return build
+
+
+@pytest.fixture
 def file(tmp_path):
     def write(text):
         path = tmp_path / "answers.csv"
@@ -644,8 +671,20 @@ def test_columns_of_the_file_are_kept(file, demo):
     assert row["attribute"] == "sex"
 
 
+def test_keys_are_filled_where_the_benchmark_has_them(file, levels):
+    text = "model,item_id,group,answer,patient\nm,i1,white,2,p1\nm,i2,white,3,p2\n"
+    keyless = levels(keys="item_id\ni1\ni2\n")
+    found = read_answers(file(text), benchmark=keyless)
+    assert "answer_key" not in found
+    # The column of the cluster has its name in the benchmark.
+    assert found["cluster"].tolist() == ["p1", "p2"]
+    assert len(analyze(found, benchmarks=[keyless]))
+    found = read_answers(file(text), benchmark=levels(keys="item_id,answer_key\ni1,2\ni2,\n"))
+    assert found["answer_key"].fillna("").tolist() == ["2", ""]
+
+
 def test_without_the_benchmark_the_error_names_it_as_remedy(file):
-    message = r"answer_key, status: required columns are missing; .*benchmark="
+    message = r"sample, status: required columns are missing; .*benchmark="
     with pytest.raises(InputError, match=message):
         read_answers(file(ROWS))
 
@@ -674,6 +713,20 @@ def test_column_that_does_not_follow_is_asked_for(file, demo):
     twice = replace(demo, attributes={**demo.attributes, "other": sex})
     with pytest.raises(InputError, match="is a group of race and other; add the column attribute"):
         read_answers(file(ROWS), benchmark=twice)
+
+
+def test_table_without_the_keys_of_a_benchmark_is_refused(file, demo, levels):
+    answers = read_answers(file(ROWS), benchmark=demo).drop(columns="answer_key")
+    found = validate_answers(answers)
+    message = "is missing, and demo has answer keys"
+    (problem,) = [one for one in found if one.column == "answer_key"]
+    assert (problem.message, "benchmark=" in problem.remedy) == (message, True)
+    (again,) = problems_of(lambda: analyze(answers))
+    assert again == replace(problem, path="<answers>")
+    # DuckDB fills the column if another file has it.
+    path = write_answers(answers, file(ROWS).with_suffix(".parquet"))
+    with pytest.raises(InputError, match=message):
+        analyze(scan_answers(path))
 
 
 def test_validating_a_frame_without_columns_lists_them(file, demo):

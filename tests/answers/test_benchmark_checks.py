@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats._lib.problems import Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.benchmark_checks import validate_answers, validate_files
 from fairstats.answers.files import check_answers, write_answers
+from fairstats.benchmarks.loading import load_benchmark
+from fairstats.estimates.analyze import analyze
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,63 @@ def test_a_key_that_disagrees_is_named_with_both_keys(whole, demo):
     assert (problem.row, problem.column, problem.value) == (10, "answer_key", other)
     assert problem.message.endswith(f"'s key {key}")
     assert item in problem.remedy
+
+
+def test_empty_key_is_named_with_the_benchmarks(whole, demo):
+    (problem,) = validate_answers(changed(whole, 10, answer_key=None))
+    assert (problem.row, problem.column, problem.value) == (10, "answer_key", None)
+    assert problem.message.endswith(demo.answer_keys[whole.loc[9, "item_id"]])
+
+
+@pytest.fixture(scope="module")
+def stays(benchmark_file):
+    """Return a benchmark of levels without keys, its clusters in the answers, and answers to it."""
+    kind = 'kind = "level"\noptions = [1, 2, 3]\ncluster = "patient"'
+    benchmark = load_benchmark(benchmark_file(options=kind, keys_file="", baseline=""))
+    groups = list(benchmark.attributes["race"].groups)
+    row = {"benchmark": "three", "benchmark_version": "1", "model": "m", "strategy": "plain"}
+    row |= {"attribute": "race", "sample": 0, "status": "ok", "answer": "2"}
+    cells = [
+        row | {"item_id": item, "group": group, "cluster": cluster}
+        for item, cluster in (("s1", "p1"), ("s2", "p1"), ("s3", "p2"))
+        for group in groups
+    ]
+    return benchmark, check_answers(pd.DataFrame(cells))
+
+
+def test_answers_without_keys_have_no_problem(stays):
+    benchmark, answers = stays
+    assert validate_answers(answers, benchmarks=[benchmark]) == []
+    assert len(analyze(answers, benchmarks=[benchmark]))
+
+
+@pytest.mark.parametrize(
+    ("row", "change", "message"),
+    [
+        (2, {"answer": "4"}, "is not an option"),
+        (2, {"answer": "2.0"}, "is not written as it is stored"),
+        (2, {"cluster": None}, "is missing, and three declares the cluster patient"),
+        (2, {"cluster": "p9"}, "the item is in more than one cluster"),
+        (2, {"answer_key": "3"}, "the item has more than one answer key"),
+    ],
+)
+def test_what_analyze_would_refuse_is_named_by_its_row(row, change, message, stays):
+    benchmark, answers = stays
+    wrong = changed(answers.assign(answer_key="1"), row, **change)
+    (problem,) = validate_answers(wrong, benchmarks=[benchmark])
+    ((column, value),) = change.items()
+    assert (problem.row, problem.column, problem.value) == (row, column, value)
+    assert problem.message == message
+    if change != {"answer": "2.0"}:
+        with pytest.raises(InputError):
+            analyze(wrong, benchmarks=[benchmark])
+
+
+def test_column_of_the_cluster_that_is_missing_is_one_problem(stays):
+    benchmark, answers = stays
+    (problem,) = validate_answers(answers.drop(columns="cluster"), benchmarks=[benchmark])
+    assert (problem.column, problem.row) == ("cluster", None)
+    assert "declares the cluster patient" in problem.message
 
 
 def test_every_problem_is_listed_in_the_order_of_the_rows(whole):

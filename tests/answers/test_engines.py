@@ -137,7 +137,7 @@ def file_with(change: str, answers: pd.DataFrame, folder: Path) -> Path:
     """Return answers that break a rule of files, of columns or of folders."""
     path = folder / "answers.parquet"
     if change == "no column":
-        answers.drop(columns="answer_key").to_parquet(path, index=False)
+        answers.drop(columns="status").to_parquet(path, index=False)
     elif change == "another column":
         answers.assign(remark="-").to_parquet(path, index=False)
     elif change == "another table":
@@ -169,7 +169,7 @@ def file_with(change: str, answers: pd.DataFrame, folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("no column", "answers.parquet: answer_key: required column is missing; add it"),
+        ("no column", "answers.parquet: status: required column is missing; add it"),
         ("another column", "answers.parquet: remark: unknown column; drop or rename it"),
         ("another table", "is not an answers table; its columns are x"),
         ("numbers for text", "item_id: has the type int64; write it as text"),
@@ -239,8 +239,8 @@ def test_text_that_is_not_utf8_is_an_input_error(engine, answers, tmp_path):
         ({"item_id": "i" * 201}, "item_id"),
         ({"item_id": None}, "item_id"),
         ({"sample": -1}, "sample"),
-        ({"answer": "AB"}, "answer"),
-        ({"answer_key": "a"}, "answer_key"),
+        ({"answer": "A "}, "answer"),
+        ({"answer_key": "a" * 61}, "answer_key"),
         ({"status": "fine"}, "status"),
         ({"answer": None, "status": "ok"}, "status"),
         ({"snapshot": "\n"}, "snapshot"),

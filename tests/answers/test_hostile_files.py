@@ -179,7 +179,7 @@ def test_more_rows_than_can_be_read_are_not_written(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("change", [{"answer": "zz"}, {"item_id": "demo-01"}, {"model": " \n"}])
+@pytest.mark.parametrize("change", [{"answer": " z"}, {"item_id": "demo-01"}, {"model": " \n"}])
 def test_problems_of_a_large_table_are_listed_up_to_a_limit(change, monkeypatch):
     monkeypatch.setattr(schema_checks, "_PART_ROWS", 7)
     monkeypatch.setattr(schema_checks, "MOST_PROBLEMS", 10)
