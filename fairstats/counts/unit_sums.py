@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.benchmarks.declaration import POOLED
+from fairstats.benchmarks.declaration import POOLED, Benchmark
 from fairstats.counts.outcomes import Outcomes
 from fairstats.counts.patterns import (
     CountingPolicy,
@@ -21,6 +21,19 @@ from fairstats.counts.patterns import (
 
 #: What a missing answer of group a and of group b counts as; None leaves it out.
 FillIn = tuple[float | None, float | None]
+#: The columns of `row_sums`, fields of `UnitSums`.
+SUM_COLUMNS = (
+    "sum_a",
+    "n_a",
+    "square_a",
+    "sum_b",
+    "n_b",
+    "square_b",
+    "difference",
+    "pairs",
+    "up",
+    "down",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +52,9 @@ class UnitSums:
         The pairs in which group a has the higher, and the lower, number.
     many : ndarray of int
         The number of such units.
+    unit : ndarray of int
+        The number of the declared cluster; without clusters, the place of the item's row in the
+        grid. −1 for items that were not asked.
     """
 
     sum_a: FloatArray
@@ -52,6 +68,7 @@ class UnitSums:
     up: FloatArray
     down: FloatArray
     many: IntArray
+    unit: IntArray
 
     @property
     def n(self) -> int:
@@ -94,26 +111,19 @@ def unit_sums(
     """
     benchmark, unit = outcomes.benchmark, int(outcomes.unit[place])
     if fill is None and missing == "incorrect":
-        worst = benchmark.limits[benchmark.worse == "highest"]
-        fill = (worst, worst)
+        fill = worst_ends(benchmark)
     of_pairs = fill is None and (missing == "complete" or bool(outcomes.pooled[place]))
     tables, codes, many = [], [], []
     for own, pair in _parts(outcomes, place):
         span = own.grid.span(unit)
-        places = list(own.attribute.groups)
-        a, b = (
-            _numbers(own, span, places.index(group), f)
-            for group, f in zip(pair, fill or (None, None), strict=True)
-        )
-        weights = pair_weights(int(outcomes.copies[place]), own.samples[span])
-        tables.append(_row_sums(a, b, weights, benchmark.same_within, of_pairs))
+        tables.append(row_sums(own, pair, span, outcomes.copies[place], fill, of_pairs))
         codes.append(own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span])
         many.append(own.grid.many[span])
     table, code, number = (np.concatenate(parts) for parts in (tables, codes, many))
-    if len(tables) > 1 or len(set(code.tolist())) < len(code):
-        _, code = np.unique(code, return_inverse=True)
-        found = np.zeros((int(code.max(initial=-1)) + 1, table.shape[1]))
-        np.add.at(found, code, table)
+    if len(tables) > 1 or len(outcomes.grid.cluster) or len(tables[0]) > len(np.unique(code)):
+        code, place_of = np.unique(code, return_inverse=True)
+        found = np.zeros((len(code), table.shape[1]))
+        np.add.at(found, place_of, table)
         table, number = found, np.ones(len(found), dtype=np.int64)
     more = int(outcomes.unasked[0][place])
     if unasked and more and fill is not None:
@@ -126,7 +136,40 @@ def unit_sums(
             of_pairs,
         )
         table, number = np.concatenate([table, row]), np.append(number, more)
-    return UnitSums(*table.T, number)
+        code = np.append(code, -1)
+    return UnitSums(*table.T, number, code)
+
+
+def mean_gap(sums: UnitSums) -> float:
+    """Return the mean of group a's answers minus that of group b's; NaN without either."""
+    n_a, n_b = float(sums.n_a @ sums.many), float(sums.n_b @ sums.many)
+    if not n_a or not n_b:
+        return float("nan")
+    return float(sums.sum_a @ sums.many) / n_a - float(sums.sum_b @ sums.many) / n_b
+
+
+def worst_ends(benchmark: Benchmark) -> FillIn:
+    """Return what the policy ``incorrect`` takes for a missing answer of each group."""
+    worst = benchmark.limits[benchmark.worse == "highest"]
+    return worst, worst
+
+
+def row_sums(
+    own: GroupAnswers,
+    pair: tuple[str, str],
+    span: slice,
+    copies: npt.ArrayLike,
+    fill: FillIn | None = None,
+    of_pairs: bool = False,
+) -> FloatArray:
+    """Return the sums of `UnitSums` of each row, (rows, 10); `copies` as in `pair_weights`."""
+    places = [list(own.attribute.groups).index(group) for group in pair]
+    a, b = (
+        _numbers(own, span, place, end)
+        for place, end in zip(places, fill or (None, None), strict=True)
+    )
+    weights = pair_weights(copies, own.samples[span])
+    return _row_sums(a, b, weights, own.grid.benchmark.same_within, of_pairs)
 
 
 def level_pairs(

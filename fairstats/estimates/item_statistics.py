@@ -10,11 +10,14 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import Grid, item_grid
-from fairstats.counts.patterns import CountingPolicy, GroupAnswers, apply_policy
+from fairstats.counts.outcomes import groups_of
+from fairstats.counts.patterns import CountingPolicy, GroupAnswers, IntArray, apply_policy
+from fairstats.counts.unit_sums import SUM_COLUMNS, row_sums, worst_ends
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.multiplicity import adjust_pvalues
@@ -213,22 +216,46 @@ def paired_items(
     """Yield each version's demographic pairs, sorted by name, with the items of all answer sets.
 
     A table has the columns model, strategy, item_id, the numbers of pairs of answers n10, n01 and n
-    under the policy, and ``copies``, the number of pairs that share an answer.
+    under the policy, ``total``, the sum of the pairs' differences, and ``copies``, the number of
+    pairs that share an answer.
     """
     versions = own.units["benchmark_version"]
     for version in sorted(set(versions)):
         of_version = own.rows((versions == version).to_numpy()[own.unit])
-        for attribute in sorted(own.benchmark.varied, key=lambda attribute: attribute.name):
-            groups = GroupAnswers.of(of_version, attribute)
+        for name, groups in sorted(groups_of(of_version).items()):
+            if groups.attribute not in own.benchmark.varied:
+                continue
             rows = groups.grid
             sets = own.units[["model", "strategy"]].take(rows.unit).reset_index(drop=True)
-            for a, b in sorted(attribute.pairs) if len(sets) else ():
-                copies = groups.copies[rows.unit]
-                paired = apply_policy(groups.pair((a, b)), missing, copies=copies)
-                columns = {name: getattr(paired, name) for name in ("n10", "n01", "n", "copies")}
-                keys = (own.benchmark.name, version, attribute.name, a, b)
+            for a, b in sorted(groups.attribute.pairs):
+                columns = _of_rows(groups, (a, b), missing)
+                keys = (own.benchmark.name, version, name, a, b)
                 items = sets.assign(item_id=rows.items, **columns)
+                if groups.per_item > 1:
+                    by = ["model", "strategy", "item_id", "copies"]
+                    items = items.groupby(by, sort=False, as_index=False).sum()
                 yield dict(zip(_PAIR, keys, strict=True)), items
+
+
+def _of_rows(
+    groups: GroupAnswers, pair: tuple[str, str], missing: CountingPolicy
+) -> dict[str, FloatArray | IntArray]:
+    """Return the columns of `paired_items` for each row."""
+    copies = groups.copies[groups.grid.unit]
+    if not groups.grid.benchmark.kind.numeric:
+        paired = apply_policy(groups.pair(pair), missing, copies=copies)
+        columns = {name: getattr(paired, name) for name in ("n10", "n01", "n", "copies")}
+        return columns | {"total": paired.n10 - paired.n01}
+    fill = worst_ends(groups.grid.benchmark) if missing == "incorrect" else None
+    table = row_sums(groups, pair, slice(None), copies, fill)
+    named = dict(zip(SUM_COLUMNS, table.T, strict=True))
+    return {
+        "n10": named["up"],
+        "n01": named["down"],
+        "n": named["pairs"],
+        "copies": copies,
+        "total": named["difference"],
+    }
 
 
 def _check_policy(missing: CountingPolicy | None) -> None:
@@ -256,7 +283,7 @@ def _differences(
         others = ~named_in(own.units["model"], benchmark.selected_on)
         for pair, table in paired_items(own.rows(others[own.unit]), policy):
             rows = table[table["n"] > 0]
-            change = rows["n10"] - rows["n01"]
+            change = rows["total"]
             of_set = rows.groupby(["model", "strategy"])["n"].transform("sum")
             rows = rows.assign(
                 n10=rows["n10"] / rows["copies"],

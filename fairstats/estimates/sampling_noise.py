@@ -10,10 +10,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_pairs
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.counts.outcomes import outcomes_of
-from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy, GroupAnswers
+from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy, GroupAnswers, IntArray
 from fairstats.inference._checks import check_choice
 from fairstats.inference.clustered_answers import (
     SamplingVariance,
@@ -139,7 +140,8 @@ def _of_pair(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of one pair of groups, over these rows of items."""
     places = [list(own.attribute.groups).index(group) for group in pair]
-    n = own.right + own.wrong + (own.missing if policy == "incorrect" else 0)
+    kind = own.grid.benchmark.kind
+    n = own.right + own.wrong + (own.missing if policy == "incorrect" and not kind.numeric else 0)
     least = n[:, places].min(axis=1)
     # Noise is known from items with two answers; those with one would have other noise.
     kept = here & (least > 1)
@@ -147,21 +149,38 @@ def _of_pair(
     if not kept.any():
         return
     items = own.grid.many[kept]
-    (right_a, n_a, letters_a), (right_b, n_b, letters_b) = (
-        (own.right[kept, place], n[kept, place], own.letters(place)[kept]) for place in places
-    )
-    p_a, p_b = right_a / n_a, right_b / n_b
-    noise_a, noise_b = proportion_noise(right_a, n_a), proportion_noise(right_b, n_b)
-    difference = sampling_variance(p_a - p_b, noise_a + noise_b, items)
-    mean = sampling_variance((p_a + p_b) / 2, (noise_a + noise_b) / 4, items)
-    same = (letters_a * letters_b).sum(axis=1) / (n_a * n_b)
+    letters_a, letters_b = (own.letters(place)[kept] for place in places)
+    n_a, n_b = (n[kept, place] for place in places)
+    if kind.numeric:
+        (mean_a, noise_a), (mean_b, noise_b) = (
+            _mean_and_noise(letters, own.grid.values) for letters in (letters_a, letters_b)
+        )
+    else:
+        right_a, right_b = (own.right[kept, place] for place in places)
+        mean_a, mean_b = right_a / n_a, right_b / n_b
+        noise_a, noise_b = proportion_noise(right_a, n_a), proportion_noise(right_b, n_b)
+    difference = sampling_variance(mean_a - mean_b, noise_a + noise_b, items)
+    mean = sampling_variance((mean_a + mean_b) / 2, (noise_a + noise_b) / 4, items)
+    same = (letters_a @ own.grid.alike * letters_b).sum(axis=1) / (n_a * n_b)
     cfr = sampling_variance(same, agreement_noise(letters_a, letters_b, n_a, n_b), items)
     facts = {"n": mean.n, "samples": float(items @ (n_a + n_b) / (2 * items.sum()))}
     # Half of the difference varies around the mean of both groups.
     groups = difference.variance_items / 4
-    yield _row("accuracy", mean, mean.variance_items - groups, groups) | facts
-    yield _row("accuracy_difference", difference, 0.0, difference.variance_items) | facts
-    yield _row("cfr", cfr, cfr.variance_items, float("nan")) | facts
+    rate = kind.rate_a.removesuffix("_a")
+    yield _row(rate, mean, mean.variance_items - groups, groups) | facts
+    yield _row(kind.difference, difference, 0.0, difference.variance_items) | facts
+    # Its noise is known for answers that are the same or not.
+    if not own.grid.benchmark.same_within:
+        yield _row("cfr", cfr, cfr.variance_items, float("nan")) | facts
+
+
+def _mean_and_noise(letters: IntArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return each item's mean, and an unbiased estimate of its variance over samples."""
+    n = letters.sum(axis=1)
+    mean = letters @ values / n
+    squares = (letters * (values - mean[:, None]) ** 2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return mean, np.where(n > 1, squares / (n - 1) / n, np.nan)
 
 
 def _row(metric: str, found: SamplingVariance, items: float, groups: float) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.outcomes import Once, Outcomes
 from fairstats.counts.patterns import INCOMPLETE, PATTERNS, CountingPolicy, IntArray
-from fairstats.counts.unit_sums import UnitSums, unit_sums
+from fairstats.counts.unit_sums import UnitSums, mean_gap, unit_sums
 from fairstats.inference.clustered_answers import flip_test
 from fairstats.inference.intervals import tango_limits
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
@@ -279,12 +279,10 @@ class MeanTests(Once):
     @cached_property
     def fill_ins(self) -> Range:
         of = self.pairs.outcomes
-        pairs = {
-            place: tuple(unit_sums(of, place, fill=fill) for fill in self._ends)
-            for place in range(len(of))
-        }
-        completed = cast("dict[int, tuple[UnitSums, UnitSums]]", pairs)
-        low, high, *_ = self._limits_of(completed, self.pairs.alpha)
+        low, high = (
+            np.array([mean_gap(unit_sums(of, place, fill=fill)) for place in range(len(of))])
+            for fill in self._ends
+        )
         return low, high
 
     def completions(self, alpha: float) -> Completions:

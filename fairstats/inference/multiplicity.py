@@ -15,7 +15,6 @@ from fairstats.inference._checks import (
     IntArray,
     check_alpha,
     check_choice,
-    check_integers,
     check_numbers,
     check_p_values,
     check_resampling,
@@ -109,7 +108,7 @@ def max_t(
 
     Parameters
     ----------
-    differences : array_like of int, shape (items, tests)
+    differences : array_like of float, shape (items, tests)
         Each item's difference in each test, e.g. correct for a minus correct for b; 0 if the item
         is not part of a test.
     n_resamples : int
@@ -126,7 +125,7 @@ def max_t(
     Raises
     ------
     ValueError
-        For differences that are not whole numbers of shape (items, tests), `n_resamples` that is
+        For differences that are not finite numbers of shape (items, tests), `n_resamples` that is
         not a whole number of at least 1, or an `rng` that is neither a seed nor a generator.
 
     Notes
@@ -146,13 +145,14 @@ def max_t(
     array([0.001, 0.001])
     """
     generator = check_resampling(n_resamples, rng)
-    (d,) = check_integers(differences=differences)
+    d = check_numbers("differences", differences)
     if d.ndim != 2:
         raise ValueError(f"differences must have shape (items, tests); got {d.shape}")
     whole, many = np.unique(d, axis=0, return_counts=True)
     # Use floating point: squares of billions do not fit into 64 bits.
     kinds = whole.astype(np.float64)
-    scale = np.sqrt(np.maximum(many @ kinds**2, 1))
+    squares = many @ kinds**2
+    scale = np.sqrt(np.where(squares > 0, squares, 1))
     statistic = many @ kinds / scale
     flips = 2 * generator.binomial(many, 0.5, (n_resamples, len(many))) - many
     flipped = np.abs(flips @ kinds) / scale
