@@ -268,7 +268,7 @@ def _number_table(metric: NumberMetric, numbers: Numbers) -> dict[str, Any]:
     found = metric.compute(numbers)
     rows = numbers.rows(found) if isinstance(found, Estimate) else found
     if metric.name == numbers.outcomes.benchmark.kind.difference:
-        rows = rows | numbers.moves | numbers.own_counts
+        rows = {**rows, **numbers.moves, **numbers.own_counts}
     return {"method_note": "", **rows, "metric": metric.name}
 
 

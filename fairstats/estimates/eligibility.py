@@ -117,11 +117,12 @@ def _unlike_key(outcomes: Outcomes, unit: int, attributes: Sequence[str]) -> str
     parts = []
     for name in attributes:
         own, span = outcomes.groups[name], outcomes.groups[name].grid.span(unit)
-        table = sum(own.letters(group)[span] for group in range(len(own.attribute.groups)))
-        row, option = np.nonzero(np.asarray(table) * (own.grid.key[span] >= 0)[:, None])
+        groups = range(len(own.attribute.groups))
+        table = np.sum([own.letters(group)[span] for group in groups], axis=0)
+        row, option = np.nonzero(table * (own.grid.key[span] >= 0)[:, None])
         code = own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span]
         values, key = own.grid.values, own.grid.key[span]
-        parts.append((values[option], values[key[row]], code[row], np.asarray(table)[row, option]))
+        parts.append((values[option], values[key[row]], code[row], table[row, option]))
     levels, keys, units, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     if not len(levels):
         return ""
@@ -162,7 +163,8 @@ class _Variation:
         tables = []
         for name in attributes:
             own = outcomes.groups[name]
-            table = sum(own.letters(group) for group in range(len(own.attribute.groups)))
+            groups = range(len(own.attribute.groups))
+            table = np.sum([own.letters(group) for group in groups], axis=0)
             tables.append((own.grid.unit, own.grid.many, table))
             counts += sums_by_unit(own.grid.unit, table * own.grid.many[:, None], units)
         items, others, within, between = np.zeros((4, units))

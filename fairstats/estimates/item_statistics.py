@@ -24,6 +24,17 @@ from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.inference.variance_components import GapComponents, gap_components
 
 ItemTest = Literal["exact", "midp"]
+# The columns of `GapComponents` in the unit of the differences.
+_IN_UNITS = {
+    "estimate",
+    "ci_low",
+    "ci_high",
+    "model_sd",
+    "same_items_low",
+    "same_items_high",
+    "new_items_low",
+    "new_items_high",
+}
 
 _PAIR = ("benchmark", "benchmark_version", "attribute", "group_a", "group_b")
 #: Columns of the table from `item_functioning`, in order.
@@ -204,9 +215,23 @@ def gap_heterogeneity(
     alpha = check_alpha(alpha)
     _check_policy(missing)
     rows = []
-    for pair, own in _differences(open_answers(answers, benchmarks), missing):
-        matrix = own.pivot_table("difference", "item_id", "model", aggfunc="mean")
-        rows.append(pair | gap_components(matrix, alpha=alpha).to_frame().iloc[0].to_dict())
+    opened = open_answers(answers, benchmarks)
+    for pair, own in _differences(opened, missing):
+        span = opened.benchmarks[pair["benchmark"]].span
+        matrix = own.pivot_table("difference", "item_id", "model", aggfunc="mean") / span
+        found = gap_components(matrix, alpha=alpha).to_frame().iloc[0].to_dict()
+        # From shares of the scale to levels or points.
+        rows.append(
+            pair
+            | {
+                name: value * span**2
+                if name.endswith("_variance")
+                else value * span
+                if name in _IN_UNITS
+                else value
+                for name, value in found.items()
+            }
+        )
     return pd.DataFrame(rows, columns=list(HETEROGENEITY_COLUMNS))
 
 

@@ -87,8 +87,8 @@ def _differences(outcomes: Outcomes, policy: CountingPolicy) -> Iterator[tuple[P
         for place in range(len(outcomes)):
             sums = unit_sums(outcomes, place, policy)
             key = tuple(outcomes.keys[name][place] for name in PAIR_COLUMNS)
-            names = sums.unit if len(grid.cluster) else grid.items[sums.unit]
-            yield key, _named(sums.difference, grid.benchmark.name, key[1], names)
+            labels = sums.unit if len(grid.cluster) else grid.items[sums.unit]
+            yield key, _named(sums.difference, grid.benchmark.name, key[1], labels)
         return
     for names, rows, cells in item_patterns_of(grid, outcomes.groups):
         counts = apply_policy(cells, policy, pooled=names[0] == POOLED)

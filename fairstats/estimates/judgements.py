@@ -311,7 +311,7 @@ class Judgements:
     ) -> npt.NDArray[np.str_]:
         """Return the verdicts; differences and margins of levels become shares of the scale."""
         scaled = (np.clip(side / self.span, -1, 1) for side in (low, high))
-        return verdict(p_values, *scaled, margin=margin / self.span, alpha=self.alpha)
+        return verdict(p_values, *scaled, margin=np.asarray(margin) / self.span, alpha=self.alpha)
 
     def widened(self, inner: tuple[npt.ArrayLike, npt.ArrayLike]) -> tuple[FloatArray, FloatArray]:
         """Return the outermost limits of an interval over all completions of missing answers."""

@@ -18,8 +18,8 @@ from fairstats.inference.clustered_answers import flip_test
 from fairstats.inference.intervals import tango_limits
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.metrics.accuracy import accuracy_difference
-from fairstats.metrics.mcnemar import FLIPPING, mcnemar_bounds, mcnemar_of
-from fairstats.metrics.mean_difference import difference_of_means, mean_difference_of
+from fairstats.metrics.mcnemar import FLIPPING, Flippable, mcnemar_bounds, mcnemar_of
+from fairstats.metrics.mean_difference import difference_of_means, mean_differences
 from fairstats.metrics.metric import Numbers, PairMetric, Pairs, Range, design_effect_of
 from fairstats.metrics.registry import PAIR_METRICS
 from fairstats.metrics.sign_flip import flip_tests_of
@@ -254,7 +254,7 @@ class MeanTests(Once):
 
     def p_range(self, test: McNemarMethod) -> tuple[FloatArray, FloatArray]:
         lowest, highest = self.p_values(test), self.p_values(test)
-        method = "exact" if test == "exact" else "midp"
+        method: Flippable = "exact" if test == "exact" else "midp"
         for place, (for_b, for_a) in self._completed.items():
             totals = [float(sums.difference @ sums.many) for sums in (for_b, for_a)]
             p = [
@@ -271,9 +271,11 @@ class MeanTests(Once):
         """Return the lowest and highest difference, and the outermost limits of intervals."""
         now, limits = self.difference(alpha), self.pairs.outcomes.benchmark.limits
         found = np.stack([now.estimate, now.estimate, now.ci_low, now.ci_high]).astype(float)
-        for place, (for_b, for_a) in completed.items():
-            low, high = (mean_difference_of(s, limits, alpha) for s in (for_b, for_a))
-            found[:, place] = low.estimate, high.estimate, low.ci_low, high.ci_high
+        places = list(completed)
+        if places:
+            tables = [list(side) for side in zip(*completed.values(), strict=True)]
+            low, high = (mean_differences(side, limits, alpha) for side in tables)
+            found[:, places] = low.estimate, high.estimate, low.ci_low, high.ci_high
         return found
 
     @cached_property

@@ -11,8 +11,9 @@ with effective counts, for which few differing units are the normal case.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -120,7 +121,44 @@ def unit_mean_difference(
     >>> [round(float(x), 3) for x in (found.estimate, *found.ci)]
     [0.5, -0.479, 1.479]
     """
-    alpha, (lowest, highest) = check_alpha(alpha), checked_limits(limits)
+    table = (sum_a, n_a, sum_b, n_b, multiplicity)
+    return unit_mean_differences([table], limits=limits, alpha=alpha)[0]
+
+
+def unit_mean_differences(
+    tables: Sequence[tuple[Any, ...]], *, limits: tuple[float, float], alpha: float = 0.05
+) -> list[Estimate]:
+    """Compute `unit_mean_difference` of many tables at once, which is much faster.
+
+    Parameters
+    ----------
+    tables : sequence of tuple
+        ``(sum_a, n_a, sum_b, n_b, multiplicity)`` of each.
+    limits, alpha
+        As in `unit_mean_difference`.
+    """
+    alpha, ends = check_alpha(alpha), checked_limits(limits)
+    return _resolved([_difference(*table, ends, alpha) for table in tables], alpha)
+
+
+def unit_means(
+    tables: Sequence[tuple[Any, ...]], *, limits: tuple[float, float], alpha: float = 0.05
+) -> list[Estimate]:
+    """Compute `unit_mean` of many tables, ``(sums, sizes, multiplicity)``, at once."""
+    alpha, ends = check_alpha(alpha), checked_limits(limits)
+    return _resolved([_mean(*table, ends, alpha) for table in tables], alpha)
+
+
+def _difference(
+    sum_a: npt.ArrayLike,
+    n_a: npt.ArrayLike,
+    sum_b: npt.ArrayLike,
+    n_b: npt.ArrayLike,
+    multiplicity: npt.ArrayLike | None,
+    limits: tuple[float, float],
+    alpha: float,
+) -> _Interval:
+    lowest, highest = limits
     a = group_sums("a", sum_a, n_a, multiplicity, lowest, highest)
     b = group_sums("b", sum_b, n_b, multiplicity, lowest, highest)
     if a.sums.shape != b.sums.shape:
@@ -200,7 +238,17 @@ def unit_mean(
     >>> round(float(found.ci_high), 4)
     0.1611
     """
-    alpha, (lowest, highest) = check_alpha(alpha), checked_limits(limits)
+    return unit_means([(sums, sizes, multiplicity)], limits=limits, alpha=alpha)[0]
+
+
+def _mean(
+    sums: npt.ArrayLike,
+    sizes: npt.ArrayLike,
+    multiplicity: npt.ArrayLike | None,
+    limits: tuple[float, float],
+    alpha: float,
+) -> _Interval:
+    lowest, highest = limits
     group = group_sums("", sums, sizes, multiplicity, lowest, highest)
     there = group.sizes > 0
     weights = (group.sizes * group.many)[there]
@@ -275,6 +323,41 @@ def effective_number(parts: FloatArray, many: FloatArray) -> float:
     return float(many @ np.abs(parts)) ** 2 / squares if squares else 0.0
 
 
+@dataclass(frozen=True)
+class _Interval:
+    """An interval that needs Tango's limits of effective counts, `score`, or none.
+
+    Attributes
+    ----------
+    finish : callable
+        Maps the two score limits to the estimate.
+    score : tuple
+        Effective n10 and n01 for each limit, n, the two steps and the center; None if not needed.
+    """
+
+    finish: Callable[[float, float], Estimate]
+    score: tuple[FloatArray, FloatArray, float, FloatArray, float] | None = None
+
+
+def _resolved(intervals: Sequence[_Interval], alpha: float) -> list[Estimate]:
+    """Return the estimates; all score limits are searched at once."""
+    scores = [one.score for one in intervals if one.score is not None]
+    found = iter(())
+    if scores:
+        n10, n01, n, step, center = (np.array(part) for part in zip(*scores, strict=True))
+        sizes = np.broadcast_to(n[:, None], n10.shape)
+        low, high = effective_tango_limits(n10, n01, sizes, alpha)
+        found = zip(
+            (center + step[:, 0] * low[:, 0]).tolist(),
+            (center + step[:, 1] * high[:, 1]).tolist(),
+            strict=True,
+        )
+    return [
+        one.finish(np.nan, np.nan) if one.score is None else one.finish(*next(found))
+        for one in intervals
+    ]
+
+
 def _interval(
     groups: Sequence[tuple[GroupSums, float, int]],
     *,
@@ -284,8 +367,8 @@ def _interval(
     highest: float,
     alpha: float,
     differing: float | None = None,
-) -> Estimate:
-    """Return the estimate with the outer limits of t and of Tango's effective counts."""
+) -> _Interval:
+    """Prepare the outer limits of t and of Tango's effective counts."""
     many = groups[0][0].many
     answered = np.any([group.sizes > 0 for group, _, _ in groups], axis=0)
     n = int(many[answered].sum())
@@ -295,12 +378,13 @@ def _interval(
         return Estimate(np.asarray(estimate), sides[0], sides[1], 1 - alpha, method, np.asarray(n))
 
     if np.isnan(estimate):
-        return result(lowest, highest, "none (no answers)")
+        return _Interval(lambda low, high: result(lowest, highest, "none (no answers)"))
+    ends = lowest, highest
     # With all answers of a group in one unit, their variance is unknown.
     if min(group.n_units for group, _, _ in groups) < 2:
-        ends = lowest, highest
-        few = score_limits(np.zeros(1), np.ones(1), 0.0, 1.0, estimate, ends, alpha)
-        return result(*few, "Wilson's limit for an unseen value (one unit)")
+        one_unit = "Wilson's limit for an unseen value (one unit)"
+        few = _score(np.zeros(1), np.ones(1), 0.0, 1.0, estimate, ends)
+        return _Interval(lambda low, high: result(low, high, one_unit), few)
     parts = np.zeros(len(many))
     weights = np.zeros(len(many))
     for group, at, sign in groups:
@@ -313,16 +397,40 @@ def _interval(
     # Missing answers give every unit a part, so only units with both groups show who differs.
     if differing is None:
         differing = effective_number(parts, many[answered])
-    ends = lowest, highest
-    low, high = score_limits(parts, many[answered], differing, largest, center, ends, alpha)
+    score = _score(parts, many[answered], differing, largest, center, ends)
     if not parts.any():
-        return result(low, high, _CONSTANT)
+        return _Interval(lambda low, high: result(low, high, _CONSTANT), score)
     freedom = degrees_of_freedom([group.sizes for group, _, _ in groups], many)
     influence = unit_influence([(group, sign) for group, _, sign in groups])
     half = float(scipy.stats.t.isf(alpha / 2, freedom) * np.sqrt(many @ influence**2))
-    is_wider = low < estimate - half or high > estimate + half
-    method = "CR2 t, at least Tango's score limits" if is_wider else "CR2 t"
-    return result(min(low, estimate - half), max(high, estimate + half), method)
+
+    def outer(low: float, high: float) -> Estimate:
+        is_wider = low < estimate - half or high > estimate + half
+        method = "CR2 t, at least Tango's score limits" if is_wider else "CR2 t"
+        return result(min(low, estimate - half), max(high, estimate + half), method)
+
+    return _Interval(outer, score)
+
+
+def _score(
+    parts: FloatArray,
+    many: FloatArray,
+    differing: float,
+    largest: float,
+    center: float,
+    scale: tuple[float, float],
+) -> tuple[FloatArray, FloatArray, float, FloatArray, float]:
+    """Return the effective counts of units above and below the center, see `_Interval`."""
+    unseen = 2.0**-differing
+    size = float(many @ np.abs(parts))
+    observed = float(many @ parts**2) / size if size else 0.0
+    reach = np.abs(np.array(scale) - center)
+    # A step for each limit.
+    step = (1 - unseen) * observed + unseen * largest * reach
+    # It is 0 if all units are at that end of the scale.
+    step = np.maximum(step, np.finfo(np.float64).tiny)
+    n10, n01 = (many @ np.maximum(sign * parts, 0) / step for sign in (1, -1))
+    return n10, n01, float(many.sum()), step, center
 
 
 def score_limits(
@@ -335,16 +443,8 @@ def score_limits(
     alpha: float,
 ) -> tuple[float, float]:
     """Return Tango's limits for effective counts of units above and below the center."""
-    unseen = 2.0**-differing
-    size = float(many @ np.abs(parts))
-    observed = float(many @ parts**2) / size if size else 0.0
-    reach = np.abs(np.array(scale) - center)
-    # A step for each limit.
-    step = (1 - unseen) * observed + unseen * largest * reach
-    # It is 0 if all units are at that end of the scale.
-    step = np.maximum(step, np.finfo(np.float64).tiny)
-    n10, n01 = (many @ np.maximum(sign * parts, 0) / step for sign in (1, -1))
-    low, high = effective_tango_limits(n10, n01, np.full(2, many.sum()), alpha)
+    n10, n01, n, step, _ = _score(parts, many, differing, largest, center, scale)
+    low, high = effective_tango_limits(n10, n01, np.full(2, n), alpha)
     return center + float(step[0] * low[0]), center + float(step[1] * high[1])
 
 

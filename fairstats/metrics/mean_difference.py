@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.unit_sums import UnitSums
-from fairstats.inference.unit_means import unit_mean, unit_mean_difference
+from fairstats.inference.unit_means import unit_mean_differences, unit_means
 from fairstats.metrics.metric import LEVELS, SCORES, NumberMetric, Numbers
 
 
@@ -29,35 +29,31 @@ def stacked(estimates: list[Estimate], alpha: float) -> Estimate:
     )
 
 
-def mean_difference_of(sums: UnitSums, limits: tuple[float, float], alpha: float) -> Estimate:
-    """Return the difference of the two groups' means; n is the number of pairs."""
-    found = unit_mean_difference(
-        sums.sum_a,
-        sums.n_a.astype(np.int64),
-        sums.sum_b,
-        sums.n_b.astype(np.int64),
-        sums.many,
-        limits=limits,
-        alpha=alpha,
-    )
-    return replace(found, n=np.asarray(sums.n))
+def mean_differences(
+    tables: Sequence[UnitSums], limits: tuple[float, float], alpha: float
+) -> Estimate:
+    """Return the difference of the two groups' means of each table; n is the number of pairs."""
+    columns = [
+        (s.sum_a, s.n_a.astype(np.int64), s.sum_b, s.n_b.astype(np.int64), s.many) for s in tables
+    ]
+    found = stacked(unit_mean_differences(columns, limits=limits, alpha=alpha), alpha)
+    return replace(found, n=np.array([sums.n for sums in tables], dtype=np.int64))
 
 
 def difference_of_means(numbers: Numbers, alpha: float) -> Estimate:
     """Return the difference of each pair, with an interval over the independent units."""
-    limits = numbers.outcomes.benchmark.limits
-    return stacked([mean_difference_of(sums, limits, alpha) for sums in numbers.sums], alpha)
+    return mean_differences(numbers.sums, numbers.outcomes.benchmark.limits, alpha)
 
 
 def _of_group(side: str) -> Callable[[Numbers], Estimate]:
     def compute(numbers: Numbers) -> Estimate:
-        limits, found = numbers.outcomes.benchmark.limits, []
-        for sums in numbers.sums:
-            total, n = getattr(sums, f"sum_{side}"), getattr(sums, f"n_{side}")
-            size = n.astype(np.int64)
-            one = unit_mean(total, size, sums.many, limits=limits, alpha=numbers.alpha)
-            found.append(replace(one, n=np.asarray(round(float(n @ sums.many)))))
-        return stacked(found, numbers.alpha)
+        sides = [
+            (getattr(s, f"sum_{side}"), getattr(s, f"n_{side}").astype(np.int64), s.many)
+            for s in numbers.sums
+        ]
+        limits = numbers.outcomes.benchmark.limits
+        found = stacked(unit_means(sides, limits=limits, alpha=numbers.alpha), numbers.alpha)
+        return replace(found, n=numbers.own_counts[f"n_{side}"])
 
     return compute
 

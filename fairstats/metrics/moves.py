@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from fairstats.inference.clustered_answers import flip_test
-from fairstats.inference.unit_means import unit_mean
+from fairstats.inference.unit_means import unit_means
 from fairstats.metrics.mean_difference import stacked
 from fairstats.metrics.metric import NUMERIC, Columns, NumberMetric, Numbers
 
 
-def _share(numbers: Numbers, sign: str) -> Columns:
-    found = []
-    for sums in numbers.sums:
-        moved = sums.up - sums.down if sign == "net" else getattr(sums, sign)
-        limits = (-1.0 if sign == "net" else 0.0, 1.0)
-        size = sums.pairs.astype(np.int64)
-        one = unit_mean(moved, size, sums.many, limits=limits, alpha=numbers.alpha)
-        found.append(replace(one, n=np.asarray(sums.n)))
-    return numbers.rows(stacked(found, numbers.alpha)) | numbers.moves
+def _share(numbers: Numbers, sign: str) -> dict[str, Any]:
+    limits = (-1.0 if sign == "net" else 0.0, 1.0)
+    tables = [
+        (s.up - s.down if sign == "net" else getattr(s, sign), s.pairs.astype(np.int64), s.many)
+        for s in numbers.sums
+    ]
+    found = stacked(unit_means(tables, limits=limits, alpha=numbers.alpha), numbers.alpha)
+    n = np.array([sums.n for sums in numbers.sums], dtype=np.int64)
+    return numbers.rows(replace(found, n=n)) | numbers.moves
 
 
 def _net(numbers: Numbers) -> Columns:
