@@ -377,11 +377,11 @@ def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_
     remedies = {
         "item_id": "write the item's name",
         "answer_key": "write the item's answer key",
-        cluster: f"write what the item belongs to, in every row or in none ({cluster})",
+        str(cluster): f"write what the item belongs to, in every row or in none ({cluster})",
     }
-    needed = ["item_id", *["answer_key"] * needs_key, *[cluster] * clustered]
+    needed = ["item_id", *["answer_key"] * needs_key, *[str(cluster)] * clustered]
     for number, row in enumerate(rows, start=1):
-        for column in filter(None, needed):
+        for column in needed:
             if type(row.get(column)) not in (str, int):
                 raise wrong("must be text", remedies[column], row=number, column=column)
         item = str(row["item_id"])
@@ -390,5 +390,5 @@ def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_
             raise wrong("the item appears twice", "drop one", **place)
         given = row.get("answer_key")
         key = f"{given:.15g}" if type(given) is float else None if given is None else str(given)
-        found[item] = _Item(item, key, str(row[cluster]) if clustered else None)
+        found[item] = _Item(item, key, str(row[str(cluster)]) if clustered else None)
     return list(found.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +120,7 @@ def unit_sums(
         tables.append(row_sums(own, pair, span, outcomes.copies[place], fill, of_pairs))
         codes.append(own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span])
         many.append(own.grid.many[span])
-    table, code, number = (np.concatenate(parts) for parts in (tables, codes, many))
+    table, code, number = np.concatenate(tables), np.concatenate(codes), np.concatenate(many)
     if len(tables) > 1 or len(outcomes.grid.cluster) or len(tables[0]) > len(np.unique(code)):
         code, place_of = np.unique(code, return_inverse=True)
         found = np.zeros((len(code), table.shape[1]))
@@ -129,15 +130,19 @@ def unit_sums(
     if unasked and more and fill is not None:
         # As many samples as an item that was asked.
         samples = max(1, round(float(outcomes.copies[place])))
+        every = np.ones((1, samples), dtype=bool)
+        end_a, end_b = (np.full((1, samples), float(end or 0.0)) for end in fill)
         row = _row_sums(
-            *((np.full((1, samples), f), np.ones((1, samples), dtype=bool)) for f in fill),
+            (end_a, every),
+            (end_b, every),
             np.ones(1, dtype=np.int64),
             benchmark.same_within,
             of_pairs,
         )
         table, number = np.concatenate([table, row]), np.append(number, more)
         code = np.append(code, -1)
-    return UnitSums(*table.T, number, code)
+    columns: dict[str, Any] = dict(zip(SUM_COLUMNS, table.T, strict=True))
+    return UnitSums(**columns, many=number, unit=code)
 
 
 def mean_gap(sums: UnitSums) -> float:
@@ -176,7 +181,8 @@ def level_pairs(
     outcomes: Outcomes, place: int
 ) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
     """Return the two numbers of each kind of pair, its independent unit, and how many there are."""
-    found, unit = [], int(outcomes.unit[place])
+    found: list[tuple[FloatArray, FloatArray, IntArray, IntArray]] = []
+    unit = int(outcomes.unit[place])
     for own, pair in _parts(outcomes, place):
         span, places = own.grid.span(unit), list(own.attribute.groups)
         a, b = (own.letters(places.index(group))[span] for group in pair)
@@ -187,8 +193,8 @@ def level_pairs(
         values = own.grid.values
         number = table[row, one, other] * weights[row]
         found.append((values[one], values[other], code[row], number))
-    a, b, units, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return a, b, units, counts
+    columns: Any = zip(*found, strict=True)
+    return tuple(np.concatenate(column) for column in columns)  # type: ignore[return-value]
 
 
 def _parts(outcomes: Outcomes, place: int) -> Sequence[tuple[GroupAnswers, tuple[str, str]]]:

@@ -157,8 +157,8 @@ class _Variation:
     @classmethod
     def of(cls, outcomes: Outcomes, attributes: Sequence[str]) -> _Variation:
         grid, units = outcomes.grid, len(outcomes.grid.units)
-        values = np.isin(np.array(grid.options, dtype=object), grid.benchmark.favourable)
-        values = grid.values if grid.benchmark.kind.numeric else values.astype(float)
+        good = np.isin(np.array(grid.options, dtype=object), grid.benchmark.favourable)
+        values = grid.values if grid.benchmark.kind.numeric else good.astype(np.float64)
         counts = np.zeros((units, len(grid.options)), dtype=np.int64)
         tables = []
         for name in attributes:

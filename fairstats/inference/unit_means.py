@@ -11,7 +11,7 @@ with effective counts, for which few differing units are the normal case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,7 +138,11 @@ def unit_mean_differences(
         As in `unit_mean_difference`.
     """
     alpha, ends = check_alpha(alpha), checked_limits(limits)
-    return _resolved([_difference(*table, ends, alpha) for table in tables], alpha)
+    prepared = [
+        _difference(sum_a, n_a, sum_b, n_b, multiplicity, limits=ends, alpha=alpha)
+        for sum_a, n_a, sum_b, n_b, multiplicity in tables
+    ]
+    return _resolved(prepared, alpha)
 
 
 def unit_means(
@@ -146,7 +150,11 @@ def unit_means(
 ) -> list[Estimate]:
     """Compute `unit_mean` of many tables, ``(sums, sizes, multiplicity)``, at once."""
     alpha, ends = check_alpha(alpha), checked_limits(limits)
-    return _resolved([_mean(*table, ends, alpha) for table in tables], alpha)
+    prepared = [
+        _mean(sums, sizes, multiplicity, limits=ends, alpha=alpha)
+        for sums, sizes, multiplicity in tables
+    ]
+    return _resolved(prepared, alpha)
 
 
 def _difference(
@@ -342,7 +350,7 @@ class _Interval:
 def _resolved(intervals: Sequence[_Interval], alpha: float) -> list[Estimate]:
     """Return the estimates; all score limits are searched at once."""
     scores = [one.score for one in intervals if one.score is not None]
-    found = iter(())
+    found: Iterator[tuple[float, float]] = iter(())
     if scores:
         n10, n01, n, step, center = (np.array(part) for part in zip(*scores, strict=True))
         sizes = np.broadcast_to(n[:, None], n10.shape)

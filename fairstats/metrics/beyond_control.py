@@ -62,7 +62,9 @@ def _rows(groups: Groups) -> Columns:
             size,
         )
         each = np.stack([changes(own, pair, span) for pair in pairs], axis=1)
-        places = [([place], pair) for place, pair in enumerate(pairs)]
+        places: list[tuple[list[int], tuple[str | None, str | None]]] = [
+            ([place], pair) for place, pair in enumerate(pairs)
+        ]
         places += [(list(range(len(pairs))), (None, None))] if len(pairs) > 1 else []
         cluster = np.arange(size)
         if len(own.grid.cluster):
