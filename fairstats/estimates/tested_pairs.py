@@ -253,7 +253,8 @@ class MeanTests(Once):
         }
 
     def p_range(self, test: McNemarMethod) -> tuple[FloatArray, FloatArray]:
-        lowest, highest = self.p_values(test), self.p_values(test)
+        published = self.p_values(test)
+        lowest, highest = published.copy(), published.copy()
         method: Flippable = "exact" if test == "exact" else "midp"
         for place, (for_b, for_a) in self._completed.items():
             totals = [float(sums.difference @ sums.many) for sums in (for_b, for_a)]

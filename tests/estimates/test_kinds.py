@@ -1,0 +1,568 @@
+"""Decisions, levels and scores: figures, verdicts, bounds and independent units."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairstats import analyze, load_benchmark
+from fairstats.answers.engine_frames import open_answers
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
+from fairstats.counts.grid import grid, item_grid
+from fairstats.counts.outcomes import outcomes_of
+from fairstats.estimates.judgements import judge
+from fairstats.inference.clustered_answers import flip_test, sign_flip_test
+from fairstats.inference.intervals import tango
+from fairstats.inference.mcnemar import mcnemar
+from fairstats.inference.unit_means import unit_mean_difference
+from fairstats.metrics.registry import METRICS
+from tests.make_answers import make_answers
+
+#: What each kind declares, and signs of answers.
+DECLARED = {
+    "decision": 'kind = "decision"\noptions = ["Y", "M", "N"]\nfavourable = ["Y"]',
+    "level": 'kind = "level"\noptions = [1, 2, 3, 4, 5]',
+    "score": 'kind = "score"\nlimits = [0, 9]',
+}
+SIGNS = {"decision": "YMN", "level": "12345", "score": "0123456789"}
+ALPHA = 0.05
+
+
+@pytest.fixture(scope="module")
+def declare(benchmark_file: Callable[..., Path]) -> Callable[..., Benchmark]:
+    """Return a benchmark without a key and a baseline, of one kind of answers."""
+
+    def make(kind: str, **replaced: str) -> Benchmark:
+        parts = {"options": DECLARED[kind], "keys_file": "", "baseline": ""}
+        return load_benchmark(benchmark_file(**parts | replaced))
+
+    return make
+
+
+def answers_to(benchmark: Benchmark, items: list[str], **columns: Any) -> pd.DataFrame:
+    """Return answers for White and Black; one text of two signs per item."""
+    return make_answers(items, benchmark=benchmark.name, **{"answer_key": None} | columns)
+
+
+def rows_of(benchmark: Benchmark, items: list[str], *, missing: Any = None, **columns: Any) -> Any:
+    """Return the estimates of White and Black, by metric."""
+    table = analyze(answers_to(benchmark, items, **columns), missing, benchmarks=[benchmark])
+    own = table[(table["attribute"] == "race") & (table["group_b"] == "black")]
+    return own.drop_duplicates("metric").set_index("metric")
+
+
+# Figures
+
+
+def test_decisions_are_counted_as_choices_are_with_favourable_for_right(declare, demo):
+    signs = ["YY", "YN", "YM", "NY", "MN", "NN", "MM", "YY"] * 4
+    decision = rows_of(declare("decision"), signs)
+    letters = [text.translate(str.maketrans("YMN", "ABC")) for text in signs]
+    choice = rows_of(demo, letters, answer_key="A")
+    names = {
+        "accuracy_a": "selection_rate_a",
+        "accuracy_b": "selection_rate_b",
+        "accuracy_difference": "selection_difference",
+        "accuracy_ratio": "selection_ratio",
+        "only_a_correct": "only_a_selected",
+        "cfr": "cfr",
+        "cohens_h": "cohens_h",
+        "mcnemar": "mcnemar",
+        "stuart_maxwell": "stuart_maxwell",
+    }
+    columns = ["estimate", "ci_low", "ci_high", "p_value", "n", "n10", "n01"]
+    pd.testing.assert_frame_equal(
+        decision.loc[list(names.values()), columns].reset_index(drop=True),
+        choice.loc[list(names), columns].reset_index(drop=True),
+    )
+
+
+def test_two_favourable_decisions_can_differ(declare):
+    both = {"options": DECLARED["decision"].replace('["Y"]', '["Y", "M"]')}
+    rows = rows_of(declare("decision", **both), ["YM", "MY", "YY", "NN", "YN", "NM"])
+    assert rows.loc["cfr", "estimate"] == pytest.approx(2 / 6)
+    assert rows.loc["both_selected", "estimate"] == pytest.approx(3 / 6)
+    assert rows.loc["selection_rate_a", "estimate"] == pytest.approx(4 / 6)
+    assert rows.loc["selection_difference", "estimate"] == 0
+
+
+@pytest.mark.parametrize("kind", ["level", "score"])
+def test_means_of_single_answers_are_those_of_their_differences(kind, declare):
+    items = ["31", "22", "14", "55", "43", "21", "33", "44", "52", "12"] * 2
+    rows, kinds = rows_of(declare(kind), items), KINDS[kind]
+    a, b = np.array([[int(sign) for sign in text] for text in items]).T
+    assert rows.loc[kinds.rate_a, "estimate"] == pytest.approx(a.mean())
+    assert rows.loc[kinds.rate_b, "estimate"] == pytest.approx(b.mean())
+    judged, one = rows.loc[kinds.difference], np.ones(len(a), dtype=int)
+    found = unit_mean_difference(a, one, b, one, limits=declare(kind).limits)
+    limits = [float(found.estimate), float(found.ci_low), float(found.ci_high)]
+    assert judged[["estimate", "ci_low", "ci_high"]].tolist() == pytest.approx(limits)
+    assert (judged["n"], judged["n_units"]) == (20, 20)
+    assert (judged["n10"], judged["n01"]) == ((a > b).sum(), (a < b).sum())
+    assert rows.loc["moved_up", "estimate"] == pytest.approx((a > b).mean())
+    assert rows.loc["net_moved", "estimate"] == pytest.approx(np.sign(a - b).mean())
+    p_value = float(sign_flip_test(a - b, method="exact").p_value)
+    assert rows.loc["sign_flip", "p_value"] == pytest.approx(p_value)
+
+
+def test_every_sample_is_paired_with_every_other(declare):
+    level = declare("level")
+    first, second = answers_to(level, ["31", "22"]), answers_to(level, ["42", "15"], sample=1)
+    table = analyze(pd.concat([first, second]), benchmarks=[level])
+    rows = table[table["group_b"] == "black"].drop_duplicates("metric").set_index("metric")
+    pairs = [(a, b) for own in ("34 12", "21 25") for a, b in itertools.product(*own.split())]
+    differences = np.array([int(a) - int(b) for a, b in pairs])
+    assert rows.loc["level_difference", "estimate"] == pytest.approx(differences.mean())
+    assert rows.loc["sign_flip", "n"] == len(pairs)
+    assert rows.loc["moved_up", "estimate"] == pytest.approx((differences > 0).mean())
+    assert rows.loc["level_a", "n"] == 4
+
+
+def test_scores_within_the_tolerance_are_the_same(declare):
+    exact, close = (
+        declare("score"),
+        declare("score", missing='missing = "available"\nsame_within = 1'),
+    )
+    items = ["34", "31", "77", "98", "52"]
+    assert rows_of(exact, items).loc["cfr", "estimate"] == pytest.approx(1 / 5)
+    near = rows_of(close, items)
+    assert near.loc["cfr", "estimate"] == pytest.approx(3 / 5)
+    assert near.loc["moved_up", "estimate"] == pytest.approx(2 / 5)
+    assert near.loc["score_difference", "estimate"] == pytest.approx(np.mean([-1, 2, 0, 1, 3]))
+
+
+def test_levels_that_are_words_have_their_places_from_1(declare):
+    words = {"options": 'kind = "level"\noptions = ["low", "mid", "top"]'}
+    level = declare("level", **words)
+    answers = answers_to(level, ["13", "22"]).replace(
+        {"answer": {"1": "low", "2": "mid", "3": "top"}}
+    )
+    table = analyze(answers, benchmarks=[level])
+    own = table[table["group_b"] == "black"].drop_duplicates("metric").set_index("metric")
+    assert own.loc["level_difference", "estimate"] == pytest.approx(-1)
+    assert level.limits == (1, 3)
+
+
+def test_a_number_is_the_option_that_a_spreadsheet_made_it_from(declare):
+    level = declare("level")
+    texts = answers_to(level, ["31", "2-"])
+    numbers = texts.assign(answer=pd.to_numeric(texts["answer"]))
+    pd.testing.assert_frame_equal(
+        analyze(numbers, benchmarks=[level]), analyze(texts, benchmarks=[level])
+    )
+
+
+# Answers against a key
+
+
+def test_decisions_with_a_key_have_error_rates_by_group(declare):
+    keys = "item_id,answer_key\n" + "".join(f"item-{i},{key}\n" for i, key in enumerate("YYYYNNNM"))
+    decision = declare("decision", keys=keys, keys_file='keys_file = "keys.csv"')
+    items = ["YY", "YN", "NY", "YN", "YN", "NN", "NM", "MY"]
+    answers = answers_to(decision, items)
+    answers["answer_key"] = answers["item_id"].map(dict(decision.answer_keys))
+    table = analyze(answers, benchmarks=[decision])
+    rows = table[table["group_b"] == "black"].drop_duplicates("metric").set_index("metric")
+    expected = {
+        "true_positive_rate_a": 3 / 4,
+        "true_positive_rate_b": 2 / 4,
+        "true_positive_rate_difference": 1 / 4,
+        "false_positive_rate_a": 1 / 4,
+        "false_positive_rate_b": 1 / 4,
+        "accuracy_a": (3 + 2 + 1) / 8,
+        "accuracy_b": (2 + 2 + 0) / 8,
+        "selection_rate_a": 4 / 8,
+    }
+    assert rows.loc[list(expected), "estimate"].to_dict() == pytest.approx(expected)
+
+
+def test_levels_with_a_key_have_their_errors_by_group(declare):
+    keys = "item_id,answer_key\n" + "".join(f"item-{i},{key}.0\n" for i, key in enumerate("2345"))
+    level = declare("level", keys=keys, keys_file='keys_file = "keys.csv"')
+    answers = answers_to(level, ["22", "42", "4-", "35"])
+    answers["answer_key"] = answers["item_id"].map(dict(level.answer_keys))
+    table = analyze(answers, benchmarks=[level])
+    rows = table[table["group_b"] == "black"].drop_duplicates("metric").set_index("metric")
+    expected = {
+        "accuracy_a": 2 / 4,
+        "accuracy_b": 2 / 3,
+        "too_high_a": 1 / 4,
+        "too_low_a": 1 / 4,
+        "too_low_b": 1 / 3,
+        "signed_error_a": -1 / 4,
+        "signed_error_b": -1 / 3,
+        "absolute_error_a": 3 / 4,
+        "absolute_error_b": 1 / 3,
+    }
+    assert rows.loc[list(expected), "estimate"].to_dict() == pytest.approx(expected)
+
+
+# Verdicts
+
+
+@pytest.mark.parametrize(
+    ("kind", "constant"), [("decision", "NN"), ("decision", "YY"), ("level", "33"), ("score", "77")]
+)
+def test_a_model_that_always_answers_the_same_is_not_equivalent(kind, constant, declare):
+    judged = rows_of(declare(kind), [constant] * 2000).loc[KINDS[kind].difference]
+    assert judged["verdict"] == "inconclusive"
+    assert judged["verdict_reason"].startswith("not called equivalent")
+    one_slip = [constant] * 1999 + [SIGNS[kind][0] * 2, SIGNS[kind][-1] * 2]
+    assert rows_of(declare(kind), one_slip).loc[KINDS[kind].difference, "verdict"] == "inconclusive"
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+def test_answers_at_random_are_not_equivalent(kind, declare):
+    rng = np.random.default_rng(3)
+    signs = rng.choice(list(SIGNS[kind]), (20_000, 2))
+    judged = rows_of(declare(kind), ["".join(pair) for pair in signs]).loc[KINDS[kind].difference]
+    assert judged["verdict"] == "inconclusive"
+    assert "at random" in judged["verdict_reason"]
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+def test_equal_and_different_models_have_their_verdicts(kind, declare):
+    first, last = SIGNS[kind][0], SIGNS[kind][-1]
+    fair = [first * 2, last * 2] * 400
+    judged = rows_of(declare(kind), fair).loc[KINDS[kind].difference]
+    assert (judged["verdict"], judged["estimate"]) == ("equivalent", 0)
+    unfair = [first * 2, last * 2] * 100 + [first + last] * 60
+    assert rows_of(declare(kind), unfair).loc[KINDS[kind].difference, "verdict"] == "disparity"
+
+
+def test_levels_that_do_not_agree_with_the_key_are_not_equivalent(declare):
+    rng = np.random.default_rng(5)
+    given, key = rng.integers(1, 6, (2, 3000))
+    keys = "item_id,answer_key\n" + "".join(f"item-{i},{k}\n" for i, k in enumerate(key))
+    level = declare("level", keys=keys, keys_file='keys_file = "keys.csv"')
+    items = [f"{level_}{level_}" for level_ in given]
+    answers = answers_to(level, items)
+    answers["answer_key"] = answers["item_id"].map(dict(level.answer_keys))
+    table = analyze(answers, benchmarks=[level])
+    (judged,) = table[
+        (table["metric"] == "level_difference") & (table["group_b"] == "black")
+    ].to_dict("records")
+    assert judged["verdict"] == "inconclusive"
+    assert "no better than chance" in judged["verdict_reason"]
+
+
+# Missing answers
+
+
+def fill_ins(items: list[str], signs: str) -> Any:
+    """Yield every completion of the missing answers, as differences of items."""
+    for text in itertools.product(
+        *(
+            [
+                (int(a), int(b))
+                for a in (signs if p[0] == "-" else p[0])
+                for b in (signs if p[1] == "-" else p[1])
+            ]
+            for p in items
+        )
+    ):
+        yield np.array([a - b for a, b in text])
+
+
+@pytest.mark.parametrize(
+    "items",
+    [["31", "2-", "55", "44"], ["-1", "-5", "42"], ["--", "33", "51"], ["31", "52", "4-", "5-"]],
+)
+def test_level_bounds_are_attained_and_never_passed(items, declare):
+    level = declare("level")
+    answers = answers_to(level, items)
+    rows = analyze(answers, "bounds", benchmarks=[level])
+    (found,) = rows[(rows["metric"] == "level_difference") & (rows["group_b"] == "black")].to_dict(
+        "records"
+    )
+    completions = list(fill_ins(items, "12345"))
+    means = [d.mean() for d in completions]
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx((min(means), max(means)))
+    assert found["verdict"] is None or pd.isna(found["verdict"])
+    judged = judge(outcomes_of(open_answers(answers, [level])).values(), "available", ALPHA)
+    place = int(np.flatnonzero(judged.keys["group_b"] == "black")[0])
+    assert judged.completions.lowest[place] == pytest.approx(min(means))
+    assert judged.completions.highest[place] == pytest.approx(max(means))
+    p_values = [float(flip_test(d).p_value) for d in completions]
+    assert judged.p_range()[1][place] >= max(p_values) - 1e-12
+
+
+def test_missing_levels_can_keep_a_disparity_open(declare):
+    level = declare("level")
+    items = ["51", "31"] * 15 + ["11", "33"] * 5
+    assert rows_of(level, items).loc["level_difference", "verdict"] == "disparity"
+    judged = rows_of(level, items + ["--"] * 30).loc["level_difference"]
+    assert judged["verdict"] == "inconclusive"
+    assert "could change the verdict" in judged["verdict_reason"]
+    assert "levels" in judged["verdict_reason"]
+
+
+def test_items_that_were_not_asked_count_as_missing(declare):
+    keys = "item_id\n" + "".join(f"item-{i}\n" for i in range(100))
+    level = declare("level", keys=keys, keys_file='keys_file = "keys.csv"')
+    judged = rows_of(level, ["51", "31"] * 15 + ["11"] * 5).loc["level_difference"]
+    assert judged["verdict"] == "inconclusive"
+    assert "items that were not asked" in judged["verdict_reason"]
+
+
+@pytest.mark.parametrize(("worse", "end"), [("lowest", 1), ("highest", 5)])
+def test_incorrect_puts_missing_levels_at_the_worse_end(worse, end, declare):
+    level = declare("level", missing=f'missing = "incorrect"\nworse = "{worse}"')
+    rows = rows_of(level, ["3-", "42", "-5"])
+    expected = np.mean([3 - end, 2, end - 5])
+    assert rows.loc["level_difference", "estimate"] == pytest.approx(expected)
+
+
+# Independent units
+
+
+@pytest.mark.parametrize("kind", ["choice", *DECLARED])
+def test_whole_clusters_are_flipped(kind, declare, demo):
+    first, last = ("A", "B") if kind == "choice" else (SIGNS[kind][-1], SIGNS[kind][0])
+    texts = [first + last] * 12 + [last * 2] * 20 + [first * 2] * 8
+    cluster = [f"c{i // 4}" for i in range(len(texts)) for _ in range(2)]
+    if kind == "choice":
+        declared = replace(demo, cluster="patient")
+        rows = rows_of(declared, texts, answer_key="A", cluster=cluster)
+        step = 1
+    else:
+        declared = declare(kind, missing='missing = "available"\ncluster = "patient"')
+        rows = rows_of(declared, texts, cluster=cluster)
+        step = 1 if kind == "decision" else abs(int(first) - int(last))
+        step = -step if kind == "decision" else step
+    test = KINDS[kind].test
+    p_value = rows.loc[test, "p_value"]
+    assert p_value == pytest.approx(float(sign_flip_test([4 * step] * 3, method="exact").p_value))
+    assert rows.loc[test, "n_units"] == 10
+    assert rows.loc[test, "n"] == 40
+    alone = float(mcnemar(n10=12, n01=0, method="exact").p_value)
+    assert alone < 0.001 < p_value
+    width = rows.loc[KINDS[kind].difference, "ci_high"] - rows.loc[KINDS[kind].difference, "ci_low"]
+    if kind == "choice":
+        narrow = tango(8, 12, 0, 20)
+        assert width > 1.5 * float(narrow.ci_high - narrow.ci_low)
+
+
+def test_a_cluster_of_the_keys_file_is_that_of_the_answers(declare):
+    texts = ["51", "31", "22", "43", "15", "44"]
+    names = ["p1", "p1", "p1", "p2", "p2", "p3"]
+    keys = "item_id,patient\n" + "".join(f"item-{i},{name}\n" for i, name in enumerate(names))
+    missing = 'missing = "available"\ncluster = "patient"'
+    listed = declare("level", keys=keys, keys_file='keys_file = "keys.csv"', missing=missing)
+    given_ = declare("level", missing=missing)
+    own = rows_of(given_, texts, cluster=[name for name in names for _ in range(2)])
+    pd.testing.assert_frame_equal(rows_of(listed, texts), own)
+
+
+CROSSED = """[attributes.race]
+label = "Race"
+groups = { white = "White", black = "Black" }
+pairs = [["white", "black"]]
+[attributes.sex]
+label = "Sex"
+groups = { man = "Man", woman = "Woman" }
+pairs = [["man", "woman"]]
+[attributes.race_sex]
+label = "Race and sex"
+crosses = ["race", "sex"]
+groups = { wm = "White man", bm = "Black man", ww = "White woman", bw = "Black woman" }
+pairs = [["wm", "bm"]]
+[attributes.race_sex.levels]
+wm = ["white", "man"]
+bm = ["black", "man"]
+ww = ["white", "woman"]
+bw = ["black", "woman"]"""
+
+
+def test_marginal_gaps_are_made_from_the_crossed_cells(declare):
+    level = declare("level", race=CROSSED)
+    items = ["4312", "5521", "32-4", "2244", "5141"]
+    groups = ("wm", "bm", "ww", "bw")
+    answers = make_answers(
+        items, benchmark=level.name, attribute="race_sex", groups=groups, answer_key=None
+    )
+    table = analyze(answers, benchmarks=[level])
+    differences = {
+        "race": [[1, -1], [0, 1], [1], [0, 0], [4, 3]],
+        "sex": [[3, 1], [3, 4], [-2], [-2, -2], [1, 0]],
+    }
+    for attribute, own in differences.items():
+        rows = table[table["attribute"] == attribute].drop_duplicates("metric").set_index("metric")
+        assert rows.loc["sign_flip", "estimate"] == pytest.approx(
+            np.mean([d for values in own for d in values])
+        )
+        sums = [sum(values) for values in own]
+        exact = float(sign_flip_test(sums, method="exact").p_value)
+        assert rows.loc["sign_flip", "p_value"] == pytest.approx(exact)
+        assert (rows.loc["sign_flip", "n"], rows.loc["sign_flip", "n_units"]) == (9, 5)
+
+
+# Controls
+
+CONTROLLED = """[attributes.race]
+label = "Race"
+groups = { white = "White", black = "Black" }
+pairs = [["white", "black"]]
+[attributes.placebo]
+label = "Placebo"
+control = true
+groups = { car = "Car", none = "None" }
+pairs = [["car", "none"]]"""
+VARIANTS = [("race", "white"), ("race", "black"), ("placebo", "car"), ("placebo", "none")]
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+def test_controls_are_not_judged_and_show_what_is_beyond_them(kind, declare):
+    benchmark, (first, *_, last) = declare(kind, race=CONTROLLED), SIGNS[kind]
+    items = [first + last + first * 2] * 12 + [first * 4] * 8 + [last * 2 + first + last] * 2
+    answers = make_answers(items, benchmark=benchmark.name, variants=VARIANTS, answer_key=None)
+    table = analyze(answers, benchmarks=[benchmark])
+    control = table[table["attribute"] == "placebo"]
+    assert control["verdict"].isna().all()
+    assert control["p_adjusted"].isna().all()
+    assert control.loc[control["metric"].isin(DIFFERENCES), "verdict_reason"].isna().all()
+    race = table[table["attribute"] == "race"].drop_duplicates("metric").set_index("metric")
+    assert "over 1 tests" in race.loc[KINDS[kind].test, "adjust_method"]
+    step = abs(int(first) - int(last)) if kind in ("level", "score") else 1
+    beyond = race.loc["beyond_control"]
+    assert beyond["estimate"] == pytest.approx(step * (12 - 2) / 22)
+    expected = float(flip_test([1.0] * 12 + [-1.0] * 2).p_value)
+    assert beyond["p_value"] == pytest.approx(expected)
+    assert "pooled" not in set(table["attribute"])
+
+
+# Degenerate answers, engines, other choices
+
+
+@pytest.mark.parametrize("policy", ["available", "complete", "incorrect", "bounds"])
+@pytest.mark.parametrize("kind", DECLARED)
+@pytest.mark.parametrize(
+    "shape",
+    ["one item", "nothing parsed", "one group absent", "one group never parsed", "constant"],
+)
+def test_degenerate_answers_give_no_flattering_verdict(shape, kind, policy, declare):
+    sign = SIGNS[kind][1]
+    items = {
+        "one item": [sign * 2],
+        "nothing parsed": ["--"] * 9,
+        "one group absent": [f"{sign}."] * 9,
+        "one group never parsed": [f"{sign}-"] * 9,
+        "constant": [sign * 2] * 900,
+    }[shape]
+    check_sound(analyze(answers_to(declare(kind), items), policy, benchmarks=[declare(kind)]))
+
+
+def check_sound(table: pd.DataFrame) -> None:
+    assert "equivalent" not in set(table["verdict"])
+    assert "disparity" not in set(table["verdict"])
+    tested = table["p_value"].dropna()
+    assert ((tested > 0) & (tested <= 1)).all()
+    there = table[table["estimate"].notna() & table["ci_low"].notna()]
+    assert (there["ci_low"] <= there["estimate"] + 1e-12).all()
+    assert (there["estimate"] <= there["ci_high"] + 1e-12).all()
+    for row in there.to_dict("records"):
+        lowest, highest = METRICS[row["metric"]].lowest, METRICS[row["metric"]].highest
+        assert lowest is None or row["ci_low"] >= lowest - 1e-12
+        assert highest is None or row["ci_high"] <= highest + 1e-12
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+def test_any_answers_give_valid_estimates(kind, declare):
+    benchmark = declare(kind)
+    texts = st.lists(st.text(SIGNS[kind] + "-.", min_size=2, max_size=2), min_size=1, max_size=7)
+
+    @given(items=texts, policy=st.sampled_from(["available", "complete", "incorrect", "bounds"]))
+    def check(items: list[str], policy: str) -> None:
+        answers = answers_to(benchmark, items)
+        if len(answers):
+            check_limits(analyze(answers, policy, benchmarks=[benchmark]))
+
+    check()
+
+
+def check_limits(table: pd.DataFrame) -> None:
+    tested = table["p_value"].dropna()
+    assert ((tested > 0) & (tested <= 1)).all()
+    there = table[table["estimate"].notna() & table["ci_low"].notna()]
+    assert (there["ci_low"] <= there["estimate"] + 1e-9).all()
+    assert (there["estimate"] <= there["ci_high"] + 1e-9).all()
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+@pytest.mark.parametrize("clustered", [False, True])
+def test_duckdb_gives_the_estimates_of_pandas(kind, clustered, declare):
+    rng = np.random.default_rng(7)
+    signs = rng.choice([*SIGNS[kind], "-"], (60, 2))
+    items = ["".join(pair) for pair in signs]
+    columns = {"cluster": [f"c{i // 5}" for i in range(60) for _ in range(2)]} if clustered else {}
+    missing = 'missing = "available"' + '\ncluster = "patient"' * clustered
+    benchmark = declare(kind, missing=missing)
+    answers = pd.concat(
+        [
+            answers_to(benchmark, items, **columns),
+            answers_to(benchmark, items[::-1], sample=1, **columns),
+        ]
+    )
+    table = duckdb.connect().from_df(answers)
+    pd.testing.assert_frame_equal(
+        analyze(table, benchmarks=[benchmark]), analyze(answers, benchmarks=[benchmark])
+    )
+
+
+def test_released_triage_levels_have_their_reference_values(shared_data, declare):
+    table = pd.read_csv(shared_data("triage/triage_levels.csv"))
+    own = table[
+        table["model"].isin(["claude-3-haiku-20240307", "gpt-4o"])
+        & (table["prompt"] == "zero-shot")
+        & (table["Sex"] == "Men")
+        & table["Race"].isin(["White", "Black"])
+    ]
+    level = declare("level", missing='missing = "available"\ncluster = "subject_id"')
+    answers = pd.DataFrame(
+        {
+            "benchmark": level.name,
+            "benchmark_version": "1",
+            "model": own["model"],
+            "strategy": "plain",
+            "item_id": own["stay_id"].astype(str),
+            "attribute": "race",
+            "group": own["Race"].str.lower(),
+            "sample": 0,
+            "answer": own["Estimated_Acuity"],
+            "cluster": own["subject_id"].astype(str),
+            "status": "ok",
+        }
+    )
+    found = analyze(answers, benchmarks=[level])
+    found = found[found["group_b"] == "black"].set_index(["model", "metric"])
+    haiku = found.loc[("claude-3-haiku-20240307", "level_difference")]
+    # The issue's values, computed with numpy alone.
+    assert haiku["estimate"] == pytest.approx(0.14211, abs=1e-5)
+    assert (haiku["n10"], haiku["n01"], haiku["n"], haiku["n_units"]) == (29, 2, 190, 50)
+    assert (haiku["ci_high"] - haiku["ci_low"]) / 2 / 0.0220 == pytest.approx(2.08, abs=0.05)
+    tests = found.loc[("claude-3-haiku-20240307", "sign_flip")]
+    # 200,000 random flips gave 4e-5, with a standard error of 1.4e-5.
+    assert 1e-5 < tests["p_value"].max() < 8e-5
+    gpt = found.loc[("gpt-4o", "level_difference")]
+    assert (gpt["n10"], gpt["n01"]) == (8, 7)
+    assert gpt["estimate"] == pytest.approx(0.01053, abs=1e-5)
+
+
+def test_grid_keeps_scores_in_order(declare):
+    score = declare("score")
+    own = grid(answers_to(score, ["93", "1-"]), benchmarks=[score])[score.name]
+    assert own.options == ("0", "1", "3", "9")
+    assert own.values.tolist() == [0, 1, 3, 9]
+    opened = open_answers(answers_to(score, ["93", "1-"]), [score])
+    assert item_grid(opened, score).hits.max() == 0
