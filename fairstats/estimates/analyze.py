@@ -60,7 +60,13 @@ from fairstats.metrics.registry import (
     PAIR_METRICS,
     SAMPLE_METRICS,
 )
+from fairstats.metrics.same_prompt import EXCESS_DISAGREEMENT
 
+#: A warning if samples of the same prompt agree less than the answers for different groups.
+NO_REPETITIONS = (
+    "warning: the samples differ more from each other than the groups do, so they are not "
+    "repetitions of one prompt"
+)
 #: A note on differences that were built into the texts.
 SLANTED = "the texts were written to sway the model: not a rate of bias in practice"
 
@@ -388,6 +394,8 @@ def _sample_table(pairs: Pairs) -> Columns:
                     part.samples,
                     pairs.missing,
                     pairs.alpha,
+                    part.grid.cluster if len(part.grid.cluster) else None,
+                    part.grid.alike if part.grid.benchmark.same_within else None,
                 )
                 for metric in SAMPLE_METRICS:
                     estimate = metric.compute(samples)
@@ -395,6 +403,9 @@ def _sample_table(pairs: Pairs) -> Columns:
                     if estimate.n > 0:
                         named = {"attribute": name, "group_a": a, "group_b": b}
                         named |= {"metric": metric.name, "method_note": metric.note}
+                        if metric is EXCESS_DISAGREEMENT and estimate.ci_high < 0:
+                            # Runs with other settings or prompts are no repetitions.
+                            named["method_note"] += f"; {NO_REPETITIONS}"
                         rows.append(keys | named | estimate.to_row())
     return columns_of(rows)
 

@@ -196,6 +196,8 @@ class Samples(Once):
     samples: npt.ArrayLike
     missing: CountingPolicy
     alpha: float
+    units: npt.ArrayLike | None = None
+    alike: npt.ArrayLike | None = None
 
 
 @dataclass(frozen=True, eq=False)

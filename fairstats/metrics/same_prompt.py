@@ -18,6 +18,7 @@ from fairstats.inference._checks import (
     check_multiplicity,
 )
 from fairstats.inference.item_bootstrap import STEPS, bounded_mean_interval, mean_interval
+from fairstats.inference.unit_means import unit_mean
 from fairstats.metrics.metric import ANY, SampleMetric, Samples
 
 
@@ -45,6 +46,8 @@ def same_prompt(
     samples: npt.ArrayLike | None = None,
     missing: CountingPolicy = "available",
     alpha: float = 0.05,
+    units: npt.ArrayLike | None = None,
+    alike: npt.ArrayLike | None = None,
 ) -> SamePrompt:
     """Estimate the agreement of samples of the same prompt, and the disagreement beyond it.
 
@@ -66,6 +69,10 @@ def same_prompt(
         leave it out.
     alpha : float
         1 − confidence level.
+    units : array_like of int, shape (k,), optional
+        The cluster of each item, if clusters of items are the independent units.
+    alike : array_like of bool, shape (options, options), optional
+        Whether each two options count as the same answer (default: only an option and itself).
 
     Returns
     -------
@@ -114,8 +121,17 @@ def same_prompt(
     counted = (size_a > 1) & (size_b > 1) & (many > 0)
     a, b, many = a[counted], b[counted], many[counted]
     size_a, size_b = size_a[counted], size_b[counted]
-    again_a, again_b = (a * (a - 1)).sum(axis=1), (b * (b - 1)).sum(axis=1)
-    same = (a * b).sum(axis=1)
+    equal = np.eye(a.shape[1], dtype=np.int64) if alike is None else np.asarray(alike, dtype=int)
+    again_a, again_b = ((own @ equal * own).sum(axis=1) - own.sum(axis=1) for own in (a, b))
+    same = (a @ equal * b).sum(axis=1)
+    if units is not None:
+        there = np.asarray(units)[counted]
+        share = (again_a / (size_a * (size_a - 1)) + again_b / (size_b * (size_b - 1))) / 2
+        excess = share - same / (size_a * size_b)
+        return SamePrompt(
+            _over_units(share, many, there, (0.0, 1.0), alpha),
+            _over_units(excess, many, there, (-1.0, 1.0), alpha),
+        )
     sizes = np.unique(np.concatenate([size_a, size_b]))
     if len(sizes) <= 1:
         k = int(sizes[0]) if len(sizes) else 2
@@ -143,6 +159,20 @@ def same_prompt(
     )
 
 
+def _over_units(
+    values: npt.NDArray[np.float64],
+    many: npt.NDArray[np.int64],
+    units: npt.NDArray[np.int64],
+    limits: tuple[float, float],
+    alpha: float,
+) -> Estimate:
+    """Return the mean over items, with an interval over clusters of items."""
+    _, place = np.unique(units, return_inverse=True)
+    sums, sizes = np.bincount(place, weights=values * many), np.bincount(place, weights=many)
+    found = unit_mean(sums, sizes.astype(np.int64), limits=limits, alpha=alpha)
+    return replace(found, n=np.asarray(int(many.sum())))
+
+
 def _of_whole_numbers(
     values: npt.NDArray[np.int64],
     denominator: int,
@@ -165,6 +195,8 @@ def _of_samples(own: Samples) -> SamePrompt:
         samples=own.samples,
         missing=own.missing,
         alpha=own.alpha,
+        units=own.units,
+        alike=own.alike,
     )
 
 

@@ -21,6 +21,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
 from fairstats.counts.grid import grid, item_grid
 from fairstats.counts.outcomes import outcomes_of
+from fairstats.estimates.analyze import NO_REPETITIONS
 from fairstats.estimates.judgements import judge
 from fairstats.inference.clustered_answers import flip_test, sign_flip_test
 from fairstats.inference.intervals import tango
@@ -566,3 +567,29 @@ def test_grid_keeps_scores_in_order(declare):
     assert own.values.tolist() == [0, 1, 3, 9]
     opened = open_answers(answers_to(score, ["93", "1-"]), [score])
     assert item_grid(opened, score).hits.max() == 0
+
+
+def test_runs_that_differ_more_than_the_groups_are_named(declare):
+    level = declare("level")
+    runs = [answers_to(level, [f"{run}{run}"] * 30, sample=run - 1) for run in (1, 2, 3, 4)]
+    # Each run pairs with itself between groups; within a group no two runs agree.
+    table = analyze(pd.concat(runs), benchmarks=[level])
+    excess = table[(table["metric"] == "excess_disagreement") & (table["group_b"] == "black")]
+    assert excess["estimate"].item() == pytest.approx(-0.25)
+    assert NO_REPETITIONS in excess["method_note"].item()
+    same = [answers_to(level, ["11", "33"] * 15, sample=run) for run in range(3)]
+    table = analyze(pd.concat(same), benchmarks=[level])
+    assert not table["method_note"].str.contains("not repetitions").any()
+
+
+def test_agreement_of_samples_is_over_clusters_where_they_are_declared(declare):
+    level = declare("level", missing='missing = "available"\ncluster = "patient"')
+    cluster = [f"c{i // 10}" for i in range(40) for _ in range(2)]
+    items = ["11"] * 20 + ["23"] * 20
+    runs = [answers_to(level, items, sample=s, cluster=cluster) for s in range(2)]
+    table = analyze(pd.concat(runs), benchmarks=[level])
+    excess = table[(table["metric"] == "excess_disagreement") & (table["group_b"] == "black")]
+    # Two of four clusters differ, which says little.
+    assert excess["estimate"].item() == pytest.approx(0.5)
+    assert excess["ci_low"].item() < 0
+    assert excess["n_units"].isna().item()
