@@ -23,7 +23,12 @@ from fairstats.estimates.sampling_noise import sampling_noise
 from fairstats.estimates.specifications import compare_policies, smallest_margins
 from fairstats.inference import exact_sums
 from fairstats.inference.bootstrap import bootstrap_counts, interval_of_law, limit_levels
-from fairstats.inference.clustered_answers import design_effect, sign_flip_test
+from fairstats.inference.clustered_answers import (
+    design_effect,
+    few_clusters_effect,
+    flip_test,
+    sign_flip_test,
+)
 from fairstats.inference.crossed_means import crossed_interval, crossed_test
 from fairstats.inference.differences import mean_difference, partly_paired_interval
 from fairstats.inference.effect_sizes import partly_paired_ratio
@@ -45,7 +50,15 @@ from fairstats.inference.power_comparison import power_comparison, samplesize_co
 from fairstats.inference.ppi import ppi_mean
 from fairstats.inference.rating_counts import counts_of_kinds
 from fairstats.inference.reliability import intraclass_correlation
+from fairstats.inference.standardized_difference import standardized_difference
+from fairstats.inference.unit_means import (
+    unit_mean,
+    unit_mean_difference,
+    unit_mean_differences,
+    unit_means,
+)
 from fairstats.inference.variance_components import gap_components, variance_components
+from fairstats.inference.weighted_kappa import weighted_kappa
 from fairstats.metrics.accuracy import (
     accuracy,
     accuracy_difference,
@@ -121,6 +134,7 @@ CROSSED = ([1, 1, 0, 0], [1, 1, 2, 2], ["a", "b", "a", "b"])
 PAIRED = {"n11": 60, "n10": 40, "n01": 20, "n00": 40}
 OWN = {"correct_a": 100, "n_a": 160, "correct_b": 80, "n_b": 160}
 COUNTS = complete_counts(**PAIRED)
+UNITS = ([3, 4, 5], [1] * 3, [2, 4, 3], [1] * 3)
 LAW = exact_sums.discrete_law(np.arange(10.0))
 
 #: Valid arguments of every public function that takes a level, a margin, a power, a number of
@@ -222,12 +236,24 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
         {"alpha": 0.05},
     ),
     apply_policy: lambda: (([1] * len(PATTERNS), "available"), {}),
+    few_clusters_effect: lambda: (([[2, 0], [0, 2]], [5, 5], [1, -1]), {}),
+    flip_test: lambda: (([1.5, -0.5, 2],), {}),
+    standardized_difference: lambda: (
+        ([3, 4, 5], [9, 16, 25], [1] * 3, [2, 4, 3], [4, 16, 9], [1] * 3),
+        {"limits": (1, 5)},
+    ),
+    unit_mean: lambda: (([3, 4, 5], [1] * 3), {"limits": (1, 5)}),
+    unit_means: lambda: (([([3, 4, 5], [1] * 3, None)],), {"limits": (1, 5)}),
+    unit_mean_difference: lambda: (UNITS, {"limits": (1, 5)}),
+    unit_mean_differences: lambda: (([(*UNITS, None)],), {"limits": (1, 5)}),
+    weighted_kappa: lambda: (([1, 2, 3, 3], [1, 2, 2, 3]), {"limits": (1, 3)}),
 }
 #: Not called here: parts of tested functions, which have checked their arguments.
 INTERNAL = {
     *("agreement_law", "agreement_of", "coefficients_of", "compare_groups", "crossed_agreement"),
     *("design_effect_of", "flip_tests", "jackknife_parts", "normal_power", "rates_of"),
-    *("resample_clusters", "unvaried_limits"),
+    *("resample_clusters", "unvaried_limits", "effective_tango_limits", "score_limits"),
+    *("stacked", "mean_differences", "difference_of_means"),
 }
 #: Publishing renders a site, so it has a separate test.
 APART = {fairstats.publish}
@@ -491,7 +517,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         {"estimates": ["a", "b"], "p_adjusted": [[1, 0.5], [0.5, 1]]},
         r"estimates\[0\]='a' must be",
     ),
-    (max_t, {"differences": [[0.5]], "rng": 1}, r"differences\[0, 0\]=0.5 must be"),
+    (max_t, {"differences": [[NAN]], "rng": 1}, r"differences\[0, 0\]=nan must be"),
     (max_t, {"differences": [1, 2], "rng": 1}, r"shape \(items, tests\); got \(2,\)"),
     (sign_flip_test, {"differences": ["1"]}, r"differences\[0\]='1' must be"),
     (

@@ -34,7 +34,6 @@ from fairstats.estimates.tested_pairs import numbers_of, pair_bounds, pairs_of
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
-    check_margin,
     check_number,
     check_resampling,
 )
@@ -155,11 +154,17 @@ def analyze(
             f"missing={missing!r} is unknown; use one of {', '.join(MISSING_POLICIES)}"
         )
     if margin is not None:
-        margin = float(check_margin(check_number("margin", margin)))
+        margin = check_number("margin", margin, low=0, example="0.02 for 2 percentage points")
     opened = open_answers(answers, benchmarks)
     joint = None
     if adjust == "max_t":
         joint = joint_pvalues(opened, missing, n_resamples=n_resamples, rng=rng)
+    if margin is not None:
+        for name, known in opened.benchmarks.items():
+            if not 0 < margin < known.span:
+                raise ValueError(
+                    f"margin={margin!r} must be between 0 and {known.span:g} for {name}"
+                )
     counted = outcomes_of(opened).values()
     judged = judge(counted, missing, alpha, adjust=adjust, joint=joint, margin=margin)
     estimates = estimates_of(opened, judged)

@@ -88,7 +88,7 @@ def specification_curve(
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     attributes: Collection[str] | None = None,
 ) -> pd.DataFrame:
-    """Compute each pair's accuracy difference and verdict under all combinations of choices.
+    """Compute each pair's difference and verdict under all combinations of choices.
 
     A specification is one policy for missing answers, interval, test, adjustment and margin. The
     prompt is one more choice: answer sets of the same model with different prompts are rows with a
@@ -109,8 +109,8 @@ def specification_curve(
     adjust : sequence of {"holm", "hommel", "bh", "by"}
         The adjustments of the p-values over their families, see `adjust_pvalues`.
     margin : sequence of float
-        The equivalence margins, shares in (0, 1). The margin that the benchmark declares is always
-        added.
+        The equivalence margins, shares in (0, 1); of levels and scores, shares of the scale. The
+        margin that the benchmark declares is always added.
     alpha : float
         1 − confidence level, and the level of the verdicts; below 0.5.
     benchmarks : iterable of Benchmark
@@ -204,8 +204,8 @@ def specification_curve(
                 }
                 for delta in (*margins, None):
                     # The declared margin may be among the given ones.
-                    new = delta is None or delta != judged.margin
-                    own = judged.margin if delta is None else np.full(len(exists), delta)
+                    own = judged.margin if delta is None else delta * judged.span
+                    new = delta is None or own != judged.margin
                     verdicts = judged.verdicts(
                         p_adjusted=p_adjusted, p_highest=p_highest, inner=inner, margin=own
                     )
@@ -420,11 +420,16 @@ def _tests(judged: Judgements) -> Iterator[Columns]:
 
 def _margins(judged: Judgements) -> Iterator[Columns]:
     own, counts = _figures(judged), ~judged.bounds
-    for margin in sorted({*SENSITIVITY_MARGINS, *judged.margin.tolist()}):
-        declared = margin == judged.margin
+    # Of levels and scores, the usual margins are shares of the scale.
+    for share in sorted({*SENSITIVITY_MARGINS, *(judged.margin / judged.span).tolist()}):
+        usual = share in SENSITIVITY_MARGINS
+        # The declared margin has no rounding error.
+        declared = share == judged.margin / judged.span
+        margin = np.where(declared, judged.margin, share * judged.span)
         verdicts = _known(judged, judged.verdicts(margin=margin))
-        choice = {"aspect": MARGIN, "choice": f"{margin:g}", "published": declared}
-        where = counts if margin in SENSITIVITY_MARGINS else counts & declared
+        texts = np.array([f"{one:g}" for one in margin], dtype=object)
+        choice = {"aspect": MARGIN, "choice": texts, "published": declared}
+        where = counts if usual else counts & declared
         yield _rows(judged, own | choice | {"verdict": verdicts}, where)
     # Limits that are inside no margin give the verdict below the smallest margin.
     found = {
@@ -526,7 +531,7 @@ def smallest_margins(
     """Compute the margin above which each pair of groups counts as equivalent.
 
     The smallest margin is the largest distance from 0 of the limits of the 1 − 2 alpha interval of
-    the accuracy difference, over all completions of the missing answers. At any larger margin, two
+    the difference, over all completions of the missing answers. At any larger margin, two
     one-sided tests at level alpha show that the difference is within it.
 
     Parameters
