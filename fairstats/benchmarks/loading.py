@@ -326,7 +326,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         "listed": tuple(row.item for row in rows),
         "clusters": MappingProxyType({r.item: r.cluster for r in rows if r.cluster is not None}),
         "answer_keys": MappingProxyType({r.item: r.key for r in rows if r.key is not None}),
-        "changes": table.changes or _changes(attributes),
+        "changes": table.changes or _changes(attributes, table.words.subject),
         "read_first": table.read_first or next(iter(table.notes), ""),
         "items_file": named.get("items_file"),
         "keys_file": keys_file,
@@ -341,11 +341,12 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     return benchmark
 
 
-def _changes(attributes: Mapping[str, Attribute]) -> str:
+def _changes(attributes: Mapping[str, Attribute], subject: str) -> str:
     """Return the varied attributes, worded to complete "depends on …"."""
+    whose = "the " if subject == Words.subject else f"the {subject}’s "
     varied = [a for a in attributes.values() if a.name != BASELINE and not a.control]
     names = [a.label[:1].lower() + a.label[1:] for a in varied]
-    return "the " + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+    return whose + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 
 class _Item(NamedTuple):

@@ -10,9 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import listed, points, span
+from fairstats._lib.formatting import listed, span
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Attribute, Benchmark
+from fairstats.benchmarks.kinds import TESTS, Kind
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
 from fairstats.report.row_chart import largest
@@ -34,13 +35,16 @@ class Pair:
     label : str
         The pair's name for readers, e.g. ``"Race: White − Black"``.
     figures : pandas.DataFrame
-        The estimates by metric. ``mcnemar`` is the test that the verdict is based on.
+        The estimates by metric. That of the kind's test is the one that the verdict is based on.
+    kind : Kind
+        The kind of the answers.
     """
 
     attribute: Attribute
     groups: tuple[str, str]
     label: str
     figures: pd.DataFrame
+    kind: Kind
 
     @property
     def terms(self) -> tuple[str, str]:
@@ -50,8 +54,8 @@ class Pair:
 
     @property
     def difference(self) -> pd.Series:
-        """Return the estimate of the signed accuracy difference."""
-        return self.figures.loc["accuracy_difference"]
+        """Return the estimate of the signed difference that is judged."""
+        return self.figures.loc[self.kind.difference]
 
     @property
     def verdict(self) -> str | None:
@@ -108,9 +112,14 @@ class AnswerSet:
         return f"{self.vignettes}, prompt: {self.prompt}"
 
     @property
+    def kind(self) -> Kind:
+        """Return the kind of the answers."""
+        return self.benchmark.kind
+
+    @property
     def margin(self) -> str:
-        """Return the equivalence margin in points, without needless decimals."""
-        return f"{100 * self.benchmark.equivalence_margin:g}"
+        """Return the equivalence margin with its unit, without needless decimals."""
+        return f"{self.kind.shown_margin(self.benchmark.equivalence_margin)} {self.kind.unit}"
 
     @property
     def selected(self) -> str:
@@ -127,27 +136,34 @@ class AnswerSet:
     @cached_property
     def pairs(self) -> list[Pair]:
         """Return the pairs that are compared, in the order of the benchmark."""
-        rows = self.rows
-        aside = rows["attribute"].isin([BASELINE, POOLED]) | rows["group_a"].isna()
-        other = (rows["metric"] == "mcnemar") & ~is_primary_test(rows)
+        rows, controls = self.rows, [one.name for one in self.benchmark.controls]
+        aside = rows["attribute"].isin([BASELINE, POOLED, *controls]) | rows["group_a"].isna()
+        other = rows["metric"].isin(TESTS) & ~is_primary_test(rows)
         found = []
         for (name, a, b), own in rows[~aside & ~other].groupby(_PAIR, sort=False):
             figures = own.set_index("metric")
-            if "accuracy_difference" in figures.index:
+            if self.kind.difference in figures.index:
                 attribute, groups = self.benchmark.attribute(str(name)), (str(a), str(b))
                 label = self.benchmark.pair_name(attribute.name, groups)
-                found.append(Pair(attribute, groups, label, figures))
+                found.append(Pair(attribute, groups, label, figures, self.kind))
         return found
 
     @cached_property
     def charted(self) -> Sequence[Pair]:
         """Return the pairs on the first page: of many, those with the largest differences."""
-        return largest(self.pairs, lambda pair: pair.value("accuracy_difference"))
+        return largest(self.pairs, lambda pair: pair.value(self.kind.difference))
 
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Return the manifest's entries, one per snapshot."""
         return self.release.answers_of(self.board, self.model)
+
+    @property
+    def units(self) -> int:
+        """Return the number of independent units: items, or the declared clusters."""
+        known = [pair.value(self.kind.difference, "n_units") for pair in self.pairs]
+        known = [number for number in known if not math.isnan(number)]
+        return int(max(known)) if known else sum(entry["items"] for entry in self.entries)
 
     @property
     def ranges(self) -> bool:
@@ -200,6 +216,9 @@ def names_of(pairs: Sequence[Pair], among: Sequence[Pair]) -> str:
 
 
 def differences_of(pairs: Sequence[Pair]) -> str:
-    """Return the smallest and largest accuracy difference of pairs, in points, if any is known."""
+    """Return the smallest and largest difference of pairs, with its unit, if any is known."""
     known = [value for pair in pairs if not math.isnan(value := pair.difference["estimate"])]
-    return span(points(min(known)), points(max(known))) if known else ""
+    if not known:
+        return ""
+    kind = pairs[0].kind
+    return f"{span(kind.signed(min(known)), kind.signed(max(known)))} {kind.unit}"

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fairstats._lib.formatting import level, listed, number_word, points, span
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
 from fairstats.report.audit_finding import reasons
 from fairstats.report.findings import ordinal
+from fairstats.report.kind_words import test_name, where, words_of
 
 HIGH, MODERATE, LOW, NO_BASIS = "High", "Moderate", "Low", "No basis"
 # The two intervals cover far too rarely if few pairs are discordant (see the page on methods): no
@@ -21,10 +23,10 @@ HIGH, MODERATE, LOW, NO_BASIS = "High", "Moderate", "Low", "No basis"
 _NOT_DEFENDED = ("wald", "bootstrap", "bounds")
 _NUMBERED = {
     INTERVAL: "interval method",
-    TEST: "version of McNemar’s test",
+    TEST: "version of {test}",
     MISSING: "policy for missing answers",
 }
-_SEVERAL = {INTERVAL: "interval methods", TEST: "versions of McNemar’s test"}
+_SEVERAL = {INTERVAL: "interval methods", TEST: "versions of {test}"}
 _SEVERAL[MISSING] = "policies for missing answers"
 
 
@@ -58,12 +60,16 @@ def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tupl
     yield from _differences(answers)
     yield from _robust(answers, others)
     yield from _rank(answers)
+    subjects = words_of(answers.benchmark).subjects
     if answers.benchmark.swayed_by:
         yield NO_BASIS, "for how often questions in practice contain such text."
     elif answers.benchmark.slanted:
-        yield NO_BASIS, "for how often real patients would be treated differently."
+        yield NO_BASIS, f"for how often real {subjects} would be treated differently."
+    elif answers.kind == CHOICE and not answers.benchmark.words.source:
+        yield NO_BASIS, f"for conclusions about {subjects}: these are written test questions."
     else:
-        yield NO_BASIS, "for conclusions about patients: these are written test questions."
+        place = where(answers.benchmark)
+        yield NO_BASIS, f"for effects on {subjects} {place}: only the answers were measured."
 
 
 def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
@@ -94,12 +100,12 @@ def _real(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]
     nonzero = sum(pair.difference["ci_low"] * pair.difference["ci_high"] > 0 for pair in own)
     verb = "difference is" if len(own) == 1 else "differences are"
     if beyond == len(own):
-        beyond_it = f"{_all(len(own), level(alpha))} beyond ±{answers.margin} points"
+        beyond_it = f"{_all(len(own), level(alpha))} beyond ±{answers.margin}"
         return HIGH, f"The {verb} larger than chance{said}: {beyond_it}. {_power(own)}".strip()
     if nonzero == len(own):
         return MODERATE, (
             f"The {verb} larger than chance{said}, but perhaps too small to matter: {beyond} of "
-            f"{len(own)} {level(alpha)} intervals lie beyond ±{answers.margin} points."
+            f"{len(own)} {level(alpha)} intervals lie beyond ±{answers.margin}."
         )
     return MODERATE, (
         f"The {verb} statistically significant{said}, but {nonzero} of {len(own)} {level(alpha)} "
@@ -109,12 +115,12 @@ def _real(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]
 
 def _small(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]:
     inside = _all(len(own), level(2 * answers.release.alpha))
-    return HIGH, f"No larger difference{said}: {inside} inside ±{answers.margin} points."
+    return HIGH, f"No larger difference{said}: {inside} inside ±{answers.margin}."
 
 
 def _open(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]:
     margin = answers.margin
-    text = f"A difference is neither shown nor excluded{said} at ±{margin} points."
+    text = f"A difference is neither shown nor excluded{said} at ±{margin}."
     return LOW, f"{text} {_power(own)}".strip()
 
 
@@ -138,9 +144,11 @@ def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[s
     if all(pair.verdict is None for pair in answers.pairs):
         return
     found = robustness(answers)
+    test = test_name(answers.kind)
     kept = [
-        f"{number} {(_SEVERAL if number > 1 else _NUMBERED)[aspect]}"
+        f"{number} {(_SEVERAL if number > 1 else _NUMBERED)[aspect].format(test=test)}"
         for aspect, number in found.choices.items()
+        if number > 1 or not answers.benchmark.few_units
     ]
     same, compared = other_prompts(answers, others)
     decided = any(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from fairstats._lib.formatting import capital, counted, escape_markdown
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_declarations import declared_facts
@@ -16,6 +17,7 @@ from fairstats.report.audit_groups import crossed, groups_of
 from fairstats.report.audit_limits import limitations
 from fairstats.report.audit_ratings import ratings_of
 from fairstats.report.audit_summary import page_number, section_id
+from fairstats.report.kind_words import difference_name
 from fairstats.report.page_output import show_markdown
 from fairstats.report.tables import breakable
 
@@ -79,7 +81,7 @@ CLAUSES = (
         "Sources of bias in training and test data, with differences between and across groups, "
         "and proxies.",
         ("screening", "reading_note"),
-        "Bias in training data; the audit of the vignettes is on the site's page Vignettes.",
+        "Bias in training data.",
     ),
     Clause(
         "MS-2.13-001",
@@ -132,18 +134,21 @@ def _group_accuracy(audit: Audit) -> str:
     first = audit.sets[0]
     groups = [g for attribute in first.benchmark.varied for g in groups_of(first, attribute)]
     known = counted(sum(not math.isnan(group.low) for group in groups), "group")
-    return "" if known.startswith("0") else f"accuracy of {known}, with intervals and numbers"
+    figure = first.kind.figure
+    return "" if known.startswith("0") else f"{figure} of {known}, with intervals and numbers"
 
 
 def _intersections(audit: Audit) -> str:
     first = audit.sets[0]
     cells = sum(len(groups_of(first, attribute)) for attribute in crossed(first))
-    return f"accuracy and number of {counted(cells, 'intersection')}" if cells else ""
+    figure = first.kind.figure
+    return f"{figure} and number of {counted(cells, 'intersection')}" if cells else ""
 
 
 def _pairs(audit: Audit) -> str:
-    known = audit.known("accuracy_difference", "ci_low")
-    return f"{counted(known, 'accuracy difference')} with intervals" if known else ""
+    kind = audit.sets[0].kind
+    known = audit.known(kind.difference, "ci_low")
+    return f"{counted(known, difference_name(kind))} with intervals" if known else ""
 
 
 def _cfr(audit: Audit) -> str:
@@ -152,7 +157,7 @@ def _cfr(audit: Audit) -> str:
 
 
 def _tests(audit: Audit) -> str:
-    known = audit.known("mcnemar", "p_adjusted")
+    known = audit.known(audit.sets[0].kind.test, "p_adjusted")
     return f"{counted(known, 'test')} of no difference, adjusted" if known else ""
 
 
@@ -203,9 +208,9 @@ def _fact_name(name: str) -> str:
 
 #: The parts of a report by their names in `CLAUSES`.
 EVIDENCE = {
-    "group_accuracy": Evidence("Groups", "accuracy by group", _group_accuracy),
+    "group_accuracy": Evidence("Groups", "{figure} by group", _group_accuracy),
     "intersections": Evidence("Groups", "intersections of attributes", _intersections),
-    "pairs": Evidence(_FIRST_PAGE, "accuracy differences", _pairs),
+    "pairs": Evidence(_FIRST_PAGE, "{difference}s", _pairs),
     "cfr": Evidence(_FIRST_PAGE, "changed answers", _cfr),
     "tests": Evidence(_FIRST_PAGE, "tests", _tests),
     "reading_note": Evidence(_FIRST_PAGE, "a note on the benchmark’s limits", _reading_note),
@@ -231,12 +236,13 @@ def shown_and_missing(clause: Clause, audit: Audit) -> tuple[list[tuple[str, str
         Each section with its text, in order, and the names of missing parts.
     """
     shown: dict[str, list[str]] = {}
-    missing = []
+    missing, kind = [], audit.sets[0].kind
+    names = {"figure": kind.figure, "difference": difference_name(kind)}
     for evidence in map(EVIDENCE.__getitem__, clause.shows):
         if text := evidence.find(audit):
             shown.setdefault(evidence.section, []).append(text)
         else:
-            missing.append(evidence.name)
+            missing.append(evidence.name.format(**names))
     return [(section, "; ".join(texts)) for section, texts in shown.items()], missing
 
 
@@ -253,7 +259,7 @@ def _rows(audit: Audit) -> Iterator[str]:
     for clause in CLAUSES:
         shown, missing = shown_and_missing(clause, audit)
         parts = [f"{_place(section)}: {_text(text)}" for section, text in shown]
-        lacks = [capital("; ".join(missing)) + "." if missing else "", clause.lacks]
+        lacks = [capital("; ".join(missing)) + "." if missing else "", _lacks(clause, audit)]
         cells = (
             _text(clause.name),
             _text(clause.asks),
@@ -261,6 +267,12 @@ def _rows(audit: Audit) -> Iterator[str]:
             _text(" ".join(filter(None, lacks))) or "–",
         )
         yield f"| {' | '.join(cells)} |"
+
+
+def _lacks(clause: Clause, audit: Audit) -> str:
+    if clause.name == "MS-2.11-004" and audit.sets[0].kind == CHOICE:
+        return f"{clause.lacks[:-1]}; the audit of the vignettes is on the site's page Vignettes."
+    return clause.lacks
 
 
 def _place(section: str) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Literal
 
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import unique_slugs
+from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.release.manifest import open_release
+from fairstats.report.audit_answer_sets import answer_sets
 from fairstats.report.audit_facts import AuditFacts, read_facts
 from fairstats.report.audit_origin import origin_of
 from fairstats.report.audit_sections import model_of
@@ -77,6 +79,9 @@ def report_model(
         copy_pages(project)
         body = (project / "reports" / "_audit.qmd").read_text(encoding="utf-8")
         values = {"SLUG": chosen.slugs[name], "FACTS": given.encoded, "CROSSWALK": str(crosswalk)}
+        values["METHODS"] = _methods(
+            project / "reports", {a.kind for a in answer_sets(chosen, name)}
+        )
         for key, value in values.items():
             body = body.replace(f"{{{{{key}}}}}", value)
         draw_document(
@@ -92,6 +97,13 @@ def report_model(
             finish=finish,
         )
     return target
+
+
+def _methods(pages: Path, kinds: Collection[Kind]) -> str:
+    """Return the text on methods of choices, of other kinds, or both."""
+    texts = {"_audit_methods.qmd": CHOICE in kinds, "_audit_methods_kinds.qmd": kinds != {CHOICE}}
+    parts = [(pages / name).read_text(encoding="utf-8") for name, used in texts.items() if used]
+    return "\n".join(parts).rstrip()
 
 
 def _target(out: str | os.PathLike[str], to: str) -> Path:

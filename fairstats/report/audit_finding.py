@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from fairstats._lib.formatting import capital, level, percent, point_range, points, span
+from fairstats._lib.formatting import capital, level, percent, span
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
+from fairstats.report.kind_words import difference_name, long_unit, signed_range, words_of
 
 #: The worst verdict first, to avoid a flattering first sentence.
 _ORDER = (DISPARITY, INCONCLUSIVE, None, EQUIVALENT)
@@ -37,7 +38,7 @@ def finding(answers: AnswerSet) -> str:
             {
                 INCONCLUSIVE: f"Unclear for {names}.",
                 None: f"No verdict for {names}.",
-                EQUIVALENT: f"Within {answers.margin} points for {names}.",
+                EQUIVALENT: f"Within {answers.margin} for {names}.",
             }[verdict]
         )
     return " ".join(sentences)
@@ -45,21 +46,21 @@ def finding(answers: AnswerSet) -> str:
 
 def _first(answers: AnswerSet, verdict: str | None, whose: str) -> str:
     slanted, changes = answers.benchmark.slanted, answers.benchmark.changes
-    text = answers.benchmark.swayed_by or "slanted text"
+    text, figure = answers.benchmark.swayed_by or "slanted text", answers.kind.figure
     every = f", for {names_of(answers.pairs, answers.pairs)}"
     if verdict == DISPARITY:
         if slanted:
             return f"the model is swayed by {text}{whose or every}"
-        return f"the model’s accuracy depends on {changes}{whose}"
-    subject = f"{text} sways the model" if slanted else f"the model’s accuracy depends on {changes}"
+        return f"the model’s {figure} depends on {changes}{whose}"
+    subject = f"{text} sways the model" if slanted else f"the model’s {figure} depends on {changes}"
     if verdict == INCONCLUSIVE:
         return f"it is unclear whether {subject}{whose}"
     if verdict is None:
         return f"no verdict on whether {subject}{whose}"
-    within = f"by less than {answers.margin} points{whose or every}"
+    within = f"by less than {answers.margin}{whose or every}"
     if slanted:
-        return f"{text} changes the model’s accuracy {within}"
-    return f"the model’s accuracy differs between the groups {within}"
+        return f"{text} changes the model’s {figure} {within}"
+    return f"the model’s {figure} differs between the groups {within}"
 
 
 def finding_in_numbers(answers: AnswerSet) -> str:
@@ -71,15 +72,16 @@ def finding_in_numbers(answers: AnswerSet) -> str:
         )
     if not answers.pairs:
         return "This report holds no evidence for or against the model."
-    said = [text for text in (_changed(answers), _accuracy(answers)) if text]
+    said = [text for text in (_changed(answers), _difference(answers)) if text]
     lead = "When the group changes,"
     if answers.benchmark.slanted:
-        lead = f"With {answers.benchmark.swayed_by or 'text slanted by patient group'},"
+        slant = f"text slanted by {words_of(answers.benchmark).subject} group"
+        lead = f"With {answers.benchmark.swayed_by or slant},"
     sentences = []
     if said:
         sentences.append(f"{lead} {', and '.join(said)}.")
         if any(pair.verdict is not None for pair in answers.pairs):
-            sentences.append(f"The benchmark’s margin is {answers.margin} points.")
+            sentences.append(f"The benchmark’s margin is {answers.margin}.")
         if answers.benchmark.slanted:
             sentences.append("The slant was built in: this is not a rate of bias in practice.")
     else:
@@ -117,30 +119,33 @@ def _changed(answers: AnswerSet) -> str:
     return f"the model’s answer differs in {share} of pairs"
 
 
-def _accuracy(answers: AnswerSet) -> str:
-    """State for which group the model is more accurate, and by how much."""
-    low, high = zip(*(_limits(pair, "accuracy_difference") for pair in answers.pairs), strict=True)
+def _difference(answers: AnswerSet) -> str:
+    """State for which group the figure is higher, and by how much."""
+    kind, benchmark = answers.kind, answers.benchmark
+    low, high = zip(*(_limits(pair, kind.difference) for pair in answers.pairs), strict=True)
     if any(map(math.isnan, (*low, *high))):
         return ""
     least, most = min(low), max(high)
     decided = all(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)
     if decided:
         for sign, place in ((1, 0), (-1, 1)):
-            if all(sign * round(100 * value, 1) > 0 for value in (least, most)):
-                size = sorted((abs(least), abs(most)))
+            # A difference that rounds to 0 has no sign.
+            if all(kind.signed(sign * value).startswith("+") for value in (least, most)):
+                size = (kind.signed(end)[1:] for end in sorted((abs(least), abs(most))))
+                more = f"higher ({benchmark.higher})" if benchmark.higher else "higher"
                 return (
-                    f"accuracy is {span(*(points(value, signed=False) for value in size))} "
-                    f"percentage points higher for {_group(answers, place)}"
+                    f"{kind.figure} is {span(*size)} {long_unit(kind)} {more} for "
+                    f"{_group(answers, place)}"
                 )
-    order = " − ".join(answers.benchmark.pair_terms)
+    order = " − ".join(benchmark.pair_terms)
     if len(answers.pairs) == 1:
         order = " − ".join(answers.pairs[0].terms)
-    figures = _between(answers, points(least), points(most))
-    text = f"the accuracy difference ({order}) is {figures} percentage points"
+    figures = _between(answers, kind.signed(least), kind.signed(most))
+    text = f"the {difference_name(kind)} ({order}) is {figures} {long_unit(kind)}"
     if len(answers.pairs) == 1 and not answers.ranges:
         only = answers.pairs[0].difference
         sure = level(answers.release.alpha)
-        text += f" ({sure} interval {point_range(only['ci_low'], only['ci_high'])})"
+        text += f" ({sure} interval {signed_range(kind, only['ci_low'], only['ci_high'])})"
     return text
 
 

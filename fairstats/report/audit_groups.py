@@ -1,4 +1,4 @@
-"""The groups of an audit report: accuracy, missing answers and ratios, group by group."""
+"""The groups of an audit report: rates or means, missing answers, ratios and errors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import decimal, level, percent_range
+from fairstats._lib.formatting import capital, decimal, level, listed
 from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, Kind
 from fairstats.report.audit_answer_sets import AnswerSet
+from fairstats.report.kind_words import heading, plain, plain_range, signed_range
 from fairstats.report.layout_boxes import columns
 from fairstats.report.page_output import show_markdown, show_table
 from fairstats.report.tables import breakable, written_table
@@ -21,19 +23,34 @@ if TYPE_CHECKING:
 
 #: Groups with a smaller share of the answers are marked.
 SMALL = 0.02
+_FOUR_FIFTHS = 0.8
 _NONE = "–"
+# Levels and scores have no figure of all groups.
+_OVERALL = {"choice": "overall_accuracy", "decision": "overall_selection_rate"}
+# Figures that need a key, without the side of the pair, with their headings.
+_AGAINST_KEY = {
+    "accuracy": "Equal to the key",
+    "true_positive_rate": "Favourable if the key is",
+    "false_positive_rate": "Favourable if the key is not",
+    "too_high": "Above the key",
+    "too_low": "Below the key",
+    "signed_error": "Mean of answer − key",
+    "absolute_error": "Mean distance from the key",
+}
+# Those in the unit of the answers.
+_SIZES = ("signed_error", "absolute_error")
 
 
 @dataclass(frozen=True)
 class GroupFigures:
-    """Hold the accuracy of one group, or of all groups of an attribute.
+    """Hold the rate or mean of one group.
 
     Attributes
     ----------
     label : str
         The group's term for readers.
     estimate, low, high : float
-        The accuracy and its limits.
+        The rate or mean, and its limits.
     n : int
         The answers that it rests on.
     missing : int or None
@@ -62,7 +79,8 @@ def groups_of(answers: AnswerSet, attribute: Attribute) -> list[GroupFigures]:
     found = {}
     for group in attribute.groups:
         for side in "ab":
-            own = rows[(rows["metric"] == f"accuracy_{side}") & (rows[f"group_{side}"] == group)]
+            metric = getattr(answers.kind, f"rate_{side}")
+            own = rows[(rows["metric"] == metric) & (rows[f"group_{side}"] == group)]
             if len(own) and group not in found:
                 found[group] = own.iloc[0], _count(own.iloc[0], f"n_missing_{side}")
     asked = {group: int(row["n"]) + (missing or 0) for group, (row, missing) in found.items()}
@@ -85,19 +103,20 @@ def groups_of(answers: AnswerSet, attribute: Attribute) -> list[GroupFigures]:
 
 
 def overall_of(answers: AnswerSet, attribute: Attribute) -> pd.Series | None:
-    """Return the estimate of the accuracy over all groups of an attribute; None if not known."""
-    return _whole(answers, attribute, "overall_accuracy")
+    """Return the estimate of the rate over all groups of an attribute; None if not known."""
+    return whole_of(answers, attribute, _OVERALL.get(answers.kind.name, ""))
 
 
 def impact_ratio_of(answers: AnswerSet, attribute: Attribute) -> pd.Series | None:
     """Return the estimate of an attribute's impact ratio; None if not known."""
-    return _whole(answers, attribute, "impact_ratio")
+    return whole_of(answers, attribute, "impact_ratio")
 
 
-def _whole(answers: AnswerSet, attribute: Attribute, metric: str) -> pd.Series | None:
+def whole_of(answers: AnswerSet, attribute: Attribute, metric: str) -> pd.Series | None:
+    """Return an estimate of all groups of an attribute; None if not known."""
     rows = answers.rows
     own = rows[(rows["attribute"] == attribute.name) & (rows["metric"] == metric)]
-    known = own[own[["estimate", "ci_low"]].notna().any(axis=1)]
+    known = own[own["group_a"].isna() & own[["estimate", "ci_low"]].notna().any(axis=1)]
     return known.iloc[0] if len(known) else None
 
 
@@ -117,29 +136,92 @@ def crossed(answers: AnswerSet) -> list[Attribute]:
 
 
 def show_groups(answers: AnswerSet) -> None:
-    """Show accuracy, missing answers and ratios by group, for the answer set of the summary."""
+    """Show rates or means, missing answers, ratios and errors, for the summary's answer set."""
     if not any(groups_of(answers, attribute) for attribute in answers.benchmark.varied):
         show_markdown("No group has an estimate.")
         return
     kind = "range" if answers.ranges else f"{level(answers.release.alpha)} CI"
-    with columns() as second:
+    figure = answers.kind.figure
+    whole = any(
+        overall_of(answers, attribute) is not None for attribute in answers.benchmark.varied
+    )
+    all_groups = ", next to that of all groups" if whole or answers.kind == CHOICE else ""
+    caption = (
+        f"{capital(figure)} by group{all_groups}. Unknown: answers that are missing or could not "
+        "be read"
+    )
+    if answers.kind.numeric:
+        show_table(groups_table(answers, kind), caption=caption)
+    else:
+        with columns() as second:
+            show_table(groups_table(answers, kind), caption=caption)
+            second()
+            show_table(
+                ratios_table(answers, kind),
+                caption=f"{capital(figure)} ratios. Impact ratio: the lowest {figure} of a group "
+                "divided by the highest; its interval covers all pairs of groups"
+                f"{_parity(answers)}",
+            )
+    if _errors(answers):
         show_table(
-            groups_table(answers, kind),
-            caption="Accuracy by group, next to that of all groups. Unknown: answers that are "
-            "missing or could not be read",
-        )
-        second()
-        show_table(
-            ratios_table(answers, kind),
-            caption="Accuracy ratios. Impact ratio: the lowest accuracy of a group divided by the "
-            "highest; its interval covers all pairs of groups",
+            errors_table(answers),
+            caption=f"Answers compared with the key, by group, with {kind}",
         )
     show_markdown(" ".join(_notes(answers)))
 
 
-def groups_table(answers: AnswerSet, kind: str) -> GT:
-    """Make the table of accuracy and missing answers by group."""
+def _parity(answers: AnswerSet) -> str:
+    if answers.kind != DECISION:
+        return ""
+    return ". Demographic parity difference: the highest minus the lowest selection rate, points"
+
+
+def _errors(answers: AnswerSet) -> dict[str, str]:
+    """Return the metrics against the key that have estimates, by name without the side."""
+    if answers.kind == CHOICE:
+        return {}
+    known = answers.rows[answers.rows[["estimate", "ci_low"]].notna().any(axis=1)]
+    there = set(known["metric"])
+    return {name: head for name, head in _AGAINST_KEY.items() if f"{name}_a" in there}
+
+
+def errors_table(answers: AnswerSet) -> GT:
+    """Make the table of the groups' answers compared with the key."""
+    heads = _errors(answers)
     rows = []
+    for attribute in answers.benchmark.varied:
+        own = answers.rows[answers.rows["attribute"] == attribute.name]
+        for group, label in attribute.groups.items():
+            cells = {}
+            for name in heads:
+                for side in "ab":
+                    found = own[
+                        (own["metric"] == f"{name}_{side}") & (own[f"group_{side}"] == group)
+                    ]
+                    if len(found):
+                        cells[name] = _error(name, *_limits(found.iloc[0]))
+            if cells:
+                head = {"attribute": breakable(attribute.label), "group": breakable(label)}
+                rows.append(head | cells)
+    units = {name: answers.kind.unit if name in _SIZES else "%" for name in heads}
+    labels = {name: f"{head}, {units[name]}" for name, head in heads.items()}
+    return written_table(
+        rows, labels, name="group-errors", stub="group", heading="Group", group="attribute"
+    )
+
+
+def _error(name: str, estimate: float, low: float, high: float) -> str:
+    kind = LEVEL if name in _SIZES else DECISION
+    if name != "signed_error":
+        return _rate(kind, estimate, low, high)
+    limits = signed_range(kind, low, high)
+    known = "" if math.isnan(estimate) else kind.signed(estimate)
+    return f"{known} ({limits})" if known and limits else known or limits or "not known"
+
+
+def groups_table(answers: AnswerSet, kind: str) -> GT:
+    """Make the table of rates or means and missing answers by group."""
+    rows, rate = [], answers.kind.figure.replace(" ", "-")
     for attribute in answers.benchmark.varied:
         groups = groups_of(answers, attribute)
         if not groups:
@@ -152,26 +234,29 @@ def groups_table(answers: AnswerSet, kind: str) -> GT:
                 "group": breakable(group.label),
                 "n": f"{group.n:,}",
                 "missing": _NONE if group.missing is None else f"{group.missing:,}",
-                "accuracy": _share(group.estimate, group.low, group.high),
+                rate: _rate(answers.kind, group.estimate, group.low, group.high),
                 "note": "under 2% of the answers" if group.small else "",
             }
             for group in groups
         ]
-        known = [group.missing for group in groups if group.missing is not None]
         row = overall_of(answers, attribute)
+        if row is None and answers.benchmark.few_units:
+            # It is not estimated for means, and not for answers that are not independent.
+            continue
+        known = [group.missing for group in groups if group.missing is not None]
         rows.append(
             head
             | {
                 "group": "All groups",
                 "n": f"{sum(group.n for group in groups):,}",
                 "missing": f"{sum(known):,}" if len(known) == len(groups) else _NONE,
-                "accuracy": "not known" if row is None else _share(*_limits(row)),
+                rate: "not known" if row is None else _rate(answers.kind, *_limits(row)),
             }
         )
     labels = {
         "n": "Answers",
         "missing": "Unknown",
-        "accuracy": f"Accuracy, % ({kind})",
+        rate: f"{heading(answers.kind)} ({kind})",
         "note": "Note",
     }
     if not small_groups(answers):
@@ -188,16 +273,20 @@ def groups_table(answers: AnswerSet, kind: str) -> GT:
 
 
 def ratios_table(answers: AnswerSet, kind: str) -> GT:
-    """Make the table of impact ratios, and of the accuracy ratios of pairs."""
+    """Make the table of impact ratios, and of the ratios of pairs."""
     rows = []
+    ratio = "accuracy_ratio" if answers.kind == CHOICE else "selection_ratio"
     for attribute in answers.benchmark.varied:
         pairs = [pair for pair in answers.pairs if pair.attribute.name == attribute.name]
         if not pairs:
             continue
         whole = impact_ratio_of(answers, attribute)
         cells = [("Impact ratio", "not known" if whole is None else _ratio(*_limits(whole)))]
+        parity = whole_of(answers, attribute, "demographic_parity")
+        if parity is not None:
+            cells.append(("Demographic parity difference", _rate(DECISION, *_limits(parity))))
         for pair in pairs:
-            figures = [pair.value("accuracy_ratio", name) for name in _LIMITS]
+            figures = [pair.value(ratio, name) for name in _LIMITS]
             cells.append((" / ".join(pair.terms), _ratio(*figures)))
         rows += [
             {"attribute": breakable(attribute.label), "ratio": breakable(name), "value": value}
@@ -219,12 +308,27 @@ def _notes(answers: AnswerSet) -> Iterator[str]:
         yield "Figures of groups with less than 2% of the answers rest on little data."
     else:
         yield "Every group has at least 2% of the answers for its attribute."
-    if not crossed(answers):
+    if not crossed(answers) and (answers.kind == CHOICE or len(answers.benchmark.varied) > 1):
         yield "No combinations of attributes were tested."
-    yield (
-        "The four-fifths rule of US employment law (a ratio below 0.80) is a convention for hiring "
-        "and no criterion for medical answers."
-    )
+    if answers.kind == CHOICE:
+        yield (
+            "The four-fifths rule of US employment law (a ratio below 0.80) is a convention for "
+            "hiring and no criterion for medical answers."
+        )
+    elif answers.kind == DECISION:
+        yield (
+            "The four-fifths rule of US employment law takes a ratio below 0.80, or above 1.25, as "
+            "a sign of adverse impact. It is a convention for hiring and similar decisions, and no "
+            "test."
+        )
+        low = [
+            attribute.label
+            for attribute in answers.benchmark.varied
+            if (whole := impact_ratio_of(answers, attribute)) is not None
+            and whole["estimate"] < _FOUR_FIFTHS
+        ]
+        if low:
+            yield f"The impact ratio is below 0.80 for {listed(low)}."
 
 
 _LIMITS = ("estimate", "ci_low", "ci_high")
@@ -239,11 +343,9 @@ def _count(row: pd.Series, name: str) -> int | None:
     return None if pd.isna(row[name]) else int(row[name])
 
 
-def _share(estimate: float, low: float, high: float) -> str:
-    limits = percent_range(low, high)
-    if math.isnan(estimate):
-        return limits or "not known"
-    return f"{100 * estimate:.1f} ({limits})" if limits else f"{100 * estimate:.1f}"
+def _rate(kind: Kind, estimate: float, low: float, high: float) -> str:
+    limits, known = plain_range(kind, low, high), plain(kind, estimate)
+    return f"{known} ({limits})" if known and limits else known or limits or "not known"
 
 
 def _ratio(estimate: float, low: float, high: float) -> str:

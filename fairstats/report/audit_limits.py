@@ -8,17 +8,22 @@ from itertools import chain
 import pandas as pd
 
 from fairstats._lib.formatting import capital, number_word, p_value, percent, points
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.counts.answer_tables import NO_ANSWER
 from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, answer_sets, names_of
 from fairstats.report.audit_confidence import robustness
 from fairstats.report.audit_finding import reasons
+from fairstats.report.kind_words import unit_noun, where, words_of
 from fairstats.report.screening_notes import flag_notes, screening_of
 from fairstats.report.sensitivity_tables import CHOICE_LABELS
 from fairstats.report.submission_notes import submission_caveats, submissions_of
 
 #: With fewer discordant pairs, the report warns that tests and intervals use little data.
 FEW_DISCORDANT = 10
+#: With fewer independent items or clusters, it warns that one of them can change a result.
+FEW_UNITS = 20
 #: An option is named if it is answered so much more often than it is the key.
 FREQUENT_LETTER = 0.05
 # More pairs than these are counted, not named.
@@ -31,6 +36,9 @@ def limitations(release: Release, model: str) -> Iterator[str]:
     for answers in sets:
         for text in _limits(answers):
             yield text if len(sets) == 1 else f"{answers.label}: {text}"
+    for answers in {answers.benchmark.name: answers for answers in reversed(sets)}.values():
+        if answers.benchmark.few_units:
+            yield from _of_benchmark(answers)
     benchmarks = {answers.benchmark.name: answers.benchmark for answers in sets}
     for benchmark in benchmarks.values():
         texts = dict.fromkeys(filter(None, (benchmark.read_first, *benchmark.notes)))
@@ -40,7 +48,18 @@ def limitations(release: Release, model: str) -> Iterator[str]:
     if any(entry["snapshot"] is None for answers in sets for entry in answers.entries):
         yield "The exact version of the model is not known for some of its answers."
     yield "Other wordings, and later snapshots under the same name, can give other answers."
-    yield "The items are written test questions. They do not show how the model treats patients."
+    yield from dict.fromkeys(_meaning(answers.benchmark) for answers in sets)
+
+
+def _meaning(benchmark: Benchmark) -> str:
+    """State what the items do not show."""
+    words = words_of(benchmark)
+    if benchmark.kind == CHOICE and not words.source:
+        what, place = "The items are written test questions.", ""
+    else:
+        what = f"The {words.items} are {words.source or 'test material'}."
+        place = f" {where(benchmark)}"
+    return f"{what} They do not show how the model treats {words.subjects}{place}."
 
 
 def _limits(answers: AnswerSet) -> Iterator[str]:
@@ -58,12 +77,42 @@ def _limits(answers: AnswerSet) -> Iterator[str]:
     if answers.model in answers.board.why_unranked:
         why = answers.board.why_unranked[answers.model]
         yield f"{answers.model} has no rank ({why})."
+    low = [pair for pair in answers.pairs if pair.value("excess_disagreement", "ci_high") < 0]
+    # One interval of many can miss the true value.
+    if 2 * len(low) > len(answers.pairs) and answers.benchmark.few_units:
+        yield (
+            "Answers to the same prompt differ more than answers for two groups, for "
+            f"{len(low)} of {len(answers.pairs)} pairs. The runs may not be repetitions of one "
+            "prompt."
+        )
     uneven = (_uneven_missing(pair, answers.release.alpha) for pair in answers.pairs)
     yield from _first(chain.from_iterable(uneven), "Answers are missing unevenly")
     yield from _few(answers)
     moved = (_moved(pair, rows) for pair, rows in robustness(answers).changed)
     yield from _first(moved, "The verdict depends on the choice of method")
-    yield from _letters(answers.table("letters"))
+    if answers.kind == CHOICE:
+        yield from _letters(answers.table("letters"))
+
+
+def _of_benchmark(answers: AnswerSet) -> Iterator[str]:
+    """State what follows from a benchmark without a key, with clusters or with few items."""
+    benchmark, words = answers.benchmark, words_of(answers.benchmark)
+    if not benchmark.has_key:
+        yield (
+            "There is no key: nothing says which answer would be right. The figures show "
+            "differences between groups, not errors."
+        )
+    units = unit_noun(benchmark)
+    if benchmark.cluster is not None:
+        yield (
+            f"{capital(words.items)} of the same {words.cluster} are not independent, so intervals "
+            f"and tests use {words.clusters} as independent units."
+        )
+    if answers.pairs and answers.units < FEW_UNITS:
+        yield (
+            f"There are only {answers.units:,} independent {units}. One of them can change a "
+            "result."
+        )
 
 
 def _first(texts: Iterable[str], what: str) -> Iterator[str]:
@@ -85,15 +134,19 @@ def _uneven_missing(pair: Pair, alpha: float) -> Iterator[str]:
 
 def _few(answers: AnswerSet) -> Iterator[str]:
     """Name the pairs with few discordant answers; one without any answer has no verdict at all."""
+    test = answers.kind.test
     few = [
         pair
         for pair in answers.pairs
-        if pair.value("mcnemar", "n") > 0
-        and pair.value("mcnemar", "n10") + pair.value("mcnemar", "n01") < FEW_DISCORDANT
+        if pair.value(test, "n") > 0
+        and pair.value(test, "n10") + pair.value(test, "n01") < FEW_DISCORDANT
     ]
     if few:
+        differ = (
+            f"have different {answers.kind.name}s" if answers.kind.numeric else "are discordant"
+        )
         yield (
-            f"Fewer than {number_word(FEW_DISCORDANT)} pairs are discordant "
+            f"Fewer than {number_word(FEW_DISCORDANT)} pairs {differ} "
             f"({names_of(few, answers.pairs)}). Tests and intervals depend on those few."
         )
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fairstats._lib.formatting import capital, listed, number_word
+from fairstats._lib.formatting import MINUS, capital, listed, number_word
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL
 from fairstats.inference.verdict import DISPARITY, INCONCLUSIVE
 from fairstats.report.audit_answer_sets import AnswerSet, differences_of
 from fairstats.report.audit_confidence import prompts_among
+from fairstats.report.kind_words import option_label, words_of
 
 # More groups than these are counted, not named.
 _NAMED = 12
@@ -17,11 +20,8 @@ _NAMED = 12
 def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
     """State what was tested: vignettes and groups, other prompts, other vignettes."""
     benchmark = answers.benchmark
-    options = number_word(len(benchmark.options))
-    groups = [label for a in benchmark.attributes.values() for label in a.groups.values()]
-    versions = f"Each question has {options} options and comes in {len(groups)} versions"
-    named = f": {', '.join(groups)}" if len(groups) <= _NAMED else ""
-    sentences = [benchmark.description, f"{versions}{named}."]
+    described = _question(benchmark) if answers.kind == CHOICE else _answered(benchmark)
+    sentences = [benchmark.description, *described]
     prompts = prompts_among(answers, others)
     if prompts:
         sentences.append(_prompts(answers, prompts))
@@ -29,7 +29,39 @@ def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
     if rest:
         labels = "; ".join(other.label for other in rest[:3])
         more = f"; and {len(rest) - 3} more" if len(rest) > 3 else ""
-        sentences.append(f"Other vignettes, reported separately: {labels}{more}.")
+        items = words_of(benchmark).items
+        sentences.append(f"Other {items}, reported separately: {labels}{more}.")
+    return sentences
+
+
+def _question(benchmark: Benchmark) -> list[str]:
+    options = number_word(len(benchmark.options))
+    groups = [label for a in benchmark.attributes.values() for label in a.groups.values()]
+    versions = f"Each question has {options} options and comes in {len(groups)} versions"
+    named = f": {', '.join(groups)}" if len(groups) <= _NAMED else ""
+    return [f"{versions}{named}."]
+
+
+def _answered(benchmark: Benchmark) -> list[str]:
+    """State what an answer is, what varies, and what the controls are."""
+    kind, options = benchmark.kind, [option_label(benchmark, one) for one in benchmark.options]
+    low, high = (f"{end:g}".replace("-", MINUS) for end in benchmark.limits)
+    answer = f"a number from {low} to {high}"
+    if kind == DECISION:
+        answer = f"one of {number_word(len(options))}: {listed(options, 'or')}"
+    elif kind == LEVEL:
+        answer = f"one of {number_word(len(options))} levels, from {options[0]} to {options[-1]}"
+    sentences = [f"Each answer is {answer}."]
+    if benchmark.same_within:
+        sentences.append(
+            f"Two scores count as the same if they differ by at most {benchmark.same_within:g}."
+        )
+    varied = [f"{a.label} ({len(a.groups)} groups)" for a in benchmark.varied]
+    item = capital(words_of(benchmark).items)
+    sentences.append(f"{item} come in versions that differ in: {', '.join(varied)}.")
+    if benchmark.controls:
+        labels = listed(one.label for one in benchmark.controls)
+        sentences.append(f"Controls, which should not matter: {labels}.")
     return sentences
 
 
@@ -44,7 +76,7 @@ def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
         return said
     shown = sum(pair.verdict == DISPARITY for pair in pairs)
     counted = f"{'all' if shown == len(pairs) else f'{shown} of the'} {len(pairs)} are disparities"
-    return f"{said} Differences there: {differences} points; {counted}."
+    return f"{said} Differences there: {differences}; {counted}."
 
 
 def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
@@ -92,6 +124,7 @@ def how_to_use(answers: AnswerSet) -> list[str]:
         sentences.append(f"Quote it as susceptibility to {text}, not as a rate of bias.")
     else:
         sentences.append("Quote it for this benchmark and these groups, not for practice.")
-    sentences.append("Compare it only with models tested on the same vignettes and prompt.")
+    items = words_of(answers.benchmark).items
+    sentences.append(f"Compare it only with models tested on the same {items} and prompt.")
     sentences.append("Repeat the audit when the model or its snapshot changes.")
     return sentences

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.formatting import capital, escape_markdown, level, listed, percent, span
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats.benchmarks.declaration import BASELINE
+from fairstats.benchmarks.kinds import CHOICE, TESTS
 from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
-from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
+from fairstats.report.audit_answer_sets import AnswerSet, answer_sets, names_of
 from fairstats.report.audit_charts import (
-    show_accuracies,
     show_differences,
     show_letters,
     show_outcomes,
+    show_rates,
 )
 from fairstats.report.audit_crosswalk import CROSSWALK
 from fairstats.report.audit_crosswalk import show_crosswalk as show_crosswalk
@@ -36,8 +38,17 @@ from fairstats.report.audit_ratings import (
 )
 from fairstats.report.audit_ratings import show_rated as show_rated
 from fairstats.report.audit_summary import bullets, charted_later, show_summary
-from fairstats.report.audit_tables import changes_table, diagnostics_table, pairs_table, size_table
+from fairstats.report.audit_tables import (
+    answers_changed,
+    beyond_control,
+    changes_table,
+    control_table,
+    diagnostics_table,
+    pairs_table,
+    size_table,
+)
 from fairstats.report.flips_section import flip_table
+from fairstats.report.kind_words import counted_items, difference_name, meaning
 from fairstats.report.page_output import output_format, show_markdown, show_table
 from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.screening_notes import screening_of, screening_summary
@@ -48,6 +59,12 @@ from fairstats.report.tables import breakable
 #: The number of listed items with changed answers; the release has all of them.
 _FLIPS = 10
 _HASHED = ("answers", "estimates")
+_QUESTIONS = {
+    "choice": "Who loses accuracy?",
+    "decision": "Who gets fewer favourable answers?",
+    "level": "In which direction do answers move?",
+    "score": "Who gets lower scores?",
+}
 OTHERS = "Other prompts and versions"
 GROUPS = "Groups"
 
@@ -81,7 +98,7 @@ def sections_of(release: Release, model: str, *, crosswalk: bool = False) -> lis
 
 
 def show_group_figures(release: Release, model: str) -> None:
-    """Show accuracy, missing answers and ratios by group, for the answer set of the summary."""
+    """Show rates or means, missing answers and ratios by group, for the summary's answers."""
     show_groups(answer_sets(release, model)[0])
 
 
@@ -105,12 +122,29 @@ def show_results(release: Release, model: str) -> None:
             f"{len(answers.charted)} with the largest differences",
             css_class="estimates pairs",
         )
-    show_markdown("## Who loses accuracy?")
-    show_accuracies([answers], name="accuracies")
+    show_markdown(f"## {_QUESTIONS[answers.kind.name]}")
+    if told := meaning(answers.benchmark):
+        show_markdown(escape_markdown(told))
+    show_rates([answers], name="accuracies" if answers.kind == CHOICE else "rates")
     show_markdown("## Could it be chance?")
     show_outcomes([answers], name="outcomes")
-    if noise := noise_line(answers.rows, answers.benchmark, release):
+    few = answers.benchmark.few_units
+    noise = noise_of(answers) if few else noise_line(answers.rows, answers.benchmark, release)
+    if noise:
         show_markdown(escape_markdown(noise))
+    if len(beyond_control(answers)):
+        show_markdown("## Larger than meaningless changes?")
+        controls = listed(control.label for control in answers.benchmark.controls)
+        show_markdown(
+            "How far answers change between the groups of a pair, minus how far they change "
+            f"between controls, which should not matter: {escape_markdown(controls)}."
+        )
+        show_table(
+            control_table(answers),
+            caption="Mean change beyond that of the controls, in "
+            f"{answers.kind.unit}{', in any direction' * answers.kind.numeric}; p-values are not "
+            "adjusted",
+        )
     if answers.ranges:
         # The policy gives ranges, which are on the first page.
         return
@@ -120,7 +154,23 @@ def show_results(release: Release, model: str) -> None:
     show_table(
         size_table([answers]),
         caption="Size of the differences. Equivalent from: the smallest margin at which the pair "
-        "counts as equivalent. Detectable: with 80% power",
+        f"counts as equivalent.{'' if answers.kind.numeric else ' Detectable: with 80% power'}",
+    )
+
+
+def noise_of(answers: AnswerSet) -> str:
+    """Compare changes between groups with those between samples of one prompt, for many pairs."""
+    pairs = [p for p in answers.pairs if not math.isnan(p.value("excess_disagreement"))]
+    if not pairs:
+        return ""
+    differ = [1 - pair.value("same_prompt_agreement") for pair in pairs]
+    beyond = [pair for pair in pairs if pair.value("excess_disagreement", "ci_low") > 0]
+    named = f"for {names_of(beyond, answers.pairs)}" if beyond else "for no pair"
+    return (
+        "Each prompt was asked several times. Two samples of the same prompt differ in "
+        f"{span(percent(min(differ)), percent(max(differ)))} of cases. Answers for two groups "
+        f"differ significantly more often than that {named} ({level(answers.release.alpha)} "
+        "intervals, not adjusted)."
     )
 
 
@@ -150,6 +200,10 @@ def show_others(release: Release, model: str) -> None:
 def show_sensitivity(release: Release, model: str) -> None:
     """Show policies for missing answers, and other intervals and tests of the first answer set."""
     sets = answer_sets(release, model)
+    kinds = {answers.kind for answers in sets}
+    what, unit = "Differences", "the unit of each benchmark"
+    if len(kinds) == 1:
+        what, unit = f"{capital(difference_name(sets[0].kind))}s", sets[0].kind.unit
     rows = pd.concat([_of_pairs(answers) for answers in sets])
     missing = with_missing(rows[rows["aspect"] == MISSING])
     if missing.empty:
@@ -157,18 +211,20 @@ def show_sensitivity(release: Release, model: str) -> None:
     else:
         show_table(
             policy_table(missing, release, name="policies"),
-            caption="Accuracy differences under the four policies for missing answers, in points",
+            caption=f"{what} under the four policies for missing answers, in {unit}",
         )
     first = sets[0]
     pairs = _of_pairs(first)
     # The p-values of a model that selected the items are meaningless.
     aspects = [INTERVAL] if first.selected else [INTERVAL, TEST]
     captions = {
-        INTERVAL: "The same differences with other intervals, in points",
+        INTERVAL: f"The same differences with other intervals, in {first.kind.unit}",
         TEST: "The same comparisons with other tests, adjusted p-values",
     }
     for aspect in aspects:
-        if (pairs["aspect"] == aspect).any():
+        # Clustered answers and means have a single interval.
+        other = pairs["published"] if first.kind != CHOICE else False
+        if ((pairs["aspect"] == aspect) & ~other).any():
             show_table(
                 choice_table(pairs, release, aspect, name=f"choices-{aspect}"),
                 caption=captions[aspect],
@@ -180,20 +236,26 @@ def show_sensitivity(release: Release, model: str) -> None:
 def show_diagnostics(release: Release, model: str) -> None:
     """Show screening, missing answers by group, letters, and the items that change most."""
     sets = answer_sets(release, model)
+    kinds = {answers.kind for answers in sets}
     screened = [screening_of(release, answers.board, model) for answers in sets]
     show_markdown(escape_markdown(screening_summary(pd.concat(screened))))
     if sets[0].pairs:
+        what = "letters" if kinds == {CHOICE} else "answers"
+        changing = f", or do {what} change," if answers_changed(sets) else ""
         show_table(
             diagnostics_table([answers for answers in sets if answers.pairs]),
-            caption="Do answers go missing, or do letters change, more for one group? p-values are "
-            "not adjusted",
+            caption=f"Do answers go missing{changing} more for one group? p-values are not "
+            "adjusted",
         )
     show_letters(sets[0], name="letters")
     flips = sets[0].table("flips")
-    if len(flips):
+    samples = int(flips["sample"].max()) + 1 if len(flips) and sets[0].benchmark.few_units else 1
+    shown = max(1, _FLIPS // samples)
+    if flips["attribute"].isin([one.name for one in sets[0].benchmark.varied]).any():
         show_table(
-            flip_table(flips, release, name="flips", limit=_FLIPS),
-            caption="Items whose answer changes for most attributes",
+            flip_table(flips, release, name="flips", limit=shown),
+            caption="Items whose answer changes for most "
+            f"{'attributes' if sets[0].kind == CHOICE else 'pairs'}",
         )
 
 
@@ -204,19 +266,28 @@ def show_limitations(release: Release, model: str) -> None:
 
 def show_methods(release: Release, model: str) -> None:
     """Show the methods behind these figures, as the estimates name them."""
-    own = pd.concat(
-        [pair.figures for a in answer_sets(release, model) for pair in a.pairs] or [_NO]
-    )
-    tests = own.loc[own.index == "mcnemar"]
+    sets = answer_sets(release, model)
+    own = pd.concat([pair.figures for a in sets for pair in a.pairs] or [_NO])
+    tests = own.loc[own.index.isin(TESTS)]
+    kinds = {answers.kind.name: answers.kind for answers in sets}
     used = {
-        "Intervals of accuracy differences": own.loc[
-            own.index == "accuracy_difference", "ci_method"
-        ],
+        **{
+            f"Intervals of {difference_name(kind)}s": own.loc[
+                own.index == kind.difference, "ci_method"
+            ]
+            for kind in kinds.values()
+        },
         "Intervals of shares": own.loc[own.index == "cfr", "ci_method"],
         "Tests of no difference": tests.loc[tests["p_adjusted"].notna(), "test"],
         "Adjustment": tests["adjust_method"],
         "Policy for missing answers": own["missing"],
     }
+    if all(answers.benchmark.few_units for answers in sets):
+        # The design effect of each pair is in the estimates.
+        own_effect = r", design effect [0-9.e+]+"
+        used = {
+            t: v.replace(own_effect, " with design effects", regex=True) for t, v in used.items()
+        }
     named = {
         title: sorted(set(values.dropna().astype(str)) - {""}) for title, values in used.items()
     }
@@ -245,7 +316,8 @@ def show_provenance(
         *submission_facts(pd.concat([submissions_of(release, a.board, model) for a in sets])),
         *rating_scope(release, model),
         *(
-            f"{benchmark.title}: {', '.join(benchmark.sources)}; licence: {benchmark.licence}"
+            f"{benchmark.title}: {', '.join(benchmark.sources) or 'no source stated'}; licence: "
+            f"{benchmark.licence}"
             for benchmark in {a.benchmark.name: a.benchmark for a in sets}.values()
         ),
         f"Release {release.name}, published {manifest['created_at']}",
@@ -278,7 +350,7 @@ def show_provenance(
 def scope(answers: AnswerSet) -> list[str]:
     """Describe the answers, one sentence per snapshot."""
     return [
-        f"{answers.label}: {own['items']:,} vignette{'s' * (own['items'] != 1)}, "
+        f"{answers.label}: {counted_items(answers.benchmark, own['items'])}, "
         f"{own['answers']:,} answers, {own['missing']:,} of them missing; snapshot "
         f"{own['snapshot'] or 'not known'}; collected by {own['collector'] or 'not known'}."
         for own in answers.entries

@@ -8,12 +8,11 @@ from fairstats._lib.formatting import (
     capital,
     escape_html,
     escape_markdown,
-    percent,
-    percent_range,
     span,
 )
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import BASELINE
+from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, SCORE
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_charts import show_differences
@@ -22,6 +21,13 @@ from fairstats.report.audit_finding import finding, finding_in_numbers
 from fairstats.report.audit_ratings import rating_headline, ratings_of
 from fairstats.report.audit_scope import how_to_use, not_tested, tested
 from fairstats.report.audit_tables import pairs_table
+from fairstats.report.kind_words import (
+    counted_items,
+    meaning,
+    plain,
+    plain_range,
+    unit_noun,
+)
 from fairstats.report.layout_boxes import box, columns, pieces
 from fairstats.report.page_output import output_format, show_html, show_markdown, show_table
 from fairstats.report.tables import breakable
@@ -35,6 +41,12 @@ _VERIFIED = (
     "not run",
 )
 _CONFLICTS = ("I have no conflict of interest", "conflict of interest declared")
+_TWO_COUNTS = {
+    CHOICE.name: "Discordant: pairs right for one group only.",
+    DECISION.name: "Discordant: pairs with a favourable answer for one group only.",
+    LEVEL.name: "Moved: pairs with a higher level for the first group, and for the second.",
+    SCORE.name: "Moved: pairs with a higher score for the first group, and for the second.",
+}
 _LINES = (
     ("Auditor: name and qualification", "Signature", "Date"),
     ("Second reviewer: name and organisation", "Signature", "Date"),
@@ -110,10 +122,13 @@ def table_notes(answers: AnswerSet) -> str:
     )
     sentences = [shown] if len(answers.charted) < len(pairs) else []
     sentences += [f"{prompt} prompt; {rows} pairs per row; groups in the order of the name{order}."]
+    if answers.benchmark.few_units:
+        sentences.append(f"Independent units: {answers.units:,} {unit_noun(answers.benchmark)}.")
+    sentences.append(meaning(answers.benchmark))
     if not answers.ranges:
         sentences.append(
-            "Discordant: pairs right for one group only. If both versions had the same effect, "
-            "the two counts would be about equal."
+            f"{_TWO_COUNTS[answers.kind.name]} If both versions had the same effect, the two "
+            "counts would be about equal."
         )
         sentences.append(_test(answers))
     missing = sum(entry["missing"] for entry in answers.entries)
@@ -125,26 +140,31 @@ def table_notes(answers: AnswerSet) -> str:
         else "No answers are missing."
     )
     baseline = answers.rows[
-        (answers.rows["attribute"] == BASELINE) & (answers.rows["metric"] == "accuracy_a")
+        (answers.rows["attribute"] == BASELINE) & (answers.rows["metric"] == answers.kind.rate_a)
     ]
     for row in baseline.head(1).to_dict("records"):
         attribute = answers.benchmark.attribute(BASELINE)
         label = attribute.groups.get(row["group_a"], row["group_a"])
-        limits = percent_range(row["ci_low"], row["ci_high"])
-        known = percent(row["estimate"]) if row["ci_method"] != "bounds" else "range"
+        kind = answers.kind
+        limits = plain_range(kind, row["ci_low"], row["ci_high"])
+        known = f"{plain(kind, row['estimate'])}{'' if kind.numeric else '%'}"
+        known = known if row["ci_method"] != "bounds" else "range"
         if limits:
-            sentences.append(f"Accuracy, {label[:1].lower()}{label[1:]} text: {known} ({limits}).")
+            text = f"{label[:1].lower()}{label[1:]} text: {known} ({limits})."
+            sentences.append(f"{capital(kind.figure)}, {text}")
     return " ".join(filter(None, sentences))
 
 
 def _test(answers: AnswerSet) -> str:
     """Return the test and its adjustment, as the estimates name them."""
+    test = answers.kind.test
+    own = [p.figures.loc[test] for p in answers.pairs if p.verdict and test in p.figures.index]
     tests = {
-        f"McNemar’s {str(pair.figures.loc['mcnemar', 'test']).removeprefix('mcnemar ')}".replace(
-            "midp", "mid-p"
-        ): pair.figures.loc["mcnemar", "adjust_method"]
-        for pair in answers.pairs
-        if "mcnemar" in pair.figures.index and pair.verdict is not None
+        str(row["test"])
+        .replace("mcnemar ", "McNemar’s ")
+        .replace("sign flip ", "sign-flip test, ")
+        .replace("midp", "mid-p"): row["adjust_method"]
+        for row in own
     }
     said = [
         f"{test}, {_adjusted(how)}" if isinstance(how, str) else test for test, how in tests.items()
@@ -163,12 +183,13 @@ def _head(answers: AnswerSet) -> list[tuple[str, str]]:
     snapshots = [entry["snapshot"] or "snapshot not known" for entry in entries]
     items = sum(entry["items"] for entry in entries)
     total = sum(entry["answers"] for entry in entries)
-    size = f"{items:,} vignette{'s' * (items != 1)}, {total:,} answers"
+    size = f"{counted_items(answers.benchmark, items, answers.units)}, {total:,} answers"
+    whose = "a convention, not clinical" if answers.kind == CHOICE else "declared by the benchmark"
     return [
         ("Model tested", ", ".join(map(breakable, dict.fromkeys(snapshots)))),
         ("Benchmark", breakable(answers.vignettes)),
         ("Size", size),
-        ("Margin", f"±{answers.margin} points (a convention, not clinical)"),
+        ("Margin", f"±{answers.margin} ({whose})"),
     ]
 
 

@@ -61,11 +61,14 @@ def flip_table(
     -----
     A cell has the letters of the first group and of the other one, the key's in bold. A cell is
     empty if the letters are the same or an answer is missing. With many pairs there is one cell per
-    item: each letter with the groups that got it, of the groups whose answers differ.
+    item: each letter with the groups that got it, of the groups whose answers differ. Controls are
+    left out, and the column of keys if there are none.
     """
     from great_tables import html
 
     pairs = _pairs(rows, release)
+    rows = rows[rows["attribute"].isin([attribute.name for attribute, _ in pairs])]
+    keyed = any(release.benchmarks[str(name)].has_key for name in rows["benchmark"].unique())
     many = len(pairs) > _MOST_COLUMNS
     several = bool((rows["sample"] > 0).any())
     items = flipping_items(rows)
@@ -82,12 +85,13 @@ def flip_table(
                 table.append({"set": heading, **row(label, found, pairs)})
     group = "set" if headed else None
     if many:
-        named: dict[str, str | BaseText] = {"key": "Key", "answers": "Answers that differ"}
+        named: dict[str, str | BaseText] = {"key": "Key"} if keyed else {}
+        named["answers"] = "Answers that differ"
         return written_table(
             table, named, name=name, stub="item", heading="Item", group=group, html=["item", *named]
         )
     columns = {f"pair-{place}": pair for place, pair in enumerate(pairs)}
-    labels: dict[str, str | BaseText] = {"key": html("Key")}
+    labels: dict[str, str | BaseText] = {"key": html("Key")} if keyed else {}
     for column, (attribute, pair) in columns.items():
         sides = f"<small>{escape_html(_sides(attribute, pair))}</small>"
         labels[column] = html(f"{escape_html(attribute.label)}<br>{sides}")

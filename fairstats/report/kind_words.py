@@ -40,6 +40,12 @@ def counted_items(benchmark: Benchmark, n: int, units: int | None = None) -> str
     return f"{text} of {units:,} {words.cluster if units == 1 else words.clusters}"
 
 
+def unit_noun(benchmark: Benchmark) -> str:
+    """Return what is independent: items, or the declared clusters."""
+    words = words_of(benchmark)
+    return words.items if benchmark.cluster is None else words.clusters
+
+
 def where(benchmark: Benchmark) -> str:
     """Return where the answers would matter: ``"in practice"``, or in the declared setting."""
     return f"in {benchmark.words.setting or 'practice'}"
@@ -53,6 +59,11 @@ def difference_name(kind: Kind) -> str:
 def long_unit(kind: Kind) -> str:
     """Return the unit of differences, in full where it is first used."""
     return kind.unit if kind.numeric else "percentage points"
+
+
+def test_name(kind: Kind) -> str:
+    """Return the name of the test in a sentence."""
+    return "the sign-flip test" if kind.numeric else "McNemar’s test"
 
 
 def heading(kind: Kind) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_html, p_figure, point_range, points
+from fairstats._lib.formatting import escape_html, p_figure
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
+from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TESTS
 from fairstats.release.contents import Release
+from fairstats.report.kind_words import signed_range
 from fairstats.report.tables import MARKS, breakable, cell_label, written_table
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ _PUBLISHED = "as published"
 
 
 def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """Show the accuracy differences under the four policies for missing answers.
+    """Show the differences under the four policies for missing answers.
 
     There is one row per pair and one column per policy: the estimate with its interval, or the
     range over all fill-ins. A cell is marked if its policy would change the published verdict.
@@ -69,9 +71,12 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
             heading += ". No answer is missing: the policies agree."
         for _, figures in pairs.groupby(list(PAIR_COLUMNS), sort=False):
             table.append({"set": heading, **_policy_row(figures.set_index("choice"), release)})
+    kinds = [release.benchmarks[str(name)].kind for name in rows["benchmark"].unique()]
+    notes = dict(POLICY_NOTES)
+    if CHOICE not in kinds:
+        notes["incorrect"] = "missing is the worse end" if kinds[0].numeric else "not favourable"
     labels: dict[str, str | BaseText] = {
-        policy: html(f"{policy}<br><small>{POLICY_NOTES[policy]}</small>")
-        for policy in MISSING_POLICIES
+        policy: html(f"{policy}<br><small>{notes[policy]}</small>") for policy in MISSING_POLICIES
     }
     return written_table(
         table, labels, name=name, stub="pair", heading="Pair", group="set", html=["pair", *labels]
@@ -110,7 +115,9 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
     cell is empty if its method has no version for the answers of a pair (they are clustered).
     """
     rows = rows[rows["aspect"] == aspect]
-    methods = INTERVALS if aspect == INTERVAL else TESTS
+    methods: Iterable[str] = INTERVALS if aspect == INTERVAL else TESTS
+    if all(_kind(row, release) != CHOICE for row in rows.head(1).to_dict("records")):
+        methods = [method for method in methods if method in set(rows["choice"])]
     table = []
     for unit, pairs in rows.groupby(list(UNIT_COLUMNS), sort=False):
         for _, choices in pairs.groupby(list(PAIR_COLUMNS), sort=False):
@@ -118,7 +125,7 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
                 {
                     "set": unit_label(unit, release),
                     "pair": escape_html(_pair_label(choices.iloc[0], release)),
-                    **_choices_row(choices, aspect),
+                    **_choices_row(choices, aspect, release),
                 }
             )
     labels = {_PUBLISHED: "As published"} | {m: CHOICE_LABELS[m] for m in methods}
@@ -127,13 +134,14 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
     )
 
 
-def _choices_row(choices: pd.DataFrame, aspect: str) -> dict[str, str]:
+def _choices_row(choices: pd.DataFrame, aspect: str, release: Release) -> dict[str, str]:
     """Return one pair's cells: the published result, its method, and the other methods' results."""
     cells = {}
     published = choices[choices["published"]]
     for row in choices.to_dict("records"):
         if aspect == INTERVAL:
-            cell = escape_html(point_range(row["ci_low"], row["ci_high"]))
+            limits = signed_range(_kind(row, release), row["ci_low"], row["ci_high"])
+            cell = escape_html(limits)
         else:
             p = row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"]
             cell = escape_html(p_figure(p))
@@ -165,7 +173,9 @@ def _policy_row(figures: pd.DataFrame, release: Release) -> dict[str, str]:
     published = figures.loc[figures["published"], "verdict"].iloc[0]
     cells = {"pair": escape_html(_pair_label(figures.iloc[0], release))}
     for policy, row in figures.iterrows():
-        estimate, limits = points(row["estimate"]), point_range(row["ci_low"], row["ci_high"])
+        kind = _kind(row, release)
+        estimate = kind.signed(row["estimate"])
+        limits = signed_range(kind, row["ci_low"], row["ci_high"])
         if policy == "bounds" and pd.isna(row["estimate"]):
             estimate = "range"
         elif policy == "bounds":
@@ -178,6 +188,10 @@ def _policy_row(figures: pd.DataFrame, release: Release) -> dict[str, str]:
             cell += f"<br><small>changes to {_verdict_mark(row['verdict'])}</small>"
         cells[str(policy)] = cell_label(str(policy)) + cell
     return cells
+
+
+def _kind(row: Mapping[Hashable, Any] | pd.Series, release: Release) -> Kind:
+    return release.benchmarks[str(row["benchmark"])].kind
 
 
 def _same(verdict: object, other: object) -> bool:
