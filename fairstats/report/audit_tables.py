@@ -17,7 +17,7 @@ from fairstats._lib.formatting import (
     points,
 )
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.kinds import CHOICE, Kind
+from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind
 from fairstats.estimates.specifications import SMALLEST
 from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, Pair
@@ -55,7 +55,9 @@ def pairs_table(sets: Sequence[AnswerSet], *, name: str, every: bool = False) ->
     moved, test = ("Moved", "Sign-flip") if kind.numeric else ("Discordant", "McNemar")
     counts = "n10 : n01" if kind == CHOICE else "first : second"
     labels: dict[str, str | BaseText] = {
-        rates: html(f"{heading(kind)}<br><small>both groups</small>"),
+        rates: html(
+            f"{'Selected, %' if kind == DECISION else heading(kind)}<br><small>both groups</small>"
+        ),
         "difference": html(f"Difference{ad}<br><small>{kind.unit}, {interval}</small>"),
         "cfr": html(f"Same answer (CFR)<br><small>%, {interval}</small>"),
         "discordant": html(f"{moved}<br><small>{counts}</small>"),
