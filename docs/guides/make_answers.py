@@ -1,6 +1,7 @@
 """Simulate the answers of the guides: 12 models with known gaps by sex, on 200 invented cases.
 
-The models are named after trees and do not exist. Run this again only to change the guides' data::
+Also decisions, levels and scores of three models, for the guide to your own data. The models are
+named after trees and do not exist. Run this again only to change the guides' data::
 
     python docs/guides/make_answers.py
 """
@@ -56,6 +57,63 @@ def main() -> None:
                     write([model, case, group, answer])
 
 
+def decisions() -> None:
+    """Write decisions on 120 applications; Pine favours the first name, Rowan always says no."""
+    rng = np.random.default_rng(2027)
+    quality = rng.random(120)
+    rows = []
+    for model, bonus in (("Alder", 0.0), ("Pine", 0.16), ("Rowan", None)):
+        for number, worth in enumerate(quality, start=1):
+            noise = rng.normal(0, 0.02)
+            for group in ("emma", "aisha", "weather", "no_weather"):
+                value = worth + noise + rng.normal(0, 0.01) + (bonus or 0) * (group == "emma")
+                decision = "yes" if value > 0.6 else "maybe" if value > 0.3 else "no"
+                if bonus is None:
+                    decision = "no"
+                rows.append([model, f"application-{number:03}", group, decision])
+    _write("decisions.csv", ["model", "item_id", "group", "answer"], rows)
+
+
+def levels() -> None:
+    """Write triage levels of 90 stays of 30 patients, with the nurse's level; Elm shifts women."""
+    rng = np.random.default_rng(2028)
+    rows, keys = [], []
+    stays = [(f"stay-{p:02}-{s}", f"patient-{p:02}") for p in range(1, 31) for s in range(1, 4)]
+    urgency = {stay: rng.normal(2.8, 1.0) for stay, _ in stays}
+    for stay, patient in stays:
+        keys.append([stay, patient, int(np.clip(round(urgency[stay]), 1, 5))])
+    for model, shift in (("Alder", 0.0), ("Elm", 0.35), ("Fir", 0.0)):
+        for stay, _ in stays:
+            error = rng.normal(0, 0.5)
+            for group in ("male", "female"):
+                value = urgency[stay] + error + rng.normal(0, 0.12) + shift * (group == "female")
+                level: int | str = int(np.clip(round(value), 1, 5))
+                # One model sometimes gives no level.
+                missing = model == "Fir" and rng.random() < 0.02
+                rows.append([model, stay, group, "unclear" if missing else level])
+    _write("levels.csv", ["model", "stay", "sex", "level"], rows)
+    _write("levels.keys.csv", ["item_id", "patient", "answer_key"], keys)
+
+
+def scores() -> None:
+    """Write pain scores from 0 to 10 of 60 notes, three runs each, one column per group."""
+    rng = np.random.default_rng(2029)
+    pain = rng.uniform(1, 9, 60)
+    rows = []
+    for model, shift in (("Alder", 0.0), ("Oak", -0.8)):
+        for number, true in enumerate(pain, start=1):
+            for run in range(3):
+                values = [true + rng.normal(0, 0.5) + shift * black for black in (False, True)]
+                shown = [round(2 * float(np.clip(value, 0, 10))) / 2 for value in values]
+                rows.append([model, f"note-{number:02}", run, *shown])
+    _write("scores.csv", ["model", "item_id", "sample", "score_white", "score_black"], rows)
+
+
+def _write(name: str, columns: list[str], rows: list[list[object]]) -> None:
+    with (FOLDER / name).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+
+
 def _answers(
     rng: np.random.Generator,
     keys: np.ndarray,
@@ -88,3 +146,6 @@ def _answers(
 
 if __name__ == "__main__":
     main()
+    decisions()
+    levels()
+    scores()

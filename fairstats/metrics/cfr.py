@@ -62,9 +62,9 @@ def _bounds(c: Mapping[str, FloatArray]) -> Range:
 CFR = PairMetric(
     name="cfr",
     label="CFR, counterfactual fairness rate",
-    definition="Share of the pairs whose two answers are the same letter. Two wrong answers count "
-    "as the same only if they are the same letter.",
-    formula=r"\mathrm{CFR} = \text{pairs with the same letter} / n",
+    definition="Share of the pairs whose two answers are the same option, right or wrong; of "
+    "scores, within the declared tolerance.",
+    formula=r"\mathrm{CFR} = \text{pairs with the same answer} / n",
     interval="Wilson",
     order=50,
     lowest=0,

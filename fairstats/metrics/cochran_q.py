@@ -31,7 +31,7 @@ def _rows(groups: Groups) -> Columns:
 COCHRAN_Q = GroupsMetric(
     name="cochran_q",
     label="Cochran's Q",
-    definition="Test of equal accuracy of more than two groups; not adjusted.",
+    definition="Test of equal accuracy, or selection rates, of more than two groups; not adjusted.",
     order=200,
     applies=lambda groups: len(groups.attribute.groups) > 2,
     kinds=SHARES,

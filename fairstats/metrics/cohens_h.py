@@ -79,7 +79,7 @@ def _h(p_a: FloatArray, p_b: FloatArray) -> FloatArray:
 COHENS_H = PairMetric(
     name="cohens_h",
     label="Cohen's h",
-    definition="Effect size of the accuracy difference.",
+    definition="Effect size of the difference of two accuracies or selection rates.",
     formula=r"2\arcsin\sqrt{\mathrm{Acc}_a} - 2\arcsin\sqrt{\mathrm{Acc}_b}",
     interval="square-and-add on the arcsine scale",
     order=80,

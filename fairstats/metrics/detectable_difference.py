@@ -50,7 +50,7 @@ def _rows(pairs: Pairs) -> Columns:
 DETECTABLE_DIFFERENCE = PairMetric(
     name="minimum_detectable_difference",
     label="Detectable difference (80% power, adjusted test)",
-    definition="Smallest accuracy difference that the mid-p test detects with 80% power. The share "
+    definition="Smallest difference that the mid-p test detects with 80% power. The share "
     "of discordant pairs is taken at its upper limit. The level is alpha / (tests in the family), "
     "as Holm's procedure requires of the smallest p-value.",
     order=110,

@@ -56,7 +56,7 @@ def _bounds(groups: Groups) -> Range:
 IMPACT_RATIO = GroupsMetric(
     name="impact_ratio",
     label="Impact ratio",
-    definition="Lowest accuracy of a group divided by the highest, over an attribute's groups. "
+    definition="Lowest accuracy, or selection rate, of a group divided by the highest. "
     "Which groups these are is chosen from the data, so the interval covers all pairs of groups.",
     formula=r"\min_g \mathrm{Acc}_g / \max_g \mathrm{Acc}_g",
     interval="smallest of the limits of the pairs' ratios, simultaneous by Bonferroni",

@@ -44,13 +44,13 @@ BOWKER = _letter_test(
     bowker,
     160,
     "Letters, symmetry",
-    "Bowker's test on the letters, right or wrong: is a change from one letter to another as "
+    "Bowker's test on the options, right or wrong: is a change from one option to another as "
     "frequent as the change back?",
 )
 STUART_MAXWELL = _letter_test(
     stuart_maxwell,
     170,
     "Letters, equal margins",
-    "Stuart and Maxwell's test on the letters, right or wrong: is each letter given equally "
+    "Stuart and Maxwell's test on the options, right or wrong: is each option given equally "
     "often to both groups?",
 )

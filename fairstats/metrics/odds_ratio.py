@@ -16,8 +16,8 @@ def _rows(pairs: Pairs) -> Columns:
 ODDS_RATIO = PairMetric(
     name="odds_ratio",
     label="Odds ratio, n10 / n01",
-    definition="How many times as many discordant pairs are right only for group a as only for "
-    "group b; infinite if n01 is 0 and n10 is not.",
+    definition="How many times as many discordant pairs are right, or favourable, only for group "
+    "a as only for group b; infinite if n01 is 0 and n10 is not.",
     formula=r"n_{10} / n_{01}",
     interval="exact conditional (Clopper and Pearson); none for clustered answers",
     order=90,

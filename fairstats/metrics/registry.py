@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Collection
 from importlib import import_module
 
 import fairstats.metrics
+from fairstats.benchmarks.kinds import KINDS
 from fairstats.metrics.metric import (
     GroupsMetric,
     KeyMetric,
@@ -48,16 +50,37 @@ SAMPLE_METRICS = [metric for metric in _DECLARED if isinstance(metric, SampleMet
 GROUPS_METRICS = [metric for metric in _DECLARED if isinstance(metric, GroupsMetric)]
 
 
-def metrics_table() -> str:
-    """Return all metrics as a Markdown table, for the methods page and docs/estimates.md."""
+def metrics_table(kinds: Collection[str] = tuple(KINDS)) -> str:
+    """Return all metrics of these kinds of answers as a Markdown table.
+
+    For the methods page of a release, and for docs/estimates.md. With several kinds, a column says
+    which of them have the figure.
+    """
+    several = len(kinds) > 1
     # Pandoc sets the column widths from the dashes.
+    widths = {"Figure": 30, "Definition": 45, "Kinds": 12, "Range": 10, "Interval": 25}
+    names = [name for name in widths if several or name != "Kinds"]
     rows = [
-        "| Figure | Definition | Range | Interval |",
-        f"|:{'-' * 30}|:{'-' * 45}|:{'-' * 10}|:{'-' * 25}|",
+        f"| {' | '.join(names)} |",
+        f"|{'|'.join(':' + '-' * widths[name] for name in names)}|",
     ]
     for metric in METRICS.values():
+        own = [kind for kind in kinds if kind in kinds_of(metric)]
+        if not own:
+            continue
         formula = metric.formula and f" ${metric.formula}$"
-        figure = f"{metric.label_of()} (`{metric.name}`)"
-        cells = (figure, metric.definition + formula, metric.range, metric.interval or "none")
-        rows.append(f"| {' | '.join(cells)} |")
+        cells = {
+            "Figure": f"{metric.label_of()} (`{metric.name}`)",
+            "Definition": metric.definition + formula,
+            "Kinds": "all" if len(own) == len(kinds) else ", ".join(own),
+            "Range": metric.range,
+            "Interval": metric.interval or "none",
+        }
+        rows.append(f"| {' | '.join(cells[name] for name in names)} |")
     return "\n".join(rows) + "\n"
+
+
+def kinds_of(metric: Metric) -> tuple[str, ...]:
+    """Return the kinds of answers with a metric of this name, with or without a key."""
+    of_key = [one.kinds for one in KEY_METRICS if one.name == metric.name]
+    return tuple(dict.fromkeys([*metric.kinds, *(kind for kinds in of_key for kind in kinds)]))

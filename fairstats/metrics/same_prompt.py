@@ -203,10 +203,11 @@ def _of_samples(own: Samples) -> SamePrompt:
 SAME_PROMPT_AGREEMENT = SampleMetric(
     name="same_prompt_agreement",
     label="Agreement of the same prompt",
-    definition="How often two samples of the same variant give the same letter, averaged over "
+    definition="How often two samples of the same variant give the same answer, averaged over "
     "both groups; only with several samples per item.",
     formula=r"A = \sum_l c_l (c_l - 1) / (k (k - 1))",
-    interval="exact bootstrap over items; on a grid if items differ in their number of answers",
+    interval="exact bootstrap over items; on a grid if items differ in their number of answers; t "
+    "over clusters, CR2",
     order=60,
     lowest=0,
     highest=1,
