@@ -36,6 +36,7 @@ import pandas as pd
 from scipy import stats
 
 from fairstats.comparisons.change_verdicts import WIN_WIN, judge_changes
+from fairstats.comparisons.item_tallies import each_pattern, sums_of
 from fairstats.comparisons.model_differences import (
     accuracy,
     ad,
@@ -43,7 +44,7 @@ from fairstats.comparisons.model_differences import (
     model_difference,
     model_p_values,
 )
-from fairstats.counts.patterns import PATTERNS, sums_of
+from fairstats.counts.patterns import PATTERNS
 from fairstats.inference.intervals import wilson
 from fairstats.inference.item_bootstrap import mean_interval
 
@@ -172,7 +173,7 @@ def draw(
         place["n11"],
         np.where(difficulty < stats.norm.isf(same), who, place["n00_same"]),
     )
-    return sums_of(np.eye(len(PATTERNS)), "complete")[pattern]
+    return sums_of(each_pattern(), "complete")[pattern]
 
 
 def _rows(sums: IntArray, order: Sequence[str]) -> Iterator[Row]:

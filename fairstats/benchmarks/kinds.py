@@ -19,6 +19,10 @@ class Kind:
         ``choice``, ``decision``, ``level`` or ``score``.
     difference : str
         The metric that is judged, a minus b.
+    disparity : str
+        Its absolute value, by which models are compared and ranked.
+    rate : str
+        The figure of all groups, by which models are compared.
     rate_a, rate_b : str
         The metrics of the two groups whose difference it is.
     test : str
@@ -35,6 +39,8 @@ class Kind:
 
     name: str
     difference: str
+    disparity: str
+    rate: str
     rate_a: str
     rate_b: str
     test: str
@@ -92,6 +98,8 @@ class Kind:
 CHOICE = Kind(
     name="choice",
     difference="accuracy_difference",
+    disparity="ad",
+    rate="accuracy",
     rate_a="accuracy_a",
     rate_b="accuracy_b",
     test="mcnemar",
@@ -103,6 +111,8 @@ CHOICE = Kind(
 DECISION = Kind(
     name="decision",
     difference="selection_difference",
+    disparity="selection_disparity",
+    rate="selection_rate",
     rate_a="selection_rate_a",
     rate_b="selection_rate_b",
     test="mcnemar",
@@ -114,6 +124,8 @@ DECISION = Kind(
 LEVEL = Kind(
     name="level",
     difference="level_difference",
+    disparity="level_disparity",
+    rate="level",
     rate_a="level_a",
     rate_b="level_b",
     test="sign_flip",
@@ -125,6 +137,8 @@ LEVEL = Kind(
 SCORE = Kind(
     name="score",
     difference="score_difference",
+    disparity="score_disparity",
+    rate="score",
     rate_a="score_a",
     rate_b="score_b",
     test="sign_flip",

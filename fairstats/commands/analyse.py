@@ -174,14 +174,14 @@ def compare(
     """Compare two versions of a model, or two strategies, on the same items.
 
     An item counts for a pair of groups if both models answered both variants. A pair is win-win if
-    accuracy, CFR and AD all improved significantly, whatever the missing answers were.
+    accuracy, CFR and AD all improved significantly, whatever the missing answers were. Decisions,
+    levels and scores have no accuracy here: CFR and the difference between the groups decide.
 
-    Questions without groups are compared by accuracy: one row per benchmark, with gains and losses.
+    Questions without groups have one row per benchmark, with gains and losses.
     """
     from fairstats.answers.files import read_answers
     from fairstats.comparisons.compare import answers_of_one
     from fairstats.comparisons.compare import compare as compare_answers
-    from fairstats.comparisons.without_groups import compare_correctness, without_groups
 
     check_alpha(alpha)
     answers = read_answers(paths)
@@ -190,23 +190,14 @@ def compare(
         answers_of_one(answers, "old", old, strategy, old_version),
         answers_of_one(answers, "new", new, new_strategy or strategy, new_version),
     )
-    if without_groups({*sides[0]["benchmark"], *sides[1]["benchmark"]}, known):
-        if allow_different_items:
-            remedy = "remove it; both sides need answers to the same questions"
-            message = "is not available for questions without groups"
-            raise InputError([Problem("--allow-different-items", message, remedy)])
-        table = compare_correctness(
-            *sides, missing=missing, alpha=alpha, adjust=adjust, benchmarks=known
-        )
-    else:
-        table = compare_answers(
-            *sides,
-            missing=missing,
-            alpha=alpha,
-            adjust=adjust,
-            allow_different_items=allow_different_items,
-            benchmarks=known,
-        )
+    table = compare_answers(
+        *sides,
+        missing=missing,
+        alpha=alpha,
+        adjust=adjust,
+        allow_different_items=allow_different_items,
+        benchmarks=known,
+    )
     print_table(table, as_json=as_json, as_csv=as_csv)
 
 
@@ -215,8 +206,15 @@ def compare(
 def rank(
     paths: Paths,
     metric: Annotated[
-        Literal["ad", "cfr", "accuracy"], typer.Option(help="Metric to rank by.")
-    ] = "ad",
+        Literal[
+            "ad", "cfr", "accuracy", "selection_disparity", "level_disparity", "score_disparity"
+        ]
+        | None,
+        typer.Option(
+            help="Metric to rank by (default: the absolute difference between groups, for choices "
+            "ad)."
+        ),
+    ] = None,
     missing: Missing = None,
     alpha: Annotated[
         float, typer.Option(help="Significance level: 1 − simultaneous confidence level.")
@@ -242,13 +240,18 @@ def rank(
             "--missing", "bounds gives no single estimate to rank by", "choose another policy"
         )
         raise InputError([problem])
-    ranking = rank_boards(
-        read_answers(paths),
-        metric,
-        missing=missing,
-        alpha=alpha,
-        benchmarks=load_given(benchmark),
-    )
+    try:
+        ranking = rank_boards(
+            read_answers(paths),
+            metric,
+            missing=missing,
+            alpha=alpha,
+            benchmarks=load_given(benchmark),
+        )
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError([Problem("--metric", str(error), "correct it")]) from None
     table = ranking.differences if pairs else ranking.ranks
     print_table(table, as_json=as_json, as_csv=as_csv)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -11,19 +12,39 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.comparisons.model_differences import DIRECTION, FIGURES, model_p_values
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.comparisons.item_tallies import (
+    TALLIES,
+    all_missing,
+    by_unit,
+    completed_sums,
+    lacking_pairs,
+    ranges_of,
+    tallies_of,
+)
+from fairstats.comparisons.model_differences import (
+    DIRECTION,
+    Figure,
+    accuracy,
+    ad,
+    cfr,
+    figures_of,
+    model_p_values,
+    signed,
+)
 from fairstats.counts.grid import Grid
-from fairstats.counts.outcomes import item_patterns_of
-from fairstats.counts.patterns import INCOMPLETE, PATTERNS, GroupAnswers, completed_sums
+from fairstats.counts.outcomes import groups_of
+from fairstats.counts.patterns import GroupAnswers
 from fairstats.estimates.judgements import adjusted_within
-from fairstats.estimates.tested_pairs import pair_bounds
 from fairstats.inference.multiplicity import AdjustMethod
 
 WIN_WIN = "win-win"
 LOSE_LOSE = "lose-lose"
 UNCLEAR = "unclear"
 
-#: Direction in which a metric improves.
+#: Direction in which a metric improves; other metrics are in no verdict.
 BETTER = {f"delta_{name}": sign for name, sign in DIRECTION.items()}
 PAIR = ("attribute", "group_a", "group_b")
 #: Columns that identify a pair of groups of one comparison.
@@ -35,6 +56,7 @@ COMPARED_PAIR = (
     "strategy",
     *PAIR,
 )
+_N = TALLIES.index("n")
 Row = dict[str, Any]
 #: An attribute and two of its groups.
 Pair = tuple[str, str, str]
@@ -65,18 +87,21 @@ def judge_changes(
 
     Notes
     -----
-    A win-win pair rejects the hypothesis that at least one of three metrics did not improve. The
-    p-value is the largest of the three (intersection-union test), which holds its level without a
-    correction for the three. Holm's procedure then holds the level over the family.
+    A win-win pair rejects the hypothesis that at least one of its metrics did not improve: accuracy
+    (of choices), CFR and the difference between the groups. The p-value is the largest of theirs
+    (intersection-union test), which holds its level without a correction for their number. Holm's
+    procedure then holds the level over the family.
 
     References
     ----------
     Berger (1982), Technometrics 24:295-300.
     """
     keys = [table[name] for name in COMPARED_PAIR]
-    judged = table.assign(p_pair=table["p_value"].groupby(keys).transform("max"))
-    # If one metric of a pair cannot be tested, a change in all three is not shown.
-    untested = judged["p_value"].isna().groupby(keys).transform("any")
+    directed = table["metric"].isin(BETTER)
+    p_values = table["p_value"].where(directed)
+    judged = table.assign(p_pair=p_values.groupby(keys).transform("max"))
+    # If one metric of a pair cannot be tested, a change in all of them is not shown.
+    untested = (p_values.isna() & directed).groupby(keys).transform("any")
     judged.loc[untested, "p_pair"] = np.nan
     judged["p_worst"] = judged["p_worst"].fillna(judged["p_pair"])
     family = judged["family"].to_numpy(dtype=object)
@@ -96,10 +121,10 @@ def judge_changes(
 
 
 def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) -> pd.DataFrame:
-    up = judged["metric"].map(BETTER) > 0
+    up, directed = judged["metric"].map(BETTER) > 0, judged["metric"].isin(BETTER)
 
     def all_of(condition: pd.Series) -> pd.Series:
-        return condition.groupby(keys).transform("all")
+        return (condition | ~directed).groupby(keys).transform("all")
 
     def turned(low: str, high: str) -> tuple[pd.Series, pd.Series]:
         """Return limits reoriented so that higher is better."""
@@ -146,37 +171,117 @@ class AnswerSet:
         """Return `UNIT_COLUMNS` by name."""
         return {str(name): value for name, value in self.grid.units.iloc[self.place].items()}
 
-    @cached_property
-    def _patterns(self) -> dict[Pair, pd.DataFrame]:
-        return {
-            names: pd.DataFrame(cells, index=rows.items, columns=list(PATTERNS))
-            for names, rows, cells in item_patterns_of(self.grid)
-            if len(cells)
-        }
+    @property
+    def benchmark(self) -> Benchmark:
+        """Return the benchmark."""
+        return self.grid.benchmark
 
-    def patterns(self, pair: Pair) -> pd.DataFrame:
-        """Return the outcome patterns of each item that was asked for a pair, by its name."""
-        return self._patterns.get(pair, pd.DataFrame(columns=list(PATTERNS), dtype=np.int64))
+    @cached_property
+    def groups(self) -> dict[str, GroupAnswers]:
+        """Return the answers of each attribute that was asked."""
+        return groups_of(self.grid)
+
+    def tallies(self, pair: Pair, steps: int) -> pd.DataFrame:
+        """Return the `TALLIES` of each item that was asked for a pair, by its name."""
+        attribute, *groups = pair
+        own = self.groups.get(attribute)
+        if own is None:
+            return pd.DataFrame(columns=list(TALLIES), dtype=np.int64)
+        table = tallies_of(own, (groups[0], groups[1]), steps)
+        found = pd.DataFrame(table, index=own.grid.items, columns=list(TALLIES))
+        # The groups of a crossed attribute give an item several rows.
+        return found if own.per_item == 1 else found.groupby(level=0).sum()
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """Return the independent unit of each item: its cluster, or itself."""
+        return dict(zip(self.grid.items, self.grid.unit_names, strict=True))
 
     @cached_property
     def asked(self) -> set[tuple[str, str]]:
         """Return each attribute and item that was asked."""
         return {
-            (attribute.name, item)
-            for attribute in self.grid.benchmark.attributes.values()
-            if attribute.pairs
-            for item in GroupAnswers.of(self.grid, attribute).grid.items
+            (name, item)
+            for name, own in self.groups.items()
+            if own.attribute.pairs
+            for item in own.grid.items
         }
 
 
-def demographic_pairs(old: AnswerSet, new: AnswerSet) -> list[Pair]:
-    """Return the pairs that either model was asked, in the order of the benchmark."""
-    declared = [
-        (attribute.name, a, b)
-        for attribute in old.grid.benchmark.varied
-        for a, b in attribute.pairs
-    ]
-    return [pair for pair in declared if len(old.patterns(pair)) or len(new.patterns(pair))]
+def answer_set(by_benchmark: Mapping[str, Grid], side: str) -> AnswerSet:
+    """Return the only answer set of a table; refuse several."""
+    grids = list(by_benchmark.values())
+    units = pd.concat([own.units for own in grids], ignore_index=True)
+    if len(units) > 1:
+        message = "each side must be one model, strategy and benchmark version"
+        remedy = "filter the answers first, or choose one version"
+        raise InputError(
+            [
+                Problem(
+                    f"<{side}>",
+                    message,
+                    remedy,
+                    column=column,
+                    value=", ".join(units[column].drop_duplicates().sort_values()[:5]),
+                )
+                for column in UNIT_COLUMNS
+                if units[column].nunique() > 1
+            ]
+        )
+    return AnswerSet(grids[0], 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Two answer sets to the same benchmark.
+
+    Attributes
+    ----------
+    old, new : AnswerSet
+        The answer sets.
+    steps : int
+        The steps of the scale on which all answers lie.
+    """
+
+    old: AnswerSet
+    new: AnswerSet
+    steps: int
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """Return the benchmark."""
+        return self.old.benchmark
+
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        """Return the figures that are compared, by the names of their changes."""
+        return {f"delta_{name}": one for name, one in figures_of(self.benchmark.kind).items()}
+
+    def shown(self, figure: Figure, share: float) -> float:
+        """Return a figure in its unit, from the share of the scale that it is."""
+        low = self.benchmark.limits[0] if figure is accuracy and self.benchmark.kind.numeric else 0
+        return low + self.span_of(figure) * share
+
+    def span_of(self, figure: Figure) -> float:
+        """Return the unit of a figure's changes: CFR is a share for all kinds of answers."""
+        return 1.0 if figure is cfr else self.benchmark.span
+
+    @cached_property
+    def sides(self) -> dict[Pair, tuple[pd.DataFrame, pd.DataFrame]]:
+        """Return both models' tallies of each pair that either was asked, as declared."""
+        found = {}
+        for attribute in self.benchmark.varied:
+            for groups in attribute.pairs:
+                pair = (attribute.name, *groups)
+                sides = (self.old.tallies(pair, self.steps), self.new.tallies(pair, self.steps))
+                if len(sides[0]) or len(sides[1]):
+                    found[pair] = sides
+        return found
+
+    def units_of(self, items: pd.Index) -> npt.NDArray[np.str_]:
+        """Return the independent unit of each item."""
+        known = {**self.benchmark.clusters, **self.new.units, **self.old.units}
+        return np.array([known.get(item, item) for item in items], dtype=str)
 
 
 def pair_values(pair: Pair) -> Row:
@@ -184,46 +289,47 @@ def pair_values(pair: Pair) -> Row:
     return dict(zip(PAIR, pair, strict=True))
 
 
-def change_ranges(old: AnswerSet, new: AnswerSet, pairs: list[Pair]) -> pd.DataFrame:
+def change_ranges(compared: Compared) -> pd.DataFrame:
     """Return the lowest and highest change of each metric over all completions of both models."""
     rows = []
-    for pair in pairs:
-        sides = [side.patterns(pair) for side in (old, new)]
-        keys, asked = old.grid.benchmark.answer_keys, sides[0].index.union(sides[1].index)
+    for pair, sides in compared.sides.items():
+        listed, asked = compared.benchmark.items, sides[0].index.union(sides[1].index)
         limits = []
         for own in sides:
             if len(own):
                 totals = own.to_numpy().sum(axis=0).astype(float)
-                more = (max(len(keys), len(asked)) - len(own)) * totals.sum() / len(own)
-                totals[PATTERNS.index("nxx")] += more
-                limits.append(_figure_ranges(totals))
-        for name in FIGURES:
+                more = (max(len(listed), len(asked)) - len(own)) * totals[_N] / len(own)
+                limits.append(_figure_ranges(totals + more * all_missing(1)))
+        for name, figure in compared.figures.items():
             # If a model was not asked the pair at all, all values are possible.
-            lowest, highest = -1.0, 1.0
+            lowest, highest = (-2.0, 2.0) if figure is signed else (-1.0, 1.0)
             if len(limits) == 2:
-                (old_low, old_high), (new_low, new_high) = (figures[name] for figures in limits)
+                (old_low, old_high), (new_low, new_high) = (own[figure] for own in limits)
                 lowest, highest = new_low - old_high, new_high - old_low
-            facts = {"metric": f"delta_{name}", "lowest": lowest, "highest": highest}
+            span = compared.span_of(figure)
+            facts = {"metric": name, "lowest": span * lowest, "highest": span * highest}
             rows.append(pair_values(pair) | facts)
     return pd.DataFrame(rows, columns=[*PAIR, "metric", "lowest", "highest"])
 
 
-def bounds_rows(old: AnswerSet, new: AnswerSet, pairs: list[Pair]) -> list[Row]:
+def bounds_rows(compared: Compared) -> list[Row]:
     """Return the rows of `compare` under the policy "bounds"."""
     rows = []
-    for pair in pairs:
-        totals = [side.patterns(pair).to_numpy().sum(axis=0) for side in (old, new)]
+    for pair, sides in compared.sides.items():
+        totals = [side.to_numpy().sum(axis=0) for side in sides]
         if not all(side.any() for side in totals):
             continue
         one, other = map(_figure_ranges, totals)
-        for name in FIGURES:
-            (old_low, old_high), (new_low, new_high) = one[name], other[name]
+        for name, figure in compared.figures.items():
+            (old_low, old_high), (new_low, new_high) = (
+                [compared.shown(figure, share) for share in side[figure]] for side in (one, other)
+            )
             old_value = old_low if old_low == old_high else np.nan
             new_value = new_low if new_low == new_high else np.nan
             rows.append(
                 pair_values(pair)
                 | {
-                    "metric": f"delta_{name}",
+                    "metric": name,
                     "old": old_value,
                     "new": new_value,
                     "estimate": new_value - old_value,
@@ -232,70 +338,75 @@ def bounds_rows(old: AnswerSet, new: AnswerSet, pairs: list[Pair]) -> list[Row]:
                     "ci_method": "bounds",
                     "p_value": np.nan,
                     "test": None,
-                    "n": int(totals[1].sum()),
+                    "n": int(totals[1][_N]) // compared.steps,
                 }
             )
     return rows
 
 
 def worst_p_values(
-    table: pd.DataFrame,
-    old: AnswerSet,
-    new: AnswerSet,
-    n_resamples: int,
-    rng: np.random.Generator | int,
+    table: pd.DataFrame, compared: Compared, n_resamples: int, rng: np.random.Generator | int
 ) -> pd.Series:
     """Return the largest p-value of each pair's changes, with missing answers against them.
 
     The truth is one of the completions. If a change is not significant under the least favourable
     one, it may owe its significance to missing answers. NaN if no answer is missing, or if the
-    pair's three metrics do not change in one direction.
+    metrics of the pair's verdict do not change in one direction.
     """
     found = pd.Series(np.nan, index=table.index)
-    for pair, rows in table.groupby(list(PAIR), sort=False):
+    directed = table[table["metric"].isin(BETTER)]
+    for pair, rows in directed.groupby(list(PAIR), sort=False):
         turned = rows["estimate"] * rows["metric"].map(BETTER)
         if not ((turned > 0).all() or (turned < 0).all()):
             continue
         wins = bool((turned > 0).all())
-        cells = _cells(old, new, cast(Pair, pair))
-        if not any(side[..., INCOMPLETE].any() for side in cells):
+        sides, units = _whole(compared, cast(Pair, pair))
+        if not any(lacking_pairs(side).any() for side in sides):
             continue
         p_values = []
-        for name, figure in FIGURES.items():
-            one, other = (
-                completed_sums(side, name, favourable=favourable)
-                for side, favourable in zip(cells, (wins, not wins), strict=True)
+        for name in rows["metric"]:
+            figure = compared.figures[name]
+            completed = [
+                by_unit(completed_sums(side, figure, favourable=favourable), units)
+                for side, favourable in zip(sides, (wins, not wins), strict=True)
+            ]
+            p = model_p_values(
+                np.stack(completed),
+                figure,
+                n_resamples=n_resamples,
+                rng=rng,
+                few_units=compared.benchmark.few_units,
             )
-            both = np.stack([one, other])
-            p_values.append(model_p_values(both, figure, n_resamples=n_resamples, rng=rng)[0])
-        found[rows.index] = max(p_values)
+            p_values.append(p[0])
+        of_pair = (table[list(PAIR)] == list(cast(Pair, pair))).all(axis=1)
+        found[of_pair] = max(p_values)
     return found
 
 
-def _cells(old: AnswerSet, new: AnswerSet, pair: Pair) -> list[npt.NDArray[np.int64]]:
-    """Return both models' outcome patterns of every item, (items, 1, 10); missing if not asked."""
-    sides = [side.patterns(pair) for side in (old, new)]
-    items = sides[0].index.union(sides[1].index)
-    more = max(len(old.grid.benchmark.answer_keys) - len(items), 0)
-    found = []
+def _whole(
+    compared: Compared, pair: Pair
+) -> tuple[list[npt.NDArray[np.int64]], npt.NDArray[np.str_]]:
+    """Return both models' tallies of every item, (items, 1, 9), and the items' units.
+
+    An item that was not asked has missing answers only.
+    """
+    sides, listed = compared.sides[pair], compared.benchmark.items
+    asked = sides[0].index.union(sides[1].index)
+    unasked = [item for item in listed if item not in asked][: max(len(listed) - len(asked), 0)]
+    items, found = asked.append(pd.Index(unasked, dtype=object)), []
     for own in sides:
-        array = own.reindex(items, fill_value=0).to_numpy(dtype=np.int64)
-        array = np.vstack([array, np.zeros((more, len(PATTERNS)), dtype=np.int64)])
-        array[array.sum(axis=1) == 0, PATTERNS.index("nxx")] = max(array.sum(axis=1).max(), 1)
+        array = own.reindex(items, fill_value=0).to_numpy(dtype=np.int64, copy=True)
+        array[array[:, _N] == 0] = all_missing(max(array[:, _N].max(initial=0), compared.steps))
         found.append(array[:, None])
-    return found
+    return found, compared.units_of(items)
 
 
-def _figure_ranges(totals: npt.ArrayLike) -> dict[str, tuple[float, float]]:
-    ranges = pair_bounds(totals)
-
-    def limits(metric: str) -> tuple[float, float]:
-        low, high = ranges[metric]
-        return float(low), float(high)
-
-    (a_low, a_high), (b_low, b_high) = limits("accuracy_a"), limits("accuracy_b")
+def _figure_ranges(totals: npt.NDArray[Any]) -> dict[Figure, tuple[float, float]]:
+    ranges = {name: (float(low), float(high)) for name, (low, high) in ranges_of(totals).items()}
+    (a_low, a_high), (b_low, b_high) = ranges["rate_a"], ranges["rate_b"]
     return {
-        "accuracy": ((a_low + b_low) / 2, (a_high + b_high) / 2),
-        "cfr": limits("cfr"),
-        "ad": limits("ad"),
+        accuracy: ((a_low + b_low) / 2, (a_high + b_high) / 2),
+        cfr: ranges["cfr"],
+        ad: ranges["ad"],
+        signed: ranges["signed"],
     }

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.problems import InputError, Problem, keyword, parameter
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import (
     COMMON,
@@ -24,20 +24,22 @@ from fairstats.comparisons.change_verdicts import (
     COMPARED_PAIR,
     PAIR,
     AnswerSet,
-    Pair,
+    Compared,
     Row,
+    answer_set,
     bounds_rows,
     change_ranges,
-    demographic_pairs,
     judge_changes,
     pair_values,
     worst_p_values,
 )
-from fairstats.comparisons.model_differences import FIGURES, model_difference
+from fairstats.comparisons.item_tallies import by_unit, lacking_pairs, steps_of, sums_of
+from fairstats.comparisons.model_differences import model_difference
+from fairstats.comparisons.without_groups import compare_without_groups, without_groups
 from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_grid
-from fairstats.counts.patterns import INCOMPLETE, CountingPolicy, sums_of
-from fairstats.estimates.eligibility import why_not_above_chance
+from fairstats.counts.patterns import CountingPolicy
+from fairstats.estimates.eligibility import why_uninformative
 from fairstats.estimates.same_variants import DIFFERENT, flip_marks, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
@@ -120,22 +122,31 @@ def compare(
     pandas.DataFrame
         For each declared pair of each demographic attribute, new − old of ``delta_accuracy`` (the
         mean of the two groups' accuracies), ``delta_cfr`` and ``delta_ad``; columns
-        `COMPARISON_COLUMNS`, with n the number of items. ``lowest`` and ``highest`` bound the
-        change over all completions of missing answers of either model, including items of the
-        benchmark that were not asked. ``p_pair`` is the largest of a pair's three p-values.
-        ``p_worst`` is the same if the missing answers are completed against the change. ``verdict``
-        is "win-win" if ``p_pair_adjusted`` and ``p_worst_adjusted`` are at most alpha and both
-        intervals and bounds show a higher accuracy, a higher CFR and a lower AD. It is "lose-lose"
-        if they show the reverse, and "unclear" in all other cases, with a ``verdict_reason`` if it
-        was withheld. The better model must answer better than a guess. Under ``bounds``, the limits
-        are those over all completions of the answers to the items that were asked, without a test
-        or verdict.
+        `COMPARISON_COLUMNS`, with n the number of items. Decisions have ``delta_selection_rate``,
+        ``delta_selection_difference`` (signed), ``delta_cfr`` and ``delta_selection_disparity``
+        (absolute); levels and scores the same with ``delta_level`` or ``delta_score``.
+
+        ``lowest`` and ``highest`` bound the change over all completions of missing answers of
+        either model, including items of the benchmark that were not asked. ``p_pair`` is the
+        largest p-value of a pair's accuracy, CFR and AD. ``p_worst`` is the same if the missing
+        answers are completed against the change. ``verdict`` is "win-win" if ``p_pair_adjusted``
+        and ``p_worst_adjusted`` are at most alpha and both intervals and bounds show a higher
+        accuracy, a higher CFR and a lower AD. It is "lose-lose" if they show the reverse, and
+        "unclear" in all other cases, with a ``verdict_reason`` if it was withheld. For other kinds
+        of answers, the verdict is on CFR and the absolute difference: more favourable decisions, or
+        higher levels, are neither better nor worse. The better model must answer better than a
+        guess. Under ``bounds``, the limits are those over all completions of the answers to the
+        items that were asked, without a test or verdict.
+
+        Questions without groups have one row per benchmark and other columns, see
+        `fairstats.comparisons.without_groups.compare_without_groups`.
 
     Raises
     ------
     InputError
         If a table holds several models or strategies, or the benchmarks differ. Also, without
-        `allow_different_items`, if versions or items differ.
+        `allow_different_items`, if versions or items differ; it is refused for questions without
+        groups.
 
     Notes
     -----
@@ -144,9 +155,13 @@ def compare(
     swap the two models' answers item by item, see `fairstats.comparisons.model_differences`. If an
     answer is missing, items are resampled, and swapped, `n_resamples` times with `rng`.
 
-    "Win-win" asserts three changes at once. It is tested by an intersection-union test. The
-    hypothesis that at least one change is absent is rejected if all three tests reject. So the
-    largest of the three p-values is its p-value and needs no correction for the three.
+    If the benchmark declares clusters, the tests swap whole clusters. Intervals for clusters, and
+    those of decisions, levels and scores, are Student's t with a cluster-robust variance, at least
+    as wide as a score interval. They hold for few units of unequal size.
+
+    "Win-win" asserts several changes at once. It is tested by an intersection-union test. The
+    hypothesis that at least one change is absent is rejected if all tests reject. So the largest of
+    the p-values is its p-value and needs no correction for their number.
 
     References
     ----------
@@ -166,48 +181,28 @@ def compare(
     [['delta_accuracy', 0.5], ['delta_cfr', 1.0], ['delta_ad', -1.0]]
     """
     check_choice("adjust", adjust, get_args(AdjustMethod))
-    table = changes(
-        old,
-        new,
-        missing=missing,
-        alpha=alpha,
-        allow_different_items=allow_different_items,
-        n_resamples=n_resamples,
-        rng=rng,
-        benchmarks=benchmarks,
-    )
-    judged = judge_changes(table.assign(family="this comparison"), alpha=alpha, adjust=adjust)
-    return judged[list(COMPARISON_COLUMNS)]
-
-
-def changes(
-    old: Any,
-    new: Any,
-    *,
-    missing: ComparisonPolicy | None,
-    alpha: float,
-    allow_different_items: bool,
-    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
-    n_resamples: int = 9999,
-    rng: np.random.Generator | int = 1,
-) -> pd.DataFrame:
-    """Run `compare` without the parts that depend on the family: adjusted p-values and verdicts.
-
-    Its column ``no_verdict`` gives the reason why a comparison gets no verdict; empty if it can.
-    """
     alpha = check_alpha(alpha)
     check_resampling(n_resamples, rng)
     if missing is not None:
         check_choice("missing", missing, COMPARISON_POLICIES)
-    return changes_of(
-        answer_set(old, "old", benchmarks),
-        answer_set(new, "new", benchmarks),
+    grids = [grid(answers, benchmarks=benchmarks) for answers in (old, new)]
+    if without_groups(one.benchmark for own in grids for one in own.values()):
+        if allow_different_items:
+            message = "is not available for questions without groups"
+            remedy = "remove it; both sides need answers to the same questions"
+            raise InputError([Problem(parameter("allow_different_items"), message, remedy)])
+        return compare_without_groups(*grids, missing=missing, alpha=alpha, adjust=adjust)
+    table = changes_of(
+        answer_set(grids[0], "old"),
+        answer_set(grids[1], "new"),
         missing=missing,
         alpha=alpha,
         allow_different_items=allow_different_items,
         n_resamples=n_resamples,
         rng=rng,
     )
+    judged = judge_changes(table.assign(family="this comparison"), alpha=alpha, adjust=adjust)
+    return judged[list(COMPARISON_COLUMNS)]
 
 
 def changes_of(
@@ -220,17 +215,23 @@ def changes_of(
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
 ) -> pd.DataFrame:
-    """Run `changes` on two answer sets."""
+    """Run `compare` without the parts that depend on the family: adjusted p-values and verdicts.
+
+    Its column ``no_verdict`` gives the reason why a comparison gets no verdict; empty if it can.
+    """
     sides, benchmark = (old, new), old.grid.benchmark
     questions = different_questions(old, new, allow_different_items)
     policy: ComparisonPolicy = missing or ("bounds" if benchmark.missing == "bounds" else "common")
     items = different_items(old, new, allow_different_items)
     flips = shown_by_flips(old, new, _counted(policy), alpha)
-    pairs = demographic_pairs(old, new)
+    compared = Compared(old, new, steps_of([side.grid for side in sides]))
     if policy == "bounds":
-        rows = bounds_rows(old, new, pairs)
+        rows = bounds_rows(compared)
     else:
-        rows = _rows(old, new, pairs, policy, alpha, n_resamples, rng)
+        rows = _rows(compared, policy, alpha, n_resamples, rng)
+    units = ""
+    if benchmark.cluster is not None:
+        units = f"the independent units are {benchmark.words.clusters} ({benchmark.cluster})"
     columns = None if rows else [*PAIR, "metric", *_FIGURES]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
@@ -240,14 +241,13 @@ def changes_of(
         strategy=_joined(old, new, "strategy"),
         ci_level=np.nan if policy == "bounds" else 1 - alpha,
         missing=policy,
-        method_note="; ".join(filter(None, [questions, items, flips])),
+        method_note="; ".join(filter(None, [questions, items, flips, units])),
         no_verdict=why_no_verdict(questions, flips),
         judged=policy != "bounds",
     )
-    ranges = change_ranges(old, new, pairs)
-    table = table.merge(ranges, on=[*PAIR, "metric"], how="left")
-    table["p_worst"] = worst_p_values(table, old, new, n_resamples, rng)
-    guessing = (why_not_above_chance(count_grid(side.grid))[side.place] for side in sides)
+    table = table.merge(change_ranges(compared), on=[*PAIR, "metric"], how="left")
+    table["p_worst"] = worst_p_values(table, compared, n_resamples, rng)
+    guessing = (why_uninformative(count_grid(side.grid))[side.place] for side in sides)
     return table.assign(**dict(zip(("guessing_old", "guessing_new"), guessing, strict=True)))
 
 
@@ -257,9 +257,7 @@ def _counted(policy: ComparisonPolicy) -> MissingPolicy:
 
 
 def _rows(
-    old: AnswerSet,
-    new: AnswerSet,
-    pairs: list[Pair],
+    compared: Compared,
     policy: ComparisonPolicy,
     alpha: float,
     n_resamples: int,
@@ -269,23 +267,36 @@ def _rows(
 
     Under ``common``, these are the items without a missing answer from either model.
     """
-    rows = []
-    for pair in pairs:
+    rows, benchmark = [], compared.benchmark
+    for pair, tables in compared.sides.items():
         sides = []
-        for own in (old.patterns(pair), new.patterns(pair)):
-            sums = sums_of(own, cast(CountingPolicy, _counted(policy)))
+        for own in tables:
             if policy == COMMON:
-                whole = ~own.to_numpy()[:, INCOMPLETE].any(axis=1)
-                own, sums = own[whole], sums[whole]
+                own = own[lacking_pairs(own.to_numpy()) == 0]
+            tallies = own.to_numpy(dtype=np.int64)
+            sums = sums_of(tallies, cast(CountingPolicy, _counted(policy)), benchmark)
             sides.append((own.index, sums))
         items = sides[0][0].intersection(sides[1][0])
-        one, other = (sums[index.get_indexer(items)][:, None] for index, sums in sides)
-        for name, figure in FIGURES.items():
+        units = compared.units_of(items)
+        one, other = (
+            by_unit(sums[index.get_indexer(items)], units)[:, None] for index, sums in sides
+        )
+        for name, figure in compared.figures.items():
             found = model_difference(
-                one, other, figure, alpha=alpha, n_resamples=n_resamples, rng=rng
+                one,
+                other,
+                figure,
+                alpha=alpha,
+                n_resamples=n_resamples,
+                rng=rng,
+                few_units=benchmark.few_units,
             )
             own_row: Row = found.to_estimates().iloc[0].to_dict()
-            rows.append(pair_values(pair) | {"metric": f"delta_{name}", "n": len(one)} | own_row)
+            for value in ("old", "new"):
+                own_row[value] = compared.shown(figure, own_row[value])
+            for value in ("estimate", "ci_low", "ci_high"):
+                own_row[value] *= compared.span_of(figure)
+            rows.append(pair_values(pair) | {"metric": name, "n": len(items)} | own_row)
     return rows
 
 
@@ -418,31 +429,6 @@ def answers_of_one(
                 ]
             )
     return own
-
-
-def answer_set(
-    answers: Any, side: str, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
-) -> AnswerSet:
-    """Return the only answer set of a table; refuse several."""
-    grids = list(grid(answers, benchmarks=benchmarks).values())
-    units = pd.concat([own.units for own in grids], ignore_index=True)
-    if len(units) > 1:
-        message = "each side must be one model, strategy and benchmark version"
-        remedy = "filter the answers first, or choose one version"
-        raise InputError(
-            [
-                Problem(
-                    f"<{side}>",
-                    message,
-                    remedy,
-                    column=column,
-                    value=", ".join(units[column].drop_duplicates().sort_values()[:5]),
-                )
-                for column in UNIT_COLUMNS
-                if units[column].nunique() > 1
-            ]
-        )
-    return AnswerSet(grids[0], 0)
 
 
 def different_questions(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:

@@ -7,22 +7,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fairstats._lib.result_objects import FloatArray, Tabular
-from fairstats.counts.patterns import SUMS
+from fairstats._lib.result_objects import FloatArray, Tabular, TestResult
+from fairstats.benchmarks.kinds import CHOICE, KINDS, Kind
 from fairstats.inference.bootstrap import acceleration_of, interval_of_law
-from fairstats.inference.clustered_answers import LARGEST_EXACT_SUM, sign_flip_test
+from fairstats.inference.clustered_answers import (
+    LARGEST_EXACT_SUM,
+    MOST_ON_GRID,
+    flip_test,
+    sign_flip_test,
+)
 from fairstats.inference.exact_sums import discrete_law
 from fairstats.inference.intervals import tango
 from fairstats.inference.item_bootstrap import mean_interval, resample_clusters
+from fairstats.inference.unit_means import GroupSums, contrast
 
 IntArray = npt.NDArray[np.int64]
-#: A function of sums of shape (..., pairs, 6), in the order of
-#: `fairstats.counts.patterns.SUMS`, to values of shape (...).
+#: The sums of a pair's answers from which figures are computed. Of levels and scores, "correct"
+#: are the steps on the scale, and n the steps to its end.
+SUMS = ("correct_a", "n_a", "correct_b", "n_b", "same", "n")
+#: A function of sums of shape (..., pairs, 6), in the order of `SUMS`, to values of shape (...).
 Figure = Callable[[IntArray], FloatArray]
 #: Up to this number, every choice of signs is tested. With five pairs there are at most 1,024.
 MOST_CHOICES = 1024
@@ -64,20 +73,23 @@ def model_difference(
     alpha: float = 0.05,
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
+    few_units: bool = False,
 ) -> ModelDifference:
     r"""Compute the difference between two models in a metric, with items resampled.
 
     Parameters
     ----------
     old, new : ndarray of int, shape (items, pairs, 6)
-        Each item's contributions to the sums of each pair, in the order of `SUMS`; zeros if a model
-        was not asked an item.
+        Contributions of each item, or of each cluster of items, to the sums of each pair, in the
+        order of `SUMS`; zeros if a model was not asked an item.
     figure : callable
-        `accuracy`, `cfr` or `ad`.
+        `accuracy`, `cfr`, `signed` or `ad`.
     alpha : float
         1 − confidence level.
     n_resamples, rng
         For missing answers, see Notes.
+    few_units : bool
+        Whether intervals must hold for few units of unequal size.
 
     Returns
     -------
@@ -88,6 +100,10 @@ def model_difference(
     If all items have the same number of answers (none is missing), accuracy and CFR are means of
     one whole number per item. The interval is then the exact BCa bootstrap of that mean. If not,
     items are resampled with `rng`.
+
+    With `few_units`, intervals of accuracy, CFR and the signed difference are those of
+    `fairstats.inference.unit_means`: Student's t with a cluster-robust variance (CR2), at least
+    Tango's score interval with effective counts. They need no resampling.
 
     The test swaps the two models' answers item by item. If each item has equally many answers of
     both models, and of both groups, a swap changes no denominator. The distribution over all swaps
@@ -115,22 +131,28 @@ def model_difference(
     Berger & Boos (1994), JASA 89:1012-1016, for maximising a p-value over unknown parameters;
     Berger (1982), Technometrics 24:295-300, for a union of hypotheses.
     """
-    both = np.stack([old, new])
+    both, furthest = np.stack([old, new]), _furthest(figure)
     values = (float(figure(old.sum(axis=0))), float(figure(new.sum(axis=0))))
     if np.isnan(values).any():
         nothing = "none (a model has no answers for a group)"
-        return ModelDifference(*values, np.nan, -1.0, 1.0, nothing, 1.0, "none")
-    resampling = Resampling(n_resamples, rng)
+        return ModelDifference(*values, np.nan, -furthest, furthest, nothing, 1.0, "none")
+    resampling = Resampling(n_resamples, rng, few_units)
     estimate = values[1] - values[0]
     (p_value,), (test,) = _swap_tests(both, figure, resampling)
     cells, many = _kinds(old, new)
     if figure is ad:
-        evidence = _sign_evidence(both).ravel()
+        evidence = _sign_evidence(both, few_units).ravel()
         low, high, method = ad_interval(cells, many, evidence, estimate, alpha, resampling)
     else:
         low, high, method = item_interval(cells, many, figure, alpha, resampling)
-        low, high = max(low, -1.0), min(high, 1.0)
-    low, high, method = _agreeing(low, high, method, p_value, alpha, many)
+        low, high = max(low, -furthest), min(high, furthest)
+    if 0.5 ** int(many.sum()) > alpha:
+        # The smallest mid-p of n items: all change in one direction, and half of either extreme
+        # counts.
+        low, high = -furthest, furthest
+        method = f"none (too few {'units' if few_units else 'items'} for a test at this level)"
+    elif p_value > alpha and not low <= 0 <= high:
+        low, high, method = min(low, 0.0), max(high, 0.0), f"{method}, extended to 0"
     return ModelDifference(*values, estimate, low, high, method, float(p_value), test)
 
 
@@ -140,6 +162,7 @@ def model_p_values(
     *,
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
+    few_units: bool = False,
 ) -> FloatArray:
     """Test the difference of every two models, as `model_difference`.
 
@@ -147,7 +170,7 @@ def model_p_values(
     ----------
     models : array_like of int, shape (models, items, pairs, 6)
         The sums of each model.
-    figure, n_resamples, rng
+    figure, n_resamples, rng, few_units
         As in `model_difference`.
 
     Returns
@@ -156,7 +179,7 @@ def model_p_values(
         The p-values in the order of `itertools.combinations`; 1 if a model has no answer for a
         group.
     """
-    sums, resampling = np.asarray(models), Resampling(n_resamples, rng)
+    sums, resampling = np.asarray(models), Resampling(n_resamples, rng, few_units)
     if len(sums) < 2:
         return np.zeros(0)
     if len(sums) > 2 and not _has_fixed_denominators(sums, figure):
@@ -177,16 +200,9 @@ def _kinds(old: IntArray, new: IntArray) -> tuple[IntArray, IntArray]:
     return ordered[first].reshape(len(first), 2, size, len(SUMS)), many
 
 
-def _agreeing(
-    low: float, high: float, method: str, p_value: float, alpha: float, many: IntArray
-) -> tuple[float, float, str]:
-    """Return the interval, extended to agree with a test that does not reject."""
-    # The smallest mid-p of n items: all change in one direction, and half of either extreme counts.
-    if 0.5 ** int(many.sum()) > alpha:
-        return -1.0, 1.0, "none (too few items for a test at this level)"
-    if p_value > alpha and not low <= 0 <= high:
-        return min(low, 0.0), max(high, 0.0), f"{method}, extended to 0"
-    return low, high, method
+def _furthest(figure: Figure) -> float:
+    """Return the largest possible difference of two models."""
+    return 2.0 if figure is signed else 1.0
 
 
 def accuracy(sums: IntArray) -> FloatArray:
@@ -206,15 +222,28 @@ def ad(sums: IntArray) -> FloatArray:
     return np.asarray(np.abs(a - b).mean(axis=-1))
 
 
-#: The metrics by which models are compared, and 1 if a larger value is better, −1 if a smaller one.
-FIGURES: dict[str, Figure] = {"accuracy": accuracy, "cfr": cfr, "ad": ad}
-DIRECTION = {"accuracy": 1, "cfr": 1, "ad": -1}
-
-
 def signed(sums: IntArray) -> FloatArray:
     """Return the signed difference of the groups' accuracies, averaged over the pairs."""
     a, b = rates(sums)
     return np.asarray((a - b).mean(axis=-1))
+
+
+def figures_of(kind: Kind) -> dict[str, Figure]:
+    """Return the figures by which models are compared, by name.
+
+    Examples
+    --------
+    >>> list(figures_of(KINDS["choice"])), list(figures_of(KINDS["level"]))
+    (['accuracy', 'cfr', 'ad'], ['level', 'level_difference', 'cfr', 'level_disparity'])
+    """
+    if kind is CHOICE:
+        return {kind.rate: accuracy, "cfr": cfr, kind.disparity: ad}
+    return {kind.rate: accuracy, kind.difference: signed, "cfr": cfr, kind.disparity: ad}
+
+
+#: 1 for figures of which a larger value is better, −1 if a smaller one is. That a model selects
+#: more, or gives higher levels, is neither.
+DIRECTION = {CHOICE.rate: 1, "cfr": 1} | {kind.disparity: -1 for kind in KINDS.values()}
 
 
 def rates(sums: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -228,16 +257,29 @@ def _quotient(part: IntArray, whole: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Resampling:
-    """The number of resamples, or of random swaps, and their generator."""
+    """The number of resamples, or of random swaps, and their generator; whether units are few."""
 
     n: int
     rng: np.random.Generator | int
+    few_units: bool = False
 
 
 def item_interval(
     cells: IntArray, many: IntArray, figure: Figure, alpha: float, resampling: Resampling
 ) -> tuple[float, float, str]:
-    """Return a BCa bootstrap of items: exact if no answers are missing, resampled if some are."""
+    """Return a BCa bootstrap of items: exact if no answers are missing, resampled if some are.
+
+    For few units, return limits that hold for these.
+    """
+    if resampling.few_units:
+        groups = [
+            (_group(cells, many, side, pair, place), weight / cells.shape[2])
+            for side, sign in ((1, 1), (0, -1))
+            for pair in range(cells.shape[2])
+            for place, weight in _means(figure, sign)
+        ]
+        found = contrast(groups, (0.0, 1.0), alpha)
+        return float(found.ci_low), float(found.ci_high), str(found.method)
     exact = _per_item(cells, figure)
     if exact is not None:
         change, scale, largest = exact
@@ -255,6 +297,20 @@ def item_interval(
     law = discrete_law(resampled)
     low, high, method = interval_of_law(law, estimate, acceleration, "bca", alpha)
     return low, high, f"bootstrap {method}, {resampling.n} resamples"
+
+
+def _means(figure: Figure, sign: int) -> list[tuple[int, float]]:
+    """Return the place in `SUMS` of each mean in a figure, and its weight."""
+    if figure is cfr:
+        return [(4, sign)]
+    if figure is accuracy:
+        return [(0, sign / 2), (2, sign / 2)]
+    return [(0, sign), (2, -sign)]
+
+
+def _group(cells: IntArray, many: IntArray, side: int, pair: int, place: int) -> GroupSums:
+    sums, sizes = (cells[:, side, pair, at].astype(np.float64) for at in (place, place + 1))
+    return GroupSums(sums, sizes, many.astype(np.float64))
 
 
 def _per_item(cells: IntArray, figure: Figure) -> tuple[IntArray, int, int] | None:
@@ -304,16 +360,20 @@ def _swap_tests(
     if np.isnan(figure(models.sum(axis=1))).any():
         return np.ones(len(pairs)), ["none"] * len(pairs)
     is_exact = _has_fixed_denominators(models, figure)
-    swaps = _exact_swaps(models, figure) if is_exact else _random_swaps(models, figure, resampling)
+    few = resampling.few_units
+    swaps = (
+        _exact_swaps(models, figure, few) if is_exact else _random_swaps(models, figure, resampling)
+    )
     if figure is ad:
-        p_values, method, choices = _over_signs(models, pairs, swaps)
+        p_values, method, choices = _over_signs(models, pairs, swaps, few)
     else:
         ones = np.ones((len(pairs), 2 * models.shape[2]), dtype=np.int64)
         p_values, method = swaps(pairs, ones, np.zeros(len(pairs)))
         choices = [""] * len(pairs)
     if not is_exact and p_values[0] < 1.5 / (resampling.n + 1):
         method += f" (p ≤ 1/{resampling.n + 1}, their floor)"
-    return p_values, [f"models swapped item by item, {method}{more}" for more in choices]
+    by = "unit by unit" if few else "item by item"
+    return p_values, [f"models swapped {by}, {method}{more}" for more in choices]
 
 
 def _has_fixed_denominators(models: IntArray, figure: Figure) -> bool:
@@ -322,11 +382,12 @@ def _has_fixed_denominators(models: IntArray, figure: Figure) -> bool:
     return bool((answers == answers[:1, ..., :1]).all())
 
 
-def _exact_swaps(models: IntArray, figure: Figure) -> _Swaps:
+def _exact_swaps(models: IntArray, figure: Figure, few: bool) -> _Swaps:
     """Return the exact tests of models whose answers have the same denominators."""
     answers = models[0, :, :, 5 if figure is cfr else 1].sum(axis=0)
     values = _values(models, figure)
-    products = values.swapaxes(1, 2) @ values
+    # Squares of fine steps do not fit into 64 bits.
+    products = values.swapaxes(1, 2).astype(np.float64) @ values
 
     @cache
     def weights(i: int, j: int) -> IntArray:
@@ -370,12 +431,22 @@ def _exact_swaps(models: IntArray, figure: Figure) -> _Swaps:
                 own = np.column_stack([pairs[rows, side], factors[rows, side]])
                 kinds, place = np.unique(own, axis=0, return_inverse=True)
                 change += np.array([values[model] @ own for model, *own in kinds])[place.ravel()]
-            results = [sign_flip_test(*each) for each in _counts_of_changes(change)]
+            results = [_flipped(*each, few) for each in _counts_of_changes(change)]
             found[rows] = np.concatenate([result.p_value for result in results])
             methods += [result.method for result in results]
         return found, _alternatives(methods)
 
     return test
+
+
+def _flipped(
+    steps: IntArray, counts: IntArray, few: bool, method: Literal["midp", "exact"] = "midp"
+) -> TestResult:
+    """Test sums of changes by flipping, also of few units on a fine scale."""
+    found = sign_flip_test(steps, counts, method=method)
+    if few and "asymptotic" in found.method and counts.sum(axis=-1).max() <= MOST_ON_GRID:
+        return flip_test(steps, counts, method=method)
+    return found
 
 
 def _blocks(rows: IntArray, width: int) -> Iterator[IntArray]:
@@ -481,7 +552,7 @@ def ad_interval(
     # A fifth of alpha is spent on the range of each difference, and so on its sign.
     error = alpha / 5
     lows, highs, methods = [], [], []
-    limits = _own_limits(cells, many, error)
+    limits = _own_limits(cells, many, error, resampling.few_units)
     # A sign counts as known if its exact test shows it, at `error` over all of them.
     unknown = 2 * np.abs(evidence) > error / len(evidence)
     if 2 ** int(unknown.sum()) > MOST_CHOICES:
@@ -509,10 +580,10 @@ def ad_interval(
 
 
 def _over_signs(
-    models: IntArray, pairs: IntArray, swaps: _Swaps
+    models: IntArray, pairs: IntArray, swaps: _Swaps, few: bool
 ) -> tuple[FloatArray, str, list[str]]:
     """Return the largest p-value of AD over all choices of signs, the method, and the choices."""
-    evidence = _sign_evidence(models)[pairs].reshape(len(pairs), 2 * models.shape[2])
+    evidence = _sign_evidence(models, few)[pairs].reshape(len(pairs), 2 * models.shape[2])
     observed = _observed(evidence)
     found, method = swaps(pairs, observed, np.zeros(len(pairs)))
     largest = found / (1 - _OF_SIGNS)
@@ -579,7 +650,7 @@ def _of_choices(number: int) -> str:
     return "" if number == 1 else f", over {number} signs"
 
 
-def _sign_evidence(models: IntArray) -> FloatArray:
+def _sign_evidence(models: IntArray, few: bool) -> FloatArray:
     """Return the evidence for the sign of each model's differences, (models, pairs).
 
     This is the one-sided p-value of the exact test that flips items, with the sign of the
@@ -589,7 +660,7 @@ def _sign_evidence(models: IntArray) -> FloatArray:
     a, b = rates(models.sum(axis=1))
     change = _paired_change(models)
     p_values = [
-        sign_flip_test(steps, counts, method="exact").p_value / 2
+        _flipped(steps, counts, few, "exact").p_value / 2
         for steps, counts in _counts_of_changes(np.moveaxis(change, 1, 2).reshape(a.size, -1))
     ]
     agrees = (a - b) * change.sum(axis=1) > 0
@@ -602,11 +673,18 @@ def _paired_change(sums: IntArray) -> IntArray:
     return np.where(sums[..., 1] == sums[..., 3], sums[..., 0] - sums[..., 2], 0)
 
 
-def _own_limits(cells: IntArray, many: IntArray, error: float) -> FloatArray:
+def _own_limits(cells: IntArray, many: IntArray, error: float, few: bool) -> FloatArray:
     """Return simultaneous limits of each difference, of shape (2, pairs, 2)."""
     size, each = cells.shape[2], int(cells[..., [1, 3]].max())
     limits = np.empty((2, size, 2))
     for model, pair in np.ndindex(2, size):
+        if few:
+            sides = [
+                (_group(cells, many, model, pair, at), sign) for at, sign in ((0, 1.0), (2, -1.0))
+            ]
+            own = contrast(sides, (0.0, 1.0), error / (2 * size))
+            limits[model, pair] = [float(own.ci_low), float(own.ci_high)]
+            continue
         change = _paired_change(cells[:, model, pair])
         found = mean_interval(change, many, largest=each, alpha=error / (2 * size))
         answers = max(int(many @ cells[:, model, pair, 1]), 1) / max(int(many.sum()), 1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import lcm
-from typing import Any, Literal, TypedDict, Unpack, get_args
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,31 +16,36 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_pairs
 from fairstats.benchmarks.declaration import Attribute, Benchmark, MissingPolicy
+from fairstats.benchmarks.kinds import Kind
+from fairstats.comparisons.item_tallies import (
+    TALLIES,
+    all_missing,
+    by_unit,
+    completed_sums,
+    lacking_pairs,
+    ranges_of,
+    steps_of,
+    sums_of,
+    tallies_of,
+)
 from fairstats.comparisons.model_differences import (
     DIRECTION,
-    FIGURES,
     Figure,
     IntArray,
+    accuracy,
+    cfr,
+    figures_of,
     model_p_values,
 )
 from fairstats.counts.grid import NOT_ASKED, Grid, item_grid
 from fairstats.counts.outcomes import Outcomes, groups_of, outcomes_of
-from fairstats.counts.patterns import (
-    INCOMPLETE,
-    PATTERNS,
-    CountingPolicy,
-    completed_sums,
-    pooled_pairs,
-    sums_of,
-)
+from fairstats.counts.patterns import CountingPolicy, pooled_pairs
 from fairstats.estimates.eligibility import why_other_variants, why_unranked
-from fairstats.estimates.tested_pairs import pair_bounds
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, rank_sets
 
-RankMetric = Literal["ad", "cfr", "accuracy"]
 _BOARD = ("benchmark", "benchmark_version", "strategy")
-_MISSING = PATTERNS.index("nxx")
+_N = TALLIES.index("n")
 # Concatenating an empty table loses these types.
 _RANK_TYPES = {
     **dict.fromkeys(("model", "method_note"), "str"),
@@ -99,7 +104,7 @@ class RankOptions(TypedDict, total=False):
 
 
 def rank_models(
-    answers: Any, metric: RankMetric = "ad", **options: Unpack[RankOptions]
+    answers: Any, metric: str | None = None, **options: Unpack[RankOptions]
 ) -> pd.DataFrame:
     r"""Rank the models of each benchmark version and strategy, with confidence sets for the ranks.
 
@@ -107,9 +112,11 @@ def rank_models(
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers of all models.
-    metric : {"ad", "cfr", "accuracy"}
-        The ranking metric, averaged over the declared demographic pairs: accuracy disparity
-        (smallest first), CFR or accuracy (largest first).
+    metric : str, optional
+        The ranking metric, averaged over the declared demographic pairs. The default is the
+        absolute difference between groups, smallest first: ``"ad"`` (accuracy disparity) for
+        choices, ``"selection_disparity"``, ``"level_disparity"`` or ``"score_disparity"`` for other
+        kinds of answers. ``"cfr"`` and, for choices, ``"accuracy"`` have the largest first.
     **options
         The keyword options that follow.
     missing : {"available", "complete", "incorrect"}, optional
@@ -138,14 +145,15 @@ def rank_models(
         As `count_outcomes`; and if the ranked models of a board were asked too few items in
         common, see `fairstats.comparisons.ranking.rank_items`.
     ValueError
-        For an unknown metric, the policy ``bounds``, or an `adjust` that does not control the
-        probability of any false statement.
+        For a metric that the kind of answers does not have, the policy ``bounds``, or an `adjust`
+        that does not control the probability of any false statement.
 
     Notes
     -----
     Let :math:`\theta_i` be the metric of model i over the items that any ranked model was asked,
     with every missing answer completed to the model's disadvantage: wrong and different for
     accuracy and CFR; for AD the completion of each pair with the largest :math:`|Acc_a - Acc_b|`.
+    Levels and scores are completed to the ends of their scale.
     An item that a model was not asked counts as not answered. Models are ranked and tested by these
     values, so a model cannot gain by refusing answers or leaving out items. If no answer is missing
     they are the estimates.
@@ -156,9 +164,9 @@ def rank_models(
     completion of both models' missing answers agrees on which is better. If they do not agree, its
     adjusted p-value is 1.
 
-    Every two models are tested by swapping their answers item by item, see
-    `fairstats.comparisons.model_differences.model_difference`. The distribution over all swaps is
-    computed; nothing is drawn at random.
+    Every two models are tested by swapping their answers item by item, or cluster by cluster if the
+    benchmark declares clusters, see `fairstats.comparisons.model_differences.model_difference`. The
+    distribution over all swaps is computed; nothing is drawn at random.
 
     The benchmark declares which models are ranked, see
     `fairstats.estimates.eligibility.why_unranked`. A model without a rank is not compared with
@@ -183,7 +191,7 @@ def rank_models(
 
 
 def rank_differences(
-    answers: Any, metric: RankMetric = "ad", **options: Unpack[RankOptions]
+    answers: Any, metric: str | None = None, **options: Unpack[RankOptions]
 ) -> pd.DataFrame:
     """Compare every two ranked models of each benchmark version and strategy.
 
@@ -226,7 +234,7 @@ def rank_differences(
 
 def rank_boards(
     answers: Any,
-    metric: RankMetric = "ad",
+    metric: str | None = None,
     *,
     missing: CountingPolicy | None = None,
     alpha: float = 0.05,
@@ -263,7 +271,6 @@ def rank_boards(
     >>> len(ranking.ranks), len(ranking.differences)
     (1, 0)
     """
-    check_choice("metric", metric, get_args(RankMetric))
     if adjust not in ("holm", "hommel"):
         raise ValueError(
             f"adjust={adjust!r} does not control all ranks at once; use holm or hommel"
@@ -272,6 +279,9 @@ def rank_boards(
     opened = open_pairs(answers, benchmarks)
     boards: list[Ranking] = []
     for _, outcomes in sorted(outcomes_of(opened).items()):
+        kind = outcomes.benchmark.kind
+        figure = kind.disparity if metric is None else metric
+        check_choice("metric", figure, rank_metrics(kind))
         policy: MissingPolicy = missing or outcomes.benchmark.missing
         if policy == "bounds":
             raise ValueError(
@@ -283,17 +293,22 @@ def rank_boards(
                 rank_items, item_grid(opened, outcomes.benchmark), outcomes, units, alpha=alpha
             )
             items = opened.once(("rank items", board, alpha), of_board)
-            boards.append(_ranked(items, board, metric, policy, alpha, adjust))
+            boards.append(_ranked(items, board, figure, policy, alpha, adjust))
     return Ranking(
         pd.concat([one.ranks for one in boards], ignore_index=True)[list(RANK_COLUMNS)],
         _joined([one.differences for one in boards]),
     )
 
 
+def rank_metrics(kind: Kind) -> list[str]:
+    """Return the metrics by which models can be ranked."""
+    return [name for name in reversed(figures_of(kind)) if name in DIRECTION]
+
+
 def _ranked(
     items: RankItems,
     board: tuple[str, ...],
-    metric: RankMetric,
+    metric: str,
     policy: CountingPolicy,
     alpha: float,
     adjust: AdjustMethod,
@@ -348,21 +363,24 @@ def rank_board(
     adjust: AdjustMethod,
 ) -> Ranking:
     """Return the ranks of a board's models, and all comparisons, as in `fairstats.rank_models`."""
-    figure = FIGURES[metric]
-    values = sums_of(np.eye(len(PATTERNS), dtype=np.int64), policy)
-    estimates = {
-        model: float(figure(array[items.common].sum(axis=0) @ values))
-        for model, array in items.patterns.items()
-    }
+    figure = figures_of(items.benchmark.kind)[metric]
+    unit = 1.0 if figure is cfr else items.benchmark.span
+
+    def estimate_of(tallies: IntArray) -> float:
+        return unit * float(figure(sums_of(tallies.sum(axis=0), policy, items.benchmark)))
+
+    estimates = {model: estimate_of(array[items.common]) for model, array in items.tallies.items()}
     models = [model for model, estimate in estimates.items() if not np.isnan(estimate)]
     completed = _same_samples(
-        [completed_sums(items.patterns[model], metric, favourable=False) for model in models]
+        [completed_sums(items.tallies[model], figure, favourable=False) for model in models]
     )
     least = np.array([float(figure(sums.sum(axis=0))) for sums in completed])
     first, second = np.triu_indices(len(models), 1)
+    if len(items.clusters):
+        completed = [by_unit(sums, items.clusters) for sums in completed]
     # After completion, all models have equally many answers to an item, so nothing is drawn at
     # random.
-    p_values = model_p_values(completed, figure)
+    p_values = model_p_values(completed, figure, few_units=items.benchmark.few_units)
     adjusted = adjust_pvalues(p_values, method=adjust)
     # A model's missing answers count only against itself. A rival must not be able to widen a
     # model's range by leaving out answers.
@@ -375,26 +393,27 @@ def rank_board(
         {
             "model": models,
             "estimate": [estimates[model] for model in models],
-            "least_favourable": least,
+            "least_favourable": unit * least,
             "rank": possible.rank,
             "rank_low": possible.rank_low,
             "rank_high": possible.rank_high,
             "may_be_best": possible.rank_low == 1,
             "n": n,
             "method_note": [
-                "; ".join(filter(None, (items.notes[m], _missing_note(items.patterns[m]))))
+                "; ".join(filter(None, (items.notes[m], _missing_note(items.tallies[m]))))
                 for m in models
             ],
         }
     )
-    ranks = pd.concat([ranks, _without_rank(items, estimates, figure, values)], ignore_index=True)
+    unranked = _without_rank(items, estimates, estimate_of, policy)
+    ranks = pd.concat([ranks, unranked], ignore_index=True)
     ranks = ranks.astype(_RANK_TYPES).assign(**facts)
     ranks = ranks.sort_values(["rank", "model"], na_position="last", ignore_index=True)
 
     place = pd.Index(ranks["model"]).get_indexer(models)
     turned = place[first] > place[second]
     a, b = np.where(turned, second, first), np.where(turned, first, second)
-    low, high = _bounds([items.patterns[model] for model in models], metric)
+    low, high = _bounds([items.tallies[model] for model in models], figure)
     fixed = low == high
     # Every completion gives the same order of the two models.
     certain = (fixed[a] & fixed[b]) | (high[a] < low[b]) | (high[b] < low[a])
@@ -404,8 +423,8 @@ def rank_board(
             "model_a": names[a],
             "model_b": names[b],
             "difference": own[a] - own[b],
-            "bounds_low": low[a] - high[b],
-            "bounds_high": high[a] - low[b],
+            "bounds_low": unit * (low[a] - high[b]),
+            "bounds_high": unit * (high[a] - low[b]),
             "p_value": p_values,
             "p_adjusted": np.where(certain, adjusted, 1.0),
             "method_note": np.where(
@@ -420,7 +439,10 @@ def rank_board(
 
 
 def _without_rank(
-    items: RankItems, estimates: Mapping[str, float], figure: Figure, values: IntArray
+    items: RankItems,
+    estimates: Mapping[str, float],
+    estimate_of: Callable[[IntArray], float],
+    policy: CountingPolicy,
 ) -> pd.DataFrame:
     """Return the models listed last, each with its metric on its items and the reason."""
     reasons = dict(items.reasons)
@@ -428,15 +450,15 @@ def _without_rank(
     for model, estimate in estimates.items():
         if np.isnan(estimate):
             reasons[model] = "there are no answers for a group"
-            arrays[model] = items.patterns[model][items.common]
+            arrays[model] = items.tallies[model][items.common]
     rows = [
         {
             "model": model,
             # Without a pair there is no estimate.
-            "estimate": float(figure(array.sum(axis=0) @ values)) if array.shape[1] else np.nan,
+            "estimate": estimate_of(array) if array.shape[1] else np.nan,
             "least_favourable": np.nan,
             "may_be_best": False,
-            "n": int(((array @ values)[..., 5].sum(axis=1) > 0).sum()),
+            "n": int((sums_of(array, policy)[..., 5].sum(axis=1) > 0).sum()),
             "method_note": reasons[model],
         }
         for model, array in arrays.items()
@@ -446,12 +468,12 @@ def _without_rank(
     return table.assign(rank=pd.NA, rank_low=pd.NA, rank_high=pd.NA)
 
 
-def _bounds(patterns: Sequence[IntArray], metric: str) -> tuple[FloatArray, FloatArray]:
-    """Return each model's lowest and highest metric over all completions of missing answers."""
-    if not patterns:
+def _bounds(tallies: Sequence[IntArray], figure: Figure) -> tuple[FloatArray, FloatArray]:
+    """Return each model's lowest and highest figure over all completions of missing answers."""
+    if not tallies:
         return np.zeros(0), np.zeros(0)
-    ranges = pair_bounds(np.stack([array.sum(axis=0) for array in patterns]))
-    names = ("accuracy_a", "accuracy_b") if metric == "accuracy" else (metric,)
+    ranges = ranges_of(np.stack([array.sum(axis=0) for array in tallies]))
+    names = ("rate_a", "rate_b") if figure is accuracy else ("cfr" if figure is cfr else "ad",)
     low, high = (
         np.concatenate([ranges[name][side] for name in names], axis=1).mean(axis=1)
         for side in (0, 1)
@@ -466,8 +488,8 @@ def _same_samples(models: Sequence[IntArray]) -> list[IntArray]:
     return [sums * (whole // own) for sums, own in zip(models, samples, strict=True)]
 
 
-def _missing_note(patterns: IntArray) -> str:
-    lacking = patterns[..., INCOMPLETE].any()
+def _missing_note(tallies: IntArray) -> str:
+    lacking = lacking_pairs(tallies).any()
     return "missing answers count against the model" if lacking else ""
 
 
@@ -477,14 +499,17 @@ class RankItems:
 
     Attributes
     ----------
-    patterns : dict of str to ndarray of int, shape (items, pairs, 10)
-        By eligible model, the number of pairs of answers of each item and pair of groups with each
-        of the patterns of `fairstats.counts.outcomes.PATTERNS`. The items are those that any of
-        these models was asked. An item that the model itself was not asked has only missing
-        answers.
+    benchmark : Benchmark
+        What was asked.
+    tallies : dict of str to ndarray of int, shape (items, pairs, 9)
+        By eligible model, the `fairstats.comparisons.item_tallies.TALLIES` of each item and pair of
+        groups. The items are those that any of these models was asked. An item that the model
+        itself was not asked has only missing answers.
+    clusters : ndarray of str, shape (items,)
+        The cluster of each item; empty if items are independent.
     common : ndarray of bool, shape (items,)
         The items that all of these models were asked.
-    unranked : dict of str to ndarray of int, shape (items, pairs, 10)
+    unranked : dict of str to ndarray of int, shape (items, pairs, 9)
         The same for models without a rank, over the items that they were asked.
     reasons : dict of str to str
         The reason why each of these has no rank.
@@ -492,7 +517,9 @@ class RankItems:
         A note on a ranked model's answers; often empty.
     """
 
-    patterns: dict[str, IntArray]
+    benchmark: Benchmark
+    tallies: dict[str, IntArray]
+    clusters: npt.NDArray[np.str_]
     common: npt.NDArray[np.bool_]
     unranked: dict[str, IntArray]
     reasons: dict[str, str]
@@ -538,14 +565,14 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     for model, reason in why_other_variants(grid, ranked, alpha=alpha).items():
         reasons |= {unit: reason for unit in ranked if names[unit] == model}
     ranked = [unit for unit, reason in reasons.items() if not reason]
-    declared = pooled_pairs(benchmark)
+    declared = _asked_pairs(grid)
     board = grid.rows(np.isin(grid.unit, list(reasons)))
     asked = np.stack(
         [
             np.logical_and(
                 *(board.answers[:, board.columns[a.name, group]] != NOT_ASKED for group in pair)
             )
-            for a, pair in declared
+            for _, a, pair in declared
         ],
         axis=1,
     )
@@ -556,23 +583,27 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         ranked = []
         either = [
             (board.answers[:, [board.columns[a.name, g] for g in pair]] != NOT_ASKED).any()
-            for a, pair in declared
+            for _, a, pair in declared
         ]
         there = np.array(either)
+    steps = steps_of([grid])
     pairs = [pair for pair, kept in zip(declared, there, strict=True) if kept]
     unranked = {}
     for unit in sorted(set(reasons) - set(ranked), key=lambda unit: names[unit]):
         rows = board.of_unit(unit)
-        cells = _cells(rows, pairs)
+        cells = _added_up(_cells(rows, pairs, steps), pairs)
         unranked[str(names[unit])] = cells[cells.any(axis=(1, 2))]
     why = {str(names[unit]): reason for unit, reason in reasons.items() if reason}
     if not ranked:
-        return RankItems({}, np.zeros(0, dtype=bool), unranked, why, {})
+        none = np.zeros(0, dtype=np.str_), np.zeros(0, dtype=bool)
+        return RankItems(benchmark, {}, *none, unranked, why, {})
 
     kept = may & asked.any(axis=(1, 2))
     asked = asked[kept][:, there]
     board = board.rows(kept)
-    items, place = np.unique(board.items.astype(str), return_inverse=True)
+    items, first_row, place = np.unique(
+        board.items.astype(str), return_index=True, return_inverse=True
+    )
     any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
     np.logical_or.at(any_asked, place, asked.any(axis=2))
     # A sample counts if it was asked for every pair that any model was asked for the item.
@@ -592,30 +623,64 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     first = whole & (np.cumsum(whole, axis=1) <= limit[board.unit][:, None])
     answers = np.where(first[:, None], board.answers, np.int8(NOT_ASKED))
     board = replace(board, answers=answers)
-    patterns, notes = {}, {}
+    tallies, notes = {}, {}
     for column, unit in enumerate(ranked):
-        array = np.zeros((len(items), len(pairs), len(PATTERNS)), dtype=np.int64)
+        array = np.zeros((len(items), len(pairs), len(TALLIES)), dtype=np.int64)
         own = board.span(unit)
         # Every item has as many samples; those that it lacks are missing.
-        cells = _cells(board.rows(own), pairs, samples=int(used[column]))
+        cells = _cells(board.rows(own), pairs, steps, samples=int(used[column]))
         array[place[own]] = cells * any_asked[place[own]][..., None]
-        array[..., _MISSING] += any_asked * int(used[column]) ** 2 - array.sum(axis=-1)
-        patterns[str(names[unit])] = array
+        lacking = any_asked * int(used[column]) ** 2 * steps - array[..., _N]
+        tallies[str(names[unit])] = _added_up(array + all_missing(lacking), pairs)
         notes[str(names[unit])] = _note(samples[:, column], int(used[column]))
-    return RankItems(dict(sorted(patterns.items())), common, unranked, why, notes)
+    clusters = np.zeros(0, dtype=np.str_)
+    if len(board.cluster):
+        clusters = board.unit_names[first_row].astype(str)
+    ordered = dict(sorted(tallies.items()))
+    return RankItems(benchmark, ordered, clusters, common, unranked, why, notes)
 
 
-def _cells(
-    grid: Grid, pairs: Sequence[tuple[Attribute, tuple[str, str]]], *, samples: int = 0
-) -> IntArray:
-    """Count each row's pairs of answers by pair of groups and pattern, (rows, pairs, 10)."""
-    found = np.zeros((len(grid.unit), len(pairs), len(PATTERNS)), dtype=np.int64)
+#: The number of a declared pair, and the variants that are compared: those of its attribute, or
+#: those of an attribute that crosses it, which may be several.
+_AskedPair = tuple[int, Attribute, tuple[str, str]]
+
+
+def _asked_pairs(grid: Grid) -> list[_AskedPair]:
+    """Return the variants that the declared pairs compare."""
+    attributes, found = grid.benchmark.attributes, []
     groups = groups_of(grid)
-    for place, (attribute, pair) in enumerate(pairs):
+    for number, (attribute, pair) in enumerate(pooled_pairs(grid.benchmark)):
+        own = groups.get(attribute.name)
+        if own is None or own.per_item == 1:
+            found.append((number, attribute, pair))
+            continue
+        crossed = next(a for a in attributes.values() if attribute.name in a.crosses)
+        axis = crossed.crosses.index(attribute.name)
+        cells = {levels: group for group, levels in crossed.levels.items()}
+        for other in dict.fromkeys(levels[1 - axis] for levels in cells):
+            levels = [(g, other) if axis == 0 else (other, g) for g in pair]
+            if all(level in cells for level in levels):
+                a, b = (cells[level] for level in levels)
+                found.append((number, crossed, (a, b)))
+    return found
+
+
+def _cells(grid: Grid, pairs: Sequence[_AskedPair], steps: int, *, samples: int = 0) -> IntArray:
+    """Return the `TALLIES` of each row for the compared variants, (rows, pairs, 9)."""
+    found = np.zeros((len(grid.unit), len(pairs), len(TALLIES)), dtype=np.int64)
+    groups = groups_of(grid)
+    for place, (_, attribute, pair) in enumerate(pairs):
         if attribute.name in groups:
             own = replace(groups[attribute.name], least=samples)
-            found[own.rows, place] = own.pair(pair)
+            found[own.rows, place] = tallies_of(own, pair, steps)
     return found
+
+
+def _added_up(cells: IntArray, pairs: Sequence[_AskedPair]) -> IntArray:
+    """Add up the variants of each declared pair."""
+    numbers = np.array([number for number, *_ in pairs])
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return cells if len(starts) == len(pairs) else np.add.reduceat(cells, starts, axis=1)
 
 
 def _lacking(

@@ -1,27 +1,29 @@
-"""Changes of correctness between two answer sets to questions without groups."""
+"""Changes of correctness, decisions, levels or scores on questions without groups."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import Benchmark, ComparisonPolicy
-from fairstats.benchmarks.loading import load_benchmarks
-from fairstats.comparisons.compare import answer_set
-from fairstats.counts.grid import NOT_ASKED, Grid
-from fairstats.counts.patterns import PATTERNS, CountingPolicy, apply_policy
-from fairstats.estimates.tested_pairs import pair_bounds
+from fairstats.benchmarks.declaration import Attribute, Benchmark, ComparisonPolicy
+from fairstats.comparisons.change_verdicts import AnswerSet, answer_set
+from fairstats.counts.grid import MISSING, NOT_ASKED, Grid
+from fairstats.counts.outcomes import count_grid
+from fairstats.counts.patterns import PATTERNS, CountingPolicy
+from fairstats.estimates.tested_pairs import pair_bounds, tested_pairs
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
-from fairstats.metrics.accuracy import accuracy_difference, proportion
+from fairstats.metrics.accuracy import proportion
+from fairstats.metrics.mcnemar import mcnemar_of
+from fairstats.metrics.metric import Numbers
+from fairstats.metrics.sign_flip import flip_tests_of
 
-#: Columns of the table from `compare_correctness`, in order.
+#: Columns of the table from `compare_without_groups`, in order.
 CORRECTNESS_COLUMNS = (
     "benchmark",
     "benchmark_version",
@@ -52,9 +54,11 @@ CORRECTNESS_COLUMNS = (
 _SIDES = ("old", "new")
 
 
-def without_groups(
-    names: Collection[str], benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
-) -> bool:
+# The new side is the first of the pair, so that the difference is new minus old.
+_MODELS = Attribute("models", "Models", {"new": "new", "old": "old"}, (("new", "old"),))
+
+
+def without_groups(benchmarks: Iterable[Benchmark]) -> bool:
     """Return whether these benchmarks are without groups.
 
     Raises
@@ -62,8 +66,7 @@ def without_groups(
     InputError
         If only some of the benchmarks have groups.
     """
-    known = load_benchmarks(names, benchmarks)
-    having = {name: benchmark.has_pairs for name, benchmark in known.items()}
+    having = {benchmark.name: benchmark.has_pairs for benchmark in benchmarks}
     if len(set(having.values())) > 1:
         without = ", ".join(name for name, has in having.items() if not has)
         message = "some benchmarks have groups and others have none"
@@ -72,21 +75,20 @@ def without_groups(
     return not any(having.values())
 
 
-def compare_correctness(
-    old: pd.DataFrame,
-    new: pd.DataFrame,
+def compare_without_groups(
+    old: Mapping[str, Grid],
+    new: Mapping[str, Grid],
     *,
     missing: ComparisonPolicy | None = None,
     alpha: float = 0.05,
     adjust: AdjustMethod = "holm",
-    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
     """Compare two models or strategies on questions without groups, question by question.
 
     Parameters
     ----------
-    old, new : pandas.DataFrame
-        Two answer sets, each from one model with one strategy, to one or more benchmarks.
+    old, new : mapping of str to Grid
+        Two answer sets, each from one model with one strategy, by benchmark.
     missing : {"common", "available", "complete", "incorrect", "bounds"}, optional
         ``common``, the default, and ``complete`` use the questions that both answered.
         ``available`` gives each side its own answers, ``incorrect`` counts a missing answer as
@@ -95,18 +97,17 @@ def compare_correctness(
         1 − confidence level.
     adjust : {"holm", "hommel", "bh", "by"}
         How the p-values are adjusted over the benchmarks of the table.
-    benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        `CORRECTNESS_COLUMNS`, one row per benchmark. ``estimate`` is the new accuracy minus the
-        old one, with the interval of `fairstats.metrics.accuracy.accuracy_difference`. ``gains``
-        are questions that only the new side answered correctly, ``losses`` those that only the old
-        one did, among the ``n`` questions that count. The test is McNemar's mid-p test. ``lowest``
-        and ``highest`` are the change over all completions of missing answers of either side,
-        including questions of the benchmark that were not asked.
+        `CORRECTNESS_COLUMNS`, one row per benchmark. ``estimate`` is the new accuracy, selection
+        rate, mean level or mean score minus the old one, with the interval and test of the
+        difference between two groups (`fairstats.analyze`). ``gains`` are questions of which only
+        the new side's answer is right or favourable, or of which its level or score is higher;
+        ``losses`` are the reverse, among the ``n`` questions that count. ``lowest`` and ``highest``
+        are the change over all completions of missing answers of either side, including questions
+        of the benchmark that were not asked.
 
     Raises
     ------
@@ -117,26 +118,26 @@ def compare_correctness(
     Examples
     --------
     >>> from fairstats.benchmarks.loading import load_benchmark
+    >>> from fairstats.counts.grid import grid
     >>> keys = list(load_benchmark("mirage-bioasq").answer_keys.items())[:4]
     >>> row = dict(benchmark="mirage-bioasq", benchmark_version="1", model="m", sample=0,
     ...            attribute="question", group="asked")
     >>> def answers(strategy, right):
-    ...     return pd.DataFrame([row | dict(strategy=strategy, item_id=item, answer_key=key,
-    ...                                     answer=key if sign == "1" else "AB"[key == "A"])
-    ...                          for (item, key), sign in zip(keys, right)])
-    >>> table = compare_correctness(answers("cot", "1001"), answers("cot+bm25@32", "1110"))
+    ...     return grid(pd.DataFrame([row | dict(strategy=strategy, item_id=item, answer_key=key,
+    ...                                          answer=key if sign == "1" else "AB"[key == "A"])
+    ...                               for (item, key), sign in zip(keys, right)]))
+    >>> table = compare_without_groups(answers("cot", "1001"), answers("cot+bm25@32", "1110"))
     >>> table[["estimate", "gains", "losses", "p_value"]].values.tolist()
     [[0.25, 2.0, 1.0, 0.625]]
     """
     alpha = check_alpha(alpha)
-    known = load_benchmarks({*old["benchmark"], *new["benchmark"]}, benchmarks)
     rows = []
-    for name in known:
-        sides = [side[side["benchmark"] == name] for side in (old, new)]
-        if any(side.empty for side in sides):
+    for name in dict.fromkeys([*old, *new]):
+        if name not in old or name not in new:
             message, remedy = "only one side has answers to it", "give both sides' answers"
             raise InputError([Problem("<new>", message, remedy, column="benchmark", value=name)])
-        rows.append(_compared(sides, known[name], missing or "common", alpha))
+        sides = [answer_set({name: own[name]}, side) for own, side in ((old, "old"), (new, "new"))]
+        rows.append(_compared(sides[0], sides[1], missing or "common", alpha))
     table = pd.DataFrame(rows)
     table["p_adjusted"] = adjust_pvalues(table["p_value"], method=adjust)
     table["adjust_method"] = f"{adjust} over {len(table)} tests: this comparison"
@@ -144,89 +145,118 @@ def compare_correctness(
 
 
 def _compared(
-    sides: list[pd.DataFrame], benchmark: Benchmark, policy: ComparisonPolicy, alpha: float
+    old: AnswerSet, new: AnswerSet, policy: ComparisonPolicy, alpha: float
 ) -> dict[str, Any]:
-    sets = [answer_set(side, name, [benchmark]) for side, name in zip(sides, _SIDES, strict=True)]
-    units = [own.unit for own in sets]
-    patterns = _patterns([own.grid for own in sets], units)
-    whole = patterns.copy()
-    whole[PATTERNS.index("nxx")] += max(len(benchmark.items) - len(sides[0]), 0)
-    limits = pair_bounds(whole)["accuracy_difference"]
+    """Return the row of one benchmark: the two sides are tested as two groups are."""
+    counting: CountingPolicy = "complete" if policy == "common" or policy == "bounds" else policy
+    outcomes = count_grid(_paired(old, new))
+    tested = tested_pairs(outcomes, counting, alpha, 1, False)
+    benchmark, numeric = old.benchmark, isinstance(tested.pairs, Numbers)
+    if numeric:
+        done = tested.completions(alpha)
+        limits = float(done.lowest[0]), float(done.highest[0])
+    else:
+        ranges = pair_bounds(outcomes.with_unasked)["accuracy_difference"]
+        limits = float(ranges[0][0]), float(ranges[1][0])
+    units = [side.unit for side in (old, new)]
     own: dict[str, Any] = {
         "benchmark": benchmark.name,
         "benchmark_version": units[0]["benchmark_version"],
         "model_old": units[0]["model"],
         "model_new": units[1]["model"],
         "strategy": " → ".join(dict.fromkeys(unit["strategy"] for unit in units)),
-        "metric": "delta_accuracy",
-        "lowest": float(limits[0]),
-        "highest": float(limits[1]),
-        "n_missing_old": int(sides[0]["answer"].isna().sum()),
-        "n_missing_new": int(sides[1]["answer"].isna().sum()),
+        "metric": f"delta_{benchmark.kind.rate}",
+        "lowest": limits[0],
+        "highest": limits[1],
+        "n_missing_old": int((old.grid.answers == -1).sum()),
+        "n_missing_new": int((new.grid.answers == -1).sum()),
         "missing": policy,
     }
     if policy == "bounds":
+        patterns = outcomes.patterns[0]
+        moves = (
+            [int(tested.pairs.moves[name][0]) for name in ("n10", "n01")]
+            if isinstance(tested.pairs, Numbers)
+            else [int(patterns[PATTERNS.index(name)]) for name in ("n10", "n01")]
+        )
         empty = ("old", "new", "estimate", "ci_level", "p_value")
         return (
             own
             | dict.fromkeys(empty, np.nan)
             | {
-                "ci_low": own["lowest"],
-                "ci_high": own["highest"],
+                "ci_low": limits[0],
+                "ci_high": limits[1],
                 "ci_method": "bounds",
-                "gains": int(patterns[PATTERNS.index("n10")]),
-                "losses": int(patterns[PATTERNS.index("n01")]),
+                "gains": moves[0],
+                "losses": moves[1],
                 "test": None,
-                "n": len(sides[0]),
+                "n": len(old.grid.items),
             }
         )
-    # The new side is the first of the pair, so that the difference is new minus old.
-    counting: CountingPolicy = "complete" if policy == "common" else policy
-    paired = apply_policy(patterns, counting)
-    found = accuracy_difference(paired, alpha=alpha)
+    found = tested.difference(alpha)
+    if isinstance(tested.pairs, Numbers):
+        (sums,), numbers = tested.pairs.sums, tested.pairs
+        values = [
+            float(total @ sums.many) / max(float(size @ sums.many), 1.0) if size.any() else np.nan
+            for total, size in ((sums.sum_b, sums.n_b), (sums.sum_a, sums.n_a))
+        ]
+        gains, losses = (int(numbers.moves[name][0]) for name in ("n10", "n01"))
+        n, test = sums.n, numbers.once(flip_tests_of)["midp"]["test"][0]
+    else:
+        paired = tested.pairs.paired
+        values = [
+            float(proportion(paired.correct_b, paired.n_b)[0]),
+            float(proportion(paired.correct_a, paired.n_a)[0]),
+        ]
+        gains, losses, n = int(paired.n10[0]), int(paired.n01[0]), int(paired.n[0])
+        test = tested.pairs.once(mcnemar_of)["midp"]["test"][0]
     return own | {
-        "old": float(proportion(paired.correct_b, paired.n_b)),
-        "new": float(proportion(paired.correct_a, paired.n_a)),
-        "estimate": float(found.estimate),
-        "ci_low": float(found.ci_low),
-        "ci_high": float(found.ci_high),
+        "old": values[0],
+        "new": values[1],
+        "estimate": float(found.estimate[0]),
+        "ci_low": float(found.ci_low[0]),
+        "ci_high": float(found.ci_high[0]),
         "ci_level": 1 - alpha,
-        "ci_method": str(found.method),
-        "gains": int(paired.n10),
-        "losses": int(paired.n01),
-        "p_value": float(mcnemar(n10=paired.n10, n01=paired.n01).p_value),
-        "test": "mcnemar midp",
-        "n": int(paired.n),
+        "ci_method": str(np.broadcast_to(found.method, 1)[0]),
+        "gains": gains,
+        "losses": losses,
+        "p_value": float(tested.p_values("midp")[0]),
+        "test": test,
+        "n": n,
     }
 
 
-def _patterns(grids: list[Grid], units: list[dict[str, str]]) -> npt.NDArray[np.int64]:
-    """Count the outcome patterns: the sign of the new side, then that of the old one."""
-    sides = []
-    for own, name in zip(grids, _SIDES, strict=True):
-        answers = own.answers.reshape(len(own.items), -1)
-        repeated = own.items[(answers != NOT_ASKED).sum(axis=1) > 1]
-        if len(repeated):
-            message = "a question has several answers"
-            remedy = "keep one sample of each question"
-            value = str(repeated[0])
-            problem = Problem(f"<{name}>", message, remedy, column="item_id", value=value)
+def _paired(old: AnswerSet, new: AnswerSet) -> Grid:
+    """Return the answers of both sides as those to two variants of each question."""
+    for side, name in ((old, "old"), (new, "new")):
+        if side.grid.answers.shape[2] > 1:
+            asked = (side.grid.answers[:, 0] != NOT_ASKED).sum(axis=1)
+            problem = Problem(
+                f"<{name}>",
+                "a question has several answers",
+                "keep one sample of each question",
+                column="item_id",
+                value=str(side.grid.items[asked.argmax()]),
+            )
             raise InputError([problem])
-        chosen = pd.Series(answers.max(axis=1), index=own.items)
-        sides.append(pd.DataFrame({"chosen": chosen, "key": own.key}))
-    old, new = sides
-    alone = old.index.symmetric_difference(new.index)
-    versions = [unit["benchmark_version"] for unit in units]
+    alone = np.setxor1d(old.grid.items.astype(str), new.grid.items.astype(str))
+    versions = [side.unit["benchmark_version"] for side in (old, new)]
     if len(alone) or versions[0] != versions[1]:
         message = f"{len(alone):,} questions have answers of one side only"
         remedy = "compare answers to the same questions of one version"
         examples = ", ".join(map(str, alone[:3])) or " and ".join(versions)
         raise InputError([Problem("<new>", message, remedy, column="item_id", value=examples)])
-    new = new.reindex(old.index)
-    # 0 for a wrong answer, 1 for a right one, 2 for a missing one.
-    signs = [np.where(s["chosen"] < 0, 2, s["chosen"] == s["key"]) for s in (new, old)]
-    table = np.zeros((3, 3), dtype=np.int64)
-    np.add.at(table, tuple(signs), 1)
-    same = int(((new["chosen"] == old["chosen"]) & (signs[0] == 0) & (signs[1] == 0)).sum())
-    (n00, n01, n0x), (n10, n11, n1x), (nx0, nx1, nxx) = table.tolist()
-    return np.array([n11, n10, n01, same, n00 - same, n1x, n0x, nx1, nx0, nxx, 0])
+    # Scores that only one side gave are no options of the other.
+    options = list(dict.fromkeys([*old.grid.options, *new.grid.options]))
+    place = pd.Index(options).get_indexer(pd.Index(new.grid.options))
+    codes = np.append(place, [NOT_ASKED, MISSING])
+    # Items are in order on both sides.
+    answers = np.concatenate([codes[new.grid.answers], old.grid.answers], axis=1)
+    benchmark = replace(old.benchmark, attributes={_MODELS.name: _MODELS})
+    return replace(
+        old.grid,
+        benchmark=benchmark,
+        options=tuple(options),
+        answers=answers,
+        numbers=np.broadcast_to(0, answers.shape),
+    )

@@ -65,6 +65,8 @@ class Grid:
     cluster : ndarray of int, shape (rows,)
         The independent unit of each row, if the benchmark declares a cluster; if not, empty: every
         row is one.
+    cluster_names : ndarray of str
+        The name of each unit in `cluster`.
     """
 
     benchmark: Benchmark
@@ -77,11 +79,17 @@ class Grid:
     items: npt.NDArray[np.object_]
     numbers: IntArray
     cluster: IntArray
+    cluster_names: npt.NDArray[np.object_]
 
     @cached_property
     def columns(self) -> dict[tuple[str, str], int]:
         """Return the column of each variant, (attribute, group)."""
         return {variant: place for place, variant in enumerate(self.benchmark.variants)}
+
+    @property
+    def unit_names(self) -> npt.NDArray[np.object_]:
+        """Return the name of each row's independent unit: its item, or its cluster."""
+        return self.cluster_names[self.cluster] if len(self.cluster) else self.items
 
     @cached_property
     def hits(self) -> npt.NDArray[np.int8]:
@@ -271,7 +279,7 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
         np.ones(len(first), dtype=np.int64),
         items,
         numbers,
-        _clusters(opened, benchmark, items),
+        *_clusters(opened, benchmark, items),
     )
 
 
@@ -286,10 +294,10 @@ def _options(opened: OpenAnswers, benchmark: Benchmark) -> tuple[str, ...]:
 
 def _clusters(
     opened: OpenAnswers, benchmark: Benchmark, items: npt.NDArray[np.object_]
-) -> IntArray:
-    """Return the number of each item's cluster; empty if the benchmark declares none."""
+) -> tuple[IntArray, npt.NDArray[np.object_]]:
+    """Return the number of each item's cluster, and their names; empty if none is declared."""
     if benchmark.cluster is None:
-        return np.zeros(0, dtype=np.int64)
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=object)
     of_item: Mapping[str, str] = benchmark.clusters
     if not of_item:
         import narwhals as nw
@@ -299,7 +307,8 @@ def _clusters(
         of_item = dict(zip(known["item_id"], known["cluster"], strict=True))
     # An item that the benchmark's files do not list is a cluster by itself.
     names = [of_item.get(item, f"\0{item}") for item in items.tolist()]
-    return pd.factorize(np.array(names, dtype=object), sort=True)[0].astype(np.int64)
+    codes, found = pd.factorize(np.array(names, dtype=object), sort=True)
+    return codes.astype(np.int64), found
 
 
 def _turns(cell: IntArray, sample: IntArray) -> tuple[IntArray, bool]:
@@ -395,7 +404,7 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         many[order],
         items,
         numbers,
-        _clusters(opened, benchmark, items),
+        *_clusters(opened, benchmark, items),
     )
 
 

@@ -38,8 +38,6 @@ PATTERNS = (
 INCOMPLETE = np.array(["x" in pattern for pattern in PATTERNS])
 #: The policies that give counts; `bounds` gives a range of estimates instead.
 CountingPolicy = Literal["available", "complete", "incorrect"]
-#: The sums of a pair's answers from which estimates are computed; fields of `PolicyCounts`.
-SUMS = ("correct_a", "n_a", "correct_b", "n_b", "same", "n")
 # Above it, weights are rounded: their relative error is then at most s / 2 divided by this number.
 _LARGEST = 10**7
 # Combinations of pairs with neutral answers have to fit into 64 bits.
@@ -205,7 +203,7 @@ class GroupAnswers:
         right, wrong, missing = (
             (table[:, a], table[:, b]) for table in (self.right, self.wrong, self.missing)
         )
-        same, both = self._same(a, b), right[0] * right[1]
+        same, both = self.same(a, b), right[0] * right[1]
         n11 = both
         if len(self.grid.benchmark.favourable) > 1:
             good = np.isin(
@@ -233,8 +231,8 @@ class GroupAnswers:
             return patterns
         return patterns * pair_weights(copies[self.grid.unit], self.samples)[:, None]
 
-    def _same(self, a: int, b: int) -> IntArray:
-        """Count the pairs with the same answer, (rows,)."""
+    def same(self, a: int, b: int) -> IntArray:
+        """Count the pairs of answers of two groups, by place, that are the same, (rows,)."""
         one, other = self.answers_of(a), self.answers_of(b)
         if self.grid.benchmark.same_within:
             return np.asarray((self.letters(a) @ self.grid.alike * self.letters(b)).sum(axis=1))
@@ -456,12 +454,6 @@ def of_each_pattern(missing: CountingPolicy, *, pooled: bool = False) -> PolicyC
     return apply_policy(np.eye(len(PATTERNS), dtype=np.int64), missing, pooled=pooled)
 
 
-def sums_of(patterns: npt.ArrayLike, missing: CountingPolicy) -> IntArray:
-    """Return the `SUMS` of numbers of the outcome patterns, (..., 6)."""
-    counts = apply_policy(patterns, missing)
-    return np.stack([getattr(counts, name) for name in SUMS], axis=-1)
-
-
 def missing_per_group(patterns: IntArray) -> tuple[IntArray, IntArray]:
     """Count the pairs without an answer of group a, and those without an answer of group b."""
     lacks_a, lacks_b = (np.array([name[side] == "x" for name in PATTERNS]) for side in (1, 2))
@@ -473,43 +465,3 @@ def missing_flags(patterns: IntArray) -> PolicyCounts:
     c = dict(zip(PATTERNS, np.moveaxis(patterns, -1, 0), strict=True))
     there = patterns[..., ~INCOMPLETE].sum(axis=-1)
     return complete_counts(c["nxx"], c["nx1"] + c["nx0"], c["n1x"] + c["n0x"], there)
-
-
-def completed_sums(patterns: IntArray, figure: str, *, favourable: bool) -> IntArray:
-    """Complete a model's missing answers in its favour, or against it.
-
-    Parameters
-    ----------
-    patterns : ndarray of int, shape (items, pairs, 11)
-        Number of pairs of answers with each of `PATTERNS`, for each item and pair of groups.
-    figure : {"accuracy", "cfr", "ad"}
-        The metric to complete for: a high accuracy or CFR is good, and a low AD is good.
-    favourable : bool
-        Whether to complete in the model's favour.
-
-    Returns
-    -------
-    ndarray of int, shape (items, pairs, 6)
-        The `SUMS`. For AD, every missing answer moves the signed difference in the same direction,
-        towards 0 if favourable. If the difference would pass 0, the smallest AD is 0, at an
-        intermediate completion.
-    """
-    c = dict(zip(PATTERNS, np.moveaxis(patterns, -1, 0), strict=True))
-    n = patterns.sum(axis=-1)
-    both = c["n11"] + c["n11_different"]
-    right_a, right_b = both + c["n10"] + c["n1x"], both + c["n01"] + c["nx1"]
-    missing_a, missing_b = missing_per_group(patterns)
-    same = c["n11"] + c["n00_same"]
-    if figure == "ad":
-        totals = [
-            (right_a + missing_a).sum(axis=0) - right_b.sum(axis=0),
-            right_a.sum(axis=0) - (right_b + missing_b).sum(axis=0),
-        ]
-        larger = np.abs(totals[0]) >= np.abs(totals[1])
-        to_a = larger != favourable
-        right_a = right_a + np.where(to_a, missing_a, 0)
-        right_b = right_b + np.where(to_a, 0, missing_b)
-    elif favourable:
-        right_a, right_b = right_a + missing_a, right_b + missing_b
-        same = same + patterns[..., INCOMPLETE].sum(axis=-1)
-    return np.stack([right_a, n, right_b, n, same, n], axis=-1)

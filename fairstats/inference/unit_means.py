@@ -173,24 +173,7 @@ def _difference(
         raise ValueError(
             f"group a and b must have the same units; got {a.sums.shape} and {b.sums.shape}"
         )
-    span = highest - lowest
-    both = (a.sizes > 0) & (b.sizes > 0)
-    rates = a.rates[both] - b.rates[both]
-    weights = np.minimum(a.sizes, b.sizes)[both]
-    estimate = a.mean - b.mean
-    center = weighted_median(rates, weights * a.many[both], estimate)
-    deviations = np.where(np.abs(rates - center) > _ROUNDING * span, rates - center, 0.0)
-    differing = effective_number(weights * deviations, a.many[both]) if both.any() else None
-    middle = (a.mean + b.mean) / 2
-    return _interval(
-        [(a, middle + center / 2, 1), (b, middle - center / 2, -1)],
-        estimate=estimate,
-        center=center,
-        differing=differing,
-        lowest=-span,
-        highest=span,
-        alpha=alpha,
-    )
+    return _contrast([(a, 1.0), (b, -1.0)], limits, alpha)
 
 
 def unit_mean(
@@ -258,15 +241,42 @@ def _mean(
 ) -> _Interval:
     lowest, highest = limits
     group = group_sums("", sums, sizes, multiplicity, lowest, highest)
-    there = group.sizes > 0
-    weights = (group.sizes * group.many)[there]
-    center = weighted_median(group.rates[there], weights, group.mean)
+    return _contrast([(group, 1.0)], limits, alpha)
+
+
+def contrast(
+    groups: Sequence[tuple[GroupSums, float]], limits: tuple[float, float], alpha: float
+) -> Estimate:
+    """Compute a weighted sum of groups' means over the same units, as `unit_mean_difference`.
+
+    The weights must have one absolute value. E.g. 1, −1, −1, 1 for how much further two groups are
+    apart with one model than with another.
+    """
+    return _resolved([_contrast(groups, limits, alpha)], alpha)[0]
+
+
+def _contrast(
+    groups: Sequence[tuple[GroupSums, float]], limits: tuple[float, float], alpha: float
+) -> _Interval:
+    many = groups[0][0].many
+    estimate = float(sum(weight * group.mean for group, weight in groups))
+    there = np.all([group.sizes > 0 for group, _ in groups], axis=0)
+    sizes = np.min([group.sizes for group, _ in groups], axis=0)[there]
+    rates = np.sum([weight * group.rates[there] for group, weight in groups], axis=0)
+    center = weighted_median(rates, sizes * many[there], estimate)
+    room = _ROUNDING * (limits[1] - limits[0])
+    deviations = np.where(np.abs(rates - center) > room, rates - center, 0.0)
+    differing = effective_number(sizes * deviations, many[there]) if there.any() else None
+    # Moved by equal amounts, the means add up to the center.
+    moved = (center - estimate) / sum(weight**2 for _, weight in groups)
+    ends = [sorted(weight * end for end in limits) for _, weight in groups]
     return _interval(
-        [(group, center, 1)],
-        estimate=group.mean,
+        [(group, group.mean + weight * moved, weight) for group, weight in groups],
+        estimate=estimate,
         center=center,
-        lowest=lowest,
-        highest=highest,
+        differing=differing,
+        lowest=float(sum(low for low, _ in ends)),
+        highest=float(sum(high for _, high in ends)),
         alpha=alpha,
     )
 
@@ -296,7 +306,7 @@ class GroupSums:
         return int(self.many[self.sizes > 0].sum())
 
 
-def unit_influence(groups: Sequence[tuple[GroupSums, int]]) -> FloatArray:
+def unit_influence(groups: Sequence[tuple[GroupSums, float]]) -> FloatArray:
     """Return each unit's contribution u to a sum of ± means; their squares add up to CR2."""
     influence = np.zeros(len(groups[0][0].many))
     for group, sign in groups:
@@ -367,7 +377,7 @@ def _resolved(intervals: Sequence[_Interval], alpha: float) -> list[Estimate]:
 
 
 def _interval(
-    groups: Sequence[tuple[GroupSums, float, int]],
+    groups: Sequence[tuple[GroupSums, float, float]],
     *,
     estimate: float,
     center: float,

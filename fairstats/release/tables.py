@@ -125,9 +125,7 @@ class ReleaseInputs:
         if len(ranked) < len(policies):
             answers = self.answers[self.answers["benchmark"].isin(ranked)]
         policy = None if self.missing == "bounds" else self.missing
-        return rank_boards(
-            answers, "ad", missing=policy, alpha=self.alpha, benchmarks=self.benchmarks
-        )
+        return rank_boards(answers, missing=policy, alpha=self.alpha, benchmarks=self.benchmarks)
 
 
 Make = Callable[[ReleaseInputs], pd.DataFrame]

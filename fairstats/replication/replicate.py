@@ -24,8 +24,9 @@ import pandas as pd
 from fairstats._lib.installation import resource
 from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_answers
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
-from fairstats.comparisons.change_verdicts import judge_changes
-from fairstats.comparisons.compare import VERSION, changes, family_of
+from fairstats.comparisons.change_verdicts import answer_set, judge_changes
+from fairstats.comparisons.compare import VERSION, changes_of, family_of
+from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_outcomes
 from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, CountingPolicy, apply_policy
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
@@ -298,14 +299,11 @@ def _with_verdicts(table: pd.DataFrame, opened: OpenAnswers, alpha: float) -> pd
     ):
         unit = {"benchmark": benchmark, "benchmark_version": version, "strategy": PLAIN}
         old, new = (answers_where(opened, **unit, model=model) for model in models)
-        found = changes(
-            old,
-            new,
-            missing=None,
-            alpha=alpha,
-            allow_different_items=True,
-            benchmarks=known,
+        sides = (
+            answer_set(grid(table, benchmarks=known), name)
+            for table, name in ((old, "old"), (new, "new"))
         )
+        found = changes_of(*sides, missing=None, alpha=alpha, allow_different_items=True)
         family = family_of(VERSION, old.iloc[0], new.iloc[0], known)
         tables.append(found.assign(family=family))
     verdicts: dict[tuple[str, ...], str] = {}

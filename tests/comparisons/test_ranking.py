@@ -10,6 +10,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.engine_frames import open_answers
+from fairstats.comparisons.item_tallies import sums_of, tallies_of
 from fairstats.comparisons.model_differences import ad, model_p_values
 from fairstats.comparisons.ranking import (
     RANK_COLUMNS,
@@ -19,7 +20,7 @@ from fairstats.comparisons.ranking import (
     rank_models,
 )
 from fairstats.counts.grid import grid
-from fairstats.counts.patterns import GroupAnswers, sums_of
+from fairstats.counts.patterns import GroupAnswers
 from fairstats.inference.mcnemar import mcnemar
 
 METRICS = ["ad", "cfr", "accuracy"]
@@ -83,7 +84,7 @@ def test_without_missing_answers_the_test_swaps_items(three_models):
     arrays = {}
     for unit, model in enumerate(own.units["model"]):
         answers = GroupAnswers.of(own.of_unit(unit), own.benchmark.attributes["race"])
-        arrays[model] = sums_of(answers.pair(("white", "black")), "available")[:, None]
+        arrays[model] = sums_of(tallies_of(answers, ("white", "black"), 1), "available")[:, None]
     expected = model_p_values([arrays["fair"], arrays["unfair"]], ad)[0]
     found = rank_differences(three_models, "ad").set_index(["model_a", "model_b"])
     assert found.loc[("fair", "unfair"), "p_value"] == expected

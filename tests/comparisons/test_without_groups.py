@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from fairstats import InputError, load_benchmark
-from fairstats.comparisons.without_groups import compare_correctness, without_groups
+from fairstats import compare as compared
+from fairstats.comparisons.without_groups import without_groups
 from fairstats.inference.intervals import tango
 from fairstats.inference.mcnemar import mcnemar
 from tests.make_answers import make_answers
@@ -36,7 +37,7 @@ OLD, NEW = "1" * 50 + "0" * 20 + "1" * 5 + "-" * 3, "1" * 50 + "1" * 20 + "0" * 
     ],
 )
 def test_each_policy_counts_its_questions(missing, n, old, new, gains):
-    (row,) = compare_correctness(answers(OLD), answers(NEW), missing=missing).to_dict("records")
+    (row,) = compared(answers(OLD), answers(NEW), missing=missing).to_dict("records")
     assert (row["n"], row["gains"], row["losses"]) == (n, gains, 5)
     assert (row["old"], row["new"]) == pytest.approx((old, new))
     assert row["estimate"] == pytest.approx(new - old)
@@ -49,7 +50,7 @@ def test_each_policy_counts_its_questions(missing, n, old, new, gains):
 
 
 def test_questions_that_were_not_asked_are_in_the_bounds():
-    (row,) = compare_correctness(answers(OLD), answers(NEW), missing="bounds").to_dict("records")
+    (row,) = compared(answers(OLD), answers(NEW), missing="bounds").to_dict("records")
     whole = len(BIOASQ.answer_keys)
     unasked = whole - len(OLD)
     # 15 more right, and the missing answers of the new and the old side.
@@ -60,18 +61,19 @@ def test_questions_that_were_not_asked_are_in_the_bounds():
 
 def test_other_questions_and_samples_are_refused():
     with pytest.raises(InputError, match="1 questions have answers of one side only"):
-        compare_correctness(answers("111"), answers("1111"))
+        compared(answers("111"), answers("1111"))
     twice = pd.concat([answers("111"), answers("111", sample=1)])
     with pytest.raises(InputError, match="a question has several answers"):
-        compare_correctness(twice, answers("111"))
+        compared(twice, answers("111"))
     with pytest.raises(InputError, match="each side must be one model"):
-        compare_correctness(pd.concat([answers("1"), answers("1", model="n")]), answers("1"))
+        compared(pd.concat([answers("1"), answers("1", model="n")]), answers("1"))
     with pytest.raises(InputError, match="only one side has answers to it"):
-        compare_correctness(answers("1"), answers("1", benchmark="mirage-medqa"))
+        compared(answers("1"), answers("1", benchmark="mirage-medqa"))
 
 
 def test_benchmarks_with_and_without_groups_are_not_mixed():
-    assert without_groups({"mirage-medqa", "mirage-mmlu"})
-    assert not without_groups({"demo"})
+    medqa, mmlu, demo = map(load_benchmark, ("mirage-medqa", "mirage-mmlu", "demo"))
+    assert without_groups([medqa, mmlu])
+    assert not without_groups([demo])
     with pytest.raises(InputError, match="some benchmarks have groups and others have none"):
-        without_groups({"demo", "mirage-medqa"})
+        without_groups([demo, medqa])

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairstats.comparisons.item_tallies import pattern_tallies, sums_of
+from fairstats.comparisons.model_differences import SUMS
 from fairstats.counts.grid import grid
 from fairstats.counts.patterns import (
     PATTERNS,
-    SUMS,
     GroupAnswers,
     apply_policy,
     common_copies,
@@ -21,7 +22,6 @@ from fairstats.counts.patterns import (
     pair_weights,
     per_answer,
     sums_by_unit,
-    sums_of,
 )
 from tests.make_groups import make_groups
 
@@ -76,7 +76,7 @@ def test_patterns_count_as_the_policy_defines(policy, counts_of):
     }
     assert {name: int(getattr(paired, name)[0]) for name in FIELDS} == expected
     assert paired.n[0] == expected["n11"] + expected["n10"] + expected["n01"] + expected["n00"]
-    (sums,) = sums_of(counts_of(**EACH), policy)
+    (sums,) = sums_of(pattern_tallies(counts_of(**EACH)), policy)
     assert sums.tolist() == [int(getattr(paired, name)[0]) for name in SUMS]
     one = of_each_pattern(policy)
     for name in FIELDS:

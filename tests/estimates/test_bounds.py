@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 from fairstats.answers.engine_frames import open_answers
+from fairstats.comparisons.item_tallies import completed_sums, pattern_tallies
+from fairstats.comparisons.model_differences import accuracy, ad, cfr
 from fairstats.counts.outcomes import Outcomes, outcomes_of
-from fairstats.counts.patterns import completed_sums
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.tested_pairs import pair_bounds
 from fairstats.inference.mcnemar import mcnemar
@@ -160,16 +161,16 @@ def test_completed_sums_are_those_of_extreme_fill_ins(two_groups, enumerated):
     own = two_groups[1].groups["race"]
     for unit, ranges in enumerate(enumerated):
         cells = own.pair(("white", "black"))[own.grid.unit == unit][:, None]
-        n, ends = len(cells), []
+        tallies, n, ends = pattern_tallies(cells), len(cells), []
         for favourable in (False, True):
-            accuracy, cfr, ad = (
-                completed_sums(cells, figure, favourable=favourable).sum(axis=0)[0]
-                for figure in ("accuracy", "cfr", "ad")
+            of_accuracy, of_cfr, of_ad = (
+                completed_sums(tallies, figure, favourable=favourable).sum(axis=0)[0]
+                for figure in (accuracy, cfr, ad)
             )
-            right = accuracy[0] + accuracy[2]
+            right = of_accuracy[0] + of_accuracy[2]
             assert right / (2 * n) == pytest.approx(ranges["overall_accuracy"][favourable])
-            assert cfr[4] / n == pytest.approx(ranges["cfr"][favourable])
-            ends.append((ad[0] - ad[2]) / n)
+            assert of_cfr[4] / n == pytest.approx(ranges["cfr"][favourable])
+            ends.append((of_ad[0] - of_ad[2]) / n)
         assert abs(ends[0]) >= abs(ends[1])
         assert sorted(ends) == pytest.approx(ranges["accuracy_difference"])
 
