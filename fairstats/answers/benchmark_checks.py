@@ -261,6 +261,8 @@ def _differs(answers: pd.DataFrame, own: pd.Series, column: str) -> pd.Series:
     """Return the rows whose value differs from that of the item's first row, in a version."""
     versions = ["benchmark_version"] if column == "answer_key" else []
     first = answers[own].groupby([*versions, "item_id"])[column].transform("first")
+    # Answers to other benchmarks have no first row.
+    first = first.reindex(answers.index)
     return (answers[column].notna() & (answers[column] != first)).fillna(False)
 
 

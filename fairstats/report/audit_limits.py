@@ -135,9 +135,10 @@ def _uneven_missing(pair: Pair, alpha: float) -> Iterator[str]:
 def _few(answers: AnswerSet) -> Iterator[str]:
     """Name the pairs with few discordant answers; one without any answer has no verdict at all."""
     test = answers.kind.test
+    # Within a tolerance, answers count as the same but have different means.
     few = [
         pair
-        for pair in answers.pairs
+        for pair in ([] if answers.benchmark.same_within else answers.pairs)
         if pair.value(test, "n") > 0
         and pair.value(test, "n10") + pair.value(test, "n01") < FEW_DISCORDANT
     ]

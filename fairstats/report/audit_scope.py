@@ -52,10 +52,6 @@ def _answered(benchmark: Benchmark) -> list[str]:
     elif kind == LEVEL:
         answer = f"one of {number_word(len(options))} levels, from {options[0]} to {options[-1]}"
     sentences = [f"Each answer is {answer}."]
-    if benchmark.same_within:
-        sentences.append(
-            f"Two scores count as the same if they differ by at most {benchmark.same_within:g}."
-        )
     varied = [f"{a.label} ({len(a.groups)} groups)" for a in benchmark.varied]
     item = capital(words_of(benchmark).items)
     sentences.append(f"{item} come in versions that differ in: {', '.join(varied)}.")

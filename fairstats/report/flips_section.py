@@ -68,7 +68,12 @@ def flip_table(
 
     pairs = _pairs(rows, release)
     rows = rows[rows["attribute"].isin([attribute.name for attribute, _ in pairs])]
-    keyed = any(release.benchmarks[str(name)].has_key for name in rows["benchmark"].unique())
+    benchmarks = [release.benchmarks[str(one)] for one in rows["benchmark"].unique()]
+    answers = ["answer_a", "answer_b", "answer_key"]
+    for benchmark in benchmarks:
+        if benchmark.labels:
+            rows = rows.assign(**rows[answers].replace(dict(benchmark.labels)))
+    keyed = any(benchmark.has_key for benchmark in benchmarks)
     many = len(pairs) > _MOST_COLUMNS
     several = bool((rows["sample"] > 0).any())
     items = flipping_items(rows)

@@ -108,11 +108,12 @@ def option_label(benchmark: Benchmark, option: str) -> str:
 
 
 def meaning(benchmark: Benchmark) -> str:
-    """State in one sentence what the judged figure means; empty for accuracy."""
+    """State what the judged figure means, and which answers are the same; empty for accuracy."""
     kind = benchmark.kind
     if kind == DECISION:
         names = listed([f"“{option_label(benchmark, one)}”" for one in benchmark.favourable], "or")
         return f"Selection rate: the share of answers that are {names}."
-    if kind.numeric and benchmark.higher:
-        return f"A higher {kind.name} means {benchmark.higher}."
-    return ""
+    said = f"A higher {kind.name} means {benchmark.higher}." if benchmark.higher else ""
+    if benchmark.same_within:
+        said += f" Answers within {benchmark.same_within:g} of each other count as the same."
+    return said.strip()
