@@ -126,6 +126,8 @@ def _item_answers(
     for key in ("question_id", "answer_idx"):
         if not isinstance(item.get(key), str):
             wrong("is missing or is not text", "use the file as released", key, item.get(key))
+        elif key == "answer_idx" and item[key] not in options:
+            wrong("is not an option letter", f"use one of {', '.join(options)}", key, item[key])
     for key, value in item.items():
         if not key.startswith(_PREFIX):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +19,15 @@ from fairstats._lib.records import (
     csv_records,
     importable_files,
     json_lines,
+    json_value,
     xlsx_records,
 )
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
-from fairstats.asking.answer_from_reply import parse_answer
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.asking.answer_from_reply import ParsedAnswer
+from fairstats.asking.option_from_reply import parse_reply
+from fairstats.benchmarks.declaration import Benchmark, is_number
 from fairstats_collectors.import_mapping import (
     ABSENT,
     OPTIONS,
@@ -32,12 +35,19 @@ from fairstats_collectors.import_mapping import (
     Mapped,
     MappingFile,
     field_names,
-    found,
     mapping,
+    plain_number,
     read_mapping,
+    value_at,
 )
 
-_SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl")
+_SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".json")
+
+# Cells that stand for a missing answer.
+_NO_ANSWER = re.compile(
+    r"(?i)(?:unclear|unknown|unparsed|unparsable|unparseable|undetermined|invalid|error|failed"
+    r"|none|null|nan|n/?a|missing|no answer|not available|[-–—?.]*)"
+)
 
 # These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
@@ -53,8 +63,9 @@ def import_table(
     Parameters
     ----------
     paths : path, or iterable of paths
-        CSV (with commas, semicolons or tabs), Excel (``.xlsx``, the first sheet) or JSON Lines
-        files, one row per answer; or folders of such files.
+        CSV (with commas, semicolons or tabs), Excel (``.xlsx``, the first sheet), JSON Lines or
+        JSON files (an object, or a list of objects), one row or object per answer; or folders of
+        such files. JSON files of a folder are read if it has no others.
     layout : str or path
         The mapping: the name of a file in ``data/importers``, or the path of another TOML file.
     **given
@@ -72,15 +83,42 @@ def import_table(
         If a file cannot be read, or a row is not valid. Each is named with its row, column and
         remedy, and no answers are returned.
     """
-    every = MappingFile(files=tuple(f"*{suffix}" for suffix in _SUFFIXES))
-    declared = every if layout == "table" else read_mapping(layout)
-    if not declared.files:
-        declared = declared.model_copy(update={"files": every.files})
+    declared = MappingFile() if layout == "table" else read_mapping(layout)
     mapped = mapping(Path(layout).stem, given, declared, wide=True)
-    return imported(importable_files(paths, declared.find, _SUFFIXES), _table_records, mapped)
+    files = _table_files(paths, declared)
+    # Many tools write a JSON file for each answer.
+    alone = [path for path in files if path.suffix.lower() == ".json"]
+    together = alone[0].parent if len(alone) > 1 else None
+
+    def read(path: Path, mapped: Mapped) -> Sequence[Record]:
+        if path != together:
+            return _table_records(path)
+        return [replace(record, path=str(one)) for one in alone for record in _table_records(one)]
+
+    if together is not None:
+        files = [*(path for path in files if path not in alone), together]
+    return imported(files, read, mapped)
 
 
-def _table_records(path: Path, mapped: Mapped) -> Sequence[Record]:
+def _table_files(paths: Paths, declared: MappingFile) -> list[Path]:
+    def find(folder: Path) -> list[Path]:
+        if declared.files:
+            return declared.find(folder)
+        found = [path for suffix in _SUFFIXES for path in folder.rglob(f"*{suffix}")]
+        # Next to tables, JSON files describe them.
+        return [path for path in found if path.suffix != ".json"] or found
+
+    return importable_files(paths, find, _SUFFIXES)
+
+
+def _table_records(path: Path) -> Sequence[Record]:
+    if path.suffix.lower() == ".json":
+        value = json_value(path, unicode=False)
+        listed = value if isinstance(value, list) else [value]
+        if not all(isinstance(one, dict) for one in listed):
+            remedy = "give an object for each answer, or a list of such objects"
+            raise InputError([Problem(str(path), "is not a JSON object", remedy)])
+        return [Record(row, fields) for row, fields in enumerate(listed, start=1)]
     if path.suffix.lower() == ".xlsx":
         return xlsx_records(path)
     if path.suffix.lower() == ".jsonl":
@@ -167,7 +205,7 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
     rows: list[dict[str, Any]] = []
     # A single record may lack a field. If all lack it, its name was probably mistyped.
     for column, field in mapped.columns.items():
-        if all(found(record.fields, field) is ABSENT for record in kept):
+        if all(value_at(record.fields, field) is ABSENT for record in kept):
             there = f"use one of {field_names(kept[0].fields)}"
             problems.append(
                 Problem(str(path), f"no record has the field {field!r}", there, column=column)
@@ -179,8 +217,8 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
         rows.append(row)
         for column, value, message, remedy in wrong:
             where = _named(record, column)
-            problem = Problem(str(path), message, remedy, row=record.row, column=where)
-            problems.append(replace(problem, value=value))
+            place = {"row": record.row, "column": where, "value": value}
+            problems.append(Problem(record.path or str(path), message, remedy, **place))
     if problems:
         raise InputError(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)
@@ -201,7 +239,16 @@ def _in_file(problem: Problem, kept: Sequence[Record]) -> Problem:
     if problem.row is None:
         return problem
     record = kept[problem.row - 1]
-    return replace(problem, row=record.row, column=_named(record, problem.column))
+    message = _IN_ROW.sub(lambda row: _place(kept[int(row[1]) - 1]), problem.message)
+    place = {"row": record.row, "column": _named(record, problem.column)}
+    return replace(problem, path=record.path or problem.path, message=message, **place)
+
+
+_IN_ROW = re.compile(r"in row (\d+)$")
+
+
+def _place(record: Record) -> str:
+    return f"in {record.path}" if record.path else f"in row {record.row}"
 
 
 def _named(record: Record, column: str | None) -> str | None:
@@ -272,7 +319,7 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
         return mapped.constants[column]
     if column in mapped.columns:
         path = mapped.columns[column]
-        value = found(record.fields, path)
+        value = value_at(record.fields, path)
         if value is ABSENT and ANSWERS.columns.get(column) is not None:
             # JSON leaves out unknown values.
             if ANSWERS.columns[column].nullable:
@@ -295,6 +342,10 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     meant = mapped.values.get(column, {}).get(str(value))
     if meant is not None:
         return meant or None
+    if column in ("answer", "answer_key", "cluster") and type(value) is float:
+        value = plain_number(value)
+    if column == "answer_key":
+        return mapped.benchmark.named(str(value)) or str(value)
     # Item 7 of a JSON file is the benchmark's item "7"; a truth value is not a name.
     is_name = ANSWERS.columns[column].dtype == "str"
     if is_name and isinstance(value, (bool, float)):
@@ -310,22 +361,38 @@ def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wron
     if isinstance(raw, str):
         # A reply that was cut off within a sign ends in half of it, which no file can hold.
         row["answer_raw"] = raw = raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if "answer" in row:
-        letter = row["answer"]
-        if isinstance(letter, str):
-            row["answer"] = letter = letter.strip() or None
-        row.setdefault("status", "unparsed" if letter is None else "ok")
-    elif row.get("status") == "error":
+    if "answer" not in row and row.get("status") == "error":
         row["answer"] = None
-    elif "answer_raw" in row:
+    elif "answer" in row or "answer_raw" in row:
         texts = options_of(options, mapped.benchmark)
-        if options is not None and texts is None:
+        if options is not None and texts is None and "answer" not in row:
             remedy = f"map them as a list or an object of {', '.join(mapped.benchmark.options)}"
             wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
-        shipped = mapped.texts.get(str(row.get("item_id")))
-        letters_only = dict.fromkeys(mapped.benchmark.options, "")
-        parsed = parse_answer(raw, texts or shipped or letters_only)
-        row["answer"], row["status"] = parsed.letter, parsed.status
+        texts = texts or mapped.texts.get(str(row.get("item_id")))
+        if "answer" in row:
+            _read_answer(row, mapped.benchmark, texts)
+        else:
+            parsed = parse_reply(raw, mapped.benchmark, texts)
+            row["answer"], row["status"] = parsed.letter, parsed.status
+
+
+def _read_answer(
+    row: dict[str, Any], benchmark: Benchmark, texts: Mapping[str, str] | None
+) -> None:
+    """Write an answer as it is stored; read and keep a text that is none as the reply."""
+    given = row["answer"].strip() if isinstance(row["answer"], str) else row["answer"]
+    row["answer"], status = given or None, "ok" if given else "unparsed"
+    if isinstance(given, str) and given:
+        could_be = is_number(given) or (len(given) == 1 and given.isupper())
+        if (named := benchmark.named(given)) is not None:
+            row["answer"] = named
+        elif not could_be or _NO_ANSWER.fullmatch(given):
+            read = ParsedAnswer(None, "unparsed")
+            if row.get("answer_raw") is None:
+                row["answer_raw"] = given
+                read = parse_reply(given, benchmark, texts)
+            row["answer"], status = read.letter, read.status
+    row.setdefault("status", status)
 
 
 def options_of(options: Any, benchmark: Benchmark) -> dict[str, str] | None:

@@ -22,8 +22,9 @@ from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault, Table, parse, read_toml
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.schema import ANSWERS
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Benchmark, is_number
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats_collectors.import_templates import is_template, matched, parts_of
 
 #: The texts of the options, which a reply may name. Added to the columns of the answers table.
 OPTIONS = "options"
@@ -31,7 +32,7 @@ OPTIONS = "options"
 #: The result of `found` if there is no such field.
 ABSENT = object()
 
-_SETTINGS = ("benchmark", "columns", "values", "where", "wide")
+_SETTINGS = ("benchmark", "columns", "values", "where", "split", "wide")
 #: The constants that have separate options in `fairstats import`.
 FACTS = ("model", "snapshot", "strategy", "benchmark_version")
 _IN_BRACES = re.compile(r"\{([^{}]+)\}")
@@ -50,16 +51,21 @@ class Given(TypedDict, total=False):
         The benchmark that the answers belong to.
     columns : mapping
         A column of the answers table and the file's column that fills it; ``metadata.item_id``
-        names one inside another.
+        names one inside another, and ``race+sex`` joins the values of two with a ``+``.
     constants : mapping
         A column and its value in every row; it takes precedence over fields.
     values : mapping
         A column, a value as the file writes it, and its meaning.
     where : mapping
         A field and its value: other records are skipped.
+    split : mapping
+        A field, and the fields that its value is made of: ``"{attribute}_{group}"``. A value
+        without an attribute is the group of every attribute that has such a group.
     wide : mapping
         For a table with one row per item: the column of each group's answers, by ``"GROUP"`` or
-        ``"ATTRIBUTE:GROUP"``. Its cells hold letters or replies; an empty one is a missing answer.
+        ``"ATTRIBUTE:GROUP"``. Its cells hold options or replies; an empty one is a missing answer.
+        ``"{model}_male"`` stands for every such column, and fills the column ``model``. A key that
+        is such a template itself, e.g. ``"{model}_{group}"``, names no group.
     """
 
     benchmark: str | Path | Benchmark | None
@@ -67,6 +73,7 @@ class Given(TypedDict, total=False):
     constants: Mapping[str, str | None]
     values: Mapping[str, Mapping[str, str]]
     where: Mapping[str, str]
+    split: Mapping[str, str]
     wide: Mapping[str, str]
 
 
@@ -117,6 +124,7 @@ class MappingFile(Table):
     map: Annotated[dict[str, Texts], _COLUMNS] = Field(default_factory=dict)
     set: Annotated[dict[str, str], _COLUMNS] = Field(default_factory=dict)
     values: Annotated[dict[str, dict[str, str]], _COLUMNS] = Field(default_factory=dict)
+    split: dict[str, str] = Field(default_factory=dict)
     answers: dict[str, dict[str, str]] = Field(default_factory=dict)
     variants: tuple[Variant, ...] = ()
 
@@ -134,13 +142,14 @@ class MappingFile(Table):
         """
         fields = record.fields
         for text, pattern in [(text, one.pattern) for one in self.patterns for text in one.text]:
-            value = _filled(text, {"path": path.resolve().as_posix(), **fields}) or ""
+            file = Path(record.path or path)
+            value = _filled(text, {"path": file.resolve().as_posix(), **fields}) or ""
             match = re.fullmatch(pattern, value)
             if match is None:
                 column = ", ".join(_IN_BRACES.findall(text))
                 message = f"does not match {pattern}"
                 remedy = "use the file as released, or correct the mapping"
-                problem = Problem(str(path), message, remedy, row=record.row, column=column)
+                problem = Problem(str(file), message, remedy, row=record.row, column=column)
                 raise InputError([replace(problem, value=value[-200:])])
             fields = fields | {name: part for name, part in match.groupdict().items() if part}
         return replace(record, fields=fields)
@@ -194,9 +203,11 @@ class Mapped:
         As the caller gave them, see `Given`.
     values, where : Mapping
         Those of the mapping, and the caller's.
+    split : Mapping
+        The fields that are split, and their templates.
     answers : Mapping
-        The columns that each hold an answer, and the fields that such an answer has: the
-        mapping's, or the caller's groups.
+        The columns that each hold an answer, or templates of such columns, and the fields that such
+        an answer has: the mapping's, or the caller's groups.
     declared : MappingFile
         The mapping. A column that it does not name is filled by the field of the same name.
     """
@@ -207,6 +218,7 @@ class Mapped:
     constants: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     where: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    split: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     declared: MappingFile = field(default_factory=MappingFile)
 
@@ -230,7 +242,11 @@ class Mapped:
             text = _filled(template, fields)
             return ABSENT if text is None else text
         paths = self.declared.map.get(column, (column,))
-        return next((v for p in paths if (v := found(fields, p)) is not ABSENT), ABSENT)
+        if column == "cluster" and column not in self.declared.map:
+            # Other columns of that name have another meaning.
+            of = self.benchmark
+            paths = (of.cluster, "cluster") if of.cluster and not of.clusters else ()
+        return next((v for p in paths if (v := value_at(fields, p)) is not ABSENT), ABSENT)
 
     def is_meant(self, record: Record) -> bool:
         """Check whether a record has the wanted values."""
@@ -245,16 +261,11 @@ class Mapped:
             If a record does not match a pattern, or a column that should hold answers is missing.
         """
         records = self.declared.with_parts(read, path)
-        problems = [
-            Problem(str(path), f"has no column {column!r}", f"use one of {names}")
-            for names in [field_names(record.fields) for record in records[:1]]
-            for column in self.answers
-            if all(found(record.fields, column) is ABSENT for record in records)
-        ]
-        if problems:
-            raise InputError(problems)
+        if self.split:
+            records = self._split(records, path)
         if self.answers:
-            records = [cell for record in records for cell in self._cells(record)]
+            answers = self._answer_columns(records, path)
+            records = [cell for record in records for cell in self._cells(record, answers)]
         if self.declared.variants:
             records = [
                 replace(record, fields=record.fields | of_variant)
@@ -265,21 +276,95 @@ class Mapped:
             ]
         return [record for record in records if self.is_meant(record)]
 
-    def _cells(self, record: Record) -> Iterator[Record]:
+    def _split(self, records: Sequence[Record], path: Path) -> list[Record]:
+        """Add the parts of split fields to records, see `Given`.
+
+        A value without an attribute, such as ``baseline``, gives a record for every attribute that
+        has it as a group.
+        """
+        full = list(records)
+        problems: list[Problem] = []
+        attributes = list(self.benchmark.attributes)
+        for name, template in self.split.items():
+            if all(value_at(record.fields, name) is ABSENT for record in full):
+                remedy = f"use one of {field_names(full[0].fields) if full else ''}"
+                problems.append(Problem(str(path), f"has no column {name!r}", remedy))
+                continue
+            split: list[Record] = []
+            for record in full:
+                value = str(value_at(record.fields, name))
+                parts = matched(template, value, {"attribute": attributes})
+                each = [parts] if parts else self._shared(template, value)
+                split += [replace(record, fields=record.fields | one) for one in each]
+                if not each and self.is_meant(record):
+                    message = f"does not match {template}"
+                    message += f", and is not a group of {self.benchmark.name}" * bool(attributes)
+                    remedy = f"correct it, or select other records with {keyword('where')}"
+                    place = {"row": record.row, "column": name, "value": value}
+                    problems.append(Problem(record.path or str(path), message, remedy, **place))
+            full = split
+        if problems:
+            raise InputError(problems)
+        return full
+
+    def _shared(self, template: str, value: str) -> list[dict[str, str]]:
+        """Return the attributes that have a value without an attribute as a group."""
+        if not {"attribute", "group"} <= set(parts_of(template)):
+            return []
+        own = [{"attribute": a, "group": g} for a, g in self.benchmark.variants if g == value]
+        # Without a benchmark, it is left open.
+        return own if self.benchmark.attributes else [{"group": value}]
+
+    def _answer_columns(
+        self, records: Sequence[Record], path: Path
+    ) -> dict[str, Mapping[str, str]]:
+        """Return the columns that hold answers, with those that templates match."""
+        columns: dict[str, Mapping[str, str]] = {}
+        problems: list[Problem] = []
+        variants = self.benchmark.variants
+        known = {"attribute": {a for a, _ in variants}, "group": {g for _, g in variants}}
+        names = dict.fromkeys(n for one in records for n in _paths(one.fields, whole=True))
+        for column, own in self.answers.items():
+            if is_template(column):
+                fits = {name: matched(column, name, known) for name in names}
+                found_here = {name: {**parts, **own} for name, parts in fits.items() if parts}
+                message = f"has no column like {column!r}"
+            else:
+                there = any(found(record.fields, column) is not ABSENT for record in records)
+                found_here = {column: dict(own)} if there else {}
+                message = f"has no column {column!r}"
+            if not found_here and records:
+                remedy = f"use one of {field_names(records[0].fields)}"
+                problems.append(Problem(str(path), message, remedy))
+            for name in columns.keys() & found_here.keys():
+                remedy = f"correct {parameter('wide')}"
+                problems.append(Problem(str(path), "fits two groups", remedy, column=name))
+            columns |= found_here
+        if problems:
+            raise InputError(problems)
+        return columns
+
+    def _cells(self, record: Record, answers: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
         """Return a record for each column that holds an answer.
 
-        A cell with one capital letter, or a value that is translated, is the answer itself. Every
-        other cell is a reply to read. An empty cell is a missing answer.
+        A cell that is an option, or that could be one, or a value that is translated, is the answer
+        itself. Every other cell is a reply to read. An empty cell is a missing answer.
         """
         told = self.values.get("answer", {})
-        for column, own in self.answers.items():
+        for column, own in answers.items():
             cell = found(record.fields, column)
             cell = None if cell is ABSENT else cell
-            is_letter = isinstance(cell, str) and re.fullmatch(r"\s*[A-Z]\s*", cell)
-            holds = "answer" if is_letter or str(cell) in told else "answer_raw"
+            holds = "answer" if str(cell) in told or self._is_answer(cell) else "answer_raw"
             shared = {n: v for n, v in record.fields.items() if n not in (*_OF_A_CELL, *own)}
-            named = {holds: column} | ({"group": column} if "group" in own else {})
-            yield Record(record.row, {**shared, **own, holds: cell}, named)
+            named = {holds: column} | dict.fromkeys(own, column)
+            yield replace(record, fields={**shared, **own, holds: cell}, columns=named)
+
+    def _is_answer(self, cell: Any) -> bool:
+        if self.benchmark.kind.needs_key:
+            return isinstance(cell, str) and re.fullmatch(r"\s*[A-Z]\s*", cell) is not None
+        if not isinstance(cell, str):
+            return cell is not None
+        return self.benchmark.named(cell) is not None or is_number(cell)
 
 
 def mapping(
@@ -336,6 +421,7 @@ def mapping(
         constants,
         declared.values | {c: {**declared.values.get(c, {}), **values[c]} for c in values},
         {**declared.where, **where},
+        {**declared.split, **given.get("split", {})},
         declared.answers,
         declared,
     )
@@ -352,19 +438,25 @@ def _wide_columns(wide: Mapping[str, str], mapped: Mapped) -> dict[str, dict[str
         If a group or an attribute is not declared, a group is in several attributes, or a column is
         named for two groups.
     """
-    message = "is already given by the columns of the groups"
-    problems = [
-        Problem(parameter("wide"), message, "remove it", column=column)
-        for column in ("attribute", "group", *_OF_A_CELL)
-        if column in mapped.columns or column in mapped.constants
-    ]
     groups: dict[str, dict[str, str]] = {}
+    problems: list[Problem] = []
+    given = set(_OF_A_CELL)
     for name, column in wide.items():
-        variants = [(a, g) for a, g in mapped.benchmark.variants if name in (g, f"{a}:{g}")]
+        try:
+            parts = set(parts_of(column))
+        except Fault as fault:
+            problems.append(Problem(parameter("wide"), fault.message, fault.remedy, value=column))
+            continue
+        given |= parts
+        if name == column and is_template(name):
+            groups[column] = {}
+            continue
+        variants = _named_variants(name, mapped.benchmark)
         if len(variants) != 1:
             problems.append(_unclear(name, variants, mapped.benchmark))
             continue
-        own = {"attribute": variants[0][0], "group": variants[0][1]}
+        own = variants[0]
+        given |= set(own)
         if own in groups.values():
             message = "the group is given twice"
             problems.append(Problem(parameter("wide"), message, "give it one column", value=name))
@@ -372,15 +464,31 @@ def _wide_columns(wide: Mapping[str, str], mapped: Mapped) -> dict[str, dict[str
             message = f"{column!r} is the column of two groups"
             problems.append(Problem(parameter("wide"), message, "give another column", value=name))
         groups[column] = own
-    if problems:
+    if "group" in given:
+        given.add("attribute")
+    message = "is already given by the columns of the groups"
+    twice = [
+        Problem(parameter("wide"), message, "remove it", column=column)
+        for column in ("attribute", "group", *_OF_A_CELL, *ANSWERS.columns)
+        if column in given and (column in mapped.columns or column in mapped.constants)
+    ]
+    if problems := [*dict.fromkeys(twice), *problems]:
         raise InputError(problems)
     return groups
 
 
-def _unclear(name: str, variants: Sequence[tuple[str, str]], benchmark: Benchmark) -> Problem:
+def _named_variants(name: str, benchmark: Benchmark) -> list[dict[str, str]]:
+    """Return the variants that ``GROUP`` or ``ATTRIBUTE:GROUP`` may mean."""
+    if not benchmark.attributes:
+        attribute, _, group = name.rpartition(":")
+        return [{"attribute": attribute, "group": group} if attribute else {"group": group}]
+    return [{"attribute": a, "group": g} for a, g in benchmark.variants if name in (g, f"{a}:{g}")]
+
+
+def _unclear(name: str, variants: Sequence[Mapping[str, str]], benchmark: Benchmark) -> Problem:
     if variants:
         message = "several attributes have this group"
-        remedy = f"write {' or '.join(f'{a}:{g}' for a, g in variants)}"
+        remedy = f"write {' or '.join(':'.join(one.values()) for one in variants)}"
     else:
         message = f"{benchmark.name} has no such group"
         remedy = f"use one of {', '.join(f'{a}:{g}' for a, g in benchmark.variants)}"
@@ -434,6 +542,23 @@ def found(fields: Any, path: str) -> Any:
     return ABSENT
 
 
+def value_at(fields: Any, path: str) -> Any:
+    """Return the value of a field, or of several joined as in ``race+sex``."""
+    value = found(fields, path)
+    if value is not ABSENT or "+" not in path:
+        return value
+    parts = [found(fields, part.strip()) for part in path.split("+")]
+    for part in parts:
+        if part is ABSENT or not isinstance(part, (str, int, float)):
+            return part
+    return "+".join(plain_number(part) for part in parts)
+
+
+def plain_number(value: Any) -> str:
+    """Return a value as text, and a number as a reader would write it: 3 for 3.0."""
+    return f"{value:.15g}" if type(value) is float else str(value)
+
+
 def is_there(value: object) -> bool:
     """Check whether `found` returned a value."""
     return value is not ABSENT
@@ -451,12 +576,15 @@ def _has(fields: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> bool
     return all(str(found(fields, name)) in values for name, values in wanted.items())
 
 
-def _paths(fields: Mapping[str, Any], prefix: str = "", depth: int = 2) -> Iterable[str]:
+def _paths(
+    fields: Mapping[str, Any], prefix: str = "", depth: int = 2, *, whole: bool = False
+) -> Iterable[str]:
     for name, value in fields.items():
+        shown = name if whole else name[:40]
         if isinstance(value, dict) and value and depth:
-            yield from _paths(value, f"{prefix}{name[:40]}.", depth - 1)
+            yield from _paths(value, f"{prefix}{shown}.", depth - 1, whole=whole)
         else:
-            yield f"{prefix}{name[:40]}"
+            yield f"{prefix}{shown}"
 
 
 def field_names(fields: Mapping[str, Any]) -> str:

@@ -69,11 +69,14 @@ class Record:
         Its fields by name; fields may be nested.
     columns : Mapping[str, str]
         The file's column for a column of the answers table, if problems should name it.
+    path : str
+        The file, if the records of several files are read together.
     """
 
     row: int
     fields: dict[str, Any]
     columns: Mapping[str, str] = field(default_factory=dict)
+    path: str = ""
 
 
 def importable_files(

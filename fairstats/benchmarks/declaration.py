@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -313,10 +314,41 @@ class Benchmark:
         # A spreadsheet turns 3 into 3.0.
         return next((option for option in self.options if _number(option) == number), None)
 
+    def named(self, text: str) -> str | None:
+        """Return the option or score that a text names; None if it names none, or several.
+
+        An option may be in other letters (``YES``), and be named by its label.
+
+        Examples
+        --------
+        >>> from fairstats.benchmarks.loading import load_benchmark
+        >>> load_benchmark("demo").named(" c ")
+        'C'
+        """
+        text = text.strip()
+        if (stored := self.canonical(text)) is not None:
+            return stored
+        folded = " ".join(text.casefold().split())
+        return self._folded.get(folded)
+
+    @cached_property
+    def _folded(self) -> dict[str, str | None]:
+        """Return the option of each name in lower case; None for a name of several."""
+        names: dict[str, set[str]] = {}
+        for option in self.options:
+            for name in (option, self.labels.get(option, option)):
+                names.setdefault(" ".join(name.casefold().split()), set()).add(option)
+        return {name: min(of) if len(of) == 1 else None for name, of in names.items()}
+
     @property
     def variants(self) -> tuple[tuple[str, str], ...]:
         """Return every (attribute, group) for which an item has a variant."""
         return tuple((a.name, group) for a in self.attributes.values() for group in a.groups)
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a plain decimal number."""
+    return _number(text) is not None
 
 
 def _number(text: str) -> float | None:

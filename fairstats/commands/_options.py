@@ -194,11 +194,19 @@ Values = Annotated[
 Where = Annotated[
     Pairs, typer.Option(help="FIELD=VALUE: import only records with this value. Repeatable.")
 ]
+Split = Annotated[
+    Pairs,
+    typer.Option(
+        help="FIELD=TEMPLATE: split a field into others, e.g. variant={attribute}_{group}. "
+        "Repeatable."
+    ),
+]
 Wide = Annotated[
     Pairs,
     typer.Option(
         help="For tables with one row per item: the column of each group's answers, e.g. "
-        "white=ColumnA,black=ColumnB or sex:male=ColumnC,female=ColumnD. Repeatable."
+        "white=ColumnA,black=ColumnB or sex:male=ColumnC,female=ColumnD, or a template of these "
+        "columns, e.g. {model}_{group}_answer. Repeatable."
     ),
 ]
 
@@ -213,6 +221,7 @@ def import_files(
     constants: Pairs = None,
     values: Pairs = None,
     where: Pairs = None,
+    split: Pairs = None,
     wide: Pairs = None,
 ) -> pd.DataFrame:
     """Import files with the options of the command line.
@@ -233,6 +242,7 @@ def import_files(
         constants={k: v for k, v in facts.items() if v} | typed_pairs("--set", constants),
         values=_values(values),
         where=typed_pairs("--where", where),
+        split=typed_pairs("--split", split),
         wide=_wide(wide),
     )
 
@@ -289,7 +299,7 @@ def _values(texts: Pairs) -> dict[str, dict[str, str]]:
 def _wide(texts: Pairs) -> dict[str, str]:
     """Return the column of each group from ``[ATTRIBUTE:]GROUP=COLUMN[,GROUP=COLUMN...]`` options.
 
-    A column's name may hold commas.
+    A column's name may hold commas. A template without a group is its own name.
 
     Examples
     --------
@@ -298,6 +308,9 @@ def _wide(texts: Pairs) -> dict[str, str]:
     """
     groups: dict[str, str] = {}
     for text in texts or []:
+        if "{" in text.partition("=")[0]:
+            groups[text] = text
+            continue
         attribute = ""
         for pair in re.split(r",(?=[^,=]+=)", text):
             name, equals, column = pair.partition("=")

@@ -22,6 +22,7 @@ from fairstats.commands._options import (
     Model,
     Paths,
     Set,
+    Split,
     Strategy,
     Values,
     Where,
@@ -82,6 +83,7 @@ def analyze(
     constants: Set = None,
     values: Values = None,
     where: Where = None,
+    split: Split = None,
     wide: Wide = None,
 ) -> None:
     """Estimate all metrics and print them as a table, JSON or CSV.
@@ -105,6 +107,7 @@ def analyze(
         "constants": constants,
         "values": values,
         "where": where,
+        "split": split,
         "wide": wide,
     }
     with engine_problems(engine):
@@ -318,6 +321,7 @@ def gate(
     constants: Set = None,
     values: Values = None,
     where: Where = None,
+    split: Split = None,
     wide: Wide = None,
     as_json: AsJson = False,
 ) -> None:
@@ -339,6 +343,7 @@ def gate(
         constants=constants,
         values=values,
         where=where,
+        split=split,
         wide=wide,
     )
     known = load_given(benchmark)

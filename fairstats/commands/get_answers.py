@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.formatting import counted
+from fairstats._lib.problems import InputError, Problem, printable
 from fairstats.commands._options import (
     AsCsv,
     AsJson,
@@ -30,6 +32,7 @@ from fairstats.commands._options import (
     RequestsAMinute,
     Retries,
     Set,
+    Split,
     Strategy,
     Temperature,
     Timeout,
@@ -44,6 +47,9 @@ from fairstats.commands._options import (
     stoppable,
 )
 from fairstats.commands._shared import plugin, print_problems, print_table, says_what_is_wrong
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 commands = typer.Typer()
 collecting = typer.Typer(invoke_without_command=True)
@@ -90,6 +96,7 @@ def import_answers(
     constants: Set = None,
     values: Values = None,
     where: Where = None,
+    split: Split = None,
     wide: Wide = None,
 ) -> None:
     """Import answer files into the answers table, as one parquet file per answer set.
@@ -113,10 +120,33 @@ def import_answers(
         constants=constants,
         values=values,
         where=where,
+        split=split,
         wide=wide,
     )
     for path in write_answer_sets(answers, out, add=True):
         typer.echo(path)
+    for line in _counted_answers(answers):
+        typer.echo(line, err=True)
+
+
+def _counted_answers(answers: pd.DataFrame) -> Iterator[str]:
+    """Return a line for each answer set: how many answers there are, and how many are missing."""
+    sets = answers.groupby(["benchmark_version", "model", "strategy"], sort=False)
+    several = answers["benchmark_version"].nunique() > 1
+    for (version, model, strategy), rows in sets:
+        counts = rows["status"].value_counts()
+        line = f"{model}, {strategy}{f', {version}' if several else ''}: "
+        line += f"{counted(int(counts.get('ok', 0)), 'answer')}"
+        for status in ("refused", "unparsed", "error"):
+            if status in counts or status != "error":
+                line += f", {int(counts.get(status, 0)):,} {status}"
+        missing = rows[rows["status"] == "unparsed"]
+        if "answer_raw" in missing:
+            texts = missing["answer_raw"].dropna().map(lambda text: " ".join(text.split())[:40])
+            common = texts[texts != ""].value_counts().head(3)
+            shown = (f"{text!r} {number:,}" for text, number in common.items())
+            line += f" ({', '.join(shown)})" if len(common) else ""
+        yield printable(line)
 
 
 @collecting.callback()
