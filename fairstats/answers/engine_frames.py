@@ -71,6 +71,17 @@ class OpenAnswers:
             if (benchmark.name, attribute.name) in there
         ]
 
+    def choices(self) -> OpenAnswers:
+        """Return the answers to benchmarks of choices: figures of right answers alone need them."""
+        import narwhals as nw
+
+        own = {name: one for name, one in self.benchmarks.items() if one.kind.needs_key}
+        if len(own) == len(self.benchmarks):
+            return self
+        frame = self.frame.filter(nw.col("benchmark").is_in(list(own)))
+        cells = self.cells[self.cells["benchmark"].isin(list(own))]
+        return OpenAnswers(frame, own, cells, self.in_memory)
+
 
 def open_answers(
     answers: Any, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()

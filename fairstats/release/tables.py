@@ -170,6 +170,13 @@ def _overlap(of: ReleaseInputs) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else retrieval_overlap(of.retrievals)
 
 
+def _votes(of: ReleaseInputs) -> pd.DataFrame:
+    """Return the votes on choices, which are compared with the key."""
+    choices = [name for name, one in of.benchmarks.items() if one.kind.needs_key]
+    own = of.answers[of.answers["benchmark"].isin(choices)]
+    return vote_counts(own, alpha=of.alpha, benchmarks=of.benchmarks)
+
+
 #: Every table of a release by name, which is also the name of its files.
 TABLES: Mapping[str, ReleaseTable] = {
     "estimates": ReleaseTable(
@@ -230,7 +237,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "item_gaps": ReleaseTable(
         ITEM_FUNCTIONING_COLUMNS,
         ("benchmark_version", "attribute", "group_a", "group_b", "item_id"),
-        lambda of: released_items(of.opened, of.missing),
+        lambda of: released_items(of.opened.choices(), of.missing),
     ),
     "overlap": ReleaseTable(
         OVERLAP_COLUMNS, (*RETRIEVER_COLUMNS, "top_k", "attribute", "measure"), _overlap
@@ -245,7 +252,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "votes": ReleaseTable(
         VOTE_COLUMNS,
         UNIT_COLUMNS,
-        lambda of: vote_counts(of.answers, alpha=of.alpha, benchmarks=of.benchmarks),
+        _votes,
     ),
     "vignette_findings": ReleaseTable(
         FINDING_COLUMNS,

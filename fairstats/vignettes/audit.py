@@ -180,7 +180,10 @@ def _of_text(
 def _of_answers(
     opened: OpenAnswers, missing: MissingPolicy | None, alpha: float
 ) -> tuple[list[pd.DataFrame], list[pd.DataFrame]]:
-    """Return findings and flags from answers alone: on keys, selection and versions."""
+    """Return findings and flags from choices alone: on keys, selection and versions."""
+    opened = opened.choices()
+    if not opened.benchmarks:
+        return [], []
     keys, shared_wrong = key_findings(opened, alpha=alpha)
     known = opened.benchmarks
     selection = selection_findings(opened, missing=missing, alpha=alpha, benchmarks=known)
