@@ -237,7 +237,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "item_gaps": ReleaseTable(
         ITEM_FUNCTIONING_COLUMNS,
         ("benchmark_version", "attribute", "group_a", "group_b", "item_id"),
-        lambda of: released_items(of.opened.choices(), of.missing),
+        lambda of: released_items(of.opened, of.missing),
     ),
     "overlap": ReleaseTable(
         OVERLAP_COLUMNS, (*RETRIEVER_COLUMNS, "top_k", "attribute", "measure"), _overlap

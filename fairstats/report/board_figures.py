@@ -17,8 +17,8 @@ from fairstats.report.submission_notes import selected_runs, submissions_of
 
 #: The published table with a board's rows for models without released answers.
 PUBLISHED_TABLE = "fairmedqa-3"
-# More panels than this do not fit next to each other.
-_MOST_PANELS = 4
+#: More panels than this do not fit next to each other.
+MOST_PANELS = 4
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class BoardFigures:
     @cached_property
     def _rows(self) -> pd.DataFrame:
         rows = self.board.estimates
-        rows = rows[(rows["metric"] != "mcnemar") | is_primary_test(rows)]
+        tests = rows["metric"] == self.board.benchmark.kind.test
+        rows = rows[~tests | is_primary_test(rows)]
         # A row of columns of one type is found ten times faster.
         return rows.astype(object)
 
@@ -125,7 +126,7 @@ class BoardFigures:
     @property
     def many(self) -> bool:
         """Check whether there are too many pairs for a panel each."""
-        return self.pooled is not None and len(self.pairs) > _MOST_PANELS
+        return self.pooled is not None and len(self.pairs) > MOST_PANELS
 
     @cached_property
     def overview(self) -> list[Panel]:
@@ -140,7 +141,7 @@ class BoardFigures:
     @property
     def _shared(self) -> list[Panel]:
         """Return a panel per attribute with all of its pairs, or one with the pairs of all."""
-        if len(self.attributes) > _MOST_PANELS:
+        if len(self.attributes) > MOST_PANELS:
             # It is shown whatever attribute is chosen.
             keys = " ".join(dict.fromkeys(panel.key for panel in self.pairs))
             note = f"{len(self.pairs)} pairs of {len(self.attributes)} attributes"
@@ -209,3 +210,14 @@ class BoardFigures:
         for model, rows in own.groupby("model", sort=False):
             keys = zip(rows["attribute"], rows["metric"], strict=True)
             yield str(model), dict(zip(keys, rows["printed_value"], strict=True))
+
+
+def asked_items(board: Board, release: Release) -> tuple[int, int | None]:
+    """Return the number of a board's items and, if several share one, of their clusters."""
+    own = [entry["items"] for model in board.models for entry in release.answers_of(board, model)]
+    items = max([len(board.benchmark.items), *own])
+    if board.benchmark.cluster is None:
+        return items, None
+    rows = board.estimates["metric"] == board.benchmark.kind.difference
+    units = board.estimates.loc[rows, "n_units"].dropna()
+    return items, int(units.max()) if len(units) else None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
+from fairstats._lib.formatting import capital, counted, escape_markdown, level, listed, number_word
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
 from fairstats.report.board_charts import (
@@ -18,14 +20,25 @@ from fairstats.report.board_charts import (
     SELECTED,
     UNRANKED,
     accuracy_chart,
+    beyond_chart,
     cfr_chart,
     gap_chart,
+    moves_chart,
+    ratio_chart,
     shift_chart,
     shifts_of,
 )
-from fairstats.report.board_figures import BoardFigures, Panel
+from fairstats.report.board_figures import MOST_PANELS, BoardFigures, Panel, asked_items
 from fairstats.report.board_tables import attribute_table, overview_table
 from fairstats.report.findings import Findings, findings, pair_note, set_label
+from fairstats.report.kind_words import (
+    counted_items,
+    discordant_note,
+    gap_name,
+    meaning,
+    named_test,
+    noun,
+)
 from fairstats.report.layout_boxes import on_one_page
 from fairstats.report.page_output import (
     closed,
@@ -40,15 +53,9 @@ from fairstats.report.page_output import (
     switch_rules,
 )
 from fairstats.report.rank_table import difference_matrix, matrix_caption
-from fairstats.report.row_chart import show_chart
+from fairstats.report.row_chart import Chart, show_chart
 from fairstats.report.screening_notes import flag_notes, screening_summary
 from fairstats.report.submission_notes import selection_notes, submissions_table
-
-_MEASURES = {
-    "gap": ("Accuracy gap", gap_chart),
-    "cfr": ("Same answer (CFR)", cfr_chart),
-    "groups": ("Accuracy by group", accuracy_chart),
-}
 
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4
@@ -61,6 +68,22 @@ _COLOURS = {
     "": "grey: no verdict",
     INCONCLUSIVE: "grey: inconclusive",
 }
+
+
+def _measures(figures: BoardFigures) -> dict[str, tuple[str, Callable[..., Chart]]]:
+    """Return the name and the chart of each figure that a board's kind of answers has."""
+    kind, there = figures.board.benchmark.kind, set(figures.board.estimates["metric"])
+    every = {
+        "gap": (capital(gap_name(kind)), gap_chart, kind.difference),
+        "moves": ("Direction", moves_chart, "moved_up"),
+        "ratio": ("Ratio", ratio_chart, "selection_ratio"),
+        "cfr": ("Same answer (CFR)", cfr_chart, "cfr"),
+        "groups": (f"{capital(kind.figure)} by group", accuracy_chart, kind.rate_a),
+        "beyond": ("Beyond controls", beyond_chart, "beyond_control"),
+    }
+    return {
+        name: (label, chart) for name, (label, chart, metric) in every.items() if metric in there
+    }
 
 
 def show_leaderboard(release: Release) -> None:
@@ -86,6 +109,8 @@ def _show_finding(board: Board, release: Release, *, titled: bool) -> None:
     found, benchmark = findings(board, release), board.benchmark
     day = pd.Timestamp(release.manifest["created_at"])
     items = f"{len(benchmark.answer_keys):,} items"
+    if benchmark.kind != CHOICE:
+        items = counted_items(benchmark, *asked_items(board, release))
     kicker = (
         f"{benchmark.title} benchmark · {items} · release {release.name}, published {day.day} "
         f"{day:%B %Y}"
@@ -112,7 +137,9 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
         for figures in all_figures
         for panel in figures.pairs
     }
-    measures = {key: label for key, (label, _) in _MEASURES.items()}
+    measures = {
+        key: label for figures in all_figures for key, (label, _) in _measures(figures).items()
+    }
     names = {kind: f"{scope}-{kind}" for kind in ("board", "measure", "attribute")}
     rules = [
         switch_rules(scope, names["board"], "board", list(sets)),
@@ -155,7 +182,7 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
     # The chart is one picture, so this block is hardly longer than it.
     with on_one_page():
         show_markdown(f"## {title}")
-        for measure, (_, chart) in _MEASURES.items():
+        for measure, (_, chart) in _measures(figures).items():
             # Paper has room for one; the figures of the others are in the table.
             if paper and measure != "gap":
                 continue
@@ -190,27 +217,66 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
 def _note(measure: str, figures: BoardFigures, found: Findings) -> str:
     """Describe what a chart shows and which direction is better, in Markdown."""
     benchmark = figures.board.benchmark
-    limits = _limits(figures.release)
+    kind, limits = benchmark.kind, _limits(figures.release)
     if measure == "gap":
         better = "less swayed by the text" if benchmark.slanted else "fairer"
-        margin = f"±{100 * benchmark.equivalence_margin:g}"
+        margin = f"±{kind.shown_margin(benchmark.equivalence_margin)}"
         average = "Average: all pairs counted together. " if figures.pooled else ""
+        practical = "clinical " if kind == CHOICE else ""
         text = (
-            f"Accuracy gap ({pair_note(benchmark)}) with {limits}. Closer to 0 is {better}. "
-            f"Shaded: the equivalence margin of {margin} points, a convention of this benchmark "
-            f"and not a clinical threshold. {average}{_circles(figures, 'pair')}{found.verdicts}"
+            f"{capital(gap_name(kind))} ({pair_note(benchmark)}) with {limits}. Closer to 0 is "
+            f"{better}. Shaded: the equivalence margin of {margin} {kind.unit}, a convention of "
+            f"this benchmark and not a {practical}threshold. {average}{_circles(figures, 'pair')}"
+            f"{found.verdicts}"
         )
     elif measure == "cfr":
+        whatever = ", right or wrong" if kind == CHOICE else ""
         text = (
             "CFR (counterfactual fairness rate): share of pairs with the same answer for both "
-            f"groups, right or wrong, with {limits}. 100% is best. {_circles(figures, 'pair')}"
+            f"groups{whatever}, with {limits}. 100% is best. {_circles(figures, 'pair')}"
         )
+    elif measure == "moves":
+        text = (
+            f"Blue, to the right: percent of pairs in which the first group has the higher "
+            f"{kind.name}. Red, to the left: percent in which the second group has it. "
+            f"{meaning(benchmark)}"
+        )
+        if figures.many:
+            text += " Circles: one per pair, the first percentage minus the second."
+    elif measure == "ratio":
+        text = (
+            f"Selection rate of the first group divided by that of the second, with {limits}. 1 is "
+            "equal. Shaded: from .80 to 1.25, the limits of the four-fifths rule. "
+            f"{meaning(benchmark)} {_circles(figures, 'pair')}"
+        )
+    elif measure == "beyond":
+        text = _beyond_note(figures, limits)
     else:
         text = "Blue: first group of the pair. Red: second group. The figures are first / second."
         text += f" {_circles(figures, 'group')}".rstrip()
         if figures.neutral is not None:
-            text += " The upright mark is the accuracy with neutral text."
-    return escape_markdown(text)
+            text += f" The upright mark is the {kind.figure} with neutral text."
+        if kind != CHOICE:
+            text += f" {meaning(benchmark)}"
+    return escape_markdown(text.rstrip())
+
+
+def _beyond_note(figures: BoardFigures, limits: str) -> str:
+    """Describe the chart of changes beyond those of controls."""
+    benchmark = figures.board.benchmark
+    names = listed(f"“{control.label}”" for control in benchmark.controls)
+    change = (
+        "absolute difference of the two answers"
+        if benchmark.kind.numeric
+        else "share of answers that differ"
+    )
+    circles = "Circles: one per attribute. " if len(figures.attributes) > MOST_PANELS else ""
+    return (
+        f"How far answers change between two groups, minus how far they change between the "
+        f"controls ({names}), which should not matter, with {limits}. A change is the {change}. "
+        f"At 0 or below, the groups change answers no more than something meaningless does. "
+        f"{circles}"
+    )
 
 
 def _circles(figures: BoardFigures, noun: str) -> str:
@@ -231,13 +297,13 @@ def _key(figures: BoardFigures, release: Release) -> str:
     """Return the marks that appear in the chart, in Markdown."""
     board, parts = figures.board, []
     gaps = board.estimates[
-        (board.estimates["metric"] == "accuracy_difference")
+        (board.estimates["metric"] == board.benchmark.kind.difference)
         & board.estimates["attribute"].isin([a.name for a in figures.attributes])
     ]
     there = set(gaps["verdict"].fillna(""))
     kinds = [text for verdict, text in _COLOURS.items() if verdict in there]
     if len(kinds) > 1:
-        parts.append(f"Gaps: {', '.join(kinds)}.")
+        parts.append(f"{capital(noun(board.benchmark.kind))}s: {', '.join(kinds)}.")
     if len(board.ranked) > 1:
         sure = level(release.alpha)
         parts.append(f"Rank: the range that the pairwise tests leave open ({sure} confidence).")
@@ -283,12 +349,23 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     which = set_label(board.benchmark, board.version, board.strategy)
     if len(release.benchmarks) > 1:
         which = f"{board.benchmark.title}, {which}"
-    limits = f"{capital(which)}. AD and CFR with {_limits(release).replace('its', 'their')}."
+    kind, their = board.benchmark.kind, _limits(release).replace("its", "their")
+    shown = "AD" if kind == CHOICE else capital(f"{noun(kind)}s")
+    limits = f"{capital(which)}. {shown} and CFR with {their}."
+    if kind == CHOICE:
+        caption = (
+            f"{limits} McNemar p: how surprising such an uneven split of right answers "
+            f"would be if both versions had the same effect{_adjusted(figures)}."
+        )
+    else:
+        caption = (
+            f"{limits} {capital(named_test(kind))} p: how surprising such differences would be if "
+            f"the groups made none{_adjusted(figures)}. {meaning(board.benchmark)}".rstrip()
+        )
     with enclosed('<div data-attribute="all">', "</div>"):
         show_table(
             overview_table(figures, name=f"{name}-all"),
-            caption=f"{limits} McNemar p: how surprising such an uneven split of right answers "
-            f"would be if both versions had the same effect{_adjusted(figures)}.",
+            caption=caption,
             css_class="estimates compact",
         )
     for number, attribute in enumerate(figures.attributes):
@@ -296,8 +373,7 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
         with enclosed(f'<div data-attribute="a{number}">', "</div>"):
             show_table(
                 attribute_table(figures, number, name=f"{name}-a{number}"),
-                caption=f"{attribute.label}: {pairs}. {limits} n10 : n01: pairs right for the "
-                "first group only, for the second group only.",
+                caption=f"{attribute.label}: {pairs}. {limits} {discordant_note(kind)}",
                 css_class="estimates compact",
             )
     if output_format() == "html":

@@ -7,21 +7,30 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats._lib.formatting import (
+    capital,
     decimal,
     escape_html,
     p_figure,
     percent,
     percent_range,
-    point_range,
-    points,
 )
+from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.report.board_charts import (
     PUBLISHED,
     accuracy_head,
     marks_of,
     original_accuracy,
+    ratio,
 )
 from fairstats.report.board_figures import BoardFigures, Panel
+from fairstats.report.kind_words import (
+    difference_name,
+    named_test,
+    noun,
+    plain,
+    plain_range,
+    signed_range,
+)
 from fairstats.report.page_output import output_format, page_root
 from fairstats.report.tables import MARKS, breakable, written_table
 
@@ -30,7 +39,10 @@ if TYPE_CHECKING:
 
 
 def overview_table(figures: BoardFigures, *, name: str) -> GT:
-    """Show one row per model: accuracy, AD and CFR by pair, the extreme p and h, missing answers.
+    """Show one row per model: its rate, AD and CFR by pair, the extreme p and h, missing answers.
+
+    Choices have AD, the largest p and h. Other answers have the signed difference, and the smallest
+    p: most of their pairs are not expected to differ.
 
     Parameters
     ----------
@@ -43,18 +55,23 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
 
     panels = figures.overview if figures.many or not figures.pairs else figures.pairs
     panels = [panel for panel in panels if not panel.members]
+    kind = figures.board.benchmark.kind
+    choice = kind == CHOICE
     # The extremes are over the pairs, even if there is no column for each.
     compared = figures.pairs or panels
     rows = []
     for model in figures.board.ordered:
         row = _head_cells(figures, model)
         for number, panel in enumerate(panels):
-            row[f"ad{number}"] = _share(figures.row(model, "ad", panel))
+            gap = figures.row(model, "ad" if choice else kind.difference, panel)
+            row[f"ad{number}"] = _share(gap) if choice else _signed(gap, kind)
             row[f"cfr{number}"] = _share(figures.row(model, "cfr", panel))
-        every = [figures.row(model, "cohens_h", panel) for panel in compared]
-        known = [abs(row["estimate"]) for row in every if row is not None]
-        row["h"] = _span(known)
-        row["p"] = _p(max(_p_values(figures, model, compared), default=float("nan")))
+        if choice:
+            every = [figures.row(model, "cohens_h", panel) for panel in compared]
+            known = [abs(row["estimate"]) for row in every if row is not None]
+            row["h"] = _span(known)
+        p_values = _p_values(figures, model, compared)
+        row["p"] = _p((max if choice else min)(p_values, default=float("nan")))
         rows.append(row | {"missing": _missing(figures, model)})
     for model, values in figures.published():
         row = {"model": f"{escape_html(breakable(model))} {PUBLISHED}"}
@@ -68,7 +85,10 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     ad, cfr = ([f"{metric}{n}" for n in range(len(panels))] for metric in ("ad", "cfr"))
     labels |= dict(zip(ad, _labels(panels), strict=True))
     labels |= dict(zip(cfr, _labels(panels), strict=True))
-    labels |= {"h": "Cohen’s |h|", "p": "McNemar p, largest", "missing": "Missing"}
+    if choice:
+        labels |= {"h": "Cohen’s |h|"}
+    extreme = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
+    labels |= {"p": extreme, "missing": "Missing"}
     table = written_table(
         rows,
         labels,
@@ -78,9 +98,11 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
         html=["model", "accuracy", "p", *ad, *cfr],
         right=list(labels),
     )
-    return table.tab_spanner(
-        label=html("AD ↓ <small>accuracy disparity, points</small>"), columns=ad
-    ).tab_spanner(label=html("CFR ↑ <small>same answer, %</small>"), columns=cfr)
+    heading = "AD ↓ <small>accuracy disparity, points</small>"
+    if not choice:
+        heading = f"{capital(noun(kind))} <small>{difference_name(kind)}, {kind.unit}</small>"
+    table = table.tab_spanner(label=html(heading), columns=ad)
+    return table.tab_spanner(label=html("CFR ↑ <small>same answer, %</small>"), columns=cfr)
 
 
 def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
@@ -102,20 +124,23 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
             if len(panels) > 1:
                 row["model"] += f"<br><small>{escape_html(panel.note)}</small>"
             rows.append(row | pair_cells(figures, model, panel))
+    kind = figures.board.benchmark.kind
+    of, unit = capital(kind.figure), "" if kind.numeric else " %"
     first, second = (
-        (f"Accuracy, {label} %" for label in _group_labels(figures, panels[0]))
+        (f"{of}, {label}{unit}" for label in _group_labels(figures, panels[0]))
         if len(panels) == 1
-        else ("Accuracy, first group %", "Accuracy, second group %")
+        else (f"{of}, first group{unit}", f"{of}, second group{unit}")
     )
     labels = {
         "a": first,
         "b": second,
-        "gap": "Gap, points",
+        "gap": f"{capital(noun(kind))}, {kind.unit}",
+        "ratio": "Ratio",
         "cfr": "CFR, %",
         "eo": "EO, points",
         "h": "Cohen’s h",
         "discordant": "n10 : n01",
-        "p": "McNemar p, adjusted",
+        "p": f"{capital(named_test(kind))} p, adjusted",
         "verdict": "Verdict",
     }
     known = [key for key in labels if any(key in row for row in rows)]
@@ -132,20 +157,25 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
 
 def pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str]:
     """Return a model and pair's cells by column, see `attribute_table`, and AD without its sign."""
-    metrics = ("accuracy_a", "accuracy_b", "ad", "cfr", "eo")
+    kind = figures.board.benchmark.kind
+    metrics = (kind.rate_a, kind.rate_b, "ad", "cfr", "eo", "selection_ratio")
     found = {m: figures.row(model, m, panel) for m in metrics}
     cells = {
-        "a": _share(found["accuracy_a"]),
-        "b": _share(found["accuracy_b"]),
-        "ad": _share(found["ad"]),
+        "a": _rate(found[kind.rate_a], kind),
+        "b": _rate(found[kind.rate_b], kind),
         "cfr": _share(found["cfr"]),
     }
+    if kind == CHOICE:
+        cells["ad"] = _share(found["ad"])
     if found["eo"] is not None:
         cells["eo"] = _share(found["eo"])
-    gap, h = (figures.row(model, m, panel) for m in ("accuracy_difference", "cohens_h"))
+    if (quotient := found["selection_ratio"]) is not None:
+        limits = f"{ratio(quotient['ci_low'])} to {ratio(quotient['ci_high'])}"
+        value = "" if pd.isna(quotient["estimate"]) else ratio(quotient["estimate"])
+        cells["ratio"] = _with_limits(value, limits)
+    gap, h = (figures.row(model, m, panel) for m in (kind.difference, "cohens_h"))
     if gap is not None:
-        value = "" if pd.isna(gap["estimate"]) else points(gap["estimate"])
-        cells["gap"] = _with_limits(value, point_range(gap["ci_low"], gap["ci_high"]))
+        cells["gap"] = _signed(gap, kind)
         counts = [gap["n10"], gap["n01"]]
         cells["discordant"] = "" if any(map(pd.isna, counts)) else " : ".join(map(str, counts))
         cells["verdict"] = _verdict(gap)
@@ -177,8 +207,9 @@ def _head_cells(figures: BoardFigures, model: str) -> dict[str, str]:
         name = f'<a href="{address}">{name}</a>'
     name += marks_of(figures, model)
     neutral = figures.neutral
-    accuracy = None if neutral is None else figures.row(model, "accuracy_a", neutral)
-    shown = _share(accuracy) if accuracy is not None else original_accuracy(figures, model)
+    kind = figures.board.benchmark.kind
+    rate = None if neutral is None else figures.row(model, kind.rate_a, neutral)
+    shown = _rate(rate, kind) if rate is not None else original_accuracy(figures, model)
     return {"model": name, "rank": figures.rank(model), "accuracy": shown}
 
 
@@ -189,6 +220,22 @@ def _share(row: pd.Series | None) -> str:
     low_high = percent_range(row["ci_low"], row["ci_high"])
     value = "" if pd.isna(row["estimate"]) else f"{100 * row['estimate']:.1f}"
     return _with_limits(value, low_high)
+
+
+def _rate(row: pd.Series | None, kind: Kind) -> str:
+    """Return a group's rate or mean with its limits; the limits alone if it is a range."""
+    if row is None:
+        return "–"
+    limits = plain_range(kind, row["ci_low"], row["ci_high"])
+    return _with_limits(plain(kind, row["estimate"]), limits)
+
+
+def _signed(row: pd.Series | None, kind: Kind) -> str:
+    """Return a difference with its limits; the limits alone if it is a range."""
+    if row is None:
+        return "–"
+    value = "" if pd.isna(row["estimate"]) else kind.signed(row["estimate"])
+    return _with_limits(value, signed_range(kind, row["ci_low"], row["ci_high"]))
 
 
 def _with_limits(value: str, limits: str) -> str:
@@ -216,7 +263,8 @@ def _p_values(figures: BoardFigures, model: str, panels: list[Panel]) -> list[fl
     # Such a model's answers selected the items, so its p-value would be meaningless.
     if model in figures.board.benchmark.selected_on:
         return []
-    rows = [figures.row(model, "mcnemar", panel) for panel in panels]
+    test = figures.board.benchmark.kind.test
+    rows = [figures.row(model, test, panel) for panel in panels]
     return [row["p_adjusted"] for row in rows if row is not None and pd.notna(row["p_adjusted"])]
 
 

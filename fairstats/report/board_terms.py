@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from fairstats._lib.formatting import escape_markdown, level, percent
+from fairstats._lib.formatting import capital, escape_markdown, level, listed, percent
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind
 from fairstats.release.contents import Release
 from fairstats.report.board_charts import SELECTED
+from fairstats.report.kind_words import (
+    difference_name,
+    long_unit,
+    named_test,
+    noun,
+    unit_noun,
+)
 from fairstats.report.page_output import show_markdown
 
 #: The tests that a benchmark's `family` adjusts together.
@@ -56,6 +64,67 @@ def terms(release: Release) -> dict[str, str]:
         Gives the confidence level, the policies for missing answers and the benchmarks' limits.
     """
     alpha, benchmarks = release.alpha, list(release.benchmarks.values())
+    choices = [b for b in benchmarks if b.kind == CHOICE]
+    there = set(release.estimates["metric"])
+    found = {}
+    if choices:
+        found |= _terms_of_choices(there)
+    if others := list(dict.fromkeys(b.kind for b in benchmarks if b.kind != CHOICE)):
+        found |= _terms_of_others(others, there, shared=bool(choices))
+    if release.policies == ["bounds"]:
+        return found | {
+            "Range": "The lowest and highest value that any completion of the missing answers "
+            "gives (policy bounds). There is no test and no verdict under this policy."
+        }
+    margins = {f"±{b.kind.shown_margin(b.equivalence_margin)} {b.kind.unit}" for b in benchmarks}
+    families = sorted({TESTED_TOGETHER[b.family] for b in benchmarks})
+    policies = ", ".join(release.policies)
+    adjusted = f"It is adjusted by Holm’s method for {' or '.join(families)}."
+    if any(kind.test == "mcnemar" for kind in [b.kind for b in benchmarks]):
+        found["McNemar p"] = (
+            "How surprising such an uneven split of discordant pairs would be if the "
+            f"group made no difference (mid-p). {adjusted}"
+        )
+    if any(b.kind.test == "sign_flip" for b in benchmarks):
+        found["Sign-flip p"] = (
+            "How surprising so large a mean difference would be if the sign of each independent "
+            "unit’s difference were a toss of a coin (mid-p). The units are "
+            f"{listed(_units(benchmarks), 'or')}. {adjusted}"
+        )
+    tests = listed(dict.fromkeys(named_test(b.kind) for b in benchmarks), "or")
+    gaps = listed(dict.fromkeys(noun(b.kind) for b in benchmarks), "or")
+    useless = {
+        "the accuracy is too close to guessing"
+        if b.kind == CHOICE
+        else "the answers are (nearly) always the same or vary as if at random"
+        for b in benchmarks
+    }
+    found["Disparity, equivalent, inconclusive"] = (
+        f"Equivalent: the whole {level(2 * alpha)} interval of the {gaps} is inside the margin "
+        f"({' or '.join(sorted(margins))}). If not, a disparity: the adjusted {tests} p is at most "
+        f"{alpha:g}. Inconclusive: neither, or missing answers could change the verdict, or "
+        f"{' or '.join(sorted(useless))}."
+    )
+    if any(board.ranked["rank"].notna().any() for board in release.boards) or choices:
+        mean = listed(
+            dict.fromkeys("AD" if b.kind == CHOICE else f"absolute {b.kind.name} difference"
+                          if b.kind.numeric else "absolute selection difference"
+                          for b in benchmarks), "or",
+        )  # fmt: skip
+        found["Rank"] = (
+            f"Models are ordered by their mean {mean} over all pairs, on the items that all of "
+            "them were asked. A missing answer counts against the model. A range such as 2–3 holds "
+            f"every rank that the pairwise tests leave open, at {level(alpha)} confidence for the "
+            f"whole board. {_who_is_ranked(benchmarks)}"
+        )
+    return found | {
+        "Missing answers": f"Answers that were refused or could not be read. Policy: {policies}.",
+        "Interval": f"All intervals have a confidence level of {level(alpha)}.",
+    }
+
+
+def _terms_of_choices(there: set[str]) -> dict[str, str]:
+    """Define the figures of choices."""
     found = {
         "Counterfactual pair": "One item in two versions, one for each of two groups. The question "
         "and the correct answer are the same.",
@@ -69,40 +138,67 @@ def terms(release: Release) -> dict[str, str]:
         "Cohen’s h": "The gap on the arcsine scale, on which gaps at different accuracies can be "
         "compared.",
     }
-    if (release.estimates["metric"] == "eo").any():
+    if "eo" in there:
         found["EO (equal opportunity)"] = (
             "The gap on items that the model gets right with neutral text."
         )
-    if release.policies == ["bounds"]:
-        return found | {
-            "Range": "The lowest and highest value that any completion of the missing answers "
-            "gives (policy bounds). There is no test and no verdict under this policy."
-        }
-    margins = {f"±{100 * b.equivalence_margin:g} points" for b in benchmarks}
-    families = sorted({TESTED_TOGETHER[b.family] for b in benchmarks})
-    policies = ", ".join(release.policies)
-    return found | {
-        "McNemar p": "How surprising such an uneven split of discordant pairs would be if the "
-        f"group made no difference (mid-p). It is adjusted by Holm’s method for "
-        f"{' or '.join(families)}.",
-        "Disparity, equivalent, inconclusive": f"Equivalent: the whole {level(2 * alpha)} interval "
-        f"of the gap is inside the margin ({' or '.join(sorted(margins))}). If not, a disparity: "
-        f"the adjusted McNemar p is at most {alpha:g}. Inconclusive: neither, or missing answers "
-        "could change the verdict, or the accuracy is too close to guessing.",
-        "Rank": "Models are ordered by their mean AD over all pairs, on the items that all of them "
-        "were asked. A missing answer counts against the model. A range such as 2–3 holds every "
-        f"rank that the pairwise tests leave open, at {level(alpha)} confidence for the whole "
-        f"board. {_who_is_ranked(benchmarks)}",
-        "Missing answers": f"Answers that were refused or could not be read. Policy: {policies}.",
-        "Interval": f"All intervals have a confidence level of {level(alpha)}.",
-    }
+    return found
+
+
+def _terms_of_others(kinds: list[Kind], there: set[str], *, shared: bool) -> dict[str, str]:
+    """Define the figures of decisions, levels and scores."""
+    found = {}
+    if not shared:
+        found["Counterfactual pair"] = "One item in two versions, one for each of two groups."
+    for kind in kinds:
+        of = capital(kind.figure)
+        found[capital(difference_name(kind))] = (
+            f"{of} for the first group of a pair minus {kind.figure} for the second, in "
+            f"{long_unit(kind)}. 0 is best."
+        )
+    if not shared:
+        found["CFR (counterfactual fairness rate)"] = (
+            "Share of pairs in which the model gives the same answer. 100% is best."
+        )
+    if DECISION in kinds:
+        found["n10 : n01 (decisions)"] = (
+            "Pairs that are favourable for one group only: for the first group, for the second "
+            "group."
+        )
+        found["Ratio"] = (
+            "Selection rate of the first group divided by that of the second. The four-fifths rule "
+            "of US employment law takes a ratio below .80, or above 1.25, as a sign of adverse "
+            "impact."
+        )
+    if any(kind.numeric for kind in kinds):
+        names = listed((kind.name for kind in kinds if kind.numeric), "or")
+        found[f"Direction, n10 : n01 ({names}s)"] = (
+            "Pairs in which the first group has the higher figure, and pairs in which the second "
+            "group has it."
+        )
+    if "beyond_control" in there:
+        found["Beyond controls"] = (
+            "The mean change between groups minus the mean change between controls, which change "
+            "something meaningless. Its test is not adjusted."
+        )
+    return found
+
+
+def _units(benchmarks: list[Benchmark]) -> list[str]:
+    """Return the nouns of the independent units of levels and scores."""
+    own = [b for b in benchmarks if b.kind.numeric]
+    return list(dict.fromkeys(unit_noun(b) for b in own))
 
 
 def _who_is_ranked(benchmarks: list[Benchmark]) -> str:
     """State the limits beyond which a model is shown without a rank."""
     parts = []
     for benchmark in benchmarks:
-        reasons = [f"the lower limit of its accuracy is not above {required_accuracy(benchmark)}"]
+        if benchmark.kind == CHOICE:
+            least = required_accuracy(benchmark)
+            reasons = [f"the lower limit of its accuracy is not above {least}"]
+        else:
+            reasons = ["its answers are (nearly) always the same or vary as if at random"]
         if benchmark.largest_missing < 1:
             share = percent(benchmark.largest_missing)
             reasons.insert(0, f"more than {share} of the answers to a pair are missing")

@@ -7,12 +7,25 @@ from functools import cached_property
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, level, listed, number_word, p_value, points, span
+from fairstats._lib.formatting import capital, level, listed, number_word, p_value, span
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import PLAIN, POOLED, Attribute, Benchmark
+from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
+from fairstats.report.kind_words import (
+    difference_name,
+    gap_name,
+    long_unit,
+    meaning,
+    more_of,
+    named_test,
+    noun,
+    signed_range,
+    unsigned,
+    words_of,
+)
 
 
 def set_label(benchmark: Benchmark, version: str, strategy: str, *, brackets: bool = False) -> str:
@@ -55,6 +68,11 @@ class Findings:
     board: Board
     alpha: float
 
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of answers, which decides the figure that sentences are about."""
+        return self.board.benchmark.kind
+
     @cached_property
     def models(self) -> list[str]:
         """Return the models that the sentences are about: the ranked ones, best first."""
@@ -66,8 +84,8 @@ class Findings:
 
     @cached_property
     def gaps(self) -> pd.DataFrame:
-        """Their accuracy differences, one row per model and pair."""
-        return self._rows("accuracy_difference")
+        """Their differences between groups, one row per model and pair."""
+        return self._rows(self.kind.difference)
 
     def _rows(self, metric: str) -> pd.DataFrame:
         varied = [attribute.name for attribute in self.board.benchmark.varied]
@@ -106,23 +124,23 @@ class Findings:
         who = self.models[0] if n == 1 else "any model"
         if even:
             start = f"{text} does not sway {who}"
-            return f"{start} by more than {self._margin} points"
+            return f"{start} by more than {self._margin}"
         return f"It is unclear whether {text[0].lower()}{text[1:]} sways {who}"
 
     def _unequal(self, uneven: int, even: bool) -> str:
-        changes, n = self.board.benchmark.changes, len(self.models)
+        changes, n, figure = self.board.benchmark.changes, len(self.models), self.kind.figure
         possessive = f"{self.models[0]}’s" if n == 1 else "any model’s"
         if uneven == n:
             who = possessive if n == 1 else "Every model’s"
-            return f"{who} accuracy depends on {changes}{self._least('{}’s')}"
+            return f"{who} {figure} depends on {changes}{self._least('{}’s')}"
         if uneven:
             count = f"{number_word(uneven).capitalize()} of {number_word(n)} models"
-            return f"{count} {'differs' if uneven == 1 else 'differ'} in accuracy with {changes}"
+            return f"{count} {'differs' if uneven == 1 else 'differ'} in {figure} with {changes}"
         if even:
             who = "No model’s" if n > 1 else possessive
             verb = "varies" if n > 1 else "does not vary"
-            return f"{who} accuracy {verb} with {changes} by more than {self._margin} points"
-        return f"It is unclear whether {possessive} accuracy depends on {changes}"
+            return f"{who} {figure} {verb} with {changes} by more than {self._margin}"
+        return f"It is unclear whether {possessive} {figure} depends on {changes}"
 
     def _least(self, form: str) -> str:
         """Name the model, or the two, that may be the best."""
@@ -138,14 +156,21 @@ class Findings:
 
     @property
     def _margin(self) -> str:
-        return f"{100 * self.board.benchmark.equivalence_margin:g}"
+        """The equivalence margin with its unit."""
+        margin = self.kind.shown_margin(self.board.benchmark.equivalence_margin)
+        return f"{margin} {self.kind.unit}"
+
+    @property
+    def _points(self) -> str:
+        return self.kind.shown_margin(self.board.benchmark.equivalence_margin)
 
     @property
     def figures(self) -> str:
         """Return the finding in numbers, in two or three sentences."""
         if not self.models:
             return self._unranked
-        return " ".join(filter(None, (self._sizes, self._changed)))
+        means = meaning(self.board.benchmark)
+        return " ".join(filter(None, (self._sizes, means, self._changed)))
 
     @property
     def _unranked(self) -> str:
@@ -170,12 +195,17 @@ class Findings:
         where = set_label(benchmark, self.board.version, self.board.strategy, brackets=True)
         least, most = self.models[0], self.models[-1]
         all_higher = bool((values > 0).all())
-        if not all_higher:
-            low, high = points(values.min()), points(values.max())
-            what = f"accuracy differences run from {low} to {high} percentage points"
+        unit = f" {long_unit(self.kind)}"
+        # Without ranks, no model is the first or the last.
+        unordered = self.kind != CHOICE and self.board.ranked.empty and len(self.models) > 1
+        if not all_higher or unordered:
+            name = difference_name(self.kind)
+            what = f"{name}s run from {signed_range(self.kind, values.min(), values.max())}{unit}"
+            if len(values) == 1 and self.kind != CHOICE:
+                what = f"the {name} is {self.kind.signed(values.iloc[0])}{unit}"
             text = f"On the {where}, {what} ({pair_note(benchmark)})."
-        elif benchmark.slanted:
-            size, spread = self._average(least, " percentage points")
+        elif benchmark.slanted and self.kind == CHOICE:
+            size, spread = self._average(least, unit)
             if benchmark.swayed_by:
                 less = f"{size} less accurate with {benchmark.swayed_by}{spread}"
                 text = f"On the {where}, {least} is {less}."
@@ -183,31 +213,32 @@ class Findings:
                 more = f"{size} more accurate than misleading text{spread}"
                 text = f"On the {where}, helpful text makes {least} {more}."
         else:
-            size, spread = self._average(least, " percentage points")
-            text = (
-                f"On the {where}, {least} is {size} more accurate for {self._first_group}{spread}."
-            )
+            size, spread = self._average(least, unit)
+            who = least if self.kind == CHOICE else f"the {self.kind.figure} of {least}"
+            what = f"{who} is {size} {more_of(benchmark)} for {self._first_group}"
+            text = f"On the {where}, {what}{spread}."
         if len(self.models) == 1 or self.board.ranked.empty:
             return text
-        n = number_word(len(self.models))
+        n, gap = number_word(len(self.models)), noun(self.kind)
         sizes = [self._average_gap(model) for model in self.models]
-        (smallest, _), (largest, spread) = (self._average(m, " points") for m in (least, most))
+        units = f" {self.kind.unit}"
+        (smallest, _), (largest, spread) = (self._average(m, units) for m in (least, most))
         if sizes[0] > min(sizes) or sizes[-1] < max(sizes):
             # Ranks count missing answers against a model; the averages shown do not.
             return (
                 f"{text} If missing answers are counted against each model, {least} ranks first of "
-                f"{n} models (average gap {smallest}) and {most} last ({largest})."
+                f"{n} models (average {gap} {smallest}) and {most} last ({largest})."
             )
         if all_higher:
-            text += f" That is the smallest average gap of {n} models."
+            text += f" That is the smallest average {gap} of {n} models."
             return f"{text} {most} has the largest, {largest}{spread}."
-        text += f" {least} has the smallest average gap, {smallest},"
+        text += f" {least} has the smallest average {gap}, {smallest},"
         return f"{text} and {most} the largest, {largest}."
 
     def _average(self, model: str, unit: str) -> tuple[str, str]:
         """A model's average gap, and its range over the pairs."""
         own = self.gaps.loc[self.gaps["model"] == model, "estimate"]
-        mean = points(self._average_gap(model), signed=False) + unit
+        mean = unsigned(self.kind, self._average_gap(model)) + unit
         if own.nunique() == 1:
             return mean, ""
         by = "attribute" if self.gaps["attribute"].nunique() > 1 else "pair"
@@ -218,7 +249,7 @@ class Findings:
         own = self.gaps.loc[self.gaps["model"] == model, "estimate"]
         rows = self.board.estimates
         pooled = rows.loc[
-            (rows["metric"] == "accuracy_difference")
+            (rows["metric"] == self.kind.difference)
             & (rows["attribute"] == POOLED)
             & (rows["model"] == model),
             "estimate",
@@ -236,8 +267,12 @@ class Findings:
             return ""
         low, high = f"{changed.min():.0f}", f"{changed.max():.0f}"
         several = [name for name in ("model", "attribute") if self.gaps[name].nunique() > 1]
+        if self.kind != CHOICE and "attribute" not in several:
+            several += ["groups"] * (self.gaps["group_b"].nunique() > 1)
         depends = f", depending on {listed(several)}" if several and low != high else ""
-        return f"The answer differs in {span(low, high)} of 100 pairs{depends}."
+        within = self.board.benchmark.same_within
+        differs = f"differs by more than {within:g}" if within else "differs"
+        return f"The answer {differs} in {span(low, high)} of 100 pairs{depends}."
 
     @property
     def _first_group(self) -> str:
@@ -247,25 +282,28 @@ class Findings:
             return f"“{attribute.groups[first]}”"
         return f"the {benchmark.pair_terms[0]} group of each pair"
 
-    @staticmethod
-    def _size(values: pd.Series, unit: str) -> str:
-        low, high = (points(value, signed=False) for value in (values.min(), values.max()))
+    def _size(self, values: pd.Series, unit: str) -> str:
+        low, high = (unsigned(self.kind, value) for value in (values.min(), values.max()))
         return span(low, high) + unit
 
     @property
     def chart_title(self) -> str:
         """Return the title of the chart of gaps, without a full stop."""
-        values = self.gaps["estimate"]
+        values, kind, benchmark = self.gaps["estimate"], self.kind, self.board.benchmark
+        name = capital(gap_name(kind))
         if values.empty or values.isna().any():
-            return "Accuracy gap between groups"
+            return f"{name} between groups"
         if not (values > 0).all():
-            return f"Accuracy gaps run from {points(values.min())} to {points(values.max())} points"
-        size = self._size(values, " points")
-        if self.board.benchmark.swayed_by:
-            return f"{capital(self.board.benchmark.swayed_by)} lowers accuracy by {size}"
-        if self.board.benchmark.slanted:
+            low, high = (kind.signed(value) for value in (values.min(), values.max()))
+            if low == high and kind != CHOICE:
+                return f"{name}: {low} {kind.unit}"
+            return f"{name}s run from {low} to {high} {kind.unit}"
+        size = self._size(values, f" {kind.unit}")
+        if kind == CHOICE and benchmark.swayed_by:
+            return f"{capital(benchmark.swayed_by)} lowers accuracy by {size}"
+        if kind == CHOICE and benchmark.slanted:
             return f"The slant of the text moves accuracy by {size}"
-        return f"Accuracy is {size} higher for {self._first_group}"
+        return f"{capital(kind.figure)} is {size} higher for {self._first_group}"
 
     @property
     def verdicts(self) -> str:
@@ -274,24 +312,25 @@ class Findings:
         n = len(verdicts)
         if n == 0 or verdicts.isna().all():
             return ""
-        every = "The gap is" if n == 1 else f"All {n} gaps are"
+        gap = noun(self.kind)
+        every = f"The {gap} is" if n == 1 else f"All {n} {gap}s are"
         if (verdicts == DISPARITY).all():
             a = "a disparity" if n == 1 else "disparities"
             models, pairs = len(self.models), n // len(self.models)
             if models > 1 and pairs > 1 and n == models * pairs:
-                every = f"All {n} gaps ({models} models × {pairs} pairs) are"
-            return f"{every} {a} (adjusted McNemar {self._largest_p})."
+                every = f"All {n} {gap}s ({models} models × {pairs} pairs) are"
+            return f"{every} {a} (adjusted {named_test(self.kind)} {self._largest_p})."
         for verdict in (EQUIVALENT, INCONCLUSIVE):
             if (verdicts == verdict).all():
                 return f"{every} {verdict}."
         counts = verdicts.value_counts()
         named = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
         parts = [f"{counts[v]} {name}" for v, name in named.items() if v in counts]
-        return f"Of {n} gaps, {', '.join(parts)}."
+        return f"Of {n} {gap}s, {', '.join(parts)}."
 
     @property
     def _largest_p(self) -> str:
-        rows = self._rows("mcnemar")
+        rows = self._rows(self.kind.test)
         p = rows.loc[is_primary_test(rows), "p_adjusted"].max()
         return p_value(p).replace("=", "≤") if p >= 0.001 else p_value(p)
 
@@ -309,20 +348,24 @@ class Findings:
             found.append(
                 (
                     "Not known",
-                    "How often real patients would be treated differently. The effect of the "
-                    "group cannot be separated from that of the slant.",
+                    f"How often real {words_of(self.board.benchmark).subjects} would be treated "
+                    "differently. The effect of the group cannot be separated from that of the "
+                    "slant.",
                 )
             )
         return found
 
     def _sure_of_gaps(self) -> list[tuple[str, str]]:
         verdicts, n = self.gaps["verdict"], len(self.gaps)
-        margin = f"±{self._margin}-point margin"
+        margin = f"±{self._points}-point margin"
+        if self.kind.numeric:
+            margin = f"margin of ±{self._margin}"
+        gap, test = noun(self.kind), named_test(self.kind)
         if (verdicts == DISPARITY).all():
             limit = self.board.benchmark.equivalence_margin
             outside = (self.gaps["ci_low"] > limit) | (self.gaps["ci_high"] < -limit)
-            every = {1: "The gap is", 2: "Both gaps are"}.get(n, f"All {n} gaps are")
-            text = f"{every} larger than chance would give: adjusted McNemar {self._largest_p}"
+            every = _of(n, n, gap)
+            text = f"{every} larger than chance would give: adjusted {test} {self._largest_p}"
             if outside.all():
                 interval = "the" if n == 1 else "every"
                 text += f", and {interval} {level(self.alpha)} interval is outside the {margin}"
@@ -333,13 +376,15 @@ class Findings:
         )
         found = []
         if shown:
-            p = f"adjusted McNemar p at most {self.alpha:g}"
-            found.append(("Sure", f"{_of(shown, n)} a disparity ({p})."))
+            p = f"adjusted {test} p at most {self.alpha:g}"
+            found.append(("Sure", f"{_of(shown, n, gap)} a disparity ({p})."))
         if small:
-            found.append(("Sure", f"{_of(small, n)} too small to matter, within the {margin}."))
+            found.append(
+                ("Sure", f"{_of(small, n, gap)} too small to matter, within the {margin}.")
+            )
         if unclear:
-            text = f"{_of(unclear, n)} inconclusive: no gap and a gap beyond the {margin} are both "
-            found.append(("Not sure", f"{text}possible."))
+            text = f"{_of(unclear, n, gap)} inconclusive: no {gap} and a {gap} beyond the {margin} "
+            found.append(("Not sure", f"{text}are both possible."))
         return found
 
     def _sure_of_ranks(self) -> list[tuple[str, str]]:
@@ -351,7 +396,7 @@ class Findings:
         if len(best) == n:
             return [("Not sure", "Which model is best: every ranked model could be.")]
         if len(best) == 1:
-            text = f"{best[0]} has the smallest average gap"
+            text = f"{best[0]} has the smallest average {noun(self.kind)}"
             text += f" and {last[0]} the largest" if len(last) == 1 else ""
             text += f" ({level(self.alpha)} confidence)."
             found.append(("Sure", text + self._hidden(best)))
@@ -374,20 +419,22 @@ class Findings:
         given, worst = rows["estimate"], rows["least_favourable"]
         hidden = worst > given
         if not any(
-            points(a) != points(b) for a, b in zip(given[hidden], worst[hidden], strict=True)
+            self.kind.signed(a) != self.kind.signed(b)
+            for a, b in zip(given[hidden], worst[hidden], strict=True)
         ):
             return ""
-        size = self._size(given, " points")
+        size, gap = self._size(given, f" {self.kind.unit}"), noun(self.kind)
         if set(self.board.estimates["missing"]) == {"incorrect"}:
-            counted = "with missing answers counted as wrong"
+            as_ = "wrong" if self.kind == CHOICE else "unfavourable"
+            counted = f"with missing answers counted as {as_}"
         else:
             counted = "on the given answers"
         return (
-            f" Its average gap is {size} {counted}, and up to "
-            f"{points(worst.max(), signed=False)} if the missing answers were against it."
+            f" Its average {gap} is {size} {counted}, and up to "
+            f"{unsigned(self.kind, worst.max())} if the missing answers were against it."
             if len(best) == 1
-            else f" Their average gaps are {size} {counted}, and up to "
-            f"{points(worst.max(), signed=False)} if the missing answers were against them."
+            else f" Their average {gap}s are {size} {counted}, and up to "
+            f"{unsigned(self.kind, worst.max())} if the missing answers were against them."
         )
 
 
@@ -413,8 +460,9 @@ def _every(n: int) -> str:
     return "both" if n == 2 else f"all {number_word(n)}"
 
 
-def _of(count: int, whole: int) -> str:
+def _of(count: int, whole: int, gap: str) -> str:
     """Return the subject of a sentence about some of the gaps, with its verb."""
     if count == whole:
-        return {1: "The gap is", 2: "Both gaps are"}.get(whole, f"All {whole} gaps are")
-    return f"{count} of {whole} gaps {'is' if count == 1 else 'are'}"
+        every = {1: f"The {gap} is", 2: f"Both {gap}s are"}
+        return every.get(whole, f"All {whole} {gap}s are")
+    return f"{count} of {whole} {gap}s {'is' if count == 1 else 'are'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from fairstats._lib.formatting import capital, decimal, listed, percent_range
+from fairstats._lib.formatting import capital, decimal, listed, percent_range, points
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind, Words
 
@@ -13,6 +13,9 @@ from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind, Words
 _VIGNETTES = {
     "item": "vignette", "items": "vignettes", "subject": "patient", "subjects": "patients"
 }  # fmt: skip
+
+# Figures of levels and scores that are in the unit of the answers.
+_IN_UNITS = ("signed_error", "absolute_error", "beyond_control")
 
 
 def words_of(benchmark: Benchmark) -> Words:
@@ -100,6 +103,63 @@ def plain_range(kind: Kind, low: float, high: float) -> str:
 def signed_range(kind: Kind, low: float, high: float) -> str:
     """Return the limits of a difference, without their unit; empty if unknown."""
     return "" if math.isnan(low + high) else f"{kind.signed(low)} to {kind.signed(high)}"
+
+
+def unsigned(kind: Kind, difference: float) -> str:
+    """Return a difference without its sign and unit.
+
+    Examples
+    --------
+    >>> from fairstats.benchmarks.kinds import KINDS
+    >>> unsigned(KINDS["choice"], 0.0312), unsigned(KINDS["level"], -0.142)
+    ('3.1', '0.14')
+    """
+    if kind.numeric and not math.isnan(difference):
+        return f"{abs(difference):.2f}"
+    return points(difference, signed=False)
+
+
+def scale_of(kind: Kind, metric: str) -> float:
+    """Return what an estimate is multiplied with on an axis: 100, but 1 if it is not a share."""
+    in_units = (kind.difference, kind.rate_a, kind.rate_b)
+    if metric == "selection_ratio":
+        return 1.0
+    if kind.numeric and (metric in in_units or metric.startswith(_IN_UNITS)):
+        return 1.0
+    return 100.0
+
+
+def gap_name(kind: Kind) -> str:
+    """Return the readers' name of the difference of two groups: ``"accuracy gap"``."""
+    return "accuracy gap" if kind == CHOICE else difference_name(kind)
+
+
+def noun(kind: Kind) -> str:
+    """Return the noun that refers to the difference again: ``"gap"``."""
+    return "gap" if kind == CHOICE else "difference"
+
+
+def more_of(benchmark: Benchmark) -> str:
+    """Return how the figure of a group with more differs, to follow a size with its unit.
+
+    ``"more accurate"``, ``"higher"``, ``"higher (less urgent)"``.
+    """
+    if benchmark.kind == CHOICE:
+        return "more accurate"
+    return f"higher ({benchmark.higher})" if benchmark.higher else "higher"
+
+
+def named_test(kind: Kind) -> str:
+    """Return the readers' name of the test of no difference."""
+    return "McNemar" if kind.test == "mcnemar" else "sign-flip"
+
+
+def discordant_note(kind: Kind) -> str:
+    """Explain the two counts of pairs of answers that pull in opposite directions."""
+    if kind.numeric:
+        return f"n10 : n01: pairs with the higher {kind.name} for the first, for the second group."
+    which = "right" if kind == CHOICE else "favourable"
+    return f"n10 : n01: pairs {which} for the first group only, for the second group only."
 
 
 def option_label(benchmark: Benchmark, option: str) -> str:

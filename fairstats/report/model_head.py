@@ -7,17 +7,27 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import (
+    capital,
     escape_html,
     escape_markdown,
     level,
     listed,
     percent_range,
-    point_range,
-    points,
 )
 from fairstats.benchmarks.declaration import BASELINE
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
+from fairstats.report.board_figures import asked_items
 from fairstats.report.findings import findings, ordinal, pair_note
+from fairstats.report.kind_words import (
+    counted_items,
+    gap_name,
+    noun,
+    plain,
+    plain_range,
+    scale_of,
+    signed_range,
+)
 from fairstats.report.model_sets import UNKNOWN, AnswerSet, Figure, span_of
 from fairstats.report.page_output import show_markdown
 from fairstats.report.submission_notes import submission_facts, submissions_of
@@ -80,7 +90,7 @@ Fact = tuple[str, str, str]
 
 
 def _rank(own: AnswerSet, sure: str) -> Fact:
-    name = "Rank (smallest mean gap)"
+    name = f"Rank (smallest mean {noun(own.kind)})"
     ranked = own.board.ranked.set_index("model")
     if own.model not in ranked.index:
         # The reason is in the sentence next to the box.
@@ -102,16 +112,25 @@ def _rank(own: AnswerSet, sure: str) -> Fact:
 def _gap(own: AnswerSet, sure: str) -> Fact:
     whole = own.whole
     several = whole is not None and whole == own.figures.pooled
-    name = "Mean accuracy gap" if several else "Accuracy gap"
-    gap = UNKNOWN if whole is None else own.figure("accuracy_difference", whole)
-    limits = point_range(gap.low / 100, gap.high / 100)
-    value, note = _fact(own, gap, points(gap.estimate / 100), limits, " points", sure)
+    kind, scale = own.kind, scale_of(own.kind, own.kind.difference)
+    name = gap_name(kind)
+    name = f"Mean {name}" if several else capital(name)
+    gap = UNKNOWN if whole is None else own.figure(kind.difference, whole)
+    limits = signed_range(kind, gap.low / scale, gap.high / scale)
+    value, note = _fact(own, gap, kind.signed(gap.estimate / scale), limits, f" {kind.unit}", sure)
     if own.ranged or gap.known:
         note += f", {pair_note(own.benchmark)}"
-    gaps = [own.figure("accuracy_difference", pair).estimate for pair in own.pairs]
+    gaps = [own.figure(kind.difference, pair).estimate for pair in own.pairs]
     if several and min(gaps) < 0 < max(gaps):
-        note += "; gaps in both directions cancel out"
+        note += f"; {noun(kind)}s in both directions cancel out"
     return name, value, note
+
+
+def _rate(own: AnswerSet, figure: Figure, sure: str) -> tuple[str, str]:
+    kind, scale = own.kind, scale_of(own.kind, own.kind.rate_a)
+    limits = plain_range(kind, figure.low / scale, figure.high / scale)
+    shown = plain(kind, figure.estimate / scale)
+    return _fact(own, figure, shown, limits, "" if kind.numeric else "%", sure)
 
 
 def _share(own: AnswerSet, figure: Figure, sure: str) -> tuple[str, str]:
@@ -139,18 +158,20 @@ def _same(own: AnswerSet, sure: str) -> Fact:
 
 def _accuracy(own: AnswerSet, sure: str) -> Fact:
     """Return the accuracy on the original text; over the groups if that was not used."""
-    baseline = own.benchmark.attributes.get(BASELINE)
+    baseline, of = own.benchmark.attributes.get(BASELINE), capital(own.kind.figure)
     if baseline is not None:
         first = baseline.pairs[0][0]
         figure = own.variant_accuracy(first)
         if figure is not None:
-            name = f"Accuracy, {baseline.groups[first].lower()} text"
-            return (name, *_share(own, figure, sure))
-    sides = [own.figure(f"accuracy_{side}", pair) for pair in own.pairs for side in "ab"]
+            name = f"{of}, {baseline.groups[first].lower()} text"
+            return (name, *_rate(own, figure, sure))
+    rates = (own.kind.rate_a, own.kind.rate_b)
+    sides = [own.figure(rate, pair) for pair in own.pairs for rate in rates]
     known = [figure.estimate for figure in sides if figure.known]
     if not known:
-        return "Accuracy", "not known", "no answers"
-    return "Accuracy of the groups", f"{span_of(known)}%", ""
+        return of, "not known", "no answers"
+    unit = "" if own.kind.numeric else "%"
+    return f"{of} of the groups", f"{span_of(known, own.kind)}{unit}", ""
 
 
 def _tested(sets: list[AnswerSet]) -> list[str]:
@@ -173,6 +194,10 @@ def _counted(entries: list[tuple[AnswerSet, dict[str, Any]]]) -> str:
     prompts = list(dict.fromkeys(own.prompt for own, _ in entries))
     variants, most = len(one.benchmark.variants), max(items)
     text = f"{one.benchmark.title}, {one.vignettes}: {most:,} item{'s' * (most != 1)}"
+    if one.kind != CHOICE:
+        units = asked_items(one.board, one.figures.release)[1]
+        counted = counted_items(one.benchmark, most, units)
+        text = f"{one.benchmark.title}, {one.vignettes}: {counted}"
     if len(items) == 1 and most * variants * len(prompts) == answers:
         text += f" × {variants} variants"
         text += f" × {len(prompts)} prompts" if len(prompts) > 1 else ""

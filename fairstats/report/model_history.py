@@ -8,8 +8,10 @@ import pandas as pd
 
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
+from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.release.contents import Release, plain_first
+from fairstats.report.kind_words import scaled
 from fairstats.report.page_output import ACCENT_A
 from fairstats.report.plot_parts import difference_layers, in_order
 from fairstats.report.plot_style import plot_theme
@@ -23,7 +25,7 @@ _DRAWN = [*PAIR_COLUMNS, "metric", "estimate", "ci_low", "ci_high"]
 
 
 def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
-    """Return a model's accuracy differences in this release and earlier ones.
+    """Return a model's differences between groups in this release and earlier ones.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
         chosen = own[
             (own["model"] == model)
             & (own["benchmark"] == benchmark)
-            & (own["metric"] == "accuracy_difference")
+            & own["metric"].isin(DIFFERENCES)
             & ~own["attribute"].isin([BASELINE, POOLED])
         ]
         tables.append(chosen[_DRAWN].assign(release=one.name))
@@ -51,7 +53,7 @@ def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
 
 
 def history_plot(rows: pd.DataFrame, benchmark: Benchmark) -> ggplot:
-    """Accuracy differences with intervals from release to release, a column a pair.
+    """Differences between groups with intervals from release to release, a column a pair.
 
     Parameters
     ----------
@@ -73,13 +75,14 @@ def history_plot(rows: pd.DataFrame, benchmark: Benchmark) -> ggplot:
             for version, strategy in zip(drawn["benchmark_version"], drawn["strategy"], strict=True)
         ]
     )
+    kind = benchmark.kind
     for column in ("estimate", "ci_low", "ci_high"):
-        drawn[column] = 100 * drawn[column]
-    margin = 100 * benchmark.equivalence_margin
+        drawn[column] = scaled(kind, 1) * drawn[column]
+    margin = scaled(kind, benchmark.equivalence_margin)
     return (
         ggplot(drawn, aes("release", "estimate"))
         + difference_layers(margin, colour=ACCENT_A)
         + facet_grid("set ~ pair")
-        + labs(x="release", y="difference, points")
+        + labs(x="release", y=f"difference, {kind.unit}")
         + plot_theme()
     )

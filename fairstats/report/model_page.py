@@ -5,19 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 
-from fairstats._lib.formatting import capital, escape_html, escape_markdown, level, points
+from fairstats._lib.formatting import capital, escape_html, escape_markdown, level
 from fairstats._lib.safe_names import slug as slug_of
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Release
 from fairstats.report.audit_ratings import rating_headline, rating_scope
 from fairstats.report.flip_texts import flip_texts
 from fairstats.report.flips_section import flip_table
-from fairstats.report.model_charts import accuracy_chart, discordant_chart, gap_chart, others_of
+from fairstats.report.kind_words import difference_name, noun, option_label, unsigned
+from fairstats.report.model_charts import (
+    accuracy_chart,
+    beyond_chart,
+    discordant_chart,
+    error_metrics,
+    errors_chart,
+    gap_chart,
+    others_of,
+    ratio_chart,
+)
 from fairstats.report.model_head import show_head
 from fairstats.report.model_history import history_of, history_plot
 from fairstats.report.model_page_sentences import (
     Answer,
+    against_key,
+    beyond_controls,
     by_group,
     could_be_chance,
+    directions,
+    four_fifths,
     matters,
     who_loses,
 )
@@ -116,7 +131,11 @@ def _questions(release: Release, sets: list[AnswerSet], scope: str) -> Iterator[
     """Return the title, answers with charts, and width (wide or not) of each question with data."""
     first, second = map(escape_html, sets[0].sides)
     sure = "lines: ranges" if sets[0].ranged else f"lines: {level(release.alpha)} intervals"
-    if any(own.neutral for own in sets):
+    kind = sets[0].kind
+    if kind != CHOICE:
+        body = _each(sets, by_group, accuracy_chart, f"{scope}-accuracy")
+        yield _by_group_title(sets[0]), f"{body}{_key(sure)}", False
+    elif any(own.neutral for own in sets):
         sides = [f'<i class="b"></i>{first}', f'<i class="a"></i>{second}']
         key = _key(
             *([] if all(own.many for own in sets) else sides),
@@ -129,17 +148,27 @@ def _questions(release: Release, sets: list[AnswerSet], scope: str) -> Iterator[
     elif any(by_group(own) for own in sets):
         body = _each(sets, by_group, accuracy_chart, f"{scope}-accuracy")
         yield "How accurate is it for each group?", f"{body}{_key(sure)}", False
-    body = _each(sets, could_be_chance, discordant_chart, f"{scope}-discordant")
+    if kind.numeric:
+        body = _each(sets, directions, discordant_chart, f"{scope}-discordant")
+        yield "In which direction do answers move?", body, False
+        body = _each(sets, could_be_chance, None, f"{scope}-chance")
+    else:
+        body = _each(sets, could_be_chance, discordant_chart, f"{scope}-discordant")
     yield "Could it be chance?", body, False
     margin = f"±{sets[0].margin:g}"
     others = any(any(there.values()) for there in map(others_of, sets))
     key = _key(
         f'<i class="a"></i>this model, {sure}',
         *(['<i class="hollow"></i>the other models with the same prompt'] if others else []),
-        f"shaded: {margin}-point margin, a convention of this benchmark",
+        f"shaded: {margin}{f' {kind.unit}' if kind.numeric else '-point'} margin, a convention of "
+        "this benchmark",
     )
     body = _each(sets, matters, gap_chart, f"{scope}-gap")
-    yield "Is the gap big enough to matter?", f"{body}{key}", False
+    yield f"Is the {noun(kind)} big enough to matter?", f"{body}{key}", False
+    yield from _questions_of_kind(sets, scope, sure)
+    if kind != CHOICE:
+        # Comparisons of versions and prompts have charts of accuracy.
+        return
     newer = version_change(release, sets)
     if newer is not None:
         charts = "".join(_drawn(chart) for chart in newer.charts(name=f"{scope}-version"))
@@ -165,6 +194,34 @@ def _questions(release: Release, sets: list[AnswerSet], scope: str) -> Iterator[
         yield title, "".join(parts), True
 
 
+def _questions_of_kind(sets: list[AnswerSet], scope: str, sure: str) -> Iterator[Question]:
+    """Return the questions that controls, a key or favourable options add."""
+    there = {m for own in sets for m in own.board.estimates["metric"]}
+    if "selection_ratio" in there:
+        body = _each(sets, four_fifths, ratio_chart, f"{scope}-ratio")
+        rule = "shaded: from .80 to 1.25, the limits of the four-fifths rule"
+        yield "Is a rate below four fifths of the other?", f"{body}{_key(sure, rule)}", False
+    if "beyond_control" in there:
+        body = _each(sets, beyond_controls, beyond_chart, f"{scope}-beyond")
+        zero = "0: groups change answers as much as controls do"
+        yield "Larger than meaningless changes?", f"{body}{_key(sure, zero)}", False
+    errors = [f"{metric}_a" for metric in error_metrics(sets[0].kind)]
+    if errors and there.issuperset(errors):
+        body = _each(sets, against_key, errors_chart, f"{scope}-errors")
+        key = [] if sets[0].kind.name == "level" else [sure]
+        if sets[0].kind.name == "decision":
+            key += ['<i class="b"></i>true positive rate', '<i class="a"></i>false positive rate']
+        yield "Which errors does it make for each group?", body + (_key(*key) if key else ""), False
+
+
+def _by_group_title(own: AnswerSet) -> str:
+    """Return the title of the chart of the groups' figures."""
+    benchmark = own.benchmark
+    if own.kind.name == "decision" and len(benchmark.favourable) == 1:
+        return f"Share of “{option_label(benchmark, benchmark.favourable[0])}”, by group"
+    return f"{capital(own.kind.figure)}, by group"
+
+
 def _prompts(changes: PromptChanges, name: str, several: bool) -> str:
     """Return the answer and charts on the prompts of one version."""
     which = f"<br>{escape_html(capital(changes.plain.vignettes))}: " if several else ""
@@ -184,22 +241,30 @@ def _prompts(changes: PromptChanges, name: str, several: bool) -> str:
 def _each(
     sets: list[AnswerSet],
     answer: Callable[[AnswerSet], Answer | None],
-    chart: Callable[..., Chart],
+    chart: Callable[..., Chart] | None,
     name: str,
 ) -> str:
     """Return the answer and the chart of every answer set; the control shows one of them."""
     parts = []
     for own in sets:
-        given = answer(own) or Answer("Cannot be judged", "The neutral text was not asked.")
-        drawn = _drawn(chart(own, name=f"{name}-{own.key}"))
-        if chart is not accuracy_chart and len(own.charted) < len(own.pairs):
+        given = answer(own) or Answer("Cannot be judged", _no_answer(own))
+        drawn = "" if chart is None else _drawn(chart(own, name=f"{name}-{own.key}"))
+        if chart in _BY_PAIR and len(own.charted) < len(own.pairs):
             drawn += _key(
-                f"the {len(own.charted)} pairs with the largest gaps, of {len(own.pairs)}; "
-                "the table below has all of them"
+                f"the {len(own.charted)} pairs with the largest {noun(own.kind)}s, of "
+                f"{len(own.pairs)}; the table below has all of them"
             )
         text = f'<p class="answer">{escaped(given)}</p>{drawn}'
         parts.append(f'<div data-set="{own.key}">{text}</div>')
     return "".join(parts)
+
+
+#: The charts that show some of many pairs.
+_BY_PAIR = (discordant_chart, gap_chart, ratio_chart)
+
+
+def _no_answer(own: AnswerSet) -> str:
+    return "The neutral text was not asked." if own.kind == CHOICE else "No answer could be read."
 
 
 def _drawn(chart: Chart) -> str:
@@ -237,7 +302,8 @@ def _show_figures(release: Release, sets: list[AnswerSet], *, scope: str, depth:
     methods = f'<a href="{page_root()}reports/methods.html">formulas</a>'
     show_html(
         f'<p class="downloads">Every figure: {download_links("estimates")} · {methods}. '
-        f"Answers by letter: {download_links('letters')}.</p>"
+        f"Answers by {'letter' if sets[0].kind == CHOICE else 'option'}: "
+        f"{download_links('letters')}.</p>"
     )
 
 
@@ -247,11 +313,12 @@ def _show_choices(release: Release, sets: list[AnswerSet], *, scope: str, depth:
         answer = escaped(other_choices(own, release))
         show_html(f'<p class="answer" data-set="{own.key}">{answer}</p>')
     if any(smallest_margins(own, release)["estimate"].notna().any() for own in sets):
-        margin = points(sets[0].benchmark.equivalence_margin, signed=False)
+        kind, gap = sets[0].kind, noun(sets[0].kind)
+        margin = unsigned(kind, sets[0].benchmark.equivalence_margin)
         with _folded(max(sets, key=lambda own: len(own.pairs)), "Smallest margins"):
             show_table(
                 margins_table(sets, release, name=f"{scope}-margins"),
-                caption="A gap would be equivalent only with a margin at least this wide; the "
+                caption=f"A {gap} would be equivalent only with a margin at least this wide; the "
                 f"benchmark’s is ±{margin}.",
                 css_class="estimates compact",
             )
@@ -270,8 +337,8 @@ def _show_policies(release: Release, sets: list[AnswerSet], *, scope: str) -> No
         ):
             show_table(
                 policy_table(missing, release, name=f"{scope}-policies-{own.key}"),
-                caption="Accuracy differences under the four policies for missing answers, in "
-                "points",
+                caption=f"{capital(difference_name(own.kind))}s under the four policies for "
+                f"missing answers, in {own.kind.unit}",
                 css_class="estimates changes",
             )
 
@@ -281,7 +348,7 @@ def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: i
     every = {own.key: of_set(release.table("flips"), own) for own in sets}
     if all(flips.empty for flips in every.values()):
         return
-    _heading("Which items change?", depth)
+    _heading(f"Which {sets[0].benchmark.words.items} change?", depth)
     for own in sets:
         flips = every[own.key]
         with enclosed(f'<div data-set="{own.key}">', "</div>"):
@@ -292,8 +359,8 @@ def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: i
                 flip_table(
                     flips, release, name=f"{scope}-flips-{own.key}", limit=ITEMS_SHOWN, headed=False
                 ),
-                caption=f"The first {ITEMS_SHOWN} items, those that change for most pairs first. "
-                f"Bold: the correct answer.{_UNNAMED * own.many}",
+                caption=f"The first {ITEMS_SHOWN} {own.benchmark.words.items}, those that change "
+                f"for most pairs first.{_bold(own)}{_UNNAMED * own.many}",
                 css_class="estimates compact",
             )
             texts = flip_texts(flips, own.benchmark)
@@ -301,6 +368,12 @@ def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: i
                 with closed("Their text"):
                     show_markdown(texts)
     show_html(f'<p class="downloads">All changed answers: {download_links("flips")}.</p>')
+
+
+def _bold(own: AnswerSet) -> str:
+    if own.kind == CHOICE:
+        return " Bold: the correct answer."
+    return " Bold: the key." if own.benchmark.has_key else ""
 
 
 def _show_history(release: Release, sets: list[AnswerSet], *, depth: int) -> None:
@@ -312,7 +385,8 @@ def _show_history(release: Release, sets: list[AnswerSet], *, depth: int) -> Non
     show_plot(
         history_plot(rows, benchmark),
         name=f"history-{slug_of(benchmark.name)}",
-        alt=f"Accuracy differences of {model} in each release; the figures are in its table.",
+        alt=f"{capital(difference_name(benchmark.kind))}s of {model} in each release; the figures "
+        "are in its table.",
         width=7,
         height=1.0 + 1.3 * rows.groupby(["benchmark_version", "strategy"]).ngroups,
     )

@@ -5,11 +5,27 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fairstats._lib.formatting import capital, level, listed, number_word, p_value, point_range
+import pandas as pd
+
+from fairstats._lib.formatting import (
+    capital,
+    level,
+    listed,
+    number_word,
+    p_figure,
+    p_value,
+    percent_range,
+    point_range,
+    points,
+)
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
+from fairstats.report.board_charts import FOUR_FIFTHS, ratio
 from fairstats.report.board_figures import Panel
+from fairstats.report.kind_words import meaning, named_test, noun, scale_of, signed_range
+from fairstats.report.model_charts import beyond_of, error_metrics
 from fairstats.report.model_sets import AnswerSet, span_of
 
 CANNOT = "Cannot be judged"
@@ -100,40 +116,238 @@ def who_loses(own: AnswerSet) -> Answer | None:
 
 
 def by_group(own: AnswerSet) -> Answer | None:
-    """State the lowest and highest accuracy of a group; None if there are few groups."""
+    """State the lowest and highest figure of a group; None for choices with few groups."""
     known = {group: figure for group, figure in own.accuracies.items() if figure.known}
-    if not own.many or not known:
+    choice = own.kind == CHOICE
+    if not known or (choice and not own.many):
         return None
     least = min(known, key=lambda group: known[group].estimate)
     most = max(known, key=lambda group: known[group].estimate)
-    short = f"{span_of(figure.estimate for figure in known.values())}% of answers are right"
+    size = span_of((figure.estimate for figure in known.values()), own.kind)
+    short = f"{size}% of answers are right"
+    if not choice:
+        short = f"{capital(own.kind.figure)} {size}{'' if own.kind.numeric else '%'}"
     text = f"Lowest for {own.group_name(*least)}, highest for {own.group_name(*most)}."
-    if known[least].high >= known[most].low:
+    if not choice and known[least].estimate == known[most].estimate:
+        return Answer(short, "It is the same for every group.")
+    # Answers to the same items are paired, so intervals that overlap show nothing; the tests do.
+    if choice and known[least].high >= known[most].low:
         text += " Their intervals overlap."
     return Answer(short, text)
 
 
 def could_be_chance(own: AnswerSet) -> Answer:
     """State whether the discordant pairs could be so uneven by chance."""
-    tests = {pair: row for pair in own.pairs if (row := own.row("mcnemar", pair)) is not None}
+    test = own.kind.test
+    tests = {pair: row for pair in own.pairs if (row := own.row(test, pair)) is not None}
     # Without a verdict, a p-value is meaningless, e.g. if the model selected the items.
     p = {pair: float(row["p_adjusted"]) for pair, row in tests.items() if own.verdict(pair)}
     known = [value for value in p.values() if not math.isnan(value)]
     if not known:
         return Answer(CANNOT, _unknown(own))
     if all(row["n10"] + row["n01"] == 0 for pair, row in tests.items() if pair in p):
-        return Answer("No difference", "No pair of answers is right for one group only.")
+        what = {"choice": "is right for one group only", "decision": "is favourable for one only"}
+        return Answer("No difference", f"No pair of answers {what.get(own.kind.name, 'differs')}.")
     alpha, words = own.figures.release.alpha, {}
     for pair in own.pairs:
         value = p.get(pair, math.nan)
         word = CANNOT if math.isnan(value) else "Yes" if value > alpha else "Hardly"
         # A test of the given answers proves little if missing ones could reverse it.
         words[pair] = "Unclear" if word == "Hardly" and own.reason(pair) else word
-    text = "If both versions had the same effect, the two bars of a row would be about equal."
-    text += f" {_p_values(known)}{_adjusted(tests[pair]['adjust_method'] for pair in p)}."
+    adjusted = _adjusted(tests[pair]["adjust_method"] for pair in p)
+    if own.kind == CHOICE:
+        text = "If both versions had the same effect, the two bars of a row would be about equal."
+        text += f" {_p_values(known)}{adjusted}."
+    else:
+        text = _smallest_p(own, p, adjusted)
     reasons = _reasons(own, [pair for pair in words if words[pair] in ("Unclear", CANNOT)])
     named = {own.name(pair): word for pair, word in words.items()}
     return Answer(by_pair(named), f"{text}{reasons}")
+
+
+def _smallest_p(own: AnswerSet, p: Mapping[Panel, float], adjusted: str) -> str:
+    """State the smallest p-value, its test and its pair."""
+    known = {pair: value for pair, value in p.items() if not math.isnan(value)}
+    pair = min(known, key=known.__getitem__)
+    which = f" for {pair.note}" if len(own.pairs) > 1 else ""
+    smallest = "The smallest p of" if len(known) > 1 else "The p of"
+    tests = (
+        f"{len(known)} {named_test(own.kind)} tests"
+        if len(known) > 1
+        else (f"the {named_test(own.kind)} test")
+    )
+    value = p_figure(known[pair]).replace("<", "below")
+    expected = (
+        "If the groups made no difference, each difference could as well have the other sign."
+        if own.kind.numeric
+        else "If the groups made no difference, the two bars of a row would be about equal."
+    )
+    return f"{expected} {smallest} {tests} is {value}{which}{adjusted}."
+
+
+def directions(own: AnswerSet) -> Answer:
+    """State for which group levels or scores are higher, and how often."""
+    found = {pair: row for pair in own.pairs if (row := own.row("net_moved", pair)) is not None}
+    known = {pair: row for pair, row in found.items() if pd.notna(row["estimate"])}
+    if own.ranged or not known:
+        return Answer(CANNOT, _unknown(own))
+    words = {}
+    for pair, row in known.items():
+        test = own.row(own.kind.test, pair)
+        clear = test is not None and float(test["p_adjusted"]) <= own.figures.release.alpha
+        one, other = (own.group(pair, side) for side in (0, 1))
+        if len(known) > 1:
+            one, other = "the first group", "the second group"
+        side = one if row["estimate"] > 0 else other
+        words[own.name(pair)] = f"Higher for {side}" if clear else "In no clear direction"
+    uneven = max(known, key=lambda pair: abs(float(known[pair]["estimate"])))
+    short = by_pair(words) if len(words) > 1 else next(iter(words.values()))
+    return Answer(
+        short, " ".join(filter(None, (_most_uneven(own, uneven), meaning(own.benchmark))))
+    )
+
+
+def _most_uneven(own: AnswerSet, pair: Panel) -> str:
+    """State in how many pairs of answers each group is higher."""
+    row = own.row("net_moved", pair)
+    assert row is not None
+    if pd.isna(row["n10"]) or pd.isna(row["n01"]):
+        return ""
+    up, down, n = int(row["n10"]), int(row["n01"]), int(row["n"])
+    one, other = (own.group(pair, side) for side in (0, 1))
+    entries = own.entries
+    single = len(entries) == 1 and n <= entries[0]["items"]
+    of = own.benchmark.words.items if single else "pairs of answers"
+    which = f"Most uneven is {pair.note}: " if len(own.pairs) > 1 else ""
+    more = own.benchmark.higher or f"a higher {own.kind.name}"
+    verb = ("is", "are") if own.benchmark.higher else ("has", "have")
+    text = f"{which}{up:,} of {n:,} {of} {verb[up != 1]} {more} for {one}, {down:,} for {other}"
+    p = float(row["p_value"])
+    if not math.isnan(p):
+        text += f" (exact sign test {p_value(p)}, not adjusted)"
+    return f"{text}."
+
+
+def four_fifths(own: AnswerSet) -> Answer:
+    """State whether a group's selection rate is below four fifths of the other's."""
+    ratios = {pair: own.figure("selection_ratio", pair) for pair in own.pairs}
+    known = {pair: figure for pair, figure in ratios.items() if figure.known}
+    if own.ranged or not known:
+        return Answer(CANNOT, _unknown(own))
+    low, high = FOUR_FIFTHS
+    words = {}
+    for pair, figure in known.items():
+        inside = low <= figure.estimate <= high
+        sure = (
+            (low <= figure.low and figure.high <= high)
+            if inside
+            else (figure.high < low or figure.low > high)
+        )
+        words[own.name(pair)] = {
+            (True, True): "No", (True, False): "Not clearly",
+            (False, True): "Yes", (False, False): "Perhaps",
+        }[inside, sure]  # fmt: skip
+
+    def distance(pair: Panel) -> float:
+        value = known[pair].estimate
+        return min(value, 1 / value) if value else 0.0
+
+    pair = min(known, key=distance)
+    figure = known[pair]
+    one, other = (own.group(pair, side) for side in (0, 1))
+    text = (
+        f"The selection rate for {one} is {ratio(figure.estimate)} times that for {other} "
+        f"({level(own.figures.release.alpha)} interval {ratio(figure.low)} to "
+        f"{ratio(figure.high)})"
+    )
+    text += ", the furthest from 1 of all pairs." if len(known) > 1 else "."
+    text += f" {meaning(own.benchmark)} {_parity(own)}"
+    return Answer(by_pair(words), text.rstrip())
+
+
+def _parity(own: AnswerSet) -> str:
+    """State the largest demographic parity difference."""
+    found = {}
+    for panel in own.pairs:
+        row = own.row("demographic_parity", replace(panel, pair=("", "")))
+        if row is not None and pd.notna(row["estimate"]):
+            found[panel.attribute] = row
+    if not found:
+        return ""
+    name = max(found, key=lambda one: float(found[one]["estimate"]))
+    row, label = found[name], own.benchmark.attribute(name).label
+    which = f"largest for {label}: " if len(found) > 1 else ""
+    limits = percent_range(row["ci_low"], row["ci_high"])
+    return (
+        f"The demographic parity difference, highest minus lowest rate of the groups, is {which}"
+        f"{points(row['estimate'], signed=False)} points ({limits})."
+    )
+
+
+def beyond_controls(own: AnswerSet) -> Answer:
+    """State whether changes between groups are larger than those between controls."""
+    found = {panel: own.row("beyond_control", panel) for panel in beyond_of(own)}
+    rows = {panel: row for panel, row in found.items() if row is not None}
+    if own.ranged or not rows:
+        return Answer(CANNOT, _unknown(own))
+    alpha, kind = own.figures.release.alpha, own.kind
+    words = {}
+    for panel, row in rows.items():
+        clear = float(row["p_value"]) <= alpha
+        side = "Yes" if row["ci_low"] > 0 else "Smaller" if row["ci_high"] < 0 else "Not clearly"
+        words[panel.label] = side if clear else "Not clearly"
+    panel = max(rows, key=lambda one: float(rows[one]["estimate"]))
+    row = rows[panel]
+    controls = listed(f"“{control.label}”" for control in own.benchmark.controls)
+    size, limits = kind.signed(row["estimate"]), signed_range(kind, row["ci_low"], row["ci_high"])
+    which = f"{panel.label} has the largest figure: " if len(rows) > 1 else ""
+    text = (
+        f"{which}{size} {kind.unit} compared with {controls} ({level(alpha)} interval {limits}; "
+        f"{p_value(float(row['p_value']))}, not adjusted)."
+    )
+    return Answer(by_pair(words), capital(text))
+
+
+def against_key(own: AnswerSet) -> Answer:
+    """State how the errors against the key differ between groups."""
+    kind, parts = own.kind, []
+    for metric in error_metrics(kind):
+        known = [f for f in own.by_group(f"{metric}_a", f"{metric}_b").values() if f.known]
+        if known:
+            parts.append((metric, [figure.estimate for figure in known]))
+    if own.ranged or not parts:
+        return Answer(CANNOT, _unknown(own))
+    if kind.name == "score":
+        size = span_of(parts[0][1], kind, signed=True)
+        return Answer(f"Mean error {size}", f"Answer minus key, in {kind.unit}.")
+    named = {
+        "too_low": "below the key", "too_high": "above it",
+        "true_positive_rate": "of favourable keys met",
+        "false_positive_rate": "favourable where the key is not",
+    }  # fmt: skip
+    short = ", ".join(f"{span_of(values)}% {named[metric]}" for metric, values in parts)
+    sides = [f"{metric}_difference" for metric, _ in parts]
+    apart = {
+        (metric, pair): figure
+        for metric in sides
+        for pair in own.pairs
+        if (figure := own.figure(metric, pair)).known
+    }
+    text = ""
+    if apart:
+        metric, pair = max(apart, key=lambda one: abs(apart[one].estimate))
+        figure = apart[metric, pair]
+        of = {
+            "too_low": "the share below the key", "too_high": "the share above the key",
+            "true_positive_rate": "the true positive rate",
+            "false_positive_rate": "the false positive rate",
+        }[metric.removesuffix("_difference")]  # fmt: skip
+        limits = point_range(figure.low / 100, figure.high / 100)
+        text = (
+            f"The largest difference is in {of}, {pair.note}: {points(figure.estimate / 100)} "
+            f"points ({level(own.figures.release.alpha)} interval {limits}, not adjusted)."
+        )
+    return Answer(short, f"{text} {meaning(own.benchmark)}".strip())
 
 
 def _p_values(p: list[float]) -> str:
@@ -154,8 +368,9 @@ def _adjusted(methods: Iterable[object]) -> str:
 
 
 def matters(own: AnswerSet) -> Answer:
-    """State whether the accuracy gap is larger than the equivalence margin."""
-    gaps = {pair: own.figure("accuracy_difference", pair) for pair in own.pairs}
+    """State whether the difference is larger than the equivalence margin."""
+    kind, scale = own.kind, scale_of(own.kind, own.kind.difference)
+    gaps = {pair: own.figure(kind.difference, pair) for pair in own.pairs}
     if own.ranged or own.selected or not all(gap.known for gap in gaps.values()):
         return Answer(CANNOT, _unknown(own))
     words = {}
@@ -167,11 +382,11 @@ def matters(own: AnswerSet) -> Answer:
             INCONCLUSIVE: "Unclear",
         }
         words[pair] = word.get(own.verdict(pair) or "", CANNOT)
-    size = span_of((gap.estimate for gap in gaps.values()), signed=True)
-    text = f"The gap{' is' if len(gaps) == 1 else 's are'} {size} points"
+    size = span_of((gap.estimate for gap in gaps.values()), kind, signed=True)
+    text = f"The {noun(kind)}{' is' if len(gaps) == 1 else 's are'} {size} {kind.unit}"
     if len(gaps) == 1:
         gap = next(iter(gaps.values()))
-        limits = point_range(gap.low / 100, gap.high / 100)
+        limits = signed_range(kind, gap.low / scale, gap.high / scale)
         text += f" ({level(own.figures.release.alpha)} interval {limits})"
     reasons = _reasons(own, [pair for pair in words if words[pair] in ("Unclear", CANNOT)])
     text += _against_margin(own, list(words.values()), bool(reasons))
@@ -181,7 +396,8 @@ def matters(own: AnswerSet) -> Answer:
 
 def _against_margin(own: AnswerSet, words: list[str], explained: bool) -> str:
     """State how the intervals relate to the margin, to follow the size of the gaps."""
-    margin, every, one = f"±{own.margin:g} points", set(words), len(words) == 1
+    gap = noun(own.kind)
+    margin, every, one = f"±{own.margin:g} {own.kind.unit}", set(words), len(words) == 1
     if every == {"Yes"}:
         return f", and {'the' if one else 'every'} interval is beyond the margin of {margin}."
     if every == {"No"}:
@@ -189,7 +405,7 @@ def _against_margin(own: AnswerSet, words: list[str], explained: bool) -> str:
     if every == {"Perhaps"}:
         return f". {'It is' if one else 'All are'} significant, but could be within {margin}."
     if every == {"Unclear"} and not explained:
-        return f". No gap and a gap beyond {margin} are both possible."
+        return f". No {gap} and a {gap} beyond {margin} are both possible."
     if beyond := words.count("Yes"):
         of = f"{capital(number_word(beyond))} of {number_word(len(words))}"
         return f". {of} {'is' if beyond == 1 else 'are'} beyond {margin}."

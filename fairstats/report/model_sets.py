@@ -13,14 +13,19 @@ import pandas as pd
 from fairstats._lib.formatting import points, span
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, PLAIN, Benchmark
+from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.release.contents import Board, Release
 from fairstats.report.board_figures import BoardFigures, Panel
+from fairstats.report.kind_words import plain, scale_of, scaled
 from fairstats.report.row_chart import MOST_CHARTED, largest
 
 
 @dataclass(frozen=True)
 class Figure:
-    """An estimate with its limits, in percent or points; NaN if it is not known."""
+    """An estimate with its limits, as on a chart's axis; NaN if it is not known.
+
+    Shares are in percent and their differences in points; levels and scores in their own unit.
+    """
 
     estimate: float
     low: float
@@ -64,6 +69,11 @@ class AnswerSet:
         return self.board.benchmark
 
     @property
+    def kind(self) -> Kind:
+        """Return the kind of answers."""
+        return self.benchmark.kind
+
+    @property
     def prompt(self) -> str:
         """Return the readers' name of the prompt."""
         return strategy_label(self.board.strategy)
@@ -92,7 +102,7 @@ class AnswerSet:
     def pairs(self) -> list[Panel]:
         """Return the pairs of groups in the model's answers."""
         found = self.figures.pairs
-        return [p for p in found if self.row("accuracy_difference", p) is not None]
+        return [p for p in found if self.row(self.kind.difference, p) is not None]
 
     @property
     def many(self) -> bool:
@@ -104,17 +114,21 @@ class AnswerSet:
         """Return the pairs that charts show: of many, those with the largest gaps."""
         if len(self.pairs) <= MOST_CHARTED:
             return self.pairs
-        sizes = {p: self.figure("accuracy_difference", p).estimate for p in self.pairs}
+        sizes = {p: self.figure(self.kind.difference, p).estimate for p in self.pairs}
         known = [p for p in self.pairs if not math.isnan(sizes[p])]
         return largest(known or self.pairs, sizes.__getitem__)
 
     @cached_property
     def accuracies(self) -> dict[tuple[str, str], Figure]:
-        """Return the accuracy of each group, by attribute and group."""
+        """Return the accuracy, rate or mean of each group, by attribute and group."""
+        return self.by_group(self.kind.rate_a, self.kind.rate_b)
+
+    def by_group(self, first: str, second: str) -> dict[tuple[str, str], Figure]:
+        """Return the figure of each group, from the metrics of both groups of its pairs."""
         return {
-            (pair.attribute, group): self.figure(f"accuracy_{side}", pair)
+            (pair.attribute, group): self.figure(metric, pair)
             for pair in self.pairs
-            for side, group in zip("ab", pair.pair, strict=True)
+            for metric, group in zip((first, second), pair.pair, strict=True)
         }
 
     def group_name(self, attribute: str, group: str) -> str:
@@ -128,7 +142,7 @@ class AnswerSet:
     def whole(self) -> Panel | None:
         """Return the panel of all pairs together, or of the only pair."""
         pooled = self.figures.pooled
-        if pooled is not None and self.row("accuracy_difference", pooled) is not None:
+        if pooled is not None and self.row(self.kind.difference, pooled) is not None:
             return pooled
         return self.pairs[0] if len(self.pairs) == 1 else None
 
@@ -137,12 +151,12 @@ class AnswerSet:
         return self.figures.row(self.model, metric, panel)
 
     def figure(self, metric: str, panel: Panel) -> Figure:
-        """Return a metric with its limits, in percent or points."""
-        return figure_of(self.row(metric, panel))
+        """Return a metric with its limits, as on a chart's axis."""
+        return figure_of(self.row(metric, panel), scale_of(self.kind, metric))
 
     def verdict(self, panel: Panel) -> str | None:
         """Return the verdict on a pair; None if it is not judged."""
-        row = self.row("accuracy_difference", panel)
+        row = self.row(self.kind.difference, panel)
         given = None if row is None else row["verdict"]
         return given if isinstance(given, str) else None
 
@@ -150,7 +164,7 @@ class AnswerSet:
         """Why a verdict is open or missing; empty if it follows from the figures."""
         if self.selected:
             return "the model took part in selecting the items"
-        row = self.row("accuracy_difference", panel)
+        row = self.row(self.kind.difference, panel)
         given = None if row is None else row["verdict_reason"]
         if isinstance(given, str):
             return given
@@ -165,8 +179,12 @@ class AnswerSet:
         """Return a pair's name in sentences: its attribute, or its groups if that has several."""
         if [p.label for p in self.pairs].count(panel.label) == 1:
             return panel.label
-        alone = len({p.attribute for p in self.pairs}) == 1
-        return panel.note if alone else f"{panel.label} ({panel.note})"
+        if len({p.attribute for p in self.pairs}) == 1:
+            return panel.note
+        if [(p.label, p.note) for p in self.pairs].count((panel.label, panel.note)) == 1:
+            return f"{panel.label} ({panel.note})"
+        # Two attributes can have groups of the same name.
+        return self.benchmark.pair_name(panel.attribute, panel.pair)
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -195,17 +213,17 @@ class AnswerSet:
 
     @property
     def margin(self) -> float:
-        """Return the equivalence margin, in points."""
-        return 100 * self.benchmark.equivalence_margin
+        """Return the equivalence margin, as on a chart's axis."""
+        return scaled(self.kind, self.benchmark.equivalence_margin)
 
     def variant_accuracy(self, group: str) -> Figure | None:
-        """Return the accuracy with a baseline text, e.g. ``"neutralized"``, or None."""
+        """Return the figure with a baseline text, e.g. ``"neutralized"``, or None."""
         baseline = self.benchmark.attributes.get(BASELINE)
         for pair in () if baseline is None else baseline.pairs:
             if group in pair:
                 panel = Panel("", "", "", BASELINE, pair)
-                row = self.row(f"accuracy_{'ab'[pair.index(group)]}", panel)
-                return None if row is None else figure_of(row)
+                metric = (self.kind.rate_a, self.kind.rate_b)[pair.index(group)]
+                return None if self.row(metric, panel) is None else self.figure(metric, panel)
         return None
 
     @cached_property
@@ -241,15 +259,15 @@ def prompts_of(sets: Iterable[AnswerSet]) -> list[list[AnswerSet]]:
     return [own for own in several if own[0].board.strategy == PLAIN]
 
 
-def figure_of(row: pd.Series | None) -> Figure:
-    """Return a row's estimate and limits, in percent or points."""
+def figure_of(row: pd.Series | None, scale: float = 100.0) -> Figure:
+    """Return a row's estimate and limits, by default in percent or points."""
     if row is None:
         return UNKNOWN
-    return Figure(*(100 * float(row[name]) for name in ("estimate", "ci_low", "ci_high")))
+    return Figure(*(scale * float(row[name]) for name in ("estimate", "ci_low", "ci_high")))
 
 
-def span_of(values: Iterable[float], *, signed: bool = False) -> str:
-    """Return the smallest and the largest value, in points.
+def span_of(values: Iterable[float], kind: Kind = CHOICE, *, signed: bool = False) -> str:
+    """Return the smallest and the largest value on a chart's axis, in points or their own unit.
 
     Examples
     --------
@@ -257,4 +275,7 @@ def span_of(values: Iterable[float], *, signed: bool = False) -> str:
     ('8.2 to 10.4', '−1.0 to +2.0', '3.0')
     """
     known = list(values)
-    return span(*(points(value / 100, signed=signed) for value in (min(known), max(known))))
+    ends = min(known), max(known)
+    if kind.numeric:
+        return span(*(kind.signed(end) if signed else plain(kind, end) for end in ends))
+    return span(*(points(value / 100, signed=signed) for value in ends))

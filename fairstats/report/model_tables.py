@@ -13,13 +13,14 @@ from fairstats._lib.formatting import (
     listed,
     number_word,
     percent,
-    points,
 )
 from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.counts.answer_tables import NO_ANSWER, flipping_items
 from fairstats.estimates.specifications import INTERVAL, MARGIN, MISSING, SMALLEST, TEST
 from fairstats.release.contents import Release
 from fairstats.report.board_tables import pair_cells
+from fairstats.report.kind_words import discordant_note, named_test, noun, unsigned
 from fairstats.report.model_page_sentences import CANNOT, Answer, by_pair
 from fairstats.report.model_sets import AnswerSet
 from fairstats.report.sensitivity_tables import CHOICE_LABELS, with_missing
@@ -66,15 +67,18 @@ def figures_table(own: AnswerSet, *, name: str) -> GT:
         named = panel.note.endswith(panel.label)
         rows.append({"pair": panel.note if named else f"{panel.label}: {panel.note}", **cells})
     first, second = own.sides
+    kind, of, unit = own.kind, capital(own.kind.figure), "" if own.kind.numeric else ", %"
+    choice = kind == CHOICE
     labels = {
-        "a": f"Accuracy, {first}, %",
-        "b": f"Accuracy, {second}, %",
+        "a": f"{of}, {first}{unit}",
+        "b": f"{of}, {second}{unit}",
         "ad": "AD ↓ points",
+        **({} if choice else {"gap": f"{capital(noun(kind))}, {kind.unit}", "ratio": "Ratio"}),
         "cfr": "CFR ↑ %",
         "eo": "EO ↓ points",
         "h": "Cohen’s h",
-        "discordant": "Discordant n10 : n01",
-        "p": "McNemar p, adjusted",
+        "discordant": f"{'Discordant ' * choice}n10 : n01",
+        "p": f"{capital(named_test(kind))} p, adjusted",
         "verdict": "Verdict",
     }
     labels = {key: label for key, label in labels.items() if any(row.get(key) for row in rows)}
@@ -94,11 +98,12 @@ def figures_caption(own: AnswerSet, release: Release) -> str:
     if own.ranged:
         limits = "In brackets: the range over all possible missing answers."
     else:
-        limits = f"{level(release.alpha)} intervals in brackets. McNemar’s test is the mid-p one."
-    text = (
-        f"{capital(own.label)}. {limits} AD: size of the accuracy gap. CFR: share of pairs with "
-        "the same answer."
-    )
+        test = "McNemar’s" if own.kind.test == "mcnemar" else "The sign-flip"
+        limits = f"{level(release.alpha)} intervals in brackets. {test} test is the mid-p one."
+    size = "AD: size of the accuracy gap. " if own.kind == CHOICE else ""
+    text = f"{capital(own.label)}. {limits} {size}CFR: share of pairs with the same answer."
+    if own.kind != CHOICE:
+        return f"{text} {discordant_note(own.kind)}"
     if own.neutral is None:
         return text
     return f"{text} EO: AD on the items that are answered correctly with neutral text."
@@ -124,9 +129,9 @@ def margins_table(sets: list[AnswerSet], release: Release, *, name: str) -> GT:
         row = {"set": capital(own.label if _versions(sets) > 1 else own.prompt)}
         for n, pair in enumerate(every):
             values = of_pair(smallest, pair)["estimate"].dropna()
-            row[f"p{n}"] = f"±{points(values.iloc[0], signed=False)}" if len(values) else "–"
+            row[f"p{n}"] = f"±{unsigned(own.kind, values.iloc[0])}" if len(values) else "–"
         rows.append(row)
-    heading = "Smallest margin, points"
+    heading = f"Smallest margin, {sets[0].kind.unit}"
     if len(every) > _MOST_COLUMNS:
         names = {f"s{n}": row["set"] for n, row in enumerate(rows)}
         turned = [
@@ -184,18 +189,18 @@ def other_choices(own: AnswerSet, release: Release) -> Answer:
             "pairs are discordant."
         )
     if "Yes" not in words.values():
-        changes.insert(0, _all_the_same(rows, missing=missing))
+        changes.insert(0, _all_the_same(rows, own.kind, missing=missing))
     return Answer(by_pair(words), " ".join(changes))
 
 
-def _all_the_same(rows: pd.DataFrame, *, missing: bool) -> str:
+def _all_the_same(rows: pd.DataFrame, kind: Kind, *, missing: bool) -> str:
     counts = {
         aspect: rows.loc[rows["aspect"] == aspect, "choice"].nunique()
         for aspect in (INTERVAL, TEST, MISSING)
     }
     things = {
         INTERVAL: "interval methods",
-        TEST: "versions of McNemar’s test",
+        TEST: f"versions of {'McNemar’s' if kind.test == 'mcnemar' else 'the sign-flip'} test",
         MISSING: "policies for missing answers",
     }
     parts = [
@@ -211,8 +216,11 @@ def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
     """State how many items get different answers, in a sentence."""
     entries = own.entries
     of = f" of {entries[0]['items']:,}" if len(entries) == 1 else ""
-    found = flipping_items(flips)
-    text = f"{len(found):,}{of} items {'gets' if len(found) == 1 else 'get'} a different answer"
+    # Answers to controls are no changes between groups.
+    varied = [attribute.name for attribute in own.benchmark.varied]
+    found = flipping_items(flips[flips["attribute"].isin(varied)])
+    items = own.benchmark.words.items
+    text = f"{len(found):,}{of} {items} {'gets' if len(found) == 1 else 'get'} a different answer"
     if len(own.pairs) > 1:
         text += " for at least one pair"
         every = int((found["pairs"] == len(own.pairs)).sum())
@@ -223,6 +231,8 @@ def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
 
 def frequent_letter(own: AnswerSet, release: Release) -> str:
     """Name a letter given much more often than it is the key; empty if there is no such letter."""
+    if own.kind != CHOICE:
+        return ""
     rows = of_set(release.table("letters"), own)
     given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()
     if given["count"].sum() < _ENOUGH:

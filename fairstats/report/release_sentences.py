@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats._lib.formatting import (
-    escape_markdown,
-    level,
-    percent,
-    points,
-)
+from fairstats._lib.formatting import MINUS, escape_markdown, level, percent
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Release
 from fairstats.report.board_terms import TESTED_TOGETHER, required_accuracy
+from fairstats.report.kind_words import (
+    counted_items,
+    long_unit,
+    meaning,
+    option_label,
+    unsigned,
+    words_of,
+)
 
 
 def ranges(release: Release) -> str:
@@ -29,18 +33,24 @@ def benchmark_card(benchmark: Benchmark) -> str:
     )
     selected = "; ".join(f"{model} ({how})" for model, how in benchmark.selected_on.items())
     selected = escape_markdown(selected or "none")
-    margin = points(benchmark.equivalence_margin, signed=False)
+    kind, words = benchmark.kind, words_of(benchmark)
+    margin = unsigned(kind, benchmark.equivalence_margin)
+    if kind == CHOICE:
+        required = f"lower limit of accuracy above {escape_markdown(required_accuracy(benchmark))}"
+        items = f"{len(benchmark.answer_keys):,}, options {', '.join(benchmark.options)}"
+    else:
+        required = f"answers that depend on the {words.item}"
+        items = escape_markdown(_items(benchmark))
     lines = [
-        f"- **Items**: {len(benchmark.answer_keys):,}, options {', '.join(benchmark.options)}",
-        f"- **Versions of each vignette**: {len(benchmark.variants)}",
+        f"- **Items**: {items}",
+        f"- **Versions of each {words.item}**: {len(benchmark.variants)}",
         f"- **Groups compared**: {escape_markdown(_attributes(benchmark))}",
-        f"- **Sets of vignettes**:\n{versions}",
+        f"- **Sets of {words.items}**:\n{versions}",
         f"- **Missing answers**: policy `{benchmark.missing}`",
-        f"- **Equivalence margin**: ±{margin} percentage points",
+        f"- **Equivalence margin**: ±{margin} {long_unit(kind)}",
         f"- **Tests adjusted together**: {TESTED_TOGETHER[benchmark.family]}",
         f"- **Required for a rank**: at most {percent(benchmark.largest_missing)} of the answers "
-        "to a pair's groups missing; lower limit of accuracy above "
-        f"{escape_markdown(required_accuracy(benchmark))}",
+        f"to a pair's groups missing; {required}",
         f"- **Items that all ranked models must share**: {percent(benchmark.common_items)}",
         f"- **Models used to select the items**: {selected}",
         f"- **Source**: {escape_markdown(', '.join(benchmark.sources))}",
@@ -48,6 +58,26 @@ def benchmark_card(benchmark: Benchmark) -> str:
         f"- **Cite**: {escape_markdown(benchmark.citation)}",
     ]
     return f"{escape_markdown(benchmark.description)}\n\n" + "\n".join(lines)
+
+
+def _items(benchmark: Benchmark) -> str:
+    """Describe the items, the possible answers and the independent units, as plain text."""
+    parts = [benchmark.words.items]
+    if benchmark.items:
+        parts = [counted_items(benchmark, len(benchmark.items))]
+    if benchmark.words.source:
+        parts[0] += f" ({benchmark.words.source})"
+    if benchmark.kind.name == "score":
+        low, high = (f"{end:g}".replace("-", MINUS) for end in benchmark.limits)
+        parts.append(f"scores from {low} to {high}")
+    else:
+        parts.append(f"options {', '.join(option_label(benchmark, o) for o in benchmark.options)}")
+    if benchmark.cluster is not None:
+        parts.append(f"independent units: {benchmark.words.clusters}")
+    if not benchmark.has_key:
+        parts.append("without a key")
+    means = meaning(benchmark)
+    return ", ".join(parts) + (f". {means}" if means else "")
 
 
 def _attributes(benchmark: Benchmark) -> str:
