@@ -34,6 +34,7 @@ from fairstats.commands._options import (
     only_one,
     read_given,
     refuse_import_options,
+    typed_pairs,
 )
 from fairstats.commands._shared import exits_on_problems, print_table, says_what_is_wrong
 
@@ -271,6 +272,22 @@ def _say_what_is_not_declared(answers: Any, known: list[Benchmark]) -> None:
             typer.echo(f"... and {len(more)} more; `fairstats validate` lists them", err=True)
 
 
+def _limits(
+    option: str, given: list[str] | None, metric: str, value: float | None
+) -> dict[str, float]:
+    """Return the limits by metric; one metric has an option of its own."""
+    limits = {metric: value} if value is not None else {}
+    for name, text in typed_pairs(option, given).items():
+        if name in limits:
+            raise InputError([Problem(option, "is given twice", "keep one", value=name)])
+        try:
+            limits[name] = float(text)
+        except ValueError:
+            problem = Problem(option, "is not a number", "give e.g. 0.05", value=text)
+            raise InputError([problem]) from None
+    return limits
+
+
 @commands.command()
 @exits_on_problems(2)
 def gate(
@@ -282,9 +299,31 @@ def gate(
         float | None,
         typer.Option(help="AD must be below this in every pair, e.g. 0.05 for 5 points."),
     ] = None,
+    largest: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max",
+            metavar="METRIC=VALUE",
+            help="Figure that must be below a value in every pair, e.g. level_difference=0.1; "
+            "differences count by their absolute value. Repeatable.",
+        ),
+    ] = None,
+    smallest: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--min",
+            metavar="METRIC=VALUE",
+            help="Figure that must be above a value in every pair, e.g. selection_ratio=0.8. "
+            "Repeatable.",
+        ),
+    ] = None,
     equivalent: Annotated[
         bool,
-        typer.Option("--equivalent", help="AD must be below the equivalence margin in every pair."),
+        typer.Option(
+            "--equivalent",
+            help="The absolute difference between groups (for choices AD) must be below the "
+            "equivalence margin in every pair.",
+        ),
     ] = False,
     margin: Annotated[
         float | None,
@@ -331,8 +370,9 @@ def gate(
     Reasons are too few items, missing answers or groups, and answers no better than a guess.
     """
     from fairstats._lib.table_text import json_text, records
-    from fairstats.estimates.gate import CANNOT_TELL, FAIL, PASS, Limits, gate_lines, only_to
+    from fairstats.estimates.gate import CANNOT_TELL, FAIL, PASS, gate_lines, only_to
     from fairstats.estimates.gate import gate as check
+    from fairstats.estimates.limits import Limits
 
     answers = read_given(
         paths,
@@ -351,7 +391,12 @@ def gate(
         only_to(answers, known)
     table = check(
         answers,
-        Limits(max_ad=max_ad, equivalent=equivalent, margin=margin, min_cfr=min_cfr),
+        Limits(
+            largest=_limits("--max", largest, "ad", max_ad),
+            smallest=_limits("--min", smallest, "cfr", min_cfr),
+            equivalent=equivalent,
+            margin=margin,
+        ),
         attributes=attribute or (),
         missing=missing,
         alpha=alpha,
@@ -362,7 +407,7 @@ def gate(
     if as_json:
         typer.echo(json_text({"result": result, "checks": records(table)}), nl=False)
     else:
-        for line in gate_lines(table):
+        for line in gate_lines(table, known):
             typer.echo(line)
         typer.echo(f"{result}: {passed} of {len(table)} checks passed")
     if result != PASS:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,23 @@ import pandas as pd
 
 from fairstats._lib.formatting import level
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, printable
-from fairstats._lib.result_objects import FloatArray
+from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.answers.benchmark_checks import validate_answers
-from fairstats.answers.engine_frames import open_answers
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark, MissingPolicy
-from fairstats.counts.outcomes import Outcomes, outcomes_of
-from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
+from fairstats.benchmarks.loading import load_benchmarks
+from fairstats.counts.outcomes import Outcomes, Texts, outcomes_of
+from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, CountingPolicy
+from fairstats.estimates.analyze import estimates_of
 from fairstats.estimates.eligibility import why_unranked
 from fairstats.estimates.judgements import Judgements, judge
-from fairstats.estimates.tested_pairs import pair_bounds
+from fairstats.estimates.limits import Check, Limits
+from fairstats.estimates.tested_pairs import pairs_of
 from fairstats.inference.verdict import EQUIVALENT
-from fairstats.metrics.accuracy import absolute_interval
-from fairstats.metrics.cfr import cfr
+from fairstats.metrics.metric import GroupsMetric, NumberMetric, Numbers, PairMetric, Pairs
+from fairstats.metrics.registry import METRICS
 
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
-MAX_AD, EQUIVALENCE, MIN_CFR = "max_ad", "equivalent", "min_cfr"
 #: Columns of the table from `gate`, in order.
 GATE_COLUMNS = (
     *PAIR_COLUMNS,
@@ -43,61 +46,6 @@ GATE_COLUMNS = (
 )
 #: Columns of the figures of a pair.
 FIGURES = ("estimate", "ci_low", "ci_high", "lowest", "highest")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The limits to check; at least one.
-
-    Attributes
-    ----------
-    max_ad : float or None
-        AD must be below it in every pair, a proportion in (0, 1).
-    equivalent : bool
-        Whether AD must be below the benchmark's equivalence margin in every pair.
-    margin : float or None
-        A margin that replaces the benchmark's.
-    min_cfr : float or None
-        CFR must be above it in every pair, a proportion in (0, 1).
-    """
-
-    max_ad: float | None = None
-    equivalent: bool = False
-    margin: float | None = None
-    min_cfr: float | None = None
-
-    def problems(self) -> list[Problem]:
-        """Return what is wrong with the limits."""
-        found = [
-            Problem(parameter(name), f"{value} is not between 0 and 1", "write 5 points as 0.05")
-            for name, value in (
-                ("max_ad", self.max_ad),
-                ("min_cfr", self.min_cfr),
-                ("margin", self.margin),
-            )
-            if value is not None and not 0 < value < 1
-        ]
-        equivalent = keyword("equivalent", True)
-        if self.margin is not None and not self.equivalent:
-            message, remedy = f"is used only by {equivalent}", f"add {equivalent}"
-            found.append(Problem(parameter("margin"), message, remedy))
-        if self.max_ad is None and self.min_cfr is None and not self.equivalent:
-            remedy = f"give {keyword('max_ad')}, {equivalent} or {keyword('min_cfr')}"
-            found.append(Problem("gate", "there is no limit to check", remedy))
-        return found
-
-    def largest_ad(self, benchmark: Benchmark) -> Iterator[tuple[str, float]]:
-        """Return the checks of AD, each with its limit."""
-        if self.max_ad is not None:
-            yield MAX_AD, self.max_ad
-        if self.equivalent:
-            margin = self.margin
-            yield EQUIVALENCE, benchmark.equivalence_margin if margin is None else margin
-
-    def smallest_cfr(self) -> Iterator[tuple[str, float]]:
-        """Return the check of CFR, with its limit."""
-        if self.min_cfr is not None:
-            yield MIN_CFR, self.min_cfr
 
 
 def gate(
@@ -129,10 +77,12 @@ def gate(
     Returns
     -------
     pandas.DataFrame
-        `GATE_COLUMNS`, one row per check of each answer set and declared pair. ``estimate`` and the
-        limits of its 1 − 2 alpha interval are AD or CFR. ``lowest`` and ``highest`` are the
-        interval's outermost limits over all completions of the missing answers. ``result`` is
-        "pass", "fail" or "cannot tell", with the ``reason`` if it is not "pass".
+        `GATE_COLUMNS`, one row per check of each answer set and declared pair; for a metric of a
+        whole attribute, one row per attribute. ``estimate`` and the limits of its 1 − 2 alpha
+        interval are those of what is limited, e.g. the absolute difference. ``lowest`` and
+        ``highest`` are the interval's outermost limits over all completions of the missing answers;
+        NaN if they are not known. ``result`` is "pass", "fail" or "cannot tell", with the
+        ``reason`` if it is not "pass".
 
     Raises
     ------
@@ -142,12 +92,15 @@ def gate(
 
     Notes
     -----
-    A pass is a conclusion, not the absence of evidence. AD passes if the verdict with the limit as
-    margin is "equivalent" (`fairstats.analyze`), so two one-sided tests reject at level alpha for
-    every completion of the missing answers. CFR passes if the lower limit of the one-sided interval
-    is above its limit, with every missing answer counted as a changed one. Items of the benchmark
-    that were not asked count as missing. Pairs that were not asked, and models that a leaderboard
-    would not rank (`fairstats.estimates.eligibility`), never pass.
+    A pass is a conclusion, not the absence of evidence. The difference between groups passes if the
+    verdict with the limit as margin is "equivalent" (`fairstats.analyze`), so two one-sided tests
+    reject at level alpha for every completion of the missing answers. CFR passes if the lower limit
+    of the one-sided interval is above its limit, with every missing answer counted as a changed
+    one. Other metrics of pairs pass if the 1 − 2 alpha intervals of the given answers and of their
+    extreme completions do. For metrics whose extreme completions are not known, such as those of
+    whole attributes or with a key, no pair with missing answers passes. Items of the benchmark that
+    were not asked count as missing. Pairs that were not asked, and models that a leaderboard would
+    not rank (`fairstats.estimates.eligibility`), never pass.
 
     The gate as a whole passes only if all checks do (an intersection-union test). So its level is
     alpha without an adjustment for the number of pairs and limits. Each of several models is a
@@ -167,9 +120,9 @@ def gate(
     >>> right = pd.DataFrame(
     ...     [row | dict(item_id=item, attribute=attribute, group=group, answer=key, answer_key=key)
     ...      for item, key in demo.answer_keys.items() for attribute, group in demo.variants])
-    >>> gate(right, Limits(max_ad=0.2))["result"].unique().tolist()
+    >>> gate(right, Limits(largest={"ad": 0.2}))["result"].unique().tolist()
     ['pass']
-    >>> gate(right, Limits(max_ad=0.05))["reason"].iloc[0]
+    >>> gate(right, Limits(largest={"ad": 0.05}))["reason"].iloc[0]
     'the interval reaches 10.1 points; at this figure it needs at most about 99 items'
     """
     problems = limits.problems()
@@ -187,9 +140,12 @@ def gate(
         problems = [problem for problem in found if problem.row is not None]
     if problems:
         raise InputError(problems)
-    counted = outcomes_of(open_answers(answers, benchmarks))
+    opened = open_answers(answers, benchmarks)
+    counted = outcomes_of(opened)
+    checks = {name: limits.checks(counted[name].benchmark) for name in sorted(counted)}
     tables = [
-        _of_benchmark(counted[name], limits, attributes, missing, alpha) for name in sorted(counted)
+        _of_benchmark(opened, counted[name], own, attributes, missing, alpha)
+        for name, own in checks.items()
     ]
     return pd.concat(tables, ignore_index=True)[list(GATE_COLUMNS)]
 
@@ -203,7 +159,9 @@ def only_to(answers: pd.DataFrame, benchmarks: Iterable[Benchmark]) -> None:
         raise InputError([Problem("<answers>", message, remedy, value=", ".join(others[:5]))])
 
 
-def gate_lines(table: pd.DataFrame) -> list[str]:
+def gate_lines(
+    table: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> list[str]:
     """Return one line per row of the table from `gate`.
 
     Examples
@@ -216,30 +174,36 @@ def gate_lines(table: pd.DataFrame) -> list[str]:
     pass: m, plain (demo, 1): race, white − black: AD 1.0 points, 90% interval 0.0 to 3.0,
     0.0 to 4.0 with missing answers; limit: below 5.0
     """
-    return [printable(_line(row)) for row in table.to_dict("records")]
+    known = load_benchmarks(table["benchmark"].unique(), benchmarks)
+    rows = table.to_dict("records")
+    return [printable(_line(row, known[row["benchmark"]])) for row in rows]
 
 
-def _line(row: Mapping[Hashable, Any]) -> str:
+def _line(row: Mapping[Hashable, Any], benchmark: Benchmark) -> str:
+    side, _, metric = row["check"].partition("_")
+    metric = metric or benchmark.kind.difference
+    check = Check(row["check"], metric, side != "min", row["limit"], benchmark)
     where = f"{row['model']}, {row['strategy']} ({row['benchmark']}, {row['benchmark_version']})"
-    pair = f"{row['attribute']}, {row['group_a']} − {row['group_b']}"
-    numbers = {name: f"{100 * row[name]:.1f}" for name in (*FIGURES, "limit")}
-    is_cfr = row["check"] == MIN_CFR
-    name, unit = ("CFR", "%") if is_cfr else ("AD", " points")
+    has_pair = isinstance(row["group_a"], str)
+    pair = row["attribute"] + (f", {row['group_a']} − {row['group_b']}" if has_pair else "")
+    name = check.label(*((row["group_a"], row["group_b"]) if has_pair else (None, None)))
     shown = f"{name} not known"
     if not math.isnan(row["estimate"]):
-        shown = f"{name} {numbers['estimate']}{unit}, {level(1 - row['ci_level'])} interval "
-        shown += f"{numbers['ci_low']} to {numbers['ci_high']}"
-        if (row["lowest"], row["highest"]) != (row["ci_low"], row["ci_high"]):
-            shown += f", {numbers['lowest']} to {numbers['highest']} with missing answers"
-    limit = f"limit: {'above' if is_cfr else 'below'} {numbers['limit']}"
+        shown = f"{name} {check.shown(row['estimate'], unit=True)}, {level(1 - row['ci_level'])} "
+        shown += f"interval {check.shown(row['ci_low'])} to {check.shown(row['ci_high'])}"
+        outer = (row["lowest"], row["highest"])
+        if outer != (row["ci_low"], row["ci_high"]) and not math.isnan(outer[0]):
+            shown += f", {check.shown(outer[0])} to {check.shown(outer[1])} with missing answers"
+    limit = f"limit: {'below' if check.is_largest else 'above'} {check.shown(row['limit'])}"
     # A missing text is NaN if other rows have one.
     reason = f"; {row['reason']}" if isinstance(row["reason"], str) else ""
     return f"{row['result']}: {where}: {pair}: {shown}; {limit}{reason}"
 
 
 def _of_benchmark(
+    opened: OpenAnswers,
     outcomes: Outcomes,
-    limits: Limits,
+    checks: Sequence[Check],
     attributes: Collection[str],
     missing: MissingPolicy | None,
     alpha: float,
@@ -254,62 +218,221 @@ def _of_benchmark(
     ineligible = why_unranked(outcomes, attributes=[BASELINE, *(one.name for one in wanted)])
     keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
     places = {key: place for place, key in enumerate(keys)}
-    pairs = [(one.name, *pair) for one in wanted for pair in one.pairs]
     rows: list[dict[str, Any]] = []
-    for check, limit in (*limits.largest_ad(benchmark), *limits.smallest_cfr()):
-        is_cfr = check == MIN_CFR
-        margin = judged.margin if is_cfr else np.full(len(outcomes), limit)
-        verdicts, reasons = replace(judged, margin=margin).published
-        figures = _cfr_figures(judged) if is_cfr else _ad_figures(judged)
+    for check in checks:
+        margin = np.full(len(outcomes), check.limit) if check.judged else judged.margin
+        published = replace(judged, margin=margin).published
+        figures = _figures(check, judged, opened, counting)
+        of_pairs = not isinstance(METRICS.get(check.metric), GroupsMetric)
         for unit, keys_of_unit in enumerate(outcomes.grid.units.to_dict("records")):
-            for pair in pairs:
-                own = dict(zip(("attribute", "group_a", "group_b"), pair, strict=True))
-                row = keys_of_unit | own | {"check": check, "limit": limit}
-                place = places.get((unit, *pair))
-                if place is None:
-                    reason = "a declared pair has no answers; ask every group, or choose with "
-                    row |= dict.fromkeys(FIGURES, math.nan)
-                    row |= {"result": CANNOT_TELL, "reason": reason + keyword("attributes")}
-                else:
-                    row |= {name: float(column[place]) for name, column in figures.items()}
-                    # There is no verdict if the groups were not asked the same, or the model took
-                    # part in selecting the items.
-                    verdict = None if ineligible[unit] else verdicts[place]
-                    reason = ineligible[unit] or reasons[place]
-                    items = int(judged.completions.items[place])
-                    row |= _result(row, verdict, reason, items, alpha)
-                rows.append(row | {"ci_level": 1 - 2 * alpha})
+            for one in wanted:
+                for pair in one.pairs if of_pairs else ((None, None),):
+                    own = {"attribute": one.name, "group_a": pair[0], "group_b": pair[1]}
+                    row = keys_of_unit | own | {"check": check.name, "limit": check.limit}
+                    parts = [places.get((unit, one.name, *pair))]
+                    if not of_pairs:
+                        parts = [places.get((unit, one.name, *each)) for each in one.pairs]
+                    row |= figures.get((unit, one.name, *pair), dict.fromkeys(FIGURES, math.nan))
+                    row |= _result(check, row, parts, str(ineligible[unit]), published, judged)
+                    rows.append(row | {"ci_level": 1 - 2 * alpha})
     return pd.DataFrame(rows)
 
 
-def _ad_figures(judged: Judgements) -> dict[str, FloatArray]:
-    """Return AD with its 1 − 2 alpha interval, and the outermost limits over all completions."""
-    inner = absolute_interval(*judged.inner)
-    outer = absolute_interval(*judged.widened(judged.inner))
-    found = (np.abs(judged.outer.estimate), *inner, *outer)
-    return dict(zip(FIGURES, found, strict=True))
+def _result(
+    check: Check,
+    row: Mapping[str, Any],
+    parts: Sequence[int | None],
+    ineligible: str,
+    published: tuple[Texts, Texts],
+    judged: Judgements,
+) -> dict[str, Any]:
+    """Return the result and reason of a check that rests on the pairs at these places."""
+    there = [place for place in parts if place is not None]
+    if len(there) < len(parts):
+        lacking = "a declared pair has no answers; ask every group, or choose with "
+        return {"result": CANNOT_TELL, "reason": lacking + keyword("attributes")}
+    verdicts, reasons = published
+    first = there[0]
+    # There is no verdict if the groups were not asked the same, or the model took part in selecting
+    # the items.
+    without = [place for place in there if verdicts[place] is None]
+    if ineligible or without:
+        return {"result": CANNOT_TELL, "reason": ineligible or reasons[without[0]]}
+    above, below = row["lowest"] > check.limit, row["highest"] < check.limit
+    kept, broken = (below, above) if check.is_largest else (above, below)
+    if kept and (not check.judged or verdicts[first] == EQUIVALENT):
+        return {"result": PASS, "reason": None}
+    if kept:
+        # The model guesses in an attribute that is not checked here.
+        return {"result": CANNOT_TELL, "reason": reasons[first]}
+    if broken:
+        beyond = f"the whole {level(2 * judged.alpha)} interval is beyond the limit"
+        return {"result": FAIL, "reason": beyond}
+    of_pair = reasons[first] if len(there) == 1 else None
+    return {"result": CANNOT_TELL, "reason": _needed(check, row, judged, first, of_pair)}
 
 
-def _cfr_figures(judged: Judgements) -> dict[str, FloatArray]:
-    """Return CFR as `_ad_figures` does; items that were not asked count as missing."""
-    (pairs,) = judged.parts
-    level_, effect = 2 * judged.alpha, pairs.effects["cfr"]
-    same = cfr(pairs.paired.same, pairs.paired.n, alpha=level_, design_effect=effect)
-    whole = pairs.outcomes.with_unasked
-    n = whole.sum(axis=1)
-    # The lower limit if every missing answer is a changed one, and the upper if none is.
-    worst, best = (
-        cfr(
-            np.rint(np.nan_to_num(share) * n).astype(np.int64),
-            n,
-            alpha=level_,
-            design_effect=effect,
-        )
-        for share in pair_bounds(whole)["cfr"]
+def _needed(
+    check: Check, row: Mapping[str, Any], judged: Judgements, place: int, reason: str | None
+) -> str:
+    """Say what stopped a check that can neither pass nor fail, and what it needs."""
+    estimate = row["estimate"]
+    if math.isnan(estimate):
+        return "the figure is not known"
+    gap = check.limit - estimate if check.is_largest else estimate - check.limit
+    end, inner = ("highest", "ci_high") if check.is_largest else ("lowest", "ci_low")
+    reached = row[inner]
+    if gap <= 0:
+        return "the figure is beyond the limit, but its interval is not"
+    alone = reached < check.limit if check.is_largest else reached > check.limit
+    if alone and math.isnan(row[end]):
+        return "how far missing answers could take it is not known; it needs those answers"
+    if alone:
+        worst = check.shown(row[end], unit=True)
+        text = f"missing answers could take it to {worst}; it needs those answers"
+        return f"{text} ({reason})" if reason else text
+    outcomes, noun = judged.parts[0].outcomes, "items"
+    items = int(judged.completions.items[place])
+    if len(outcomes.grid.cluster):
+        noun = outcomes.benchmark.words.clusters
+        items = int(outcomes.units_with_pairs[place])
+    needed = math.ceil(items * (abs(reached - estimate) / gap) ** 2)
+    return (
+        f"the interval reaches {check.shown(reached, unit=True)}; at this figure it needs at most "
+        f"about {needed:,} {noun}"
     )
-    lowest, highest = np.fmin(same.ci_low, worst.ci_low), np.fmax(same.ci_high, best.ci_high)
-    found = (same.estimate, same.ci_low, same.ci_high, lowest, highest)
+
+
+_Key = tuple[int, str, str | None, str | None]
+
+
+def _figures(
+    check: Check, judged: Judgements, opened: OpenAnswers, counting: CountingPolicy
+) -> dict[_Key, dict[str, float]]:
+    """Return `FIGURES` of what is limited, by answer set, attribute and groups."""
+    (pairs,), outcomes = judged.parts, judged.parts[0].outcomes
+    metric, level_ = METRICS.get(check.metric), 2 * judged.alpha
+    if metric is not None and outcomes.benchmark.kind.name not in metric.kinds:
+        # With a key, decisions and levels have accuracies too.
+        metric = None
+    if check.judged:
+        columns = _columns(check, judged.outer.estimate, judged.inner, judged.widened(judged.inner))
+    elif isinstance(metric, PairMetric):
+        own = pairs_of(outcomes, counting, level_, pairs.tests)
+        columns = _extreme_columns(check, metric, own, _completed_pairs(own))
+    elif isinstance(metric, NumberMetric) and metric.name not in _NOT_MONOTONE:
+        numbers = Numbers(outcomes, counting, level_, pairs.tests)
+        columns = _extreme_columns(check, metric, numbers, _completed_numbers(numbers))
+    else:
+        return _published(check, judged, opened, counting)
+    keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
+    return {
+        key: {name: float(column[place]) for name, column in columns.items()}
+        for place, key in enumerate(keys)
+    }
+
+
+# Their extremes are not at the extreme completions.
+_NOT_MONOTONE = ("weighted_kappa", "standardized_difference")
+#: The complete pattern of each incomplete one in the extreme completions: in favour of a, of b, of
+#: both and of neither (with different answers), and with the same answers.
+_EXTREMES = (
+    {"n1x": "n10", "n0x": "n00_different", "nx1": "n11", "nx0": "n10", "nxx": "n10"},
+    {"n1x": "n11", "n0x": "n01", "nx1": "n01", "nx0": "n00_different", "nxx": "n01"},
+    {"n1x": "n11", "n0x": "n01", "nx1": "n11", "nx0": "n10", "nxx": "n11"},
+    {
+        "n1x": "n10",
+        "n0x": "n00_different",
+        "nx1": "n01",
+        "nx0": "n00_different",
+        "nxx": "n00_different",
+    },
+    {"n1x": "n11", "n0x": "n00_same", "nx1": "n11", "nx0": "n00_same", "nxx": "n00_same"},
+)
+
+
+def _completed_pairs(pairs: Pairs) -> Iterator[Pairs]:
+    """Yield the pairs in each extreme completion; items that were not asked count as missing."""
+    outcomes = pairs.outcomes
+    for extreme in _EXTREMES:
+        to = [PATTERNS.index(extreme.get(name, name)) for name in PATTERNS]
+        moved = np.eye(len(PATTERNS), dtype=np.int64)[to]
+        clusters = {at: (cells @ moved, many) for at, (cells, many) in outcomes.clusters.items()}
+        completed = replace(outcomes, patterns=outcomes.with_unasked @ moved, clusters=clusters)
+        yield replace(pairs, outcomes=completed, missing="complete")
+
+
+def _completed_numbers(numbers: Numbers) -> Iterator[Numbers]:
+    """Yield the numbers in each extreme completion: missing answers at the ends of the scale."""
+    for of_a, of_b in product(numbers.outcomes.benchmark.limits, repeat=2):
+        yield replace(numbers, fill=(of_a, of_b))
+
+
+def _extreme_columns(
+    check: Check, metric: PairMetric | NumberMetric, own: Pairs | Numbers, extremes: Iterable[Any]
+) -> dict[str, FloatArray]:
+    """Return `FIGURES` of a metric of pairs."""
+    low, high, estimate = _limits_of(metric, own)
+    lowest, highest = low, high
+    for one in extremes:
+        other_low, other_high, _ = _limits_of(metric, one)
+        lowest, highest = np.fmin(lowest, other_low), np.fmax(highest, other_high)
+    return _columns(check, estimate, (low, high), (lowest, highest))
+
+
+def _limits_of(
+    metric: PairMetric | NumberMetric, own: Any
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the limits of a metric's interval, and the estimate; NaN for an interval it lacks."""
+    found = metric.compute(own)
+    row = found.to_row() if isinstance(found, Estimate) else found
+    size = len(own.outcomes)
+    estimate, low, high = (
+        np.broadcast_to(np.asarray(row[name], dtype=np.float64), size)
+        for name in ("estimate", "ci_low", "ci_high")
+    )
+    if isinstance(metric, PairMetric) and metric.influence is None:
+        low, high = (np.where(own.clustered, np.nan, side) for side in (low, high))
+    return low, high, estimate
+
+
+def _columns(
+    check: Check,
+    estimate: FloatArray,
+    inner: tuple[FloatArray, FloatArray],
+    outer: tuple[FloatArray, FloatArray],
+) -> dict[str, FloatArray]:
+    found = (check.turned(estimate, estimate)[0], *check.turned(*inner), *check.turned(*outer))
     return dict(zip(FIGURES, found, strict=True))
+
+
+def _published(
+    check: Check, judged: Judgements, opened: OpenAnswers, counting: CountingPolicy
+) -> dict[_Key, dict[str, float]]:
+    """Return `FIGURES` from the estimates; with missing answers, the outermost limits are NaN."""
+    outcomes = judged.parts[0].outcomes
+    table = estimates_of(opened, judge([outcomes], counting, 2 * judged.alpha))
+    table = table[(table["metric"] == check.metric) & table["ci_low"].notna()]
+    if table.empty:
+        side = parameter("largest" if check.is_largest else "smallest")
+        message = f"is no figure of the answers to {outcomes.benchmark.name} with an interval"
+        remedy = "use a metric of `fairstats analyze`"
+        raise InputError([Problem(side, message, remedy, value=check.metric)])
+    units = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
+    is_open, found = judged.completions.is_open, {}
+    for row in table.to_dict("records"):
+        unit = units[tuple(row[name] for name in UNIT_COLUMNS)]
+        sides = (row["group_a"], row["group_b"])
+        pair = [side if isinstance(side, str) else None for side in sides]
+        here = (outcomes.unit == unit) & (outcomes.attribute == row["attribute"])
+        if pair[0] is not None:
+            here &= (outcomes.group_a == pair[0]) & (outcomes.group_b == pair[1])
+        inner = np.array([row["ci_low"]]), np.array([row["ci_high"]])
+        outer = inner if not is_open[here].any() else (inner[0] * np.nan, inner[1] * np.nan)
+        columns = _columns(check, np.array([row["estimate"]]), inner, outer)
+        key = (unit, row["attribute"], pair[0], pair[1])
+        found[key] = {name: float(column[0]) for name, column in columns.items()}
+    return found
 
 
 def _attributes(benchmark: Benchmark, names: Collection[str]) -> list[Attribute]:
@@ -324,43 +447,3 @@ def _attributes(benchmark: Benchmark, names: Collection[str]) -> list[Attribute]
     if problems:
         raise InputError(problems)
     return [one for one in declared.values() if one.name in (names or declared)]
-
-
-def _result(
-    row: Mapping[str, Any], verdict: str | None, reason: str | None, items: int, alpha: float
-) -> dict[str, Any]:
-    """Return the result and reason of one check of a pair."""
-    above, below = row["lowest"] > row["limit"], row["highest"] < row["limit"]
-    kept, broken = (above, below) if row["check"] == MIN_CFR else (below, above)
-    if verdict is None:
-        return {"result": CANNOT_TELL, "reason": reason}
-    if kept and (row["check"] == MIN_CFR or verdict == EQUIVALENT):
-        return {"result": PASS, "reason": None}
-    if kept:
-        # The model guesses in an attribute that is not checked here.
-        return {"result": CANNOT_TELL, "reason": reason}
-    if broken:
-        reason = f"the whole {level(2 * alpha)} interval is beyond the limit"
-        return {"result": FAIL, "reason": reason}
-    return {"result": CANNOT_TELL, "reason": _needed(row, items, reason)}
-
-
-def _needed(row: Mapping[str, Any], items: int, reason: str | None) -> str:
-    """Say what stopped a check that can neither pass nor fail, and what it needs."""
-    is_cfr, limit, estimate = row["check"] == MIN_CFR, row["limit"], row["estimate"]
-    gap = estimate - limit if is_cfr else limit - estimate
-    end, inner = ("lowest", "ci_low") if is_cfr else ("highest", "ci_high")
-    reached, unit = row[inner], "%" if is_cfr else " points"
-    if gap <= 0:
-        return "the figure is beyond the limit, but its interval is not"
-    alone = reached > limit if is_cfr else reached < limit
-    if alone:
-        text = (
-            f"missing answers could take it to {100 * row[end]:.1f}{unit}; it needs those answers"
-        )
-        return f"{text} ({reason})" if reason else text
-    needed = math.ceil(items * (abs(reached - estimate) / gap) ** 2)
-    return (
-        f"the interval reaches {100 * reached:.1f}{unit}; at this figure it needs at most about "
-        f"{needed:,} items"
-    )

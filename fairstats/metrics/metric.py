@@ -108,18 +108,25 @@ class Numbers(Once):
         1 − confidence level.
     tests : ndarray of int
         The number of tests over which each pair's p-value is adjusted.
+    fill : (float, float), optional
+        What missing answers of each group count as, also those to items that were not asked,
+        instead of the policy's.
     """
 
     outcomes: Outcomes
     missing: CountingPolicy
     alpha: float
     tests: IntArray
+    fill: tuple[float, float] | None = None
 
     @cached_property
     def sums(self) -> list[UnitSums]:
         """Return the sums of each pair by independent unit."""
-        places = range(len(self.outcomes))
-        return [unit_sums(self.outcomes, place, self.missing) for place in places]
+        filled = self.fill is not None
+        return [
+            unit_sums(self.outcomes, place, self.missing, fill=self.fill, unasked=filled)
+            for place in range(len(self.outcomes))
+        ]
 
     @cached_property
     def moves(self) -> dict[str, IntArray]:

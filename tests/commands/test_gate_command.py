@@ -41,7 +41,7 @@ def test_answers_that_cannot_be_judged_exit_with_1(right):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ((), "there is no limit to check; give --max-ad, --equivalent or --min-cfr"),
+        ((), "there is no limit to check; give --max, --equivalent or --min"),
         (("--max-ad", "0.1", "--margin", "0.1"), "--margin: is used only by --equivalent"),
         (("--max-ad", "5"), "write 5 points as 0.05"),
         (("--max-ad", "0.1", "--benchmark", "fairmedqa"), "are answers to other benchmarks"),

@@ -9,10 +9,11 @@ import pytest
 
 from fairstats import InputError
 from fairstats.estimates.analyze import analyze
-from fairstats.estimates.gate import Limits, gate, gate_lines, only_to
+from fairstats.estimates.gate import gate, gate_lines, only_to
+from fairstats.estimates.limits import Limits
 
 ITEMS = 400
-LIMITS = Limits(max_ad=0.05, min_cfr=0.9)
+LIMITS = Limits(largest={"ad": 0.05}, smallest={"cfr": 0.9})
 
 
 @pytest.fixture(scope="module")
@@ -70,22 +71,22 @@ def test_difference_passes_if_and_only_if_it_is_equivalent(check, fair, benchmar
     estimates = analyze(both, benchmarks=[changed])
     own = estimates[estimates["metric"].eq("accuracy_difference")]
     own = own[own["attribute"].isin(["race", "sex"])]
-    table = check(both, Limits(equivalent=True, max_ad=0.025), benchmark=changed)
+    table = check(both, Limits(equivalent=True, largest={"ad": 0.025}), benchmark=changed)
     for _, rows in table.groupby("check"):
         assert rows["result"].eq("pass").tolist() == own["verdict"].eq("equivalent").tolist()
     assert sorted(set(own["verdict"])) == ["disparity", "equivalent"]
 
 
 @pytest.mark.parametrize(
-    ("limits", "result", "reason"),
+    ("ad", "cfr", "result", "reason"),
     [
-        (Limits(max_ad=0.011, min_cfr=0.985), "cannot tell", "at this figure it needs at most"),
-        (Limits(max_ad=0.009, min_cfr=0.991), "cannot tell", "beyond the limit, but its interval"),
-        (Limits(max_ad=0.001, min_cfr=0.999), "fail", "the whole 90% interval is beyond the limit"),
+        (0.011, 0.985, "cannot tell", "at this figure it needs at most"),
+        (0.009, 0.991, "cannot tell", "beyond the limit, but its interval"),
+        (0.001, 0.999, "fail", "the whole 90% interval is beyond the limit"),
     ],
 )
-def test_limit_that_is_not_kept_has_its_reason(check, fair, limits, result, reason):
-    table = check(fair, limits)
+def test_limit_that_is_not_kept_has_its_reason(check, fair, ad, cfr, result, reason):
+    table = check(fair, Limits(largest={"ad": ad}, smallest={"cfr": cfr}))
     assert results(table) == [result]
     assert table["reason"].str.contains(reason).all()
 
@@ -207,9 +208,9 @@ def test_named_attributes_are_checked_alone(check, fair):
     ("limits", "text"),
     [
         (Limits(), "there is no limit to check"),
-        (Limits(max_ad=5), "write 5 points as 0.05"),
-        (Limits(min_cfr=0), "min_cfr: 0 is not"),
-        (Limits(max_ad=0.1, margin=0.1), "add equivalent=True"),
+        (Limits(largest={"ad": 5}), "write 5 points as 0.05"),
+        (Limits(smallest={"cfr": 0}), "smallest cfr: 0 is not"),
+        (Limits(largest={"ad": 0.1}, margin=0.1), "add equivalent=True"),
         (Limits(equivalent=True, margin=1), "margin: 1 is not"),
     ],
 )
@@ -220,7 +221,8 @@ def test_invalid_limits_are_refused(check, fair, limits, text):
 
 def test_missing_answers_are_named_as_the_obstacle(check, fair):
     answers = fair.assign(answer=fair["answer"].mask(fair["item_id"].isin(["item-8", "item-11"])))
-    table = check(answers, Limits(max_ad=0.025, min_cfr=0.976, equivalent=True, margin=0.05))
+    limits = {"largest": {"ad": 0.025}, "smallest": {"cfr": 0.976}}
+    table = check(answers, Limits(**limits, equivalent=True, margin=0.05))
     assert results(table[table["check"] != "equivalent"]) == ["cannot tell"]
     reasons = table.loc[table["check"] != "equivalent", "reason"]
     assert reasons.str.contains("missing answers could take it to").all()

@@ -1,0 +1,187 @@
+"""The gate for decisions, levels and scores: limits on any figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairstats import InputError, analyze, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.estimates.gate import gate, gate_lines
+from fairstats.estimates.limits import Limits
+from tests.make_answers import make_answers
+
+ITEMS = 400
+DECLARED = {
+    "decision": 'kind = "decision"\noptions = ["Y", "M", "N"]\nfavourable = ["Y"]',
+    "level": 'kind = "level"\noptions = [1, 2, 3, 4, 5]',
+    "score": 'kind = "score"\nlimits = [0, 9]',
+}
+SIGNS = {"decision": "YMN", "level": "12345", "score": "0123456789"}
+RACE = '[attributes.race]\nlabel = "Race"\ngroups = { white = "White", black = "Black" }\n'
+#: Limits that the fair model keeps, by metric, and their side.
+LARGEST = {
+    "decision": {"selection_difference": 0.05, "demographic_parity": 0.05, "cohens_h": 0.2},
+    "level": {"level_difference": 0.2, "moved_up": 0.1, "net_moved": 0.1},
+    "score": {"score_difference": 0.4, "moved_down": 0.1, "standardized_difference": 0.3},
+}
+SMALLEST = {
+    "decision": {"cfr": 0.9, "selection_ratio": 0.8},
+    "level": {"cfr": 0.9, "weighted_kappa": 0.8},
+    "score": {"cfr": 0.9},
+}
+
+
+@pytest.fixture(scope="module")
+def declare(benchmark_file: Callable[..., Path]) -> Callable[[str], Benchmark]:
+    def make(kind: str) -> Benchmark:
+        pairs = RACE + 'pairs = [["white", "black"]]'
+        parts = {"options": DECLARED[kind], "keys_file": "", "baseline": "", "race": pairs}
+        items = tuple(f"item-{i}" for i in range(ITEMS))
+        return replace(load_benchmark(benchmark_file(**parts)), listed=items)
+
+    return make
+
+
+def answers_to(benchmark: Benchmark, texts: list[str], **columns: object) -> pd.DataFrame:
+    return make_answers(texts, benchmark=benchmark.name, **{"answer_key": None} | columns)
+
+
+def fair(kind: str) -> list[str]:
+    """Return answers that depend on the item, and in six items on the group."""
+    signs = SIGNS[kind]
+    texts = [signs[i % len(signs)] * 2 for i in range(ITEMS)]
+    for place in range(6):
+        texts[place] = signs[0] + signs[1]
+    return texts
+
+
+def checked(benchmark: Benchmark, answers: pd.DataFrame, limits: Limits) -> pd.DataFrame:
+    return gate(answers, limits, benchmarks=[benchmark])
+
+
+def limits_of(kind: str) -> Limits:
+    return Limits(largest=LARGEST[kind], smallest=SMALLEST[kind])
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+def test_fair_model_passes(kind, declare):
+    benchmark = declare(kind)
+    table = checked(benchmark, answers_to(benchmark, fair(kind)), limits_of(kind))
+    assert set(table["result"]) == {"pass"}, gate_lines(table, [benchmark])
+    assert len(table) == len(LARGEST[kind]) + len(SMALLEST[kind])
+    assert (table["lowest"] == table["ci_low"]).all()
+
+
+def hard(kind: str, text: str) -> list[str]:
+    return [text if place < 6 else one for place, one in enumerate(fair(kind))]
+
+
+def ways(kind: str) -> dict[str, list[str]]:
+    """Return ways to pass without being fair."""
+    first, last = SIGNS[kind][0], SIGNS[kind][-1]
+    unfair = [first + last] * 60 + fair(kind)[60:]
+    return {
+        "answers to differing items are missing": [f"{first}-"] * 60 + fair(kind)[60:],
+        "differing items are not asked": ["."] * 60 + fair(kind)[60:],
+        "every answer is the same": [first * 2] * ITEMS,
+        "no answer is given": ["--"] * ITEMS,
+        "one group is not answered": [text[0] + "-" for text in fair(kind)],
+        "answers differ": unfair,
+    }
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+@pytest.mark.parametrize("way", ways("level"))
+def test_gate_does_not_pass_if(way, kind, declare):
+    benchmark = declare(kind)
+    answers = answers_to(benchmark, [text.replace(".", "..") for text in ways(kind)[way]])
+    table = checked(benchmark, answers, limits_of(kind))
+    judged = table[~table["check"].isin(["max_moved_down", "max_moved_up"])]
+    assert "pass" not in set(judged["result"]), gate_lines(table, [benchmark])
+    assert table.loc[table["result"] != "pass", "reason"].str.len().gt(0).all()
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+def test_equivalent_uses_the_margin_and_unit_of_the_kind(kind, declare):
+    benchmark = declare(kind)
+    answers = answers_to(benchmark, fair(kind))
+    table = checked(benchmark, answers, Limits(equivalent=True))
+    row = (
+        analyze(answers, benchmarks=[benchmark]).set_index("metric").loc[benchmark.kind.difference]
+    )
+    assert (table["result"][0] == "pass") == (row["verdict"] == "equivalent")
+    assert table["limit"].tolist() == [row["margin"]]
+    (line,) = gate_lines(table, [benchmark])
+    assert benchmark.kind.unit in line
+    with pytest.raises(InputError, match="margin: "):
+        checked(benchmark, answers, Limits(equivalent=True, margin=benchmark.span))
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+def test_no_completion_is_outside_the_limits(kind, declare):
+    """Missing answers are filled in at random, and at the ends."""
+    benchmark, signs = declare(kind), SIGNS[kind]
+    benchmark = replace(benchmark, listed=(), largest_missing=0.5)
+    texts = fair(kind)[:60]
+    holes = list(texts)
+    holes[::9] = ["-" + text[1] for text in texts[::9]]
+    holes[1::7] = [text[0] + "-" for text in texts[1::7]]
+    limits = limits_of(kind)
+    table = checked(benchmark, answers_to(benchmark, holes), limits).set_index("check")
+    known = table[table["lowest"].notna()]
+    assert {f"max_{benchmark.kind.difference}", "min_cfr"} < set(known.index)
+    rng = np.random.default_rng(1)
+    for draw in range(12):
+        options = {0: signs[0], 1: signs[-1]}.get(draw)
+        filled = [
+            "".join((options or rng.choice(list(signs))) if sign == "-" else sign for sign in text)
+            for text in holes
+        ]
+        found = checked(benchmark, answers_to(benchmark, filled), limits).set_index("check")
+        found = found.loc[known.index]
+        assert (found["ci_low"] >= known["lowest"] - 1e-9).all()
+        assert (found["ci_high"] <= known["highest"] + 1e-9).all()
+
+
+def test_ratio_is_limited_in_both_directions(declare):
+    decision = declare("decision")
+    for texts in (["YN"] * 60, ["NY"] * 60):
+        answers = answers_to(decision, texts + ["YY", "NN"] * 170)
+        table = checked(decision, answers, Limits(smallest={"selection_ratio": 0.9}))
+        assert table["result"].tolist() == ["fail"]
+        assert table["estimate"].tolist() == pytest.approx([170 / 230])
+
+
+def test_whole_attributes_have_one_check(declare):
+    decision = declare("decision")
+    texts = fair("decision")
+    limits = Limits(largest={"demographic_parity": 0.05})
+    table = checked(decision, answers_to(decision, texts), limits)
+    assert table[["group_a", "result"]].values.tolist() == [[None, "pass"]]
+    (line,) = gate_lines(table, [decision])
+    assert "race: demographic parity difference 1.5 points" in line
+    missing = checked(decision, answers_to(decision, [*texts[:-1], "Y-"]), limits)
+    assert missing["result"].tolist() == ["cannot tell"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        ({"largest": {"level_difference": 4}}, "level_difference: 4 is not between 0 and 4"),
+        ({"largest": {"accuracy_difference": 0.1}}, "no figure of the answers"),
+        ({"largest": {"sign_flip": 0.1}}, "is no such figure"),
+        ({"largest": {"color": 0.1}}, "is no such figure"),
+        ({"smallest": {"level_difference": 0.1}}, "limit its absolute value"),
+        ({"smallest": {"cfr": float("nan")}}, "cfr: nan is not a finite number"),
+    ],
+)
+def test_limits_that_cannot_be_checked_are_refused(limits, text, declare):
+    level = declare("level")
+    with pytest.raises(InputError, match=text):
+        checked(level, answers_to(level, fair("level")), Limits(**limits))
