@@ -9,12 +9,19 @@ import pandas as pd
 from fairstats._lib.formatting import align, decimal, draw_intervals, scientific
 from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES, KINDS, Kind
 from fairstats.estimates.table import is_primary_test
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDTH = 180
+#: The columns of figures by kind of answers.
+_FIGURES = {
+    "choice": ("CFR", "AD", "difference", "interval", "h", "n", "n10, n01"),
+    "decision": ("CFR", "rate a", "rate b", "difference", "interval", "ratio", "n", "n10, n01"),
+}
+_OF_NUMBERS = ("CFR", "mean a", "mean b", "difference", "interval", "n", "a higher, b higher")
 
 
 def print_estimates(estimates: pd.DataFrame) -> None:
@@ -36,7 +43,8 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         table = Table(title=escape(title), title_justify="left")
         # A wrapped name is hard to find with grep.
         table.add_column("pair", no_wrap=not console.is_terminal)
-        for name in ("CFR", "AD", "difference", "interval", "h", "n", "n10, n01"):
+        kind = _kind(unit)
+        for name in _FIGURES.get(kind.name, _OF_NUMBERS):
             table.add_column(name, justify="right", no_wrap=not console.is_terminal)
         for name in ("mid-p", "adjusted", "missing a, b"):
             table.add_column(name, justify="right")
@@ -47,24 +55,34 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         for (attribute, a, b), rows in pairs:
             if "cfr" not in set(rows["metric"]):
                 continue  # a contrast of more than two groups
-            table.add_row(escape(f"{attribute}: {a} − {b}"), *_cells(rows))
+            table.add_row(escape(f"{attribute}: {a} − {b}"), *_cells(rows, kind))
         console.print(table)
+    others = "accuracies, odds ratios, detectable differences, DP, EO, letters, ..."
+    if _kind(estimates) != CHOICE:
+        others = "all metrics of each pair and attribute"
     console.print(
-        f"{len(estimates)} estimates in all (accuracies, odds ratios, detectable differences, DP, "
-        "EO, letters, ...). Use --json, --csv or --out for all of them.",
+        f"{len(estimates)} estimates in all ({others}). Use --json, --csv or --out for all of "
+        "them.",
         style="dim",
     )
 
 
+def _kind(estimates: pd.DataFrame) -> Kind:
+    """Return the kind of answers of the first judged difference."""
+    found = estimates.loc[estimates["metric"].isin(DIFFERENCES), "metric"]
+    kinds = {kind.difference: kind for kind in KINDS.values()}
+    return kinds[found.iloc[0]] if len(found) else CHOICE
+
+
 def draw_differences(estimates: pd.DataFrame) -> None:
-    """Draw the accuracy differences of each answer set, as text that is not wrapped."""
+    """Draw the judged differences of each answer set, as text that is not wrapped."""
     console = _console(_WIDTH)
-    wanted = estimates[estimates["metric"] == "accuracy_difference"].dropna(subset="group_a")
+    wanted = estimates[estimates["metric"].isin(DIFFERENCES)].dropna(subset="group_a")
     for keys, rows in wanted.groupby(list(UNIT_COLUMNS), sort=False):
         lines = [f"{', '.join(keys)}; missing: {rows['missing'].iloc[0]}"]
         numbers = [rows[name].tolist() for name in ("estimate", "ci_low", "ci_high")]
         *drawn, scale = draw_intervals(*numbers, reference=0.0)
-        cells = [["accuracy of a − b", "", "estimate", "interval", "verdict"]]
+        cells = [[f"{_kind(rows).figure} of a − b", "", "estimate", "interval", "verdict"]]
         for line, row in zip(drawn, rows.to_dict("records"), strict=True):
             verdict = row["verdict"] if isinstance(row["verdict"], str) else ""
             name = f"{row['attribute']}: {row['group_a']} − {row['group_b']}"
@@ -117,20 +135,28 @@ def _text(name: str, value: object) -> str:
     return decimal(value) if isinstance(value, float) else str(value)
 
 
-def _cells(rows: pd.DataFrame) -> list[str]:
+def _cells(rows: pd.DataFrame, kind: Kind) -> list[str]:
     main = rows.set_index("metric")
-    difference = main.loc["accuracy_difference"]
+    difference = main.loc[kind.difference]
     # The test that the verdict uses.
     tests = rows[is_primary_test(rows)]
     test = tests.iloc[0] if len(tests) else main.loc["cfr"]
     verdict = difference["verdict"]
     low, high = decimal(difference["ci_low"]), decimal(difference["ci_high"])
+    interval = f"{low} to {high}"
+    if kind == CHOICE:
+        figures = [_figure(main.loc["ad"]), decimal(difference["estimate"]), interval]
+        figures.append(_figure(main.loc["cohens_h"]))
+    else:
+        rates = [
+            _figure(main.loc[rate]) if rate in main.index else ""
+            for rate in (kind.rate_a, kind.rate_b)
+        ]
+        figures = [*rates, decimal(difference["estimate"]), interval]
+        figures += [] if kind.numeric else [_figure(main.loc["selection_ratio"])]
     return [
         _figure(main.loc["cfr"]),
-        _figure(main.loc["ad"]),
-        decimal(difference["estimate"]),
-        f"{low} to {high}",
-        _figure(main.loc["cohens_h"]),
+        *figures,
         str(test["n"]),
         _counts(test["n10"], test["n01"]),
         scientific(test["p_value"]),
