@@ -50,9 +50,10 @@ class ParsedAnswer:
     Parameters
     ----------
     letter : str or None
-        The letter of the chosen option; None if the reply names none, or several.
+        The letter of the chosen option, or for other kinds of answers the option or number as it is
+        stored; None if the reply names none, or several.
     status : {"ok", "unparsed", "refused"}
-        ``ok`` exactly if there is a letter.
+        ``ok`` exactly if there is a letter, option or number.
     """
 
     letter: str | None
@@ -123,6 +124,15 @@ def _decide(found: set[str]) -> ParsedAnswer:
     return ParsedAnswer(found.pop(), "ok") if len(found) == 1 else ParsedAnswer(None, "unparsed")
 
 
+def hedged(text: str, start: int, end: int, doubts: re.Pattern[str] | None = None) -> bool:
+    """Return whether the clause of these words denies or doubts what follows."""
+    before = text[max(0, start - 120) : start]
+    if CONDITION.match(SENTENCE_END.split(before)[-1]):
+        return True
+    clause = CLAUSE_START.split(before)[-1] + text[start:end]
+    return any(doubt.search(clause) for doubt in (HEDGE, doubts) if doubt)
+
+
 #: Maximum distance of a list of letters or an option's text after a statement.
 _REACH = 500
 
@@ -158,7 +168,7 @@ class Reader:
         """Return the letters of sentences that name the answer."""
         found = self._statements(SENTENCE)
         for match in self.patterns.is_right.finditer(self.text):
-            if not self._hedged(match.start(), match.end()):
+            if not hedged(self.text, match.start(), match.end()):
                 found.add(match["letter"])
                 self._said_at(match.end())
         for match in self.patterns.contrast.finditer(self.text):
@@ -176,7 +186,7 @@ class Reader:
         right = ((m.start(), m) for m in self.patterns.right_aside.finditer(self.text))
         found: set[str] = set()
         for start, aside in (*stated, *right):
-            if aside is None or self._hedged(start, aside.start("phrase")):
+            if aside is None or hedged(self.text, start, aside.start("phrase")):
                 continue
             if any(p.search(aside["phrase"]) for p in (HEDGE, COMBINED, OTHER_OPTION)):
                 continue
@@ -246,7 +256,7 @@ class Reader:
     ) -> set[str]:
         found: set[str] = set()
         for match in cue.finditer(self.text):
-            if self._hedged(match.start(), match.end(), doubts):
+            if hedged(self.text, match.start(), match.end(), doubts):
                 continue
             # "a" may also be an article in other languages: "A resposta é a".
             asked = final and (doubts is None or ":" in match[0] or "=" in match[0])
@@ -257,14 +267,6 @@ class Reader:
 
     def _said_at(self, position: int) -> None:
         self.last = max(self.last, position)
-
-    def _hedged(self, start: int, end: int, doubts: re.Pattern[str] | None = None) -> bool:
-        """Return whether the clause up to `end` denies or doubts what follows."""
-        before = self.text[max(0, start - 120) : start]
-        if CONDITION.match(SENTENCE_END.split(before)[-1]):
-            return True
-        clause = CLAUSE_START.split(before)[-1] + self.text[start:end]
-        return any(doubt.search(clause) for doubt in (HEDGE, doubts) if doubt)
 
     def _choice(self, position: int, *, final: bool) -> set[str]:
         """Return the options that a statement names at `position`, by letter or by text."""

@@ -1,0 +1,430 @@
+"""Read a decision, a level or a score from a model's reply, without guessing.
+
+The principle is that of `fairstats.asking.answer_from_reply`: a few rules, the most explicit first.
+The first rule with a match decides. One value is the answer; several values, or a number that the
+benchmark does not have, are no answer. A number counts only where the reply states it as the
+answer, so ages, doses and numbers of lists do not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from fairstats._lib.untrusted_files import parse_json
+from fairstats.asking.answer_from_reply import ParsedAnswer, hedged, parse_answer
+from fairstats.asking.reply_patterns import (
+    CLAUSE_START,
+    CUT_OFF,
+    FINAL,
+    FOREIGN,
+    FOREIGN_HEDGE,
+    REFUSAL,
+    RETRACTION,
+    SENTENCE_END,
+    plain_text,
+    without_thinking,
+)
+from fairstats.asking.value_patterns import (
+    ACRONYM,
+    ACTS,
+    AFTER_VALUE,
+    ANSWER_FIELDS,
+    ARTICLES,
+    BEFORE_NAME,
+    BULLET,
+    CONDITIONAL,
+    DOUBT,
+    ENDING,
+    FURTHER,
+    LIST_NUMBER,
+    MODIFIERS,
+    NUMBER,
+    NUMBER_IN_WORDS,
+    NUMBERS_IN_WORDS,
+    OPENING,
+    OTHER_FIELDS,
+    RANGE,
+    REFUSAL_TO_RATE,
+    SCALE,
+    noun_cues,
+)
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import MOST_OPTION
+
+#: The values that a rule read. None is a value that is not possible, or one of a range.
+Found = set[str | None]
+
+
+def read_reply(
+    raw: str | None, benchmark: Benchmark, options: Mapping[str, str] | None = None
+) -> ParsedAnswer:
+    """Read a reply by the benchmark's kind of answers.
+
+    Parameters
+    ----------
+    raw : str or None
+        The unprocessed reply.
+    benchmark : Benchmark
+        Declares the kind of answers, and the options or limits.
+    options : Mapping[str, str], optional
+        The text of each option by its capital letter, if the prompt had letters. For a choice, the
+        benchmark's letters without texts are the default. For other kinds, a letter is then read as
+        the option of its text.
+
+    Returns
+    -------
+    ParsedAnswer
+        ``ok`` with the answer as it is stored; see `parse_answer` and `parse_value`.
+    """
+    if benchmark.kind.needs_key:
+        return parse_answer(raw, options or dict.fromkeys(benchmark.options, ""))
+    if not options:
+        return parse_value(raw, benchmark)
+    parsed = parse_answer(raw, options)
+    stored = None if parsed.letter is None else option_named(options[parsed.letter], benchmark)
+    if parsed.letter is not None and stored is None:
+        return ParsedAnswer(None, "unparsed")
+    return ParsedAnswer(stored, parsed.status)
+
+
+def option_named(text: str, benchmark: Benchmark) -> str | None:
+    """Return the answer that a text is: an option, its label, or a number; None for other texts.
+
+    Capitals, quotes and emphasis do not matter. If a text is the label of several options, it is
+    none of them.
+    """
+    stored = benchmark.canonical(text.strip())
+    if stored is not None:
+        return stored
+    meant = _names(benchmark).get(_folded(text), frozenset())
+    return min(meant) if len(meant) == 1 else None
+
+
+def parse_value(raw: str | None, benchmark: Benchmark) -> ParsedAnswer:
+    r"""Read a decision, a level or a score from a reply.
+
+    Parameters
+    ----------
+    raw : str or None
+        The unprocessed reply.
+    benchmark : Benchmark
+        A benchmark whose answers are not letters.
+
+    Returns
+    -------
+    ParsedAnswer
+        ``ok`` with an option or a number as `Benchmark.canonical` writes it; ``refused`` if the
+        model declined to answer; ``unparsed`` in all other cases.
+
+    Notes
+    -----
+    The rules in their order: a final statement (``Answer: yes``, ``\boxed{3}``, a field of JSON); a
+    named field (``ESI level: 3``, ``Score: 7/10``); a sentence (``The acuity is 3``, ``I would rate
+    this 7``, ``level 3``); a refusal that opens the reply; a first or last line that is the value
+    or begins with it; a refusal anywhere; a last sentence that is only an option.
+
+    The fields and nouns of the benchmark's kind come before those of the others. A field of JSON is
+    read if its name is such a noun, or if no other field has a possible value.
+
+    ``3/5`` and ``3 out of 5`` are 3 if 5 is the highest value. Numbers in words are read in final
+    statements and named fields only. Each rule takes time proportional to the reply's length.
+    """
+    raw = (raw or "").replace("\N{MINUS SIGN}", "-")
+    text = plain_text(raw)
+    if text.startswith(":"):
+        text = f"Answer{text}"
+    if not text:
+        return ParsedAnswer(None, "unparsed")
+    fields: Found = set()
+    if "{" in text and (parts := _json_part(without_thinking(raw))):
+        before, value, after = parts
+        text = plain_text(f"{before}\n{after}")
+        fields = _Reader(text, benchmark).fields(value)
+    reader = _Reader(text, benchmark)
+    found = fields | reader.final_statements()
+    if found or (found := reader.named_fields() or reader.sentences()):
+        return ParsedAnswer(None, "unparsed") if reader.retracted() else _decide(found)
+    if reader.refuses(SENTENCE_END.split(text, maxsplit=1)[0]):
+        return ParsedAnswer(None, "refused")
+    if CUT_OFF.search(text, max(0, len(text) - 40)):
+        return ParsedAnswer(None, "unparsed")
+    if found := reader.lines():
+        return ParsedAnswer(None, "unparsed") if reader.retracted() else _decide(found)
+    if reader.refuses(text):
+        return ParsedAnswer(None, "refused")
+    return _decide(reader.last_sentence())
+
+
+def _decide(found: Found) -> ParsedAnswer:
+    """Return one possible value as the answer."""
+    value = found.pop() if len(found) == 1 else None
+    return ParsedAnswer(value, "unparsed" if value is None else "ok")
+
+
+def _json_part(raw: str) -> tuple[str, Any, str] | None:
+    """Return the one JSON object in a reply, and the texts before and after it."""
+    start, end = raw.find("{"), raw.rfind("}") + 1
+    try:
+        return (raw[:start], parse_json(raw[start:end]), raw[end:]) if end else None
+    except ValueError:
+        return None
+
+
+def _folded(text: str) -> str:
+    """Return a text in the form in which names are compared."""
+    return " ".join(plain_text(text).casefold().split()).strip(" .,:;!\"'()")
+
+
+def _names(benchmark: Benchmark) -> Mapping[str, frozenset[str]]:
+    labels = tuple(benchmark.labels.items())
+    return _names_of(benchmark.options, labels)
+
+
+@lru_cache(maxsize=32)
+def _names_of(
+    options: tuple[str, ...], labels: tuple[tuple[str, str], ...]
+) -> Mapping[str, frozenset[str]]:
+    """Return what each name means, the longest first; numbers are no names."""
+    meant: dict[str, set[str]] = {}
+    for option, text in (*((option, option) for option in options), *labels):
+        name = _folded(text)
+        if name and not NUMBER.fullmatch(name):
+            meant.setdefault(name, set()).add(option)
+    return {name: frozenset(meant[name]) for name in sorted(meant, key=len, reverse=True)}
+
+
+@lru_cache(maxsize=32)
+def _pattern_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    any_of = "|".join(re.escape(name).replace(r"\ ", r"\s") for name in names)
+    return re.compile(rf"(?i)(?:{any_of or '(?!)'})(?![\w-]|'\w)")
+
+
+class _Reader:
+    """Reads one reply, in the form of `plain_text`, by each rule."""
+
+    def __init__(self, text: str, benchmark: Benchmark) -> None:
+        self.text = text
+        self.benchmark = benchmark
+        self.meant = _names(benchmark)
+        self.names = _pattern_of(tuple(self.meant))
+        self.cues = noun_cues(benchmark.kind.name)
+        self.numeric = benchmark.kind.name == "score" or any(
+            NUMBER.fullmatch(option) for option in benchmark.options
+        )
+        #: Position of the end of the last statement that was read.
+        self.last = 0
+
+    def fields(self, value: Any) -> Found:
+        """Return the value of the JSON field that is named like an answer, or that alone fits."""
+        leaves = [(words, leaf, self._whole(leaf)) for words, leaf in _leaves(value)]
+        for nouns in (ANSWER_FIELDS, *self.cues.fields):
+            named = {
+                fit
+                for words, leaf, fit in leaves
+                if words & nouns and words <= nouns | MODIFIERS
+                # A long text explains; a short one may be an answer that is not possible.
+                if fit is not None or len(str(leaf)) <= MOST_OPTION
+            }
+            if named:
+                return named
+        fits = [fit for words, _, fit in leaves if fit is not None and not words & OTHER_FIELDS]
+        return set(fits) if len(fits) == 1 else set()
+
+    def _whole(self, leaf: Any) -> str | None:
+        """Return the value that a JSON value is; None if it is another text."""
+        if isinstance(leaf, bool) or not isinstance(leaf, (str, int, float)):
+            return None
+        reader = _Reader(plain_text(str(leaf)), self.benchmark)
+        found = reader._line(0, len(reader.text))
+        return found.pop() if found and len(found) == 1 else None
+
+    def final_statements(self) -> Found:
+        """Return the values of statements in the form that prompts ask for."""
+        found = self._after(FINAL, final=True)
+        return found | self._after(FOREIGN, final=True, doubts=FOREIGN_HEDGE)
+
+    def named_fields(self) -> Found:
+        """Return the values of fields: ``Level: 3``."""
+        for cue in self.cues.colons:
+            if found := self._after(cue, final=True):
+                return found
+        return set()
+
+    def sentences(self) -> Found:
+        """Return the values that sentences state: ``The acuity is 3``, ``I would rate this 7``."""
+        found: Found = set()
+        for cue in (self.cues.sentence, *ACTS):
+            found |= self._after(cue)
+        return found
+
+    def lines(self) -> Found:
+        """Return the value of the first or the last line, if no other line has another one."""
+        found: Found = set()
+        every: Found = set()
+        numbered = len(LIST_NUMBER.findall(self.text)) > 1
+        lines = list(_spans(self.text))
+        for start, end in lines:
+            if numbered and LIST_NUMBER.match(self.text, start):
+                continue
+            if values := self._line(start, end, leading=True):
+                every |= values
+                if start in (lines[0][0], lines[-1][0]):
+                    found |= values
+        return every if found else set()
+
+    def last_sentence(self) -> Found:
+        """Return the option that is the whole last sentence, unless it answers a question."""
+        start = max(0, len(self.text) - 400)
+        *before, last = SENTENCE_END.split(self.text[start:])
+        return set(self._meant(last)) if before and not before[-1].endswith("?") else set()
+
+    def retracted(self) -> bool:
+        """Return whether the reply later retracts the last statement that was read."""
+        return RETRACTION.search(self.text, self.last) is not None
+
+    def refuses(self, text: str) -> bool:
+        """Return whether part of the reply declines to answer, in other words than an option's."""
+        rest = text.casefold()
+        for name in self.meant:
+            rest = rest.replace(name, "") if REFUSAL.search(name) else rest
+        return bool(REFUSAL.search(rest) or REFUSAL_TO_RATE.search(rest))
+
+    def _after(
+        self, cue: re.Pattern[str], *, final: bool = False, doubts: re.Pattern[str] | None = None
+    ) -> Found:
+        """Return the values that follow a cue."""
+        found: Found = set()
+        for match in cue.finditer(self.text):
+            start, end = match.span()
+            if not self._begins(match) or hedged(self.text, start, end, doubts):
+                continue
+            values, after = self._stated(end, final=final)
+            if not final and values:
+                near = CLAUSE_START.split(self.text[max(0, start - 30) : start])[-1]
+                if DOUBT.search(near + self.text[start:end]):
+                    continue
+                # The sentence may go on: "The acuity is 3 mmol/l", "I would say no one".
+                if values == {None} and not RANGE.match(self.text, after):
+                    continue
+                if CONDITIONAL.search(self._rest(after)):
+                    values = {None}
+            if values:
+                found |= values
+                self.last = max(self.last, after)
+        return found
+
+    def _begins(self, cue: re.Match[str]) -> bool:
+        """Return whether a noun is not part of a longer name: "pain level", "previous level"."""
+        lead = cue.groupdict().get("lead")
+        if lead is None or ARTICLES & set(lead.casefold().split()):
+            return True
+        before = re.search(r"([\w'-]+) $", self.text[max(0, cue.start() - 30) : cue.start()])
+        if before is None or before[1].casefold() in BEFORE_NAME:
+            return True
+        # "PHQ-9 score", if the benchmark is about the PHQ-9.
+        return before[1] in ACRONYM.findall(self.benchmark.title)
+
+    def _rest(self, position: int) -> str:
+        """Return the rest of the sentence."""
+        return SENTENCE_END.split(self.text[position : position + 200], maxsplit=1)[0]
+
+    def _line(self, start: int, end: int, *, leading: bool = False) -> Found:
+        """Return the value that a line is, or with `leading` begins with."""
+        bullet = BULLET.match(self.text, start, end)
+        begin = bullet.end() if bullet else start
+        values, after = self._stated(begin, final=False)
+        if not values:
+            return set()
+        if ENDING.match(self.text, after, end) is None:
+            if not leading:
+                return set()
+            rest = self._rest(after)
+            # "3. Urgent" is a level if its label is Urgent, else "3." is the number of a list.
+            own = any(self._meant(part) == values for part in (rest, self.text[after:end]))
+            number = self.text[after - 1].isdigit()
+            if number and re.match(r"[.)]", self.text[after : after + 1]) and not own:
+                return set()
+            if values == {None} and not RANGE.match(self.text, after):
+                return set()  # "54-year-old", "no one"
+            if not own and CONDITIONAL.search(rest):
+                values = {None}
+        self.last = max(self.last, after)
+        return values
+
+    def _stated(self, position: int, *, final: bool) -> tuple[Found, int]:
+        """Return the values at a position, and where the first of them ends."""
+        opening = OPENING.match(self.text, position)
+        first = self._one(opening.end() if opening else position, words=final)
+        if first is None:
+            return set(), position
+        value, end = first
+        found = {value}
+        further = FURTHER.match(self.text, end)
+        other = self._one(further.end(), words=False) if further else None
+        # "3, 4" and "no (maybe)" are two values; "3, 2 resources" and "3. 2 resources" are not.
+        if further and other and other[0] is not None:
+            is_name = not self.text[other[1] - 1].isdigit()
+            found |= {other[0]} if is_name or further["joins"] else set()
+        return found, end
+
+    def _one(self, position: int, *, words: bool) -> tuple[str | None, int] | None:
+        """Return the value at a position and its end; None if there is neither name nor number."""
+        if match := self.names.match(self.text, position):
+            meant = self._meant(match[0])
+            stands = AFTER_VALUE.match(self.text, match.end())
+            value = min(meant) if stands and len(meant) == 1 else None
+            return value, match.end()
+        if not self.numeric:
+            return None
+        if match := NUMBER.match(self.text, position):
+            return self._number(match[0], match.end())
+        word = NUMBER_IN_WORDS.match(self.text, position) if words else None
+        if word and AFTER_VALUE.match(self.text, word.end()):
+            number = NUMBERS_IN_WORDS[re.sub(r"[\s-]", "-", word[0].casefold())]
+            return self.benchmark.canonical(str(number)), word.end()
+        return None
+
+    def _number(self, number: str, end: int) -> tuple[str | None, int]:
+        """Return a number if it stands alone and is possible; "3/5" only if 5 is the highest."""
+        value = self.benchmark.canonical(number)
+        before = self.text[max(0, end - len(number) - 2) : end - len(number)].rstrip()
+        if self.benchmark.limits[0] < 0 and before.endswith("-"):
+            value = None  # "Score - 3" may be a minus.
+        scale = SCALE.match(self.text, end)
+        if scale:
+            end = scale.end()
+            highest = self.benchmark.limits[1] if self.benchmark.kind.numeric else None
+            value = value if float(scale["of"] or scale["on"] or 100) == highest else None
+        # "3-Urgent"
+        label = self.text.startswith("-", end) and self.names.match(self.text, end + 1)
+        stands = AFTER_VALUE.match(self.text, end) or (label and value in self._meant(label[0]))
+        return (value if stands else None), end
+
+    def _meant(self, name: str) -> frozenset[str]:
+        """Return the options of that name."""
+        return self.meant.get(_folded(name), frozenset())
+
+
+def _leaves(value: Any) -> Iterator[tuple[frozenset[str], Any]]:
+    """Yield the words of the name of every JSON field that holds no object, and its value."""
+    waiting: list[tuple[str, Any]] = [("", value)]
+    while waiting:
+        name, held = waiting.pop()
+        if isinstance(held, Mapping):
+            waiting += held.items()
+        elif isinstance(held, list):
+            waiting += [(name, one) for one in held]
+        else:
+            parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[:100])
+            yield frozenset(re.findall(r"[a-z]+", parts.casefold())), held
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of every line."""
+    start = 0
+    for line in text.split("\n"):
+        yield start, start + len(line)
+        start += len(line) + 1
