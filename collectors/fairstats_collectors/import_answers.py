@@ -26,7 +26,7 @@ from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.asking.answer_from_reply import ParsedAnswer
-from fairstats.asking.option_from_reply import parse_reply
+from fairstats.asking.value_from_reply import read_reply
 from fairstats.benchmarks.declaration import Benchmark, is_number
 from fairstats_collectors.import_mapping import (
     ABSENT,
@@ -372,7 +372,7 @@ def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wron
         if "answer" in row:
             _read_answer(row, mapped.benchmark, texts)
         else:
-            parsed = parse_reply(raw, mapped.benchmark, texts)
+            parsed = read_reply(raw, mapped.benchmark, texts)
             row["answer"], row["status"] = parsed.letter, parsed.status
 
 
@@ -390,7 +390,7 @@ def _read_answer(
             read = ParsedAnswer(None, "unparsed")
             if row.get("answer_raw") is None:
                 row["answer_raw"] = given
-                read = parse_reply(given, benchmark, texts)
+                read = read_reply(given, benchmark, texts)
             row["answer"], status = read.letter, read.status
     row.setdefault("status", status)
 

@@ -228,7 +228,8 @@ class Mapped:
         path = self.benchmark.items_file
         if path is None or not path.is_file():
             return {}
-        return {str(row["item_id"]): row["options"] for row in read_json_lines(path)}
+        rows = read_json_lines(path)
+        return {str(row["item_id"]): row["options"] for row in rows if "options" in row}
 
     @cached_property
     def attributes(self) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
-from fairstats.asking.answer_from_reply import parse_answer
+from fairstats.asking.value_from_reply import read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 from fairstats_collectors.import_answers import options_of
@@ -41,14 +41,14 @@ class Reparsed:
     answers : pandas.DataFrame
         All rows; those that could not be read again are unchanged.
     changes : pandas.DataFrame
-        `CHANGE_COLUMNS`, one row for each answer with a changed letter or status.
+        `CHANGE_COLUMNS`, one row for each answer with a changed answer or status.
     """
 
     answers: pd.DataFrame
     changes: pd.DataFrame
 
     def moves(self) -> pd.DataFrame:
-        """Count the answers by old and new letter (or status): ``from``, ``to``, ``rows``.
+        """Count the answers by old and new answer (or status): ``from``, ``to``, ``rows``.
 
         Unchanged answers have no row.
         """
@@ -98,7 +98,8 @@ def reparse_answers(
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
     items : path, optional
-        A JSON Lines file with ``item_id`` and ``options``, for a benchmark without its items' text.
+        A JSON Lines file with ``item_id`` and ``options``, for a benchmark of letters without its
+        items' text. Decisions, levels and scores need no texts.
     letters_only : bool
         Read only letters, without the options' texts. Answers that give an option's text are then
         lost.
@@ -125,7 +126,7 @@ def reparse_answers(
     options = {
         (name, item): texts
         for name, benchmark in known.items()
-        if (again & (answers["benchmark"] == name)).any()
+        if benchmark.kind.needs_key and (again & (answers["benchmark"] == name)).any()
         for item, texts in _options(benchmark, items, letters_only).items()
     }
     letters: list[str | None] = (
@@ -135,13 +136,13 @@ def reparse_answers(
     problems = []
     for row in answers.index[again]:
         name, item = str(answers.at[row, "benchmark"]), str(answers.at[row, "item_id"])
-        if (name, item) not in options:
+        if known[name].kind.needs_key and (name, item) not in options:
             message = f"{name} has no answer options for this item"
             remedy = f"give a file with its options: {keyword('items')}"
             faulty = Problem("<answers>", message, remedy)
             problems.append(replace(faulty, row=row + 1, column="item_id", value=item))
             continue
-        parsed = parse_answer(str(raw[row]), options[name, item])
+        parsed = read_reply(str(raw[row]), known[name], options.get((name, item)))
         letters[row], statuses[row] = parsed.letter, str(parsed.status)
     if problems:
         raise InputError(problems)
@@ -211,7 +212,7 @@ def _kept(answers: pd.DataFrame) -> pd.Series:
 
 
 def _said(letters: pd.Series, statuses: pd.Series) -> pd.Series:
-    """Return the letter if there is one, else the reason why it is missing."""
+    """Return the answer if there is one, else the reason why it is missing."""
     return letters.where(letters.notna(), statuses)
 
 

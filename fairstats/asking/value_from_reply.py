@@ -9,8 +9,9 @@ answer, so ages, doses and numbers of lists do not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
+from string import ascii_uppercase
 from typing import Any
 
 from fairstats._lib.untrusted_files import parse_json
@@ -70,37 +71,36 @@ def read_reply(
     benchmark : Benchmark
         Declares the kind of answers, and the options or limits.
     options : Mapping[str, str], optional
-        The text of each option by its capital letter, if the prompt had letters. For a choice, the
-        benchmark's letters without texts are the default. For other kinds, a letter is then read as
-        the option of its text.
+        The text of each option of the item. If these have letters and the benchmark's options do
+        not, the prompt listed them with letters: a letter is then read as the option of its text.
 
     Returns
     -------
     ParsedAnswer
-        ``ok`` with the answer as it is stored; see `parse_answer` and `parse_value`.
+        ``ok`` with the answer as it is stored, by the rules of `parse_answer` for letters, and of
+        `parse_value` for words and numbers.
+
+    Examples
+    --------
+    >>> from fairstats.benchmarks.loading import load_benchmark
+    >>> read_reply("The answer is B.", load_benchmark("demo"))
+    ParsedAnswer(letter='B', status='ok')
     """
-    if benchmark.kind.needs_key:
-        return parse_answer(raw, options or dict.fromkeys(benchmark.options, ""))
-    if not options:
+    texts = options or {}
+    if _are_letters(benchmark.options) or (benchmark.kind.needs_key and texts):
+        labels = {option: benchmark.labels.get(option, "") for option in benchmark.options}
+        return parse_answer(raw, texts or labels)
+    if not _are_letters(texts):
         return parse_value(raw, benchmark)
-    parsed = parse_answer(raw, options)
-    stored = None if parsed.letter is None else option_named(options[parsed.letter], benchmark)
-    if parsed.letter is not None and stored is None:
+    parsed = parse_answer(raw, texts)
+    named = None if parsed.letter is None else benchmark.named(texts[parsed.letter])
+    if parsed.letter is not None and named is None:
         return ParsedAnswer(None, "unparsed")
-    return ParsedAnswer(stored, parsed.status)
+    return ParsedAnswer(named, parsed.status)
 
 
-def option_named(text: str, benchmark: Benchmark) -> str | None:
-    """Return the answer that a text is: an option, its label, or a number; None for other texts.
-
-    Capitals, quotes and emphasis do not matter. If a text is the label of several options, it is
-    none of them.
-    """
-    stored = benchmark.canonical(text.strip())
-    if stored is not None:
-        return stored
-    meant = _names(benchmark).get(_folded(text), frozenset())
-    return min(meant) if len(meant) == 1 else None
+def _are_letters(options: Collection[str]) -> bool:
+    return bool(options) and all(option in ascii_uppercase for option in options)
 
 
 def parse_value(raw: str | None, benchmark: Benchmark) -> ParsedAnswer:

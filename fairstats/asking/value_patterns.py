@@ -16,6 +16,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 #: The nouns that name a value of each kind, the clearest first.
 _NOUNS = {
+    "choice": (_words("answer choice option diagnosis"),),
     "decision": (
         _words("decision recommendation recommend verdict outcome judgement judgment"),
         _words("interview hire invite shortlist admit approve"),

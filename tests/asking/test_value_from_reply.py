@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairstats.asking.answer_from_reply import ParsedAnswer
-from fairstats.asking.value_from_reply import option_named, parse_value, read_reply
+from fairstats.asking.value_from_reply import parse_value, read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import KINDS
 from fairstats.benchmarks.loading import load_benchmark
@@ -222,7 +222,6 @@ def test_name_of_two_options_is_neither() -> None:
     benchmark = declare("level", "1", "2", "3", labels={"1": "High", "2": "high", "3": "Low"})
     assert parse_value("High", benchmark).letter is None
     assert parse_value("Low", benchmark).letter == "3"
-    assert option_named("high", benchmark) is None
 
 
 def test_option_with_the_words_of_a_refusal_is_an_answer() -> None:
@@ -240,3 +239,10 @@ def test_replies_are_read_by_the_kind_of_answers() -> None:
     assert read_reply("ANSWER: B", HIRING, shown) == ParsedAnswer("yes", "ok")
     assert read_reply("ANSWER: D", HIRING, shown) == ParsedAnswer(None, "unparsed")
     assert read_reply("I can't help.", HIRING, shown).status == "refused"
+    # Without letters in the prompt, texts are only other words for the options.
+    assert read_reply(
+        "Answer: no", HIRING, {"yes": "Invite", "maybe": "Ask", "no": "Reject"}
+    ).letter
+    words = replace(DEMO, options=("true", "false"), answer_keys={})
+    assert read_reply("Answer: False", words).letter == "false"
+    assert read_reply("Diagnosis: true", words).letter == "true"

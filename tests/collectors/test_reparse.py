@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_answers
+from fairstats.benchmarks.kinds import KINDS
 from fairstats.cli import app
 from tests.make_answers import make_answers
 
@@ -175,6 +177,28 @@ def test_files_go_to_another_folder_and_never_over_old_ones(answers, tmp_path):
     write_answers(answers, new)
     with pytest.raises(InputError, match="with different answers"):
         reparse([old], tmp_path / "new")
+
+
+def test_levels_are_read_again_without_texts(answers, demo):
+    triage = replace(
+        demo,
+        kind=KINDS["level"],
+        options=tuple("12345"),
+        limits=(1.0, 5.0),
+        answer_keys={},
+        labels={"4": "Less urgent"},
+    )
+    replies = ["ESI level: 3", "less urgent", "3 or 4", "I can't triage this.", None, "2", "1", "1"]
+    old = answers.drop(columns="answer_key").assign(
+        answer=[None, None, "3", None, "5", None, "1", "2"],
+        status=["unparsed", "unparsed", "ok", "unparsed", "ok", "error", "ok", "ok"],
+        answer_raw=replies,
+    )
+    reparsed = reparse_answers(old, benchmarks=[triage])
+    read = reparsed.answers["answer"].astype(object)
+    assert read.where(read.notna(), "-").tolist() == ["3", "4", "-", "-", "5", "-", "1", "1"]
+    assert reparsed.answers["status"].tolist()[2:4] == ["unparsed", "refused"]
+    assert len(reparsed.changes) == 5
 
 
 def test_unknown_item_prevents_writing(answers, tmp_path):
