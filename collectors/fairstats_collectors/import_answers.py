@@ -27,7 +27,7 @@ from fairstats.answers.schema import ANSWERS
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.asking.answer_from_reply import ParsedAnswer
 from fairstats.asking.value_from_reply import read_reply
-from fairstats.benchmarks.declaration import Benchmark, is_number
+from fairstats.benchmarks.declaration import Benchmark, is_no_answer, is_number
 from fairstats_collectors.import_mapping import (
     ABSENT,
     OPTIONS,
@@ -38,25 +38,22 @@ from fairstats_collectors.import_mapping import (
     mapping,
     plain_number,
     read_mapping,
+    undeclared,
     value_at,
 )
 
 _SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".json")
 
-# Cells that stand for a missing answer.
-_NO_ANSWER = re.compile(
-    r"(?i)(?:unclear|unknown|unparsed|unparsable|unparseable|undetermined|invalid|error|failed"
-    r"|none|null|nan|n/?a|missing|no answer|not available|[-–—?.]*)"
-)
 
 # These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
 
+_SCALARS = (str, int, float)
 _Wrong = list[tuple[str, str | None, str, str]]
 
 
 def import_table(
-    paths: Paths, *, layout: str | Path = "table", **given: Unpack[Given]
+    paths: Paths, *, layout: str | Path = "table", checked: bool = True, **given: Unpack[Given]
 ) -> pd.DataFrame:
     """Read tables of answers into the answers table.
 
@@ -68,6 +65,9 @@ def import_table(
         such files. JSON files of a folder are read if it has no others.
     layout : str or path
         The mapping: the name of a file in ``data/importers``, or the path of another TOML file.
+    checked : bool
+        Whether the answers belong to a declared benchmark. If not, the fields of each record are
+        returned as texts, to propose a benchmark from them.
     **given
         See `fairstats_collectors.import_mapping.Given`. Columns of the same name need no mapping;
         the file's other columns are ignored.
@@ -84,6 +84,8 @@ def import_table(
         remedy, and no answers are returned.
     """
     declared = MappingFile() if layout == "table" else read_mapping(layout)
+    if not checked:
+        given["benchmark"] = undeclared()
     mapped = mapping(Path(layout).stem, given, declared, wide=True)
     files = _table_files(paths, declared)
     # Many tools write a JSON file for each answer.
@@ -97,7 +99,26 @@ def import_table(
 
     if together is not None:
         files = [*(path for path in files if path not in alone), together]
-    return imported(files, read, mapped)
+    if checked:
+        return imported(files, read, mapped)
+    frames = [_fields(path, mapped.records(read(path, mapped), path), mapped) for path in files]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
+    """Return the columns that the mapping fills, and the other fields under their names."""
+    if problems := _lacking_fields(path, kept, mapped):
+        raise InputError(problems)
+    rows = []
+    for record in kept:
+        wrong: _Wrong = []
+        filled = {column: _value(record, column, mapped, wrong) for column in ANSWERS.columns}
+        row = {name: plain_number(v) for name, v in record.fields.items() if type(v) in _SCALARS}
+        row |= {name: v for name, v in filled.items() if v is not ABSENT}
+        if row.get("answer") is None:
+            row["answer"] = row.get("answer_raw")
+        rows.append(row)
+    return pd.DataFrame(rows, dtype=object)
 
 
 def _table_files(paths: Paths, declared: MappingFile) -> list[Path]:
@@ -201,23 +222,15 @@ def join_files(
 
 
 def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
-    problems: list[Problem] = []
-    rows: list[dict[str, Any]] = []
-    # A single record may lack a field. If all lack it, its name was probably mistyped.
-    for column, field in mapped.columns.items():
-        if all(value_at(record.fields, field) is ABSENT for record in kept):
-            there = f"use one of {field_names(kept[0].fields)}"
-            problems.append(
-                Problem(str(path), f"no record has the field {field!r}", there, column=column)
-            )
-    if problems:
+    if problems := _lacking_fields(path, kept, mapped):
         raise InputError(problems)
+    rows: list[dict[str, Any]] = []
     for record in kept:
         row, wrong = _row(record, mapped)
         rows.append(row)
         for column, value, message, remedy in wrong:
             where = _named(record, column)
-            place = {"row": record.row, "column": where, "value": value}
+            place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
             problems.append(Problem(record.path or str(path), message, remedy, **place))
     if problems:
         raise InputError(problems)
@@ -234,13 +247,27 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
     return checked
 
 
+def _lacking_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> list[Problem]:
+    """Report mapped fields that all records lack: their names were probably mistyped."""
+    return [
+        Problem(
+            str(path),
+            f"no record has the field {field!r}",
+            f"use one of {field_names(kept[0].fields)}",
+            column=column,
+        )
+        for column, field in mapped.columns.items()
+        if kept and all(value_at(record.fields, field) is ABSENT for record in kept)
+    ]
+
+
 def _in_file(problem: Problem, kept: Sequence[Record]) -> Problem:
     """Name the row and the column of the file, not those of the table that was made."""
     if problem.row is None:
         return problem
     record = kept[problem.row - 1]
     message = _IN_ROW.sub(lambda row: _place(kept[int(row[1]) - 1]), problem.message)
-    place = {"row": record.row, "column": _named(record, problem.column)}
+    place: dict[str, Any] = {"row": record.row, "column": _named(record, problem.column)}
     return replace(problem, path=record.path or problem.path, message=message, **place)
 
 
@@ -364,7 +391,7 @@ def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wron
     if "answer" not in row and row.get("status") == "error":
         row["answer"] = None
     elif "answer" in row or "answer_raw" in row:
-        texts = options_of(options, mapped.benchmark)
+        texts: Mapping[str, str] | None = options_of(options, mapped.benchmark)
         if options is not None and texts is None and "answer" not in row:
             remedy = f"map them as a list or an object of {', '.join(mapped.benchmark.options)}"
             wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
@@ -386,7 +413,7 @@ def _read_answer(
         could_be = is_number(given) or (len(given) == 1 and given.isupper())
         if (named := benchmark.named(given)) is not None:
             row["answer"] = named
-        elif not could_be or _NO_ANSWER.fullmatch(given):
+        elif not could_be or is_no_answer(given):
             read = ParsedAnswer(None, "unparsed")
             if row.get("answer_raw") is None:
                 row["answer_raw"] = given

@@ -23,6 +23,7 @@ from fairstats._lib.toml_files import Fault, Table, parse, read_toml
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.schema import ANSWERS
 from fairstats.benchmarks.declaration import Benchmark, is_number
+from fairstats.benchmarks.kinds import DECISION
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats_collectors.import_templates import is_template, matched, parts_of
 
@@ -301,7 +302,7 @@ class Mapped:
                     message = f"does not match {template}"
                     message += f", and is not a group of {self.benchmark.name}" * bool(attributes)
                     remedy = f"correct it, or select other records with {keyword('where')}"
-                    place = {"row": record.row, "column": name, "value": value}
+                    place: dict[str, Any] = {"row": record.row, "column": name, "value": value}
                     problems.append(Problem(record.path or str(path), message, remedy, **place))
             full = split
         if problems:
@@ -428,6 +429,13 @@ def mapping(
     )
     groups = given.get("wide")
     return replace(mapped, answers=_wide_columns(groups, mapped)) if groups else mapped
+
+
+def undeclared() -> Benchmark:
+    """Return a benchmark that declares nothing, for records of one that is yet to be declared."""
+    nothing: dict[str, Any] = {"attributes": {}, "options": (), "answer_keys": {}, "listed": ()}
+    nothing |= {"items_file": None, "keys_file": None, "labels": {}}
+    return replace(load_benchmark("demo"), name="", kind=DECISION, **nothing)
 
 
 def _wide_columns(wide: Mapping[str, str], mapped: Mapped) -> dict[str, dict[str, str]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,22 @@ from fairstats._lib.safe_names import slug
 from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import read_text
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_value
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, POOLED, Benchmark
+from fairstats.benchmarks.declaration import (
+    BASELINE,
+    FEWEST_UNLIKE,
+    NEUTRALIZED,
+    POOLED,
+    Benchmark,
+    is_no_answer,
+    is_number,
+)
 from fairstats.benchmarks.loading import builtin_benchmarks
 
 #: The mark of a line that needs a person's decision.
 DECIDE = "DECIDE"
+#: Whole numbers within fewer are levels, more are scores. More words are replies.
+MOST_LEVELS = 8
+MOST_WORDS = 12
 #: Above these limits, a column holds something other than groups, attributes or versions.
 MOST_GROUPS = 60
 MOST_ATTRIBUTES = 60
@@ -47,7 +58,12 @@ _PAIRS = """\
 
 
 def propose_benchmark(
-    answers: pd.DataFrame, *, stem: str | None = None, source: str = "<frame>"
+    answers: pd.DataFrame,
+    *,
+    stem: str | None = None,
+    source: str = "<frame>",
+    crossed: Mapping[str, tuple[str, str]] | None = None,
+    shared: Iterable[str] = ("cluster",),
 ) -> dict[str, str]:
     """Propose the files of a benchmark from answers to it.
 
@@ -59,17 +75,23 @@ def propose_benchmark(
         The files' name without suffix; by default that of the benchmark.
     source : str
         The name of the answers' file, for problems.
+    crossed : Mapping[str, (str, str)], optional
+        The two attributes that an attribute crosses; its groups are named ``"a+b"``.
+    shared : iterable of str
+        The columns that may be what several items share.
 
     Returns
     -------
     dict of str
-        The text of each file by its name: the answer keys, and last the declaration (TOML).
+        The text of each file by its name: the items with their keys and clusters, and last the
+        declaration (TOML).
 
     Raises
     ------
     InputError
         If the answers are of several benchmarks or a built-in one, an item has two answer keys, an
-        attribute has a single group, or there are more groups than a person could declare.
+        attribute has a single group, there are more groups than a person could declare, or the
+        answers are neither options nor numbers.
 
     Examples
     --------
@@ -83,19 +105,139 @@ def propose_benchmark(
     """
     if problems := list(_problems(answers, source)):
         raise InputError(problems)
+    kind = _proposed_kind(answers, source)
     name = str(answers["benchmark"].iloc[0])
     stem = stem or slug(name)
-    keys = answers[["item_id", "answer_key"]].drop_duplicates().sort_values("item_id")
+    cluster = _cluster_column(answers, shared)
+    columns = ["item_id", *["answer_key"] * _has_keys(answers), *([cluster] if cluster else [])]
+    items = answers[columns].drop_duplicates().sort_values("item_id")
     keys_file = f"{stem}.keys.jsonl"
     parts = [
         _HEAD.format(decide=DECIDE),
-        *_entries(answers, name, keys_file),
-        *_tables(answers),
-        *(_attribute(attribute, rows) for attribute, rows in _by_attribute(answers)),
+        *_entries(answers, name, keys_file, kind, cluster),
+        *_tables(answers, kind),
     ]
-    texts = {str(column): keys[column].astype(str).tolist() for column in keys}
+    for attribute, rows in _by_attribute(answers):
+        names = list(map(str, rows["group"].unique()))
+        parts += _crossed(attribute, names, (crossed or {}).get(attribute))
+    texts = {str(column): items[column].astype(str).tolist() for column in items}
+    if kind.name != "choice" and "answer_key" in texts:
+        texts["answer_key"] = [_plain(key) for key in texts["answer_key"]]
     rows = [dict(zip(texts, row, strict=True)) for row in zip(*texts.values(), strict=True)]
     return {keys_file: item_lines(rows), f"{stem}.toml": "\n\n".join(parts) + "\n"}
+
+
+def _has_keys(answers: pd.DataFrame) -> bool:
+    return "answer_key" in answers and bool(answers["answer_key"].notna().all())
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A proposed kind of answers: its entries, and the comments on them."""
+
+    name: str
+    entries: tuple[tuple[str, dict[str, Any]], ...]
+
+
+def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
+    """Propose a kind from the answers and keys, and its options or limits."""
+    keys = answers["answer_key"] if _has_keys(answers) else answers["answer"][:0]
+    found = keys.value_counts().add(answers["answer"].value_counts(), fill_value=0)
+    found = found[[not is_no_answer(text) for text in found.index]]
+    texts = _spellings(found)
+    keyed = len(keys) > 0
+    about = f"{DECIDE}: what an answer is. {_KIND_WORDS}"
+    if texts and all(re.fullmatch("[A-Z]", text) for text in texts) and keyed:
+        return _Kind("choice", (_letter_options(texts),))
+    numbers = sorted({float(text) for text in texts if is_number(text)})
+    whole = all(number.is_integer() for number in numbers)
+    if texts and len(numbers) == len(texts):
+        if len(numbers) == 2 and not keyed:
+            return _decision(texts, about)
+        if whole and len(numbers) > 1 and numbers[-1] - numbers[0] < MOST_LEVELS:
+            return _level(numbers, about)
+        low, high = (int(end) if end.is_integer() else end for end in (numbers[0], numbers[-1]))
+        entries = (
+            (about, {"kind": "score"}),
+            (f"{DECIDE}: the lowest and the highest possible score.", {"limits": [low, high]}),
+            (f'{DECIDE}: what a higher score means, e.g. "more suitable".', {"higher": ""}),
+        )
+        return _Kind("score", entries)
+    if not 1 < len(texts) <= MOST_WORDS:
+        shown = first_of([repr(text) for text in texts]) or "none"
+        message = f"has {len(texts)} different short texts ({shown}), which are no options"
+        remedy = f"use 2 to {MOST_WORDS} options or numbers; map answer to the column with these"
+        raise InputError([Problem(source, message, remedy, column="answer")])
+    if keyed:
+        entry = ("The options in the answers and keys.", {"options": sorted(texts)})
+        return _Kind("choice", ((about, {"kind": "choice"}), entry))
+    return _decision(texts, about)
+
+
+_KIND_WORDS = """Kinds: choice (one option is right), decision
+(some options are favourable), level (ordered options) or score (a number)."""
+
+
+def _spellings(found: pd.Series) -> list[str]:
+    """Return the most frequent spelling of each answer; ``3`` for ``3.0``."""
+    kept: dict[str, str] = {}
+    for text in map(str, found.sort_values(ascending=False, kind="stable").index):
+        kept.setdefault(_plain(text).casefold(), _plain(text))
+    return list(kept.values())
+
+
+def _plain(text: str) -> str:
+    return f"{float(text):.15g}" if is_number(text) else text
+
+
+def _letter_options(texts: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    last = max(texts)
+    options = [chr(code) for code in range(ord("A"), ord(last) + 1)]
+    unseen = [letter for letter in options if letter not in texts]
+    about = f"The option letters, up to {last}, the last one in the answers and keys."
+    if unseen:
+        about += f" Not in any answer or key: {', '.join(unseen)}."
+    return about, {"options": options}
+
+
+def _decision(texts: Sequence[str], about: str) -> _Kind:
+    good = [text for text in texts if _GOOD.match(text)] or sorted(texts)[-1:]
+    options = [*good[:1], *sorted(set(texts) - set(good[:1]))]
+    entries = (
+        (about, {"kind": "decision"}),
+        ("The options in the answers.", {"options": options}),
+        (f"{DECIDE}: the options that are good for the person.", {"favourable": good[:1]}),
+    )
+    return _Kind("decision", entries)
+
+
+_GOOD = re.compile("(?i)(?:yes|true|1|accept|approve|hire|grant|recommend|admit|treat|invite)")
+
+
+def _level(numbers: Sequence[float], about: str) -> _Kind:
+    options = list(range(int(numbers[0]), int(numbers[-1]) + 1))
+    unseen = [str(option) for option in options if option not in numbers]
+    note = f" Not in any answer or key: {', '.join(unseen)}." if unseen else ""
+    entries = (
+        (about, {"kind": "level"}),
+        (f"{DECIDE}: the levels in order; add those at the ends.{note}", {"options": options}),
+        (f'{DECIDE}: what a higher level means, e.g. "less urgent".', {"higher": ""}),
+    )
+    return _Kind("level", entries)
+
+
+def _cluster_column(answers: pd.DataFrame, columns: Iterable[str]) -> str | None:
+    """Return the column with most values that several items share, if its values are names."""
+    items = answers["item_id"].nunique()
+    shared: dict[str, int] = {}
+    for column in (name for name in columns if name in answers):
+        values = answers[["item_id", column]].drop_duplicates()
+        names = values[column].dropna().astype(str).unique()
+        alone = len(values) == items and not values[column].isna().any()
+        short = all(len(name) <= 60 and not re.search(r"\s", name) for name in names)
+        if alone and short and MOST_LEVELS < len(names) <= 0.7 * items:
+            shared[str(column)] = len(names)
+    return max(shared, key=lambda column: shared[column]) if shared else None
 
 
 def _by_attribute(answers: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -118,7 +260,7 @@ def _problems(answers: pd.DataFrame, source: str) -> Iterator[Problem]:
             remedy = f"use at most {most}; check that the column is the right one"
             yield problem(f"has {count:,} different values", remedy, column)
             return
-    keys = answers[["item_id", "answer_key"]].drop_duplicates()
+    keys = answers[["item_id", *["answer_key"] * ("answer_key" in answers)]].drop_duplicates()
     for item in keys.loc[keys["item_id"].duplicated(), "item_id"].unique()[:20]:
         found = sorted(keys.loc[keys["item_id"] == item, "answer_key"])
         remedy = "correct the keys, or give different questions different item ids"
@@ -137,40 +279,39 @@ def _problems(answers: pd.DataFrame, source: str) -> Iterator[Problem]:
             yield problem(f"attribute {name} has {count:,} different groups", remedy, "group")
         elif count < 2 and name != BASELINE:
             remedy = "add the answers for the other groups, or remove these"
-            yield problem(
-                f"attribute {name} has a single group", remedy, "group", rows["group"].iloc[0]
-            )
+            group = rows["group"].iloc[0]
+            yield problem(f"attribute {name} has a single group", remedy, "group", group)
         elif name == BASELINE and (others := set(rows["group"]) - {"original", NEUTRALIZED}):
             remedy = f"use original and {NEUTRALIZED}, or another name for the attribute"
             yield problem("is not a variant of the baseline", remedy, "group", min(others))
 
 
-def _entries(answers: pd.DataFrame, name: str, keys_file: str) -> Iterator[str]:
+def _entries(
+    answers: pd.DataFrame, name: str, keys_file: str, kind: _Kind, cluster: str | None
+) -> Iterator[str]:
     items, missing = answers["item_id"].nunique(), int(answers["answer"].isna().sum())
-    found = answers["answer_key"].value_counts().add(answers["answer"].value_counts(), fill_value=0)
-    last = max(found.index)
-    options = [chr(code) for code in range(ord("A"), ord(last) + 1)]
-    unseen = [letter for letter in options if letter not in found.index]
-    about = f"The option letters, up to {last}, the last one in the answers and keys."
-    if unseen:
-        about += f" Not in any answer or key: {', '.join(unseen)}."
     yield _entry("The name in the answers' column benchmark.", name=name)
     yield _entry(f"{DECIDE}: the title on pages.", title=name)
     yield _entry(
         f"{DECIDE}: one or two sentences for readers.", description=f"{items:,} items of {name}."
     )
-    yield _entry(about, options=options)
-    yield _entry("The key of each item, from the answers' column answer_key.", keys_file=keys_file)
+    for about, entry in kind.entries:
+        yield _entry(about, **entry)
+    keys = "key of each item, from the answers' column answer_key"
+    yield _entry(f"The {keys if _has_keys(answers) else 'items'}.", keys_file=keys_file)
+    if cluster is not None:
+        yield _entry(
+            f"{DECIDE}: what several items share, such as a patient. Items with the same value\n"
+            f"count as one independent unit. {answers[cluster].nunique():,} values for {items:,} "
+            "items.",
+            cluster=cluster,
+        )
     yield _entry(
         "How missing answers count: available, complete, incorrect or bounds.\n"
         f"{missing:,} of {len(answers):,} answers are missing.",
         missing="available",
     )
-    yield _entry(
-        f"{DECIDE}: the equivalence margin. An accuracy difference within ± this counts as\n"
-        "equivalent (0.02: 2 percentage points). Choose it before you look at results.",
-        equivalence_margin=0.02,
-    )
+    yield _margin(kind)
     yield _entry(f"{DECIDE}: where the items come from, e.g. a URL.", sources=[])
     yield _entry(f"{DECIDE}: the licence of the items.", licence="Not stated")
     yield _entry(f"{DECIDE}: how to cite the items.", citation="Not stated")
@@ -189,11 +330,33 @@ def _entries(answers: pd.DataFrame, name: str, keys_file: str) -> Iterator[str]:
     )
 
 
-def _tables(answers: pd.DataFrame) -> Iterator[str]:
+def _margin(kind: _Kind) -> str:
+    about = f"{DECIDE}: the equivalence margin. {{}} difference within ± this counts as\nequivalent"
+    after = "Choose it before you look at results."
+    if kind.name == "level":
+        about = f"{about} (0.1: a tenth of a level). {after}"
+        return _entry(about.format("A mean"), equivalence_margin=0.1)
+    if kind.name == "score":
+        (low, high) = kind.entries[1][1]["limits"]
+        margin = float(f"{(high - low) / 20:.1g}")
+        about = f"{about}, in points of the score. {after}"
+        return _entry(about.format("A mean"), equivalence_margin=margin)
+    figure = "An accuracy" if kind.name == "choice" else "A selection rate's"
+    about = f"{about} (0.02: 2 percentage points). {after}"
+    return _entry(about.format(figure), equivalence_margin=0.02)
+
+
+def _tables(answers: pd.DataFrame, kind: _Kind) -> Iterator[str]:
     versions = sorted(map(str, answers["benchmark_version"].unique()))
+    noun = "vignettes" if kind.name == "choice" else "items"
+    if kind.name != "choice":
+        yield _entry(
+            f"{DECIDE}: what pages call an item and the person it describes: stay, patient.",
+            words={"item": "item", "subject": "person"},
+        )
     yield _entry(
         f"{DECIDE}: each version in the answers' column benchmark_version, with a description.",
-        versions={version: f"vignettes of version {version}" for version in versions},
+        versions={version: f"{noun} of version {version}" for version in versions},
     )
     yield _entry(
         f"{DECIDE}: models that took part in writing or selecting the items, each with its role.\n"
@@ -202,8 +365,28 @@ def _tables(answers: pd.DataFrame) -> Iterator[str]:
     )
 
 
-def _attribute(name: str, rows: pd.DataFrame) -> str:
-    groups = list(map(str, rows["group"].unique()))
+def _crossed(name: str, groups: Sequence[str], crosses: tuple[str, str] | None) -> Iterator[str]:
+    """Yield an attribute, after the two that it crosses if its groups are named a+b."""
+    parts = [group.split("+") for group in groups]
+    if crosses is None or any(len(part) != 2 for part in parts):
+        yield _attribute(name, groups)
+        return
+    for place, attribute in enumerate(crosses):
+        yield _attribute(attribute, list(dict.fromkeys(part[place] for part in parts)))
+    about = (
+        f"Each variant is a group of {crosses[0]} and of {crosses[1]}. With pairs = [], only the\n"
+        f"pairs of these are compared; add pairs of {name} to compare its groups too."
+    )
+    label = f"{_label(crosses[0])} and {crosses[1]}"
+    table = {"label": label, "crosses": list(crosses), "pairs": []}
+    labels = {group: _label(group.replace("+", ", ")) for group in groups}
+    yield (
+        f"{_comment(about)}\n"
+        + toml_text({"attributes": {name: table | {"groups": labels}}}).strip()
+    )
+
+
+def _attribute(name: str, groups: list[str]) -> str:
     if name == BASELINE:
         groups = ["original", NEUTRALIZED]
     first, *others = groups
@@ -211,10 +394,15 @@ def _attribute(name: str, rows: pd.DataFrame) -> str:
     pairs = [f"  {toml_value([first, other])}," for other in others]
     possible = len(groups) * (len(groups) - 1) // 2
     about = _PAIRS.format(decide=DECIDE, proposed=len(pairs), possible=possible)
+    table: dict[str, Any] = {"label": _label(name)}
+    control = [f"{DECIDE}: a control differs in nothing that could matter."] * bool(
+        _CONTROL.search(name)
+    )
     return "\n".join(
         [
             _comment(f"{DECIDE}: the attribute's name for readers."),
-            toml_text({"attributes": {name: {"label": _label(name)}}}).strip("\n"),
+            toml_text({"attributes": {name: table}}).strip("\n"),
+            *(f"{_comment(line)}\ncontrol = true" for line in control),
             *([] if name == BASELINE else [about]),
             "pairs = [",
             *pairs,
@@ -226,6 +414,9 @@ def _attribute(name: str, rows: pd.DataFrame) -> str:
             ).strip("\n"),
         ]
     )
+
+
+_CONTROL = re.compile("(?i)placebo|control|paraphras|noop|reword")
 
 
 def _label(name: str) -> str:
@@ -252,27 +443,82 @@ def summary(benchmark: Benchmark) -> Iterator[str]:
     attribute race: 2 groups, 1 pair: white − black
     """
     yield f"{benchmark.path}: ok"
+    options = f"{counted(len(benchmark.options), 'option')}, " if benchmark.options else ""
+    items = counted(len(benchmark.items), "item") if benchmark.items else "items not listed"
     yield (
-        f"{benchmark.name}: {counted(len(benchmark.answer_keys), 'item')}, "
-        f"{counted(len(benchmark.options), 'option')}, "
+        f"{benchmark.name}: {items}, {options}"
         f"{counted(len(benchmark.versions), 'version')}, missing answers: {benchmark.missing}, "
-        f"margin ±{100 * benchmark.equivalence_margin:g} points"
+        f"margin ±{benchmark.kind.shown_margin(benchmark.equivalence_margin)} {benchmark.kind.unit}"
     )
-    for attribute in benchmark.varied:
-        pairs = first_of([" − ".join(pair) for pair in attribute.pairs])
+    for attribute in benchmark.varied + benchmark.controls:
+        pairs = first_of([" − ".join(pair) for pair in attribute.pairs]) or "none"
         groups = len(attribute.groups)
         possible = groups * (groups - 1) // 2
         of = f" of {possible} possible" if possible > len(attribute.pairs) else ""
         declared = counted(len(attribute.pairs), "pair")
-        yield f"attribute {attribute.name}: {groups} groups, {declared}{of}: {pairs}"
+        noun = "control" if attribute.control else "attribute"
+        crossing = f" ({' × '.join(attribute.crosses)})" if attribute.crosses else ""
+        yield f"{noun} {attribute.name}{crossing}: {groups} groups, {declared}{of}: {pairs}"
     compared = sum(len(attribute.pairs) for attribute in benchmark.varied)
     family = _FAMILY[benchmark.family]
     comparisons = counted(compared, "comparison")
     yield f"{comparisons} per model and prompt; tests adjusted together: {family}"
+    yield from _answers_and_units(benchmark)
+    yield from _thresholds(benchmark)
     yield from _left_out(benchmark)
     marked = [number for number, line in _lines(benchmark.path) if f"# {DECIDE}:" in line]
     if marked:
         yield f"still marked {DECIDE}: see lines {', '.join(map(str, marked))}"
+
+
+def _answers_and_units(benchmark: Benchmark) -> Iterator[str]:
+    """Return lines on what an answer is, its key, and the independent units."""
+    kind, named = benchmark.kind.name, [_shown(benchmark, one) for one in benchmark.options]
+    if kind == "choice":
+        yield f"kind choice: an answer is one of {', '.join(named)}, of which one is right"
+    elif kind == "decision":
+        good = ", ".join(benchmark.favourable)
+        yield f"kind decision: an answer is one of {', '.join(named)}; favourable: {good}"
+    else:
+        low, high = benchmark.limits
+        what = f"one of {', '.join(named)}" if named else f"a number from {low:g} to {high:g}"
+        more = f"more means {benchmark.higher}" if benchmark.higher else "not declared: higher"
+        yield f"kind {kind}: an answer is {what}; {more}"
+        end = low if benchmark.worse == "lowest" else high
+        yield f"worse: {benchmark.worse}; with --missing incorrect, a missing answer is {end:g}"
+        if kind == "score":
+            yield f"same_within: answers up to {benchmark.same_within:g} apart are the same"
+    keyed, items = len(benchmark.answer_keys), len(benchmark.items)
+    yield f"answer keys: {f'{keyed:,} of {items:,} items' if keyed else 'none'}"
+    if benchmark.cluster is None:
+        yield "independent units: the items"
+    elif benchmark.clusters:
+        units = len(set(benchmark.clusters.values()))
+        yield f"independent units: {units:,} values of {benchmark.cluster} in the file of items"
+    else:
+        yield f"independent units: {benchmark.cluster}, from the column cluster of the answers"
+
+
+def _shown(benchmark: Benchmark, option: str) -> str:
+    label = benchmark.labels.get(option, option)
+    return option if label == option else f"{option} ({label})"
+
+
+def _thresholds(benchmark: Benchmark) -> Iterator[str]:
+    """Return lines on the thresholds of a rank and of equivalence, as they are in force."""
+    missing, common = benchmark.largest_missing, benchmark.common_items
+    yield f"largest_missing: at most {missing:.1%} of the answers of a ranked model are missing"
+    yield f"common_items: at least {common:.1%} of the items were asked of all ranked models"
+    if benchmark.kind.needs_key:
+        least, given = benchmark.lowest_accuracy, "lowest_accuracy"
+        given, least = (given, least) if least is not None else ("best guess", benchmark.chance)
+        yield f"{given}: ranked and equivalent only if the accuracy is above {least:.1%}"
+        return
+    rule = f"informative: at least {FEWEST_UNLIKE} items have another answer than the most frequent"
+    rule += " one, and answers depend on the item (F test, 5%)"
+    if benchmark.kind.name == "level" and benchmark.has_key:
+        rule += ", and agree with the key beyond chance (weighted kappa)"
+    yield rule
 
 
 def _left_out(benchmark: Benchmark) -> Iterator[str]:
@@ -280,7 +526,7 @@ def _left_out(benchmark: Benchmark) -> Iterator[str]:
         yield "not declared: selected_on (models that took part in selecting the items)"
     if benchmark.same_variants_odds_ratio is None:
         yield "not declared: same_variants_odds_ratio, so shared flips get no verdict"
-    if BASELINE not in benchmark.attributes:
+    if BASELINE not in benchmark.attributes and benchmark.kind.needs_key:
         yield "not declared: attributes.baseline, so there is no EO and no accuracy in the original"
     if benchmark.items_file is None:
         yield "not declared: items_file, so `fairstats collect` cannot ask the items"

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from fairstats._lib.problems import Problem
-from fairstats._lib.safe_names import FoldedNames
+from fairstats._lib.safe_names import FoldedNames, normal_name
 from fairstats.benchmarks.kinds import Kind, Words
 
 MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
@@ -29,6 +29,8 @@ FAMILIES: tuple[Family, ...] = get_args(Family)
 BASELINE = "baseline"
 ORIGINAL = "original"
 NEUTRALIZED = "neutralized"
+#: A model is uninformative if fewer items have another answer than the most frequent one.
+FEWEST_UNLIKE = 5
 #: The strategy with which the others are compared.
 PLAIN = "plain"
 #: The attribute and group name for all demographic pairs of an item combined.
@@ -351,6 +353,23 @@ def is_number(text: str) -> bool:
     return _number(text) is not None
 
 
+_NO_ANSWER = re.compile(
+    r"(?i)(?:unclear|unknown|unparsed|unparsable|unparseable|undetermined|invalid|error|failed"
+    r"|none|null|nan|n/?a|missing|no answer|not available|[-–—?.\s]*)"
+)
+
+
+def is_no_answer(text: str) -> bool:
+    """Return whether a text in a released file means that there is no answer.
+
+    Examples
+    --------
+    >>> is_no_answer("Unclear"), is_no_answer("n/a"), is_no_answer("no")
+    (True, True, False)
+    """
+    return _NO_ANSWER.fullmatch(text) is not None
+
+
 def _number(text: str) -> float | None:
     """Return a plain decimal number; None for other texts."""
     if not re.fullmatch(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", text):
@@ -400,6 +419,34 @@ def contradictions(benchmark: Benchmark) -> Iterator[Problem]:
         message = f"keys that are not options: {', '.join(outside[:20])}"
         yield Problem(str(benchmark.keys_file), message, "correct the keys or the options")
     yield from _contradictory_kind(benchmark, wrong)
+    yield from _impossible_names(benchmark, wrong)
+
+
+def _impossible_names(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
+    """Return a problem for each name that no answer can have."""
+    remedy = f"use 1 to {MOST_NAME} printable characters"
+    named = [("name", benchmark.name), *((f"versions.{name}", name) for name in benchmark.versions)]
+    for key, name in named:
+        if name != normal_name(name):
+            message = "has spaces at the ends, or is not in Unicode normal form NFKC"
+            yield wrong(message, f"write {normal_name(name)!r}", key, name)
+    for attribute in benchmark.attributes.values():
+        named.append((f"attributes.{attribute.name}", attribute.name))
+        named += [(f"attributes.{attribute.name}.groups", group) for group in attribute.groups]
+    for key, name in named:
+        if not _is_name(name):
+            yield wrong("is not a possible name", remedy, key, name)
+    for item in [name for name in benchmark.items if not _is_name(name)][:10]:
+        message = "is not a possible name"
+        yield Problem(str(benchmark.keys_file), message, remedy, column="item_id", value=item)
+
+
+#: The length of a name in the answers table.
+MOST_NAME = 200
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= MOST_NAME and text.isprintable()
 
 
 def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
@@ -407,8 +454,7 @@ def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> 
     kind, options = benchmark.kind.name, benchmark.options
     if kind == "score" and options:
         yield wrong("are not used by scores", 'remove them, or declare kind = "level"', "options")
-    if len(set(options)) < len(options):
-        yield wrong("has an option twice", "remove one", "options")
+    yield from _alike_options(benchmark, wrong)
     if kind == "decision":
         if not benchmark.favourable:
             yield wrong("is missing", "list the options that are good for the person", "favourable")
@@ -435,6 +481,29 @@ def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> 
         yield wrong("is used for scores only", "remove it", "same_within")
     for option in sorted(set(benchmark.labels) - set(options)):
         yield wrong("is not an option", "correct it or the options", f"labels.{option}")
+    if benchmark.cluster in ("item_id", "answer_key"):
+        yield wrong("must be another column", "name what items share", "cluster", benchmark.cluster)
+    if kind == "level" and not benchmark.limits[0] < benchmark.limits[1] and len(options) > 1:
+        yield wrong("are the same number", "use different levels", "options")
+
+
+def _alike_options(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
+    """Return a problem for options that an answer could not be told apart by."""
+    options = benchmark.options
+    if len(set(options)) < len(options):
+        yield wrong("has an option twice", "remove one", "options")
+        return
+    read: dict[str, str] = {}
+    for option in options:
+        number = _number(option)
+        name = f"{number:.15g}" if number is not None else " ".join(option.casefold().split())
+        if (other := read.setdefault(name, option)) != option:
+            message = f"{other!r} and {option!r} are the same answer in another spelling"
+            yield wrong(message, "remove one", "options")
+    for option, label in benchmark.labels.items():
+        other = read.get(" ".join(label.casefold().split()), option)
+        if option in options and other != option:
+            yield wrong(f"is the option {other!r}", "use another label", f"labels.{option}", label)
 
 
 def contradictory_attributes(attributes: Mapping[str, Attribute], path: Path) -> Iterator[Problem]:
@@ -445,7 +514,9 @@ def contradictory_attributes(attributes: Mapping[str, Attribute], path: Path) ->
         if not as_sets and len(attributes) == len(attribute.groups) == 1:
             # Questions without variants, to compare models and strategies.
             continue
-        if not as_sets or len(set(as_sets)) < len(as_sets) or min(map(len, as_sets)) < 2:
+        invalid = len(set(as_sets)) < len(as_sets) or any(len(pair) < 2 for pair in as_sets)
+        # The pairs of a crossing may be those of the two attributes only.
+        if invalid or not (as_sets or attribute.crosses):
             remedy = "declare at least one pair of two groups, and each pair only once. "
             remedy += "Only a single attribute with a single group needs no pair"
             message, column = "has no pair, or an invalid pair", f"{of}.pairs"
@@ -471,7 +542,8 @@ def _wrong_crossing(
     if set(attribute.levels) != set(attribute.groups) or len(set(cells)) < len(cells):
         yield (
             "levels must include each group exactly once",
-            'give each group its levels, e.g. levels = { white_male = ["white", "male"] }',
+            'give each group its levels, e.g. levels = { white_male = ["white", "male"] }, or '
+            "name it after them: white+male",
         )
     for levels in attribute.levels.values():
         pairs = zip(crosses, levels, strict=False)

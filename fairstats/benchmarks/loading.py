@@ -48,7 +48,10 @@ Options = Annotated[
     tuple[str, ...],
     BeforeValidator(_are_options),
     must(
-        lambda options: all(0 < len(one) <= MOST_OPTION and one == one.strip() for one in options),
+        lambda options: all(
+            0 < len(one) <= MOST_OPTION and one == one.strip() and one.isprintable()
+            for one in options
+        ),
         f"must be texts of 1 to {MOST_OPTION} characters without spaces at the ends",
         "shorten them; the full texts can be declared as labels",
     ),
@@ -311,6 +314,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         values = list(level_values(table.options).values())
         limits = (values[0], values[-1])
     attributes = {name: entry.named(name) for name, entry in table.attributes.items()}
+    attributes = {name: _with_levels(one, attributes) for name, one in attributes.items()}
     same = {
         one.name: getattr(table, one.name)
         for one in fields(Benchmark)
@@ -339,6 +343,23 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     if problems := [*unreadable, *contradictions(benchmark)]:
         raise InputError(problems)
     return benchmark
+
+
+def _with_levels(attribute: Attribute, attributes: Mapping[str, Attribute]) -> Attribute:
+    """Return a crossed attribute with levels from its groups' names, such as ``white+male``."""
+    if attribute.levels or len(attribute.crosses) != 2:
+        return attribute
+    first, second = (attributes[n].groups if n in attributes else {} for n in attribute.crosses)
+    levels = {}
+    for group in attribute.groups:
+        parts = [
+            (group[:place], group[place + 1 :]) for place, sign in enumerate(group) if sign in "+_"
+        ]
+        found = [part for part in parts if part[0] in first and part[1] in second]
+        if len(found) != 1:
+            return attribute
+        levels[group] = found[0]
+    return replace(attribute, levels=MappingProxyType(levels))
 
 
 def _changes(attributes: Mapping[str, Attribute], subject: str) -> str:

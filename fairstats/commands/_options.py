@@ -223,6 +223,7 @@ def import_files(
     where: Pairs = None,
     split: Pairs = None,
     wide: Pairs = None,
+    **more: Any,
 ) -> pd.DataFrame:
     """Import files with the options of the command line.
 
@@ -244,6 +245,7 @@ def import_files(
         where=typed_pairs("--where", where),
         split=typed_pairs("--split", split),
         wide=_wide(wide),
+        **more,
     )
 
 

@@ -11,7 +11,7 @@ import scipy
 
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, NEUTRALIZED
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Outcomes, Texts
 from fairstats.counts.patterns import IntArray, apply_policy, missing_per_group, sums_by_unit
@@ -19,8 +19,6 @@ from fairstats.estimates.same_variants import DIFFERENT, flip_marks, same_flips
 from fairstats.inference.intervals import wilson
 from fairstats.inference.weighted_kappa import weighted_kappa
 
-# Fewer items with another answer than the most frequent one say nothing about fairness.
-_FEWEST = 5
 # The level of the test that answers depend on the item.
 _LEVEL = 0.05
 _IN_BASELINE = "accuracy in the neutralized variant"
@@ -89,7 +87,7 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
         most = int(counts.argmax())
         if not counts.sum():
             reasons.append("no answers")
-        elif varied.others[unit] < _FEWEST:
+        elif varied.others[unit] < FEWEST_UNLIKE:
             label = outcomes.benchmark.labels.get(options[most], options[most])
             if not varied.others[unit]:
                 one = counts[most] == counts.sum()

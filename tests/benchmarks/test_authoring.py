@@ -59,9 +59,9 @@ def test_proposal_has_neutralized_variant_if_answers_have_a_baseline(answers, tm
     ]
 
 
-def test_control_characters_are_escaped_if_the_frame_was_not_checked(answers, tmp_path):
-    groups = ("a\nb", "c\x00d", "e\x7ff")
-    assert tuple(proposed(answers(groups), tmp_path).attributes["origin"].groups) == groups
+def test_groups_that_no_answer_can_have_are_refused(answers, tmp_path):
+    with pytest.raises(fairstats.InputError, match=r"groups = 'a\\nb': is not a possible name"):
+        proposed(answers(("a\nb", "c")), tmp_path)
 
 
 @pytest.mark.parametrize(
