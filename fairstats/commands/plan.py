@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-Test = Literal["mcnemar", "equivalence", "models"]
+Test = Literal["mcnemar", "equivalence", "models", "means", "means-equivalence"]
 
 # The options of each test; all are needed.
 _OPTIONS = {
     "mcnemar": ("discordant", "difference"),
     "equivalence": ("discordant", "difference", "margin"),
     "models": ("discordant", "difference", "new_discordant", "new_difference"),
+    "means": ("deviation", "difference"),
+    "means-equivalence": ("deviation", "difference", "margin"),
 }
+# Those that may be left out.
+_OPTIONAL = dict.fromkeys(("means", "means-equivalence"), ("cluster_size", "icc"))
 
 
 @commands.command()
@@ -33,20 +37,40 @@ def plan(
     test: Annotated[
         Test,
         typer.Option(
-            help="mcnemar: a difference between two groups. equivalence: a difference within a "
-            "margin. models: a change of the difference from one model to another."
+            help="Choices and decisions: mcnemar, a difference between two groups; equivalence, a "
+            "difference within a margin; models, a change of the difference from one model to "
+            "another. Levels and scores: means and means-equivalence."
         ),
     ],
     discordant: Annotated[
         float | None,
-        typer.Option(help="Share of pairs that only one group gets right, e.g. 0.12."),
+        typer.Option(
+            help="Share of pairs that only one group gets right, or in which only one has a "
+            "favourable decision, e.g. 0.12."
+        ),
+    ] = None,
+    deviation: Annotated[
+        float | None,
+        typer.Option(help="Standard deviation of the items' differences, in levels or points."),
     ] = None,
     difference: Annotated[
         float | None,
-        typer.Option(help="True accuracy difference between the groups, e.g. 0.04 for 4 points."),
+        typer.Option(
+            help="True difference between the groups, e.g. 0.04 for 4 points of accuracy or "
+            "selection; else in levels or points of a score."
+        ),
     ] = None,
     margin: Annotated[
-        float | None, typer.Option(help="Equivalence margin, e.g. 0.02 for 2 points.")
+        float | None,
+        typer.Option(help="Equivalence margin in the unit of --difference, e.g. 0.02."),
+    ] = None,
+    cluster_size: Annotated[
+        float | None,
+        typer.Option(help="Mean number of items in a cluster, such as a patient (default: 1)."),
+    ] = None,
+    icc: Annotated[
+        float | None,
+        typer.Option(help="Intraclass correlation of the differences in a cluster (default: 0)."),
     ] = None,
     new_discordant: Annotated[
         float | None, typer.Option(help="As --discordant, for the new model.")
@@ -72,8 +96,11 @@ def plan(
     check_alpha(alpha)
     given = {
         "discordant": discordant,
+        "deviation": deviation,
         "difference": difference,
         "margin": margin,
+        "cluster_size": cluster_size,
+        "icc": icc,
         "new_discordant": new_discordant,
         "new_difference": new_difference,
     }
@@ -81,14 +108,19 @@ def plan(
     _check_options(test, there, power, items, plot)
     try:
         needed, aim, power_of = _planned(test, there, power, alpha)
-        table = _table(power_of, items or _around(needed))
+        table = _table(power_of, items or _around(needed), there.get("cluster_size"))
     except ValueError as error:
         if isinstance(error, InputError):
             raise
         remedy = "see `fairstats plan --help`"
         raise InputError([Problem("the plan", str(error), remedy)]) from None
     print_table(table, as_json=as_json, as_csv=as_csv)
-    typer.echo(f"{needed} items have {100 * power:g}% power {aim}.", err=True)
+    clusters = ""
+    if cluster_size is not None:
+        from fairstats.inference.power_means import units_of
+
+        clusters = f" in {units_of(needed, cluster_size)} clusters"
+    typer.echo(f"{needed} items{clusters} have {100 * power:g}% power {aim}.", err=True)
     if plot is not None:
         from fairstats._lib.atomic_files import whole_file
         from fairstats.report.power_plot import power_svg
@@ -112,7 +144,7 @@ def _check_options(
     problems += [
         Problem(_option(name), f"is not used by --test {test}", "remove it")
         for name in there
-        if name not in _OPTIONS[test]
+        if name not in (*_OPTIONS[test], *_OPTIONAL.get(test, ()))
     ]
     if not 0 < power < 1:
         problems.append(Problem("--power", f"{power} is out of range", "give e.g. 0.8"))
@@ -135,6 +167,8 @@ def _planned(
     from fairstats.inference import power as powers
     from fairstats.inference import power_comparison as comparisons
 
+    if test in _OPTIONAL:
+        return _planned_means(test, there, power, alpha)
     p10, p01 = _cells(there)
     if test == "equivalence":
         margin = there["margin"]
@@ -160,6 +194,23 @@ def _planned(
     )
 
 
+def _planned_means(
+    test: Test, there: dict[str, float], power: float, alpha: float
+) -> tuple[int, str, Callable[[Any], Any]]:
+    """Return `_planned` for levels and scores."""
+    from fairstats.inference.power_means import power_means, samplesize_means
+
+    given = {name: there[name] for name in (*_OPTIONAL[test], "margin") if name in there}
+    two = there["difference"], there["deviation"]
+    if test == "means":
+        _refuse_zero("--difference", two[0], "means-equivalence")
+    return (
+        samplesize_means(*two, **given, power=power, alpha=alpha),
+        "to detect this difference" if test == "means" else "to show equivalence",
+        lambda n: power_means(n, *two, **given, alpha=alpha),
+    )
+
+
 def _cells(there: dict[str, float], prefix: str = "") -> tuple[float, float]:
     """Return p10 and p01."""
     psi, difference = there[f"{prefix}discordant"], there[f"{prefix}difference"]
@@ -173,10 +224,10 @@ def _cells(there: dict[str, float], prefix: str = "") -> tuple[float, float]:
     return (psi + difference) / 2, (psi - difference) / 2
 
 
-def _refuse_zero(option: str, difference: float) -> None:
+def _refuse_zero(option: str, difference: float, instead: str = "equivalence") -> None:
     if abs(difference) < 1e-12:
         said = "gives a difference of 0, which no number of items can show"
-        remedy = "give the smallest difference that matters, or use --test equivalence"
+        remedy = f"give the smallest difference that matters, or use --test {instead}"
         raise InputError([Problem(option, said, remedy)])
 
 
@@ -185,8 +236,14 @@ def _around(needed: int) -> list[int]:
     return sorted({max(1, round(needed * part / 4)) for part in (1, 2, 3, 4, 5, 6, 8)})
 
 
-def _table(power_of: Callable[[Any], Any], items: Any) -> pd.DataFrame:
+def _table(
+    power_of: Callable[[Any], Any], items: Any, cluster_size: float | None = None
+) -> pd.DataFrame:
     import pandas as pd
 
     table = pd.DataFrame({"n_items": list(items)})
+    if cluster_size is not None:
+        from fairstats.inference.power_means import units_of
+
+        table["n_units"] = [units_of(n, cluster_size) for n in table["n_items"]]
     return table.assign(power=power_of(table["n_items"]))

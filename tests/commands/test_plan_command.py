@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from fairstats.cli import app
 from fairstats.inference.power import power_equivalence, power_mcnemar
 from fairstats.inference.power_comparison import change_shares, power_comparison
+from fairstats.inference.power_means import power_means, samplesize_means, units_of
 
 GROUPS = ["--discordant", 0.12, "--difference", 0.04]
 EQUIVALENCE = ["--test", "equivalence", "--discordant", 0.2, "--difference", 0, "--margin", 0.1]
@@ -40,6 +41,21 @@ def test_powers_are_those_of_the_functions():
         found = table(*words, *items)
         assert found["n_items"].tolist() == n
         assert found["power"].to_numpy() == pytest.approx(power, abs=1e-9)
+
+
+MEANS = ["--deviation", 0.38, "--difference", 0.1]
+
+
+def test_levels_and_scores_are_planned_with_clusters():
+    size, icc = ["--cluster-size", 3.8], ["--icc", 0.1]
+    found = table("--test", "means", *MEANS, *size, *icc, "--items", 190)
+    power = power_means(190, 0.1, 0.38, cluster_size=3.8, icc=0.1)
+    assert found.to_dict("records") == [
+        {"n_items": 190, "n_units": 50, "power": pytest.approx(float(power))}
+    ]
+    done = run("--test", "means-equivalence", *MEANS, "--margin", 0.2, *size, *icc)
+    needed = samplesize_means(0.1, 0.38, margin=0.2, cluster_size=3.8, icc=0.1)
+    assert f"{needed} items in {units_of(needed, 3.8)} clusters have 80% power" in done.stderr
 
 
 def test_number_of_items_is_in_the_table_and_in_a_sentence():
