@@ -191,9 +191,11 @@ def show_others(release: Release, model: str) -> None:
         show_differences([*also, *sets], name=f"differences-{slug(name)}")
     changes = _changes(release, model)
     if len(changes):
+        choices = all(release.benchmarks[str(n)].kind == CHOICE for n in changes["benchmark"])
+        unit = ", in points" if choices else ""
         show_table(
             changes_table(changes, release),
-            caption="Change from the version or prompt on the left of the arrow, in points",
+            caption=f"Change from the version or prompt on the left of the arrow{unit}",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,7 +13,6 @@ from fairstats._lib.formatting import (
     decimal,
     level,
     percent_range,
-    point_range,
     points,
 )
 from fairstats.answers.strategies import strategy_label
@@ -22,6 +21,7 @@ from fairstats.estimates.specifications import SMALLEST
 from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, Pair
 from fairstats.report.board_tables import p_cell
+from fairstats.report.change_rows import caution, figures_of, written_as
 from fairstats.report.kind_words import heading, plain, plain_range, signed_range, words_of
 from fairstats.report.tables import MARKS, breakable, written_table
 
@@ -238,12 +238,14 @@ def changes_table(rows: pd.DataFrame, release: Release) -> GT:
         Names the benchmarks' attributes.
     """
     written = []
+    kinds = {release.benchmarks[str(name)].kind for name in rows["benchmark"]}
+    heads = _change_heads(kinds)
     keys = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
     for (name, version, old, new, strategy), own in rows.groupby(keys, sort=False):
         benchmark = release.benchmarks[str(name)]
         what = f"{old} → {new}" if old != new else str(new)
         what += f": {_prompts(str(strategy))}, {benchmark.versions.get(str(version), version)}"
-        note = own["method_note"].iloc[0]
+        note = caution(own["method_note"].iloc[0])
         what += f". Not the same questions: {note}" if note else ""
         for pair, figures in own.groupby(["attribute", "group_a", "group_b"], sort=False):
             by_metric = figures.set_index("metric")
@@ -254,12 +256,15 @@ def changes_table(rows: pd.DataFrame, release: Release) -> GT:
                     "pair": breakable(
                         benchmark.pair_name(str(pair[0]), (str(pair[1]), str(pair[2])))
                     ),
-                    **{metric: _change(by_metric.loc[metric]) for metric in _CHANGES},
+                    **{
+                        head: _change(by_metric.loc[m], written_as(m, benchmark.kind))
+                        for head, m in zip(heads, figures_of(benchmark.kind), strict=True)
+                    },
                     "p": p_cell(by_metric["p_pair_adjusted"].iloc[0]),
                     "verdict": verdict if isinstance(verdict, str) else "not judged",
                 }
             )
-    labels = _CHANGES | {"p": "p, adjusted", "verdict": "Verdict"}
+    labels = heads | {"p": "p, adjusted", "verdict": "Verdict"}
     return written_table(written, labels, name="changes", stub="pair", heading="Pair", group="set")
 
 
@@ -270,13 +275,23 @@ _CHANGES = {
 }
 
 
+def _change_heads(kinds: Set[Kind]) -> dict[str, str]:
+    """Return the columns of changes, with their headings."""
+    if kinds == {CHOICE}:
+        return _CHANGES
+    (kind, *others) = kinds
+    rate = "Rate or mean" if others else capital(kind.figure)
+    gap = "Gap, change" if others else f"Gap, change in {kind.unit}"
+    return {"rate": f"{rate}, change", "cfr": "CFR, change in points", "gap": gap}
+
+
 def _prompts(strategy: str) -> str:
     return " → ".join(strategy_label(part) for part in strategy.split(" → "))
 
 
-def _change(row: pd.Series) -> str:
-    limits = point_range(row["ci_low"], row["ci_high"])
-    estimate = "range" if math.isnan(row["estimate"]) else points(row["estimate"])
+def _change(row: pd.Series, kind: Kind) -> str:
+    limits = signed_range(kind, row["ci_low"], row["ci_high"])
+    estimate = "range" if math.isnan(row["estimate"]) else kind.signed(row["estimate"])
     return f"{estimate} ({limits})" if limits else estimate
 
 

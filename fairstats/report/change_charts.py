@@ -6,21 +6,22 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from fairstats._lib.formatting import points
 from fairstats.answers.strategies import strategy_label
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.change_rows import (
-    DIRECTED,
-    FIGURES,
     Comparison,
     PairChange,
     change_text,
     change_words,
+    directed,
+    figures_of,
+    written_as,
 )
 from fairstats.report.chart_marks import Axis, axis_over, dot, line, words
+from fairstats.report.kind_words import scaled
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 from fairstats.report.row_chart import Cell, Chart, Row
 
-_AD = "delta_ad"
 _COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
 #: The share of a panel's range that labels at its right need.
 _CHANGE_ROOM, _GAP_ROOM = 0.95, 0.22
@@ -38,34 +39,44 @@ def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
     name : str
         The chart's name on the page.
     """
-    axes = tuple(
-        replace(_figure_axis(metric, compared), label=DIRECTED[metric]) for metric in FIGURES
-    )
+    kind = compared[0].benchmark.kind
+    figures, named = figures_of(kind), directed(kind)
+    axes = tuple(replace(_figure_axis(m, compared), label=named[m]) for m in figures)
     several = len({one.context for one in compared}) > 1
     groups: list[_Group] = []
     for one in compared:
         notes = [one.context] * several + ["different questions, no verdict"] * (not one.alike)
         rows = [
-            (pair, tuple(map(_dumbbell, axes, FIGURES, [pair] * len(axes)))) for pair in one.charted
+            (pair, tuple(map(_dumbbell, axes, figures, [pair] * len(axes)))) for pair in one.charted
         ]
         groups.append((one.models, ", ".join(notes), rows))
-    caption = "Accuracy, CFR and AD of each model and the version before it, by pair of groups"
+    rate, cfr, gap = (label for label, _ in figures.values())
+    caption = f"{rate}, {cfr} and {gap if kind == CHOICE else gap.lower()} of each model and the "
+    caption += "version before it, by pair of groups"
     return Chart(name, caption, "Pair", axes, tuple(_rows(groups)), height=24)
 
 
 def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
-    """Return an axis from 0 for AD; the same axis, up to 100%, for accuracy and CFR."""
-    label, note = FIGURES[metric]
-    shown = {_AD} if metric == _AD else set(FIGURES) - {_AD}
+    """Return an axis from 0 for the gap; the same axis, up to 100%, for all shares."""
+    benchmark = compared[0].benchmark
+    kind = benchmark.kind
+    figures, gap = figures_of(kind), f"delta_{kind.disparity}"
+    label, note = figures[metric]
+    alone = metric == gap or kind.numeric
+    shown = {metric} if alone else set(figures) - {gap}
     values = [
-        100 * pair.figures[m][side]
+        scaled(written_as(m, kind), pair.figures[m][side])
         for one in compared for pair in one.charted for m in shown for side in ("old", "new")
     ]  # fmt: skip
-    if metric == _AD:
+    if metric == gap:
         return _gap_axis(values, label=label, note=note, room=_CHANGE_ROOM)
-    limits, values = (0.0, 100.0), [*values, 100.0]
+    limits, unit = (0.0, 100.0), "%"
+    if written_as(metric, kind).numeric:
+        limits, unit = benchmark.limits, ""
+    else:
+        values = [*values, 100.0]
     axis = axis_over(
-        values, key=label, label=label, note=note, room=0, limits=limits, signed=False, unit="%"
+        values, key=label, label=label, note=note, room=0, limits=limits, signed=False, unit=unit
     )
     return _with_room(axis, _CHANGE_ROOM)
 
@@ -98,16 +109,17 @@ def _with_room(axis: Axis, room: float) -> Axis:
 
 def _dumbbell(axis: Axis, metric: str, pair: PairChange) -> Cell:
     row, direction = pair.figures[metric], pair.direction(metric)
-    old, new, colour = 100 * row["old"], 100 * row["new"], _COLOURS[pair.direction(metric)]
+    kind, colour = written_as(metric, pair.kind), _COLOURS[direction]
+    old, new = scaled(kind, row["old"]), scaled(kind, row["new"])
     marks = line(axis, old, new, colour=colour)
     marks += dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
     ink = INK if direction else DIM
-    marks += words(axis, axis.high, change_text(row), anchor="end", shift=6, colour=ink)
+    marks += words(axis, axis.high, change_text(row, kind), anchor="end", shift=6, colour=ink)
     return Cell(marks, change_words(metric, pair), row["estimate"])
 
 
 def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
-    """Draw AD with each prompt and with the plain one: a panel per prompt, a row per pair.
+    """Draw the gap with each prompt and with the plain one: a panel per prompt, a row per pair.
 
     Parameters
     ----------
@@ -118,7 +130,8 @@ def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
     """
     prompts = list(dict.fromkeys(one.prompt for one in compared))
     values = [value for one in compared for pair in one.charted for value in _gaps(pair)]
-    band = (0.0, 100 * compared[0].benchmark.equivalence_margin)
+    benchmark = compared[0].benchmark
+    band = (0.0, scaled(benchmark.kind, benchmark.equivalence_margin))
     axes = {
         prompt: _gap_axis(values, label=strategy_label(prompt), room=_GAP_ROOM, band=band)
         for prompt in prompts
@@ -134,33 +147,35 @@ def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
             for key, pair in pairs.items()
         ]
         groups.append((model, context if several else "", rows))
-    caption = "AD of each model with each prompt and with the plain prompt, by pair of groups"
+    gap = "AD" if benchmark.kind == CHOICE else "Gap"
+    caption = f"{gap} of each model with each prompt and with the plain prompt, by pair of groups"
     return Chart(name, caption, "Pair", tuple(axes.values()), tuple(_rows(groups)), height=24)
 
 
 def _gaps(pair: PairChange) -> tuple[float, ...]:
-    """Return AD with the plain and the other prompt, and the limits of the change from plain."""
-    row = pair.figures[_AD]
+    """Return the gap with the plain and the other prompt, and the limits of the change."""
+    row, most = pair.gap, math.inf if pair.kind.numeric else 1.0
     old = row["old"]
     # AD is in [0, 1], but the interval of a change is not limited by the old AD.
     ends = (old + row[side] for side in ("ci_low", "ci_high"))
-    shown = (old, row["new"], *(v if math.isnan(v) else min(max(v, 0.0), 1.0) for v in ends))
-    return tuple(100 * value for value in shown)
+    shown = (old, row["new"], *(v if math.isnan(v) else min(max(v, 0.0), most) for v in ends))
+    return tuple(scaled(pair.kind, value) for value in shown)
 
 
 def _gap(axis: Axis, pair: PairChange | None) -> Cell:
     if pair is None:
         return _without_marks(axis, "not tested", "not tested")
-    row, direction = pair.figures[_AD], pair.direction(_AD)
+    metric, row = f"delta_{pair.kind.disparity}", pair.gap
+    direction, said = pair.direction(metric), change_words(metric, pair)
     plain, other, low, high = _gaps(pair)
     if math.isnan(row["estimate"]):
-        return _without_marks(axis, change_text(row), change_words(_AD, pair))
-    colour, label = _COLOURS[direction], points(row["estimate"])
+        return _without_marks(axis, change_text(row, pair.kind), said)
+    colour, label = _COLOURS[direction], pair.kind.signed(row["estimate"])
     marks = line(axis, low, high, colour=colour)
     marks += dot(axis, plain, colour=DIM, hollow=True) + dot(axis, other, colour=colour)
     ink = INK if direction else DIM
     marks += words(axis, max(plain, other, high), label, colour=ink, shift=8)
-    return Cell(marks, change_words(_AD, pair), row["estimate"])
+    return Cell(marks, said, row["estimate"])
 
 
 def _without_marks(axis: Axis, text: str, said: str) -> Cell:

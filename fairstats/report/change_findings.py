@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from fairstats._lib.formatting import level, listed, number_word, p_value, point_range, points
+from fairstats._lib.formatting import level, listed, number_word, p_value
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import PLAIN
-from fairstats.comparisons.change_verdicts import LOSE_LOSE, WIN_WIN
+from fairstats.benchmarks.kinds import CHOICE
+from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
-from fairstats.report.change_rows import FIGURES, Comparison, PairChange
+from fairstats.report.change_rows import Comparison, PairChange, figures_of, gap_of
+from fairstats.report.kind_words import signed_range
 
-_AD = "delta_ad"
 _NO_TEST = "Each change is a range, because missing answers could be anything. There is no test."
 #: Names that a sentence lists; more are counted.
 _LISTED = 6
@@ -51,12 +52,15 @@ def _outcome(one: Comparison) -> _Outcome:
     if all(verdict is None for verdict in verdicts):
         return _UNTESTED, ""
     every = " for every pair of groups" if len(verdicts) > 1 else ""
+    choices = one.benchmark.kind == CHOICE
     if all(verdict == WIN_WIN for verdict in verdicts):
-        text = f"better than the version before: accuracy and CFR are higher and AD is lower{every}"
-        return _BETTER, text
+        how = "accuracy and CFR are higher and AD is lower"
+        how = how if choices else "CFR is higher and the gap is smaller"
+        return _BETTER, f"better than the version before: {how}{every}"
     if all(verdict == LOSE_LOSE for verdict in verdicts):
-        text = f"worse than the version before: accuracy and CFR are lower and AD is higher{every}"
-        return _WORSE, text
+        how = "accuracy and CFR are lower and AD is higher"
+        how = how if choices else "CFR is lower and the gap is larger"
+        return _WORSE, f"worse than the version before: {how}{every}"
     words = {WIN_WIN: "better", LOSE_LOSE: "worse"}
     found: dict[str, list[str]] = {word: [] for word in (*words.values(), "unclear")}
     for pair in one.pairs:
@@ -69,18 +73,20 @@ def _outcome(one: Comparison) -> _Outcome:
 
 def _figures_changed(one: Comparison, every: str) -> str:
     """Name the figures that changed significantly and in one direction for all pairs."""
-    directions = {metric: {pair.direction(metric) for pair in one.pairs} for metric in FIGURES}
+    kind = one.benchmark.kind
+    # The last figure is the gap.
+    *others, gap = [metric for metric in figures_of(kind) if metric in BETTER]
+    names = {m: in_sentence(figures_of(kind)[m][0]) for m in others} | {gap: gap_of(kind)}
+    directions = {metric: {pair.direction(metric) for pair in one.pairs} for metric in names}
     parts = []
     for direction, verb in ((1, "improved"), (-1, "became worse")):
-        figures = [
-            in_sentence(FIGURES[m][0]) for m, own in directions.items() if own == {direction}
-        ]
+        figures = [names[m] for m, own in directions.items() if own == {direction}]
         if figures:
             parts.append(f"{listed(figures)} {verb}")
     if not parts:
         return ""
     text = f": {listed(parts)}{every}"
-    still = [in_sentence(FIGURES[m][0]) for m, own in directions.items() if own == {0}]
+    still = [names[m] for m, own in directions.items() if own == {0}]
     return f"{text}, without a significant change in {listed(still)}" if still else text
 
 
@@ -124,7 +130,8 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
 
 def _closing(changes: Sequence[_Change], release: Release) -> str:
     """State which gaps are a disparity with the plain prompt and equivalent with another one."""
-    gaps = release.estimates[release.estimates["metric"] == "accuracy_difference"]
+    benchmark = changes[0][0].benchmark
+    gaps = release.estimates[release.estimates["metric"] == benchmark.kind.difference]
     verdicts = dict(
         zip(gaps[_GAP].itertuples(index=False, name=None), gaps["verdict"], strict=True)
     )
@@ -137,7 +144,7 @@ def _closing(changes: Sequence[_Change], release: Release) -> str:
         if plain == DISPARITY:
             after.append((str(other), f"{one.new} with “{_label(one)}” ({in_sentence(pair.name)})"))
     n, closed = len(after), [name for verdict, name in after if verdict == EQUIVALENT]
-    margin = points(changes[0][0].benchmark.equivalence_margin, signed=False)
+    margin = benchmark.kind.shown(benchmark.equivalence_margin).removeprefix("+")
     if n == 0:
         return "With the plain prompt no gap between groups is a disparity."
     if not closed:
@@ -146,34 +153,35 @@ def _closing(changes: Sequence[_Change], release: Release) -> str:
             return f"No prompt closes the gap between groups: it stays a disparity{where}."
         return (
             f"No prompt closes the gap between groups: of {n} disparities, none becomes "
-            f"equivalent (within ±{margin} points)."
+            f"equivalent (within ±{margin})."
         )
     named = listed(closed) if len(closed) <= _LISTED else f"{len(closed)} of {n} disparities"
-    return f"Another prompt closes the gap (to within ±{margin} points) for {named}."
+    return f"Another prompt closes the gap (to within ±{margin}) for {named}."
 
 
 def _narrowing(changes: Sequence[_Change], alpha: float) -> str:
-    """State how many changes of AD are significant, in which direction and with which prompts."""
-    n = len(changes)
-    significant = [(one, pair) for one, pair in changes if pair.direction(_AD)]
-    of = f"Of {n} changes in AD from the plain prompt," if n > 1 else "The change in AD"
+    """State how many changes of the gap are significant, in which direction, with which prompts."""
+    n, kind = len(changes), changes[0][1].kind
+    metric, name = f"delta_{kind.disparity}", gap_of(kind)
+    significant = [(one, pair) for one, pair in changes if pair.direction(metric)]
+    of = f"Of {n} changes in {name} from the plain prompt," if n > 1 else f"The change in {name}"
     if not significant:
         return f"{of} none is significant." if n > 1 else f"{of} is not significant."
     if len(significant) == 1:
         one, pair = significant[0]
-        row = pair.figures[_AD]
-        limits = f"{level(alpha)} interval {point_range(row['ci_low'], row['ci_high'])}"
-        which = f"{of} one is significant:" if n > 1 else "The change in AD is significant:"
+        row = pair.gap
+        limits = f"{level(alpha)} interval {signed_range(kind, row['ci_low'], row['ci_high'])}"
+        which = f"{of} one is significant:" if n > 1 else f"The change in {name} is significant:"
         gap = f"the gap of {one.new} ({in_sentence(pair.name)})"
         return (
             f"{which} with “{_label(one)}”, {gap} changes by "
-            f"{points(row['estimate'])} points ({limits}, adjusted {p_value(row['p_adjusted'])})."
+            f"{kind.shown(row['estimate'])} ({limits}, adjusted {p_value(row['p_adjusted'])})."
         )
     tested = Counter(_label(one) for one, _ in changes)
     parts = []
     for direction, word in ((1, "smaller"), (-1, "larger")):
         found = Counter(
-            _label(one) for one, pair in significant if pair.direction(_AD) == direction
+            _label(one) for one, pair in significant if pair.direction(metric) == direction
         )
         if found:
             order = sorted(found, key=lambda label: (-found[label] / tested[label], label))
@@ -204,9 +212,30 @@ def how_to_read_changes(release: Release) -> str:
             "A range holds every change that the missing answers allow. "
             "This policy gives no test and no verdict."
         )
+    texts = [
+        _how_to_read(release, choices)
+        for choices in (True, False)
+        if any((one.kind == CHOICE) == choices for one in release.benchmarks.values())
+    ]
+    return "\n\n".join(texts)
+
+
+def _how_to_read(release: Release, choices: bool) -> str:
     alpha = f"{release.alpha:g}"
     families = sorted({benchmark.family for benchmark in release.benchmarks.values()})
     named = " or ".join(_FAMILIES[family] for family in families)
+    if not choices:
+        return (
+            f"A change is significant if its Holm-adjusted p-value is at most {alpha}. "
+            "▲ win-win: CFR is higher and the gap is smaller. ▼ lose-lose: both changed for the "
+            "worse. A higher or lower rate or mean is neither. A pair's p-value is the larger of "
+            f"its two, Holm-adjusted over the pairs of {named}. A verdict needs a p-value of at "
+            f"most {alpha} and two intervals that exclude 0. Whatever the missing answers were, "
+            "the two changes must keep their direction. The better model's answers must also "
+            "depend on the items: a model that always gives the same answer is not better. "
+            "Unclear: at least one condition is not met. Answers to different questions get no "
+            "verdict, because a change may come from the questions."
+        )
     return (
         f"A change is significant if its Holm-adjusted p-value is at most {alpha}. "
         "▲ win-win: accuracy and CFR are higher and AD is lower. ▼ lose-lose: all three changed "

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fairstats._lib.formatting import capital, escape_markdown, level
-from fairstats.benchmarks.declaration import COMMON
+from fairstats.benchmarks.declaration import COMMON, Benchmark
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.change_charts import prompt_chart, version_chart
 from fairstats.report.change_findings import how_to_read_changes, prompt_finding, version_finding
-from fairstats.report.change_rows import Comparison, PairChange, comparisons_of_kind
+from fairstats.report.change_rows import Comparison, PairChange, comparisons_of_kind, gap_of
 from fairstats.report.change_tables import change_table, shared_verdict
+from fairstats.report.kind_words import meaning, words_of
 from fairstats.report.page_output import (
     closed,
     download_links,
@@ -27,6 +29,20 @@ _TERMS = (
     "gap between the groups of a pair, in percentage points."
 )
 _BOUNDS = "bounds"
+
+
+def _terms(benchmark: Benchmark) -> str:
+    """Explain the figures; all texts of the benchmark in it are escaped."""
+    kind = benchmark.kind
+    if kind == CHOICE:
+        return _TERMS
+    return (
+        "CFR is the share of pairs with the same answer for both groups. The gap is the absolute "
+        f"difference between the groups of a pair, in {kind.unit}. "
+        f"{escape_markdown(meaning(benchmark))} A higher {kind.figure} is neither better nor worse."
+    )
+
+
 _Change = tuple[Comparison, PairChange]
 
 
@@ -35,7 +51,9 @@ def show_versions(release: Release) -> None:
 
     def show(compared: Sequence[Comparison], number: int) -> None:
         _show_text(version_finding(compared), compared)
-        interval = f"change in points, with its {level(release.alpha)} interval"
+        kind = compared[0].benchmark.kind
+        unit = f"{kind.unit} or points" if kind.numeric else "points"
+        interval = f"change in {unit}, with its {level(release.alpha)} interval"
         marks = f"○ older version, ● newer version. Figures: {interval}"
         _show_key(compared, marks, release.alpha, better="better", worse="worse")
         show_chart(version_chart(compared, name=f"versions-{number}"), css_class="changed")
@@ -49,11 +67,13 @@ def show_strategies(release: Release) -> None:
 
     def show(compared: Sequence[Comparison], number: int) -> None:
         _show_text(prompt_finding(compared, release), compared)
-        margin = f"{100 * compared[0].benchmark.equivalence_margin:g}"
+        kind, margin = compared[0].benchmark.kind, compared[0].benchmark.equivalence_margin
+        gap = capital(gap_of(kind))
         marks = (
-            f"○ AD with the plain prompt. ● AD with another prompt, and the {level(release.alpha)} "
-            f"interval of the change. Figures: change in points. Shaded: AD up to {margin} points, "
-            "the equivalence margin"
+            f"○ {gap} with the plain prompt. ● {gap} with another prompt, and the "
+            f"{level(release.alpha)} interval of the change. Figures: change in {kind.unit}. "
+            f"Shaded: {gap_of(kind)} up to {kind.shown_margin(margin)} {kind.unit}, the "
+            "equivalence margin"
         )
         _show_key(compared, marks, release.alpha, better="smaller gap", worse="larger gap")
         show_chart(prompt_chart(compared, name=f"prompts-{number}"), css_class="changed prompts")
@@ -63,7 +83,8 @@ def show_strategies(release: Release) -> None:
         if shown:
             _show_table(shown, release.alpha, name=f"prompt-changes-{number}", about=about)
         elif _policies(compared) != {_BOUNDS}:
-            show_markdown("::: small\nNo change in accuracy, CFR or AD is significant.\n:::")
+            figures = "accuracy, CFR or AD" if kind == CHOICE else "CFR or the gap"
+            show_markdown(f"::: small\nNo change in {figures} is significant.\n:::")
 
     _show_benchmarks(release, STRATEGY, show)
 
@@ -95,16 +116,19 @@ def _policies(compared: Sequence[Comparison]) -> set[str]:
 
 def _show_text(finding: str, compared: Sequence[Comparison]) -> None:
     """Show the finding, then the facts that all rows share."""
-    contexts = {one.context for one in compared}
+    contexts, benchmark = {one.context for one in compared}, compared[0].benchmark
     parts = [capital(one) for one in contexts if len(contexts) == 1]
     pairs = {pair.pair: pair for _, pair in _changes(compared)}
     parts += [f"{p.name}: {p.groups}" for p in pairs.values() if p.name != p.groups]
     about = escape_markdown(". ".join([*parts, ""]))
     if _policies(compared) == {COMMON}:
-        about += "Only vignettes that both sides answered for both groups count. "
+        items = escape_markdown(words_of(benchmark).items)
+        about += f"Only {items} that both sides answered for both groups count. "
     if any(len(one.charted) < len(one.pairs) for one in compared):
-        about += f"Chart: the {MOST_CHARTED} pairs of a comparison with the largest change in AD. "
-    show_markdown(f"::: lede\n{escape_markdown(finding)}\n:::\n\n::: small\n{about}{_TERMS}\n:::")
+        change = f"the largest change in {gap_of(benchmark.kind)}"
+        about += f"Chart: the {MOST_CHARTED} pairs of a comparison with {change}. "
+    terms = _terms(benchmark)
+    show_markdown(f"::: lede\n{escape_markdown(finding)}\n:::\n\n::: small\n{about}{terms}\n:::")
 
 
 def _show_key(
@@ -117,13 +141,18 @@ def _show_key(
     )
     if _policies(compared) == {_BOUNDS}:
         text = "Figures: the range of the change, in points."
+        if compared[0].benchmark.kind.numeric:
+            text = f"Figures: the range of the change, in {compared[0].benchmark.kind.unit}."
     show_markdown(f"::: small\n{text}\n:::")
 
 
 def _show_table(changes: Sequence[_Change], alpha: float, *, name: str, about: str = "") -> None:
     """Show the changes of all three figures; the caption has the facts that all rows share."""
     bounds = _policies([one for one, _ in changes]) == {_BOUNDS}
-    caption = f"{about}Accuracy is the mean of the two groups."
+    kind = changes[0][1].kind
+    caption = f"{about}{capital(kind.figure)} is the mean of the two groups."
+    if kind.numeric:
+        caption = f"{about}The {kind.figure} is that of both groups."
     if not bounds:
         caption += " Bold: significant changes."
     verdict = shared_verdict(changes)

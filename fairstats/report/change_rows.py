@@ -9,25 +9,63 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import p_value, point_range, points
+from fairstats._lib.formatting import capital, p_value
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
+from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.comparisons.change_verdicts import BETTER
 from fairstats.release.contents import Release
 from fairstats.report.findings import set_label
+from fairstats.report.kind_words import plain, signed_range
 from fairstats.report.row_chart import largest
 
-#: The readers' names for the figures of a comparison, and their meanings.
+#: The readers' names for the figures of a comparison of choices, and their meanings.
 FIGURES = {
     "delta_accuracy": ("Accuracy", "mean of both groups, %"),
     "delta_cfr": ("CFR", "same answer, %"),
     "delta_ad": ("AD", "accuracy gap, points"),
 }
-#: Their names with the direction in which they improve.
-DIRECTED = {m: f"{label} {'↑' if BETTER[m] > 0 else '↓'}" for m, (label, _) in FIGURES.items()}
 _SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
 _PAIR = ["attribute", "group_a", "group_b"]
 _UNLIKE = "different questions"
 _ARROW = " → "
+# It is in the notes of clustered answers, and no reason for caution.
+_UNITS = "the independent units are "
+
+
+def figures_of(kind: Kind) -> Mapping[str, tuple[str, str]]:
+    """Return the readers' names for the figures of a comparison, and their meanings.
+
+    The last one is the absolute difference between the groups.
+    """
+    if kind == CHOICE:
+        return FIGURES
+    share = "" if kind.numeric else ", %"
+    return {
+        f"delta_{kind.rate}": (capital(kind.figure), f"both groups{share}"),
+        "delta_cfr": FIGURES["delta_cfr"],
+        f"delta_{kind.disparity}": ("Gap", f"absolute difference, {kind.unit}"),
+    }
+
+
+def directed(kind: Kind) -> dict[str, str]:
+    """Return the names of the figures with the direction in which they improve, if any."""
+    arrows = {1: " ↑", -1: " ↓", 0: ""}
+    return {m: f"{label}{arrows[BETTER.get(m, 0)]}" for m, (label, _) in figures_of(kind).items()}
+
+
+def gap_of(kind: Kind) -> str:
+    """Return the readers' name of the absolute difference, inside a sentence."""
+    return "AD" if kind == CHOICE else "the gap"
+
+
+def written_as(metric: str, kind: Kind) -> Kind:
+    """Return the kind in whose unit a figure is: CFR is a share for all of them."""
+    return CHOICE if metric == "delta_cfr" else kind
+
+
+def caution(note: str) -> str:
+    """Return the part of a comparison's note that restricts its meaning."""
+    return "; ".join(part for part in note.split("; ") if not part.startswith(_UNITS))
 
 
 @dataclass(frozen=True)
@@ -45,6 +83,8 @@ class PairChange:
         The row of the comparisons table of each metric.
     alpha : float
         The level of significance.
+    kind : Kind
+        The kind of the answers.
     alike : bool
         Whether both sides answered the same questions. If not, no change is significant.
     """
@@ -54,30 +94,36 @@ class PairChange:
     groups: str
     figures: Mapping[str, Mapping[Any, Any]]
     alpha: float
+    kind: Kind
     alike: bool
+
+    @property
+    def gap(self) -> Mapping[Any, Any]:
+        """Return the row of the absolute difference between the groups."""
+        return self.figures[f"delta_{self.kind.disparity}"]
 
     def direction(self, metric: str) -> int:
         """1 for a significant improvement, −1 for a significant worsening, else 0."""
         row = self.figures[metric]
         # NaN is not significant either.
-        if not (self.alike and row["p_adjusted"] <= self.alpha):
+        if metric not in BETTER or not (self.alike and row["p_adjusted"] <= self.alpha):
             return 0
         return int(math.copysign(1, BETTER[metric] * row["estimate"]))
 
     @property
     def verdict(self) -> str | None:
         """Return the verdict on the three figures together; None if it is missing."""
-        return _text(self.figures["delta_ad"]["verdict"])
+        return _text(self.gap["verdict"])
 
     @property
     def reason(self) -> str | None:
         """Return the reason why a verdict was withheld."""
-        return _text(self.figures["delta_ad"]["verdict_reason"])
+        return _text(self.gap["verdict_reason"])
 
     @property
     def any_significant(self) -> bool:
         """Check whether a figure changed significantly."""
-        return any(self.direction(metric) for metric in FIGURES)
+        return any(self.direction(metric) for metric in figures_of(self.kind))
 
 
 @dataclass(frozen=True)
@@ -94,8 +140,8 @@ class Comparison:
 
     @property
     def charted(self) -> tuple[PairChange, ...]:
-        """Return the pairs that charts show: of many, those with the largest change in AD."""
-        return tuple(largest(self.pairs, lambda pair: pair.figures["delta_ad"]["estimate"]))
+        """Return the pairs that charts show: of many, those whose gap changes most."""
+        return tuple(largest(self.pairs, lambda pair: pair.gap["estimate"]))
 
     @property
     def prompt(self) -> str:
@@ -141,7 +187,8 @@ def comparisons_of_kind(release: Release, kind: str) -> dict[str, list[Compariso
     found: dict[str, list[Comparison]] = {}
     for keys, own in rows.groupby(_SETS, sort=False):
         name, version, old, new, strategy = map(str, keys)
-        benchmark, note = release.benchmarks[name], _text(own["method_note"].iloc[0]) or ""
+        benchmark = release.benchmarks[name]
+        note = caution(_text(own["method_note"].iloc[0]) or "")
         alike = not note.startswith(_UNLIKE)
         pairs = tuple(_pair_changes(own, benchmark, release.alpha, alike))
         compared = Comparison(benchmark, version, old, new, strategy, note, pairs)
@@ -158,31 +205,36 @@ def _pair_changes(
         groups = attribute.pair_label((first, second))
         label = attribute.label if len(attribute.pairs) == 1 else groups
         figures = own.set_index("metric").to_dict("index")
-        yield PairChange((name, first, second), label, groups, figures, alpha, alike)
+        key = (name, first, second)
+        yield PairChange(key, label, groups, figures, alpha, benchmark.kind, alike)
 
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def change_text(row: Mapping[Any, Any]) -> str:
-    """Write a change with its interval in points; only its range if that is all that is known."""
-    limits = point_range(row["ci_low"], row["ci_high"])
+def change_text(row: Mapping[Any, Any], kind: Kind) -> str:
+    """Write a change with its interval in its unit; only its range if that is all that is known."""
+    limits = signed_range(kind, row["ci_low"], row["ci_high"])
     if math.isnan(row["estimate"]):
         return limits or "not known"
-    return f"{points(row['estimate'])} ({limits.replace('+', '')})" if limits else "not known"
+    return f"{kind.signed(row['estimate'])} ({limits.replace('+', '')})" if limits else "not known"
 
 
 def change_words(metric: str, change: PairChange) -> str:
     """Describe a change in words, for screen readers and as a tooltip."""
-    row, label = change.figures[metric], FIGURES[metric][0]
-    words = f"{label}: change {change_text(row)} points"
+    row, label = change.figures[metric], figures_of(change.kind)[metric][0]
+    kind = written_as(metric, change.kind)
+    text = f"change {change_text(row, kind)} {kind.unit}"
+    words = f"{label}: {text}"
     if not (math.isnan(row["old"]) or math.isnan(row["new"])):
-        levels = " to ".join(points(row[side], signed=False) for side in ("old", "new"))
-        words = f"{label} {levels}, change {change_text(row)} points"
+        levels = " to ".join(plain(kind, row[side]) for side in ("old", "new"))
+        words = f"{label} {levels}, {text}"
     if math.isnan(row["p_adjusted"]):
         return words
     significance = {1: "better", -1: "worse", 0: "no significant change"}[change.direction(metric)]
+    if metric not in BETTER:
+        return f"{words}, adjusted {p_value(row['p_adjusted'])}"
     if not change.alike:
         significance = "different questions"
     return f"{words}, adjusted {p_value(row['p_adjusted'])}, {significance}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -11,7 +11,14 @@ from fairstats._lib.formatting import escape_html
 from fairstats.answers.strategies import strategy_label
 from fairstats.comparisons.change_verdicts import LOSE_LOSE, UNCLEAR, WIN_WIN
 from fairstats.report.board_tables import p_cell
-from fairstats.report.change_rows import DIRECTED, FIGURES, Comparison, PairChange, change_text
+from fairstats.report.change_rows import (
+    Comparison,
+    PairChange,
+    change_text,
+    directed,
+    figures_of,
+    written_as,
+)
 from fairstats.report.tables import written_table
 
 if TYPE_CHECKING:
@@ -34,10 +41,11 @@ def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str,
     """
     from great_tables import html
 
-    several = len({one.context for one, _ in changes}) > 1
+    several, kind = len({one.context for one, _ in changes}) > 1, changes[0][1].kind
     labels: dict[str, Any] = {}
-    for metric, label in DIRECTED.items():
-        heading = f"<b>{label}</b><br><small>change, points ({escape_html(limits)})</small>"
+    for metric, label in directed(kind).items():
+        unit = written_as(metric, kind).unit
+        heading = f"<b>{label}</b><br><small>change, {unit} ({escape_html(limits)})</small>"
         labels[metric] = html(heading)
         # Bounds are not tested.
         if any(pd.notna(pair.figures[metric]["p_adjusted"]) for _, pair in changes):
@@ -53,7 +61,7 @@ def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str,
         stub="pair",
         heading="Pair",
         group="comparison",
-        html=[*FIGURES, "verdict"] if "verdict" in labels else list(FIGURES),
+        html=[*figures_of(kind), *(["verdict"] if "verdict" in labels else [])],
         right=[column for column in labels if column != "verdict"],
     )
 
@@ -69,9 +77,10 @@ def _row(one: Comparison, pair: PairChange, several: bool) -> dict[str, str]:
     row = {"comparison": _heading(one, several), "pair": pair.name}
     if one.old == one.new:
         row["pair"] = f"{strategy_label(one.prompt)}: {pair.name}"
-    for metric in FIGURES:
+    for metric in figures_of(pair.kind):
         figures = pair.figures[metric]
-        row[metric] = _change(figures, pair.direction(metric))
+        text = change_text(figures, written_as(metric, pair.kind))
+        row[metric] = _change(text, pair.direction(metric))
         row[f"{metric}_p"] = p_cell(figures["p_adjusted"])
     verdict = pair.verdict
     if verdict is None or not one.alike:
@@ -79,7 +88,7 @@ def _row(one: Comparison, pair: PairChange, several: bool) -> dict[str, str]:
     row["verdict"] = escape_html(f"{_MARKS[verdict]}{verdict}")
     if pair.reason:
         row["verdict"] += f'<br><small class="said">{escape_html(pair.reason)}</small>'
-    return row | {"verdict_p": p_cell(pair.figures["delta_ad"]["p_pair_adjusted"])}
+    return row | {"verdict_p": p_cell(pair.gap["p_pair_adjusted"])}
 
 
 def _heading(one: Comparison, several: bool) -> str:
@@ -89,8 +98,8 @@ def _heading(one: Comparison, several: bool) -> str:
     return f"{text}. Not like for like: {note}" if note else text
 
 
-def _change(row: Mapping[Any, Any], direction: int) -> str:
-    estimate, _, limits = change_text(row).partition(" (")
+def _change(text: str, direction: int) -> str:
+    estimate, _, limits = text.partition(" (")
     if direction:
         css = "better" if direction > 0 else "worse"
         estimate = f'<strong class="{css}">{estimate}</strong>'
