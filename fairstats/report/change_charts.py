@@ -62,6 +62,8 @@ def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
     kind = benchmark.kind
     figures, gap = figures_of(kind), f"delta_{kind.disparity}"
     label, note = figures[metric]
+    # Changes of levels and scores have two decimals.
+    room = 1.3 * _CHANGE_ROOM if written_as(metric, kind).numeric else _CHANGE_ROOM
     alone = metric == gap or kind.numeric
     shown = {metric} if alone else set(figures) - {gap}
     values = [
@@ -69,7 +71,7 @@ def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
         for one in compared for pair in one.charted for m in shown for side in ("old", "new")
     ]  # fmt: skip
     if metric == gap:
-        return _gap_axis(values, label=label, note=note, room=_CHANGE_ROOM)
+        return _gap_axis(values, label=label, note=note, room=room)
     limits, unit = (0.0, 100.0), "%"
     if written_as(metric, kind).numeric:
         limits, unit = benchmark.limits, ""
@@ -78,7 +80,7 @@ def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
     axis = axis_over(
         values, key=label, label=label, note=note, room=0, limits=limits, signed=False, unit=unit
     )
-    return _with_room(axis, _CHANGE_ROOM)
+    return _with_room(axis, room)
 
 
 def _gap_axis(

@@ -10,9 +10,10 @@ from fairstats._lib.safe_names import slug as slug_of
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Release
 from fairstats.report.audit_ratings import rating_headline, rating_scope
+from fairstats.report.change_rows import gap_of
 from fairstats.report.flip_texts import flip_texts
 from fairstats.report.flips_section import flip_table
-from fairstats.report.kind_words import difference_name, noun, option_label, unsigned
+from fairstats.report.kind_words import difference_name, gap_name, noun, option_label, unsigned
 from fairstats.report.model_charts import (
     accuracy_chart,
     beyond_chart,
@@ -166,9 +167,6 @@ def _questions(release: Release, sets: list[AnswerSet], scope: str) -> Iterator[
     body = _each(sets, matters, gap_chart, f"{scope}-gap")
     yield f"Is the {noun(kind)} big enough to matter?", f"{body}{key}", False
     yield from _questions_of_kind(sets, scope, sure)
-    if kind != CHOICE:
-        # Comparisons of versions and prompts have charts of accuracy.
-        return
     newer = version_change(release, sets)
     if newer is not None:
         charts = "".join(_drawn(chart) for chart in newer.charts(name=f"{scope}-version"))
@@ -226,11 +224,12 @@ def _prompts(changes: PromptChanges, name: str, several: bool) -> str:
     """Return the answer and charts on the prompts of one version."""
     which = f"<br>{escape_html(capital(changes.plain.vignettes))}: " if several else ""
     charts = "".join(_drawn(chart) for chart in changes.charts(name=name))
+    kind = changes.plain.kind
     key = _key(
-        "accuracy gap with its interval",
+        f"{gap_name(kind)} with its interval",
         "dotted line: plain prompt",
-        '<i class="b"></i>significant change of AD against the plain prompt',
-        f"shaded: ±{changes.plain.margin:g}-point margin",
+        f'<i class="b"></i>significant change of {gap_of(kind)} against the plain prompt',
+        f"shaded: ±{changes.plain.margin:g}{f' {kind.unit}' if kind.numeric else '-point'} margin",
     )
     return (
         f'<p class="answer">{which}{escaped(changes.answer())}</p>'

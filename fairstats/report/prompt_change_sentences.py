@@ -13,14 +13,14 @@ from fairstats._lib.formatting import (
     listed,
     number_word,
     p_value,
-    point_range,
-    points,
 )
 from fairstats.comparisons.compare import STRATEGY
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.board_figures import Panel
+from fairstats.report.change_rows import gap_of
 from fairstats.report.chart_marks import axis_over, interval, tick
+from fairstats.report.kind_words import gap_name, signed_range, unsigned
 from fairstats.report.model_page_sentences import CANNOT, Answer
 from fairstats.report.model_sets import AnswerSet
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
@@ -94,7 +94,8 @@ class PromptChanges:
         return f"Of {number_word(len(later))} gaps with other prompts, {counted}."
 
     def _row(self, one: AnswerSet, pair: Panel) -> pd.Series | None:
-        own = of_pair(self.rows[self.rows["metric"] == "delta_ad"], pair)
+        gap = f"delta_{self.plain.kind.disparity}"
+        own = of_pair(self.rows[self.rows["metric"] == gap], pair)
         own = own[own["strategy"] == f"{self.plain.board.strategy} → {one.board.strategy}"]
         return own.iloc[0] if len(own) else None
 
@@ -106,7 +107,7 @@ class PromptChanges:
         return bool(row["p_adjusted"] <= self.plain.figures.release.alpha)
 
     def _changes(self) -> str:
-        """State which changes of AD are significant."""
+        """State which changes of the gap are significant."""
         found = [
             (one, pair, row)
             for one in self.sets[1:]
@@ -119,7 +120,8 @@ class PromptChanges:
         alpha = self.plain.figures.release.alpha
         shown = [change for change in known if self._significant(change[2])]
         n = number_word(len(known))
-        against = f"Of {n} change{'s' * (len(known) != 1)} of AD against the plain prompt"
+        gap = gap_of(self.plain.kind)
+        against = f"Of {n} change{'s' * (len(known) != 1)} of {gap} against the plain prompt"
         if not shown:
             return f"{against}, none is significant (adjusted p above {alpha:g})."
         if len(shown) > _MOST_NAMED:
@@ -133,12 +135,12 @@ class PromptChanges:
         return f"{against}, {number_word(len(shown))} {verb} significant: {named}."
 
     def _named(self, one: AnswerSet, pair: Panel, row: pd.Series) -> str:
-        verb = "narrows" if row["estimate"] < 0 else "widens"
-        size = points(abs(row["estimate"]), signed=False)
+        verb, kind = "narrows" if row["estimate"] < 0 else "widens", self.plain.kind
+        size = f"{unsigned(kind, abs(row['estimate']))} {kind.unit}"
         limits = f"{level(self.plain.figures.release.alpha)} CI "
-        limits += point_range(row["ci_low"], row["ci_high"])
+        limits += signed_range(kind, row["ci_low"], row["ci_high"])
         return (
-            f"“{one.prompt}” {verb} the gap for {self.plain.name(pair)} by {size} points "
+            f"“{one.prompt}” {verb} the gap for {self.plain.name(pair)} by {size} "
             f"(change {limits}, adjusted {p_value(row['p_adjusted'])})"
         )
 
@@ -150,9 +152,9 @@ class PromptChanges:
         name : str
             The charts' name, unique on the page.
         """
-        plain = self.plain
+        plain, kind = self.plain, self.plain.kind
         gaps = {
-            (one.key, pair): one.figure("accuracy_difference", pair)
+            (one.key, pair): one.figure(kind.difference, pair)
             for one in self.sets
             for pair in plain.charted
         }
@@ -176,15 +178,16 @@ class PromptChanges:
                 marks = tick(axis, plainly, colour=ACCENT_A, reach=50, dashed=True)
                 colour = ACCENT_B if shown else ACCENT_A
                 marks += interval(axis, gap.estimate, gap.low, gap.high, colour=colour)
-                said = f"{points(gap.estimate / 100)} points" if gap.known else "range"
-                said += f", {point_range(gap.low / 100, gap.high / 100)}"
+                size = 1 if kind.numeric else 100
+                said = kind.shown(gap.estimate / size) if gap.known else "range"
+                said += f", {signed_range(kind, gap.low / size, gap.high / size)}"
                 if row is not None:
-                    said += f"; change of AD {change_text(row)}"
+                    said += f"; change of {gap_of(kind)} {change_text(row, kind)}"
                     if not pd.isna(row["p_adjusted"]):
                         said += f", adjusted {p_value(row['p_adjusted'])}"
                 label = capital(one.prompt)
                 rows.append(Row(label, (Cell(marks, said),)))
-            caption = f"{plain.name(pair)}: accuracy gap by prompt, {plain.vignettes}"
+            caption = f"{plain.name(pair)}: {gap_name(kind)} by prompt, {plain.vignettes}"
             charts.append(Chart(f"{name}-{number}", caption, "Prompt", (axis,), tuple(rows)))
         return charts
 

@@ -7,24 +7,30 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, listed, number_word, p_value, point_range, points
+from fairstats._lib.formatting import capital, listed, number_word, p_value
+from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.comparisons.compare import VERSION
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.board_figures import Panel
+from fairstats.report.change_rows import caution, directed, gap_of, written_as
 from fairstats.report.chart_marks import axis_over, dot, line
+from fairstats.report.kind_words import counted_items, plain, scaled, signed_range
 from fairstats.report.model_page_sentences import CANNOT, Answer, by_pair
 from fairstats.report.model_sets import AnswerSet
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
 from fairstats.report.row_chart import Cell, Chart, Row
 
 _PAIR = ["attribute", "group_a", "group_b"]
-#: The figures that are compared, as the charts name them.
-COMPARED = {
-    "delta_accuracy": "Accuracy ↑, %",
-    "delta_cfr": "CFR ↑, %",
-    "delta_ad": "AD ↓, points",
-}
+
+
+def compared_figures(kind: Kind) -> dict[str, str]:
+    """Return the figures that are compared, as the charts name them."""
+    gap = f"delta_{kind.disparity}"
+    units = dict.fromkeys(directed(kind), ", %") | {gap: f", {kind.unit}"}
+    if kind.numeric:
+        units[f"delta_{kind.rate}"] = ""
+    return {metric: f"{label}{units[metric]}" for metric, label in directed(kind).items()}
 
 
 @dataclass(frozen=True)
@@ -67,14 +73,17 @@ class VersionChange:
         return Answer(by_pair(words), " ".join(self._sentences(better, worse)))
 
     def _sentences(self, better: pd.Series, worse: pd.Series) -> list[str]:
-        n, alpha = len(self.rows), self.own.figures.release.alpha
+        kind, alpha = self.own.kind, self.own.figures.release.alpha
+        judged = self.rows["metric"].isin(BETTER)
+        n = int(judged.sum())
         if self.rows["p_value"].isna().all():
             text = "Each change is a range, because missing answers could be anything."
             return [text, *self._notes()]
         adjusted = f"adjusted p at most {alpha:g}"
-        if better.all():
-            largest = p_value(self.rows["p_adjusted"].max()).replace("=", "≤")
-            text = "It is more accurate, more consistent and has smaller gaps"
+        if better[judged].all():
+            largest = p_value(self.rows.loc[judged, "p_adjusted"].max()).replace("=", "≤")
+            more = "more accurate, more consistent" if kind == CHOICE else "more consistent"
+            text = f"It is {more} and has smaller gaps"
             return [f"{text} ({self._with}, adjusted {largest}).", *self._notes()]
         counts = [(int(better.sum()), "better"), (int(worse.sum()), "worse")]
         named = [
@@ -83,17 +92,19 @@ class VersionChange:
             if count
         ]
         found = listed(named) if named else "none is significant"
-        text = f"Of {number_word(n)} changes in accuracy, CFR and AD, {found}"
+        figures = "accuracy, CFR and AD" if kind == CHOICE else f"CFR and {gap_of(kind)}"
+        text = f"Of {number_word(n)} changes in {figures}, {found}"
         return [f"{text} ({self._with}, {adjusted}).", *self._notes()]
 
     @property
     def _with(self) -> str:
-        items = int(self.rows["n"].max())
-        return f"{self.own.prompt} prompt, {items:,} vignette{'s' * (items != 1)}"
+        items = counted_items(self.own.benchmark, int(self.rows["n"].max()))
+        return f"{self.own.prompt} prompt, {items}"
 
     def _notes(self) -> list[str]:
         """Why the comparison is open, or not like for like."""
-        texts = [*self.rows["verdict_reason"].dropna(), *self.rows["method_note"].dropna()]
+        notes = map(caution, self.rows["method_note"].dropna())
+        texts = [*self.rows["verdict_reason"].dropna(), *notes]
         return [f"{capital(text)}." for text in dict.fromkeys(filter(None, texts))]
 
     def charts(self, *, name: str) -> list[Chart]:
@@ -104,27 +115,33 @@ class VersionChange:
         name : str
             The charts' name, unique on the page.
         """
-        return [self._chart(metric, f"{name}-{metric}") for metric in COMPARED]
+        figures = compared_figures(self.own.kind)
+        return [self._chart(metric, f"{name}-{metric}", title) for metric, title in figures.items()]
 
-    def _chart(self, metric: str, name: str) -> Chart:
+    def _chart(self, metric: str, name: str, title: str) -> Chart:
         of_metric = self.rows[self.rows["metric"] == metric]
-        share = metric != "delta_ad"
+        benchmark = self.own.benchmark
+        kind = written_as(metric, benchmark.kind)
+        limits = (0.0, 100.0)
+        if kind.numeric:
+            gap = metric == f"delta_{kind.disparity}"
+            limits = (0.0, benchmark.span) if gap else benchmark.limits
         axis = axis_over(
-            100 * pd.concat([of_metric["old"], of_metric["new"]]),
+            [scaled(kind, value) for value in pd.concat([of_metric["old"], of_metric["new"]])],
             key=metric,
             label="",
-            note=COMPARED[metric],
+            note=title,
             room=0.04,
             lead=0.04,
-            limits=(0, 100),
+            limits=limits,
             signed=False,
-            unit="%" if share else "",
+            unit="%" if title.endswith("%") else "",
         )
         rows = []
         for pair in self.own.charted:
             for _, row in of_pair(of_metric, pair).iterrows():
-                text = change_text(row)
-                old, new = 100 * row["old"], 100 * row["new"]
+                text = change_text(row, kind)
+                old, new = scaled(kind, row["old"]), scaled(kind, row["new"])
                 better, worse = (
                     improved(row.to_frame().T, self.own.figures.release.alpha, sign=sign).all()
                     for sign in (1, -1)
@@ -134,12 +151,13 @@ class VersionChange:
                 marks += dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
                 said = f"change {text}"
                 if not (pd.isna(old) or pd.isna(new)):
-                    said = f"{old:.1f} to {new:.1f}, {said}"
+                    said = f"{plain(kind, row['old'])} to {plain(kind, row['new'])}, {said}"
                 if not pd.isna(row["p_adjusted"]):
                     said += f", adjusted {p_value(row['p_adjusted'])}"
                 rows.append(Row(self.own.name(pair), (Cell(marks, said),), (text,)))
-        caption = f"{COMPARED[metric]}: {self.older} and {self.own.model}"
-        return Chart(name, caption, "Pair", (axis,), tuple(rows), ("Change, points",), height=24)
+        caption = f"{title}: {self.older} and {self.own.model}"
+        heads = (f"Change, {kind.unit}",)
+        return Chart(name, caption, "Pair", (axis,), tuple(rows), heads, height=24)
 
 
 def version_change(release: Release, sets: Sequence[AnswerSet]) -> VersionChange | None:
@@ -158,6 +176,7 @@ def version_change(release: Release, sets: Sequence[AnswerSet]) -> VersionChange
         None if the release has no previous version.
     """
     rows = comparisons(release, VERSION, sets[0])
+    rows = rows[rows["metric"].isin(compared_figures(sets[0].kind))]
     rows = plain_first(rows[rows["model_new"] == sets[0].model])
     for keys, own in rows.groupby(["benchmark_version", "strategy"], sort=False):
         # "a → b" if the two models answered different vignettes.
@@ -184,9 +203,9 @@ def improved(rows: pd.DataFrame, alpha: float, *, sign: int = 1) -> pd.Series:
     return (rows["p_adjusted"] <= alpha) & (direction > 0)
 
 
-def change_text(row: pd.Series) -> str:
-    """Return a change in points with its limits."""
+def change_text(row: pd.Series, kind: Kind) -> str:
+    """Return a change with its limits, without the unit."""
     # A line may break between the two, not inside the limits.
-    limits = point_range(row["ci_low"], row["ci_high"]).replace(" ", "\u00a0")
-    estimate = "" if pd.isna(row["estimate"]) else f"{points(row['estimate'])} "
+    limits = signed_range(kind, row["ci_low"], row["ci_high"]).replace(" ", "\u00a0")
+    estimate = "" if pd.isna(row["estimate"]) else f"{kind.signed(row['estimate'])} "
     return f"{estimate}({limits})" if limits else estimate or "not known"
