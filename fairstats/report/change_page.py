@@ -83,7 +83,7 @@ def show_strategies(release: Release) -> None:
         if shown:
             _show_table(shown, release.alpha, name=f"prompt-changes-{number}", about=about)
         elif _policies(compared) != {_BOUNDS}:
-            figures = "accuracy, CFR or AD" if kind == CHOICE else "CFR or the gap"
+            figures = f"{kind.figure}, CFR or {gap_of(kind)}"
             show_markdown(f"::: small\nNo change in {figures} is significant.\n:::")
 
     _show_benchmarks(release, STRATEGY, show)

@@ -104,11 +104,14 @@ class PairChange:
 
     def direction(self, metric: str) -> int:
         """1 for a significant improvement, −1 for a significant worsening, else 0."""
-        row = self.figures[metric]
-        # NaN is not significant either.
-        if metric not in BETTER or not (self.alike and row["p_adjusted"] <= self.alpha):
+        if metric not in BETTER or not self.significant(metric):
             return 0
-        return int(math.copysign(1, BETTER[metric] * row["estimate"]))
+        return int(math.copysign(1, BETTER[metric] * self.figures[metric]["estimate"]))
+
+    def significant(self, metric: str) -> bool:
+        """Check whether a figure changed significantly, which need not be better or worse."""
+        # NaN is not significant either.
+        return bool(self.alike and self.figures[metric]["p_adjusted"] <= self.alpha)
 
     @property
     def verdict(self) -> str | None:
@@ -123,7 +126,7 @@ class PairChange:
     @property
     def any_significant(self) -> bool:
         """Check whether a figure changed significantly."""
-        return any(self.direction(metric) for metric in figures_of(self.kind))
+        return any(self.significant(metric) for metric in figures_of(self.kind))
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def _row(one: Comparison, pair: PairChange, several: bool) -> dict[str, str]:
     for metric in figures_of(pair.kind):
         figures = pair.figures[metric]
         text = change_text(figures, written_as(metric, pair.kind))
-        row[metric] = _change(text, pair.direction(metric))
+        row[metric] = _change(text, pair.direction(metric), pair.significant(metric))
         row[f"{metric}_p"] = p_cell(figures["p_adjusted"])
     verdict = pair.verdict
     if verdict is None or not one.alike:
@@ -98,9 +98,11 @@ def _heading(one: Comparison, several: bool) -> str:
     return f"{text}. Not like for like: {note}" if note else text
 
 
-def _change(text: str, direction: int) -> str:
+def _change(text: str, direction: int, significant: bool) -> str:
     estimate, _, limits = text.partition(" (")
     if direction:
         css = "better" if direction > 0 else "worse"
         estimate = f'<strong class="{css}">{estimate}</strong>'
+    elif significant:
+        estimate = f"<strong>{estimate}</strong>"
     return f"{estimate} <small>({limits}</small>" if limits else estimate
