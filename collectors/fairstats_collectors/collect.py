@@ -14,11 +14,11 @@ from fairstats._lib.problems import InputError, Problem, check_numbers, keyword,
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.schema_checks import check_answers
-from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.asking.item_prompts import STRATEGIES, list_prompts
 from fairstats.asking.models import AskingOptions, Reply, Shard, Slot, Task, list_tasks
+from fairstats.asking.value_from_reply import read_reply
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.vignette_items import load_items
+from fairstats.benchmarks.vignette_items import Item, load_items
 from fairstats_collectors.ask_tasks import ask_tasks, connect, open_journal
 from fairstats_collectors.excerpts import read_excerpts
 
@@ -61,7 +61,8 @@ def collect(
     out : Path
         The folder to write to.
     strategy : str
-        The prompting strategy: one of `fairstats.asking.item_prompts.STRATEGIES`.
+        The prompting strategy: one of `fairstats.asking.item_prompts.STRATEGIES`; for decisions,
+        levels and scores, one of `fairstats.asking.item_prompts.VALUE_STRATEGIES`.
     retrievals : Path, optional
         A file from ``fairstats rag retrieve``. Each prompt then begins with the snippets for its
         vignette, and the strategy's name shows it, as in ``plain+bm25@10``.
@@ -150,7 +151,7 @@ def collect(
         if part is not None:
             return journal.path
         if asked or not path.exists():
-            write_answers(answer_rows(tasks, there, facts), path)
+            write_answers(answer_rows(benchmark, tasks, there, facts), path)
         return path
 
 
@@ -170,7 +171,8 @@ def check_writable(tasks: Iterable[Task], facts: Mapping[str, str]) -> None:
     """Refuse answers that could not be written, before any request."""
     rows = [
         dict(zip(_SLOT, task.slot, strict=True))
-        | {"answer_key": task.prompt.item.answer_key, "answer": None, "status": "error", **facts}
+        | _of_item(task.prompt.item)
+        | {"answer": None, "status": "error", **facts}
         for task in tasks
     ]
     try:
@@ -193,12 +195,17 @@ def version_of(benchmark: Benchmark, version: str | None) -> str:
 
 
 def answer_rows(
-    tasks: Iterable[Task], replies: Mapping[Slot, Reply], facts: Mapping[str, str]
+    benchmark: Benchmark,
+    tasks: Iterable[Task],
+    replies: Mapping[Slot, Reply],
+    facts: Mapping[str, str],
 ) -> pd.DataFrame:
     """Return the rows of the answers table, in the order of the tasks.
 
     Parameters
     ----------
+    benchmark : Benchmark
+        The benchmark, by whose kind of answers the replies are read.
     tasks : iterable of Task
         The expected tasks; each has its reply.
     replies : Mapping
@@ -206,21 +213,27 @@ def answer_rows(
     facts : Mapping
         The columns that all rows share: benchmark, benchmark_version, model, strategy.
     """
-    return pd.DataFrame([dict(facts) | _row(task, replies[task.slot]) for task in tasks])
+    return pd.DataFrame([dict(facts) | _row(benchmark, task, replies[task.slot]) for task in tasks])
 
 
-def _row(task: Task, reply: Reply) -> dict[str, Any]:
+def _of_item(item: Item) -> dict[str, str]:
+    """Return the columns of an item's key and cluster, if it has them."""
+    own = {"answer_key": item.answer_key, "cluster": item.cluster}
+    return {name: value for name, value in own.items() if value}
+
+
+def _row(benchmark: Benchmark, task: Task, reply: Reply) -> dict[str, Any]:
     answer, status = None, "error"
     if reply.status == "refused":
         status = "refused"
     elif reply.status == "answered":
-        parsed = parse_answer(reply.text, task.prompt.item.options)
+        parsed = read_reply(reply.text, benchmark, task.prompt.item.options)
         answer, status = parsed.letter, parsed.status
     parameters = json.loads(reply.parameters)
     return {
         **dict(zip(_SLOT, task.slot, strict=True)),
         "answer": answer,
-        "answer_key": task.prompt.item.answer_key,
+        **_of_item(task.prompt.item),
         "status": status,
         "snapshot": reply.snapshot,
         "answer_raw": reply.text,

@@ -150,6 +150,7 @@ def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Ben
         (item.item_id, attribute, group): _sha256(item.variants[group])
         for item in items
         for attribute, group in own.variants
+        if group in item.variants
     }
     texts = {text: _sha256(text) for text in rows["text"].unique()}
     variants = zip(rows["item_id"], rows["attribute"], rows["group"], strict=True)

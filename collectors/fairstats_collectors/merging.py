@@ -87,7 +87,7 @@ def merge(
             f"{keyword('out', str(out))} to request the rest"
         )
         raise Unfinished([Problem(str(target), said, remedy)])
-    return write_answers(answer_rows(tasks, replies, facts), path)
+    return write_answers(answer_rows(asked, tasks, replies, facts), path)
 
 
 def _facts(sources: list[_Source]) -> dict[str, str]:

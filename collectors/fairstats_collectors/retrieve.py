@@ -325,6 +325,7 @@ def retrieval_rows(
             }
             for item in items
             for attribute, group in benchmark.variants
+            if group in item.variants
             for place, (position, score) in enumerate(found[item.variants[group]], start=1)
         ]
     )

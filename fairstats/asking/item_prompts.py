@@ -24,6 +24,9 @@ STRATEGIES = {
     "adversarial": 24,
 }
 
+#: The strategies for decisions, levels and scores; their files end in ``-value``.
+VALUE_STRATEGIES = ("plain", "cot")
+
 _TEMPLATES = Path(__file__).parent / "prompts"
 
 
@@ -56,16 +59,54 @@ def list_prompts(benchmark: Benchmark, items: Iterable[Item], strategy: str) -> 
     Raises
     ------
     InputError
-        If there is no such strategy.
+        If there is no such strategy, or its prompt asks for a letter and the benchmark has another
+        kind of answers.
     """
     template = load_prompt(strategy)
+    form = ""
+    if not benchmark.kind.needs_key:
+        if strategy not in VALUE_STRATEGIES:
+            message = f"its prompt asks for a letter, and {benchmark.name} has no letters"
+            remedy = f"use {' or '.join(VALUE_STRATEGIES)}"
+            raise InputError([Problem(f"strategy = {strategy!r}", message, remedy)])
+        template, form = load_template(f"{strategy}-value"), answer_form(benchmark)
     prompts = []
     for item in items:
-        options = "\n".join(f"{letter}. {text}" for letter, text in item.options.items())
+        options = form or "\n".join(f"{letter}. {text}" for letter, text in item.options.items())
         for attribute, group in benchmark.variants:
-            text = template.substitute(question=item.variants[group], options=options)
-            prompts.append(Prompt(item, attribute, group, text))
+            if group in item.variants:  # If not, its gaps come from the attribute that crosses it.
+                text = template.substitute(question=item.variants[group], options=options)
+                prompts.append(Prompt(item, attribute, group, text))
     return prompts
+
+
+def answer_form(benchmark: Benchmark) -> str:
+    """Return what a decision, a level or a score may be, to complete "Answer with …".
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from fairstats.benchmarks.kinds import KINDS
+    >>> from fairstats.benchmarks.loading import load_benchmark
+    >>> score = replace(load_benchmark("demo"), kind=KINDS["score"], limits=(0, 27), options=())
+    >>> answer_form(score)
+    'a number from 0 to 27'
+    """
+    kind, labels = benchmark.kind.name, benchmark.labels
+    means = f", where a higher {kind} means {benchmark.higher}" if benchmark.higher else ""
+    if kind == "score":
+        low, high = benchmark.limits
+        return f"a number from {low:g} to {high:g}{means}"
+    listed = ", ".join(f"{o} ({labels[o]})" if o in labels else o for o in benchmark.options)
+    if kind == "decision":
+        return f"one of: {listed}"
+    values = list(benchmark.values)
+    whole = [
+        str(number) for number in range(int(benchmark.limits[0]), int(benchmark.limits[1]) + 1)
+    ]
+    if values == whole and not labels:
+        return f"one level from {values[0]} to {values[-1]}{means}"
+    return f"one of these levels, from lowest to highest{means}: {listed}"
 
 
 def load_prompt(strategy: str) -> Template:

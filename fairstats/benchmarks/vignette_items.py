@@ -1,4 +1,4 @@
-"""The items of a benchmark: clinical vignettes in all their variants, and their released files."""
+"""The items of a benchmark: texts in all their variants, and their released files."""
 
 from __future__ import annotations
 
@@ -34,24 +34,28 @@ AMQA_VARIANTS = MappingProxyType(
 
 @dataclass(frozen=True)
 class Item:
-    """One clinical vignette in all its variants.
+    """One item, such as a clinical vignette, in all its variants.
 
     Parameters
     ----------
     item_id : str
         Its name, unique in the benchmark.
     options : Mapping[str, str]
-        The text of each option by letter, in the benchmark's order.
+        The text of each option by letter, in the benchmark's order; for other kinds of answers the
+        label of each option, and none for scores.
     answer_key : str
-        The letter of the correct option.
+        The correct option or number; empty if there is none.
     variants : Mapping[str, str]
-        The vignette as written for each group, by group name.
+        The text as written for each group, by group name.
+    cluster : str or None
+        What it shares with other items, if only the items file has it.
     """
 
     item_id: str
     options: Mapping[str, str]
     answer_key: str
     variants: Mapping[str, str]
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,8 @@ class Vignettes:
         for item in self.items:
             for attribute in self.benchmark.varied:
                 for group in attribute.groups:
-                    yield item, attribute.name, group, item.variants[group]
+                    if group in item.variants:
+                        yield item, attribute.name, group, item.variants[group]
 
 
 def load_items(benchmark: Benchmark) -> list[Item]:
@@ -89,8 +94,10 @@ def load_items(benchmark: Benchmark) -> list[Item]:
     Parameters
     ----------
     benchmark : Benchmark
-        Its ``items_file`` has one JSON object per line, with ``item_id``, ``options``,
-        ``answer_key`` and ``variants``; other fields are ignored.
+        Its ``items_file`` has one JSON object per line, with ``item_id`` and ``variants``, and for
+        a choice ``options`` and ``answer_key``; other fields are ignored. Other kinds of answers
+        have the options of the benchmark. An attribute that another one crosses may have no
+        variants.
 
     Returns
     -------
@@ -101,8 +108,8 @@ def load_items(benchmark: Benchmark) -> list[Item]:
     ------
     InputError
         If the benchmark has no vignettes, or an item lacks the vignette of a declared group, has
-        different options from the benchmark, or repeats another item's name. Its ``problems`` name
-        each file, row, field and value.
+        different options from the benchmark, repeats another item's name, or is in no cluster if
+        the benchmark has them. Its ``problems`` name each file, row, field and value.
 
     Examples
     --------
@@ -124,7 +131,34 @@ def load_items(benchmark: Benchmark) -> list[Item]:
     rows = read_json_lines(benchmark.items_file)
     if not rows:
         raise InputError([Problem(path, "the file contains no items", "add items to it")])
-    return _checked(rows, benchmark.options, [group for _, group in benchmark.variants], path)
+    groups = _written_groups(rows, benchmark)
+    if benchmark.kind.needs_key:
+        return _checked(rows, benchmark.options, groups, path)
+    labels = {option: benchmark.labels.get(option, option) for option in benchmark.options}
+    column = None if benchmark.clusters else benchmark.cluster
+    return [
+        replace(
+            item,
+            options=MappingProxyType(labels),
+            answer_key=benchmark.answer_keys.get(item.item_id, ""),
+            cluster=None if column is None else str(row[column]),
+        )
+        for item, row in zip(_checked(rows, (), groups, path, cluster=column), rows, strict=True)
+    ]
+
+
+def _written_groups(rows: Sequence[Mapping[str, Any]], benchmark: Benchmark) -> list[str]:
+    """Return the groups that items need, without those of crossed attributes if no item has any."""
+    crossed = {name for attribute in benchmark.attributes.values() for name in attribute.crosses}
+    there: set[str] = set()
+    for row in rows:
+        there.update(row["variants"] if isinstance(row.get("variants"), Mapping) else ())
+    return [
+        group
+        for attribute in benchmark.attributes.values()
+        if attribute.name not in crossed or there & set(attribute.groups)
+        for group in attribute.groups
+    ]
 
 
 def read_vignettes(
@@ -243,12 +277,17 @@ def _checked(
     path: str,
     *,
     columns: Mapping[str, str] = MappingProxyType({}),
+    cluster: str | None = None,
 ) -> list[Item]:
-    """Return the items, or refuse all faulty ones; `columns` renames fields in problems."""
+    """Return the items, or refuse all faulty ones; `columns` renames fields in problems.
+
+    Without `letters`, items have no options and no keys.
+    """
     problems: list[Problem] = []
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
-        for field, value, message, remedy in _faults(row, letters, groups, seen):
+        faults = [*_faults(row, letters, groups, seen), *_cluster_faults(row, cluster)]
+        for field, value, message, remedy in faults:
             column, shown = columns.get(field, field), None if value is None else str(value)
             problems.append(Problem(path, message, remedy, row=number, column=column, value=shown))
         seen.add(str(row.get("item_id")))
@@ -258,7 +297,7 @@ def _checked(
         Item(
             item_id=row["item_id"],
             options=MappingProxyType({letter: row["options"][letter] for letter in letters}),
-            answer_key=row["answer_key"],
+            answer_key=row["answer_key"] if letters else "",
             variants=MappingProxyType({group: row["variants"][group] for group in groups}),
         )
         for row in rows
@@ -276,15 +315,15 @@ def _faults(
         yield "item_id", item_id, "must be text", "name the item"
     elif item_id in seen:
         yield "item_id", item_id, "another item has the same name", "give each item a unique name"
-    if not isinstance(options, Mapping) or set(options) != set(letters):
+    if letters and (not isinstance(options, Mapping) or set(options) != set(letters)):
         found = list(options) if isinstance(options, Mapping) else options
         message = "the letters differ from the benchmark's"
         yield "options", found, message, f"give one text for each of {named}"
-    else:
+    elif isinstance(options, Mapping) and letters:
         for letter, text in options.items():
             if not _is_text(text):
                 yield f"options.{letter}", text, "must be text", "write the text of the option"
-    if key not in letters:
+    if letters and key not in letters:
         yield "answer_key", key, "is not one of the option letters", f"use one of {named}"
     if not isinstance(variants, Mapping):
         yield "variants", variants, "must contain one vignette for each group", "add them"
@@ -292,6 +331,14 @@ def _faults(
     for group in groups:
         if not _is_text(variants.get(group)):
             yield f"variants.{group}", variants.get(group), "no vignette for this group", "write it"
+
+
+def _cluster_faults(
+    row: Mapping[str, Any], column: str | None
+) -> Iterator[tuple[str, Any, str, str]]:
+    """Yield the error if an item is in no cluster."""
+    if column is not None and type(row.get(column)) not in (str, int):
+        yield column, row.get(column), "must be text", "write what the item belongs to"
 
 
 def _is_text(value: object) -> bool:

@@ -278,7 +278,7 @@ def _overlap_rows(lists: Lists, k: int, attribute: str, alpha: float) -> Iterato
                 "measure": measure,
                 "n_identical": int((items["common"] == items["union"]).sum()),
                 "n_empty": int((items["union"] == 0).sum()),
-                "n_left_out": len(lists.benchmark.answer_keys) - len(items),
+                "n_left_out": len(lists.benchmark.items) - len(items),
                 "settings": lists.settings,
                 "corpus": lists.corpus,
                 "corpus_sha256": lists.corpus_sha256,

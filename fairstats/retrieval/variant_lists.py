@@ -69,7 +69,7 @@ class Lists:
         For other items, the table does not show whether they were searched for.
         """
         there = {item for item, _, _ in self.found}
-        return [item for item in self.benchmark.answer_keys if item in there]
+        return [item for item in self.benchmark.items if item in there]
 
     def absent(self, variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return those of these variants (attribute, group) without a snippet for any item."""
@@ -137,7 +137,7 @@ def _undeclared(retrievals: pd.DataFrame, known: Mapping[str, Benchmark]) -> Ite
         variants = pd.MultiIndex.from_frame(rows[["attribute", "group"]])
         unknown = {
             "benchmark_version": ~rows["benchmark_version"].isin(list(benchmark.versions)),
-            "item_id": ~rows["item_id"].isin(list(benchmark.answer_keys)),
+            "item_id": ~rows["item_id"].isin(benchmark.items),
             "group": ~variants.isin(list(benchmark.variants)),
         }
         for column, wrong in unknown.items():

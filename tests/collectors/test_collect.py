@@ -16,7 +16,7 @@ from fairstats_collectors.collect import collect
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
-from fairstats.asking.item_prompts import STRATEGIES, load_prompt
+from fairstats.asking.item_prompts import STRATEGIES, VALUE_STRATEGIES, load_prompt
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
@@ -213,7 +213,7 @@ def test_each_placeholder_occurs_once_in_a_prompt(strategy: str) -> None:
     sources = tomllib.loads((PROMPTS / "sources.toml").read_text())
     assert sources[strategy]["source"]
     # The folder has no other text, and only the strategies with a text file.
-    known = {*STRATEGIES, "excerpts", "rating"}
+    known = {*STRATEGIES, *(f"{name}-value" for name in VALUE_STRATEGIES), "excerpts", "rating"}
     assert {path.stem for path in PROMPTS.glob("*.txt")} == known == set(sources)
     assert len({load_prompt(name).template for name in STRATEGIES}) == len(STRATEGIES)
 
