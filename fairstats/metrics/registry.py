@@ -50,11 +50,13 @@ SAMPLE_METRICS = [metric for metric in _DECLARED if isinstance(metric, SampleMet
 GROUPS_METRICS = [metric for metric in _DECLARED if isinstance(metric, GroupsMetric)]
 
 
-def metrics_table(kinds: Collection[str] = tuple(KINDS)) -> str:
+def metrics_table(
+    kinds: Collection[str] = tuple(KINDS), there: Collection[str] | None = None
+) -> str:
     """Return all metrics of these kinds of answers as a Markdown table.
 
-    For the methods page of a release, and for docs/estimates.md. With several kinds, a column says
-    which of them have the figure.
+    For the methods page of a release, with the metrics that are `there`, and for docs/estimates.md.
+    With several kinds, a column says which of them have the figure.
     """
     several = len(kinds) > 1
     # Pandoc sets the column widths from the dashes.
@@ -66,7 +68,7 @@ def metrics_table(kinds: Collection[str] = tuple(KINDS)) -> str:
     ]
     for metric in METRICS.values():
         own = [kind for kind in kinds if kind in kinds_of(metric)]
-        if not own:
+        if not own or (there is not None and metric.name not in there):
             continue
         formula = metric.formula and f" ${metric.formula}$"
         cells = {

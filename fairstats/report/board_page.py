@@ -38,6 +38,7 @@ from fairstats.report.kind_words import (
     meaning,
     named_test,
     noun,
+    words_of,
 )
 from fairstats.report.layout_boxes import on_one_page
 from fairstats.report.page_output import (
@@ -153,8 +154,10 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
     if len(attributes) > 2 or any(figures.many for figures in all_figures):
         controls += switch(names["attribute"], "Attribute", attributes)
     # The page's script adds search and download; without it, one board needs no further controls.
-    more = "Other vignettes and prompts, search, download" if len(sets) > 1 else "Search, download"
-    others = switch(names["board"], "Vignettes and prompt", sets) if len(sets) > 1 else ""
+    items = words_of(boards[0].benchmark).items
+    more = f"Other {items} and prompts, search, download" if len(sets) > 1 else "Search, download"
+    legend = f"{capital(items)} and prompt"
+    others = switch(names["board"], legend, sets) if len(sets) > 1 else ""
     opening = (
         f'<section class="boards" id="{scope}"><style>{chr(10).join(rules)}</style>'
         f'<div class="controls">{controls}'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.exports.catalogues import dataset_markup
 from fairstats.exports.site_files import SITE_FILES
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
@@ -35,6 +36,11 @@ _CONTENTS = {
     "verdict_changes": "verdicts that changed since the previous release",
     "answer_set_changes": "answers added, removed or changed since the previous release",
 }
+#: Where no answer is a letter, right or wrong.
+_WITHOUT_CHOICES = {
+    "letters": "how often each answer was given",
+    "item_gaps": "the contribution of each item to the difference, over all models",
+}
 #: Files that are published as Parquet only, by the attribute of a release that reads them.
 _INPUTS = {
     "retrievals": "snippets given with each variant, by rank, without their text",
@@ -49,8 +55,11 @@ def show_files(release: Release) -> None:
     """List every table of the release that has a row, and the data it was made from."""
     root = f"{page_root()}{DOWNLOADS}"
     changes = _CHANGES if release.manifest.get("previous") else ()
+    contents = dict(_CONTENTS)
+    if CHOICE not in {benchmark.kind for benchmark in release.benchmarks.values()}:
+        contents |= _WITHOUT_CHOICES
     lines = [
-        f"- {name}: {_CONTENTS[name]} ("
+        f"- {name}: {contents[name]} ("
         + ", ".join(f"[{kind}]({root}/{name}.{kind})" for kind in KINDS)
         + ")"
         for name in (*TABLES, *changes)
@@ -60,8 +69,8 @@ def show_files(release: Release) -> None:
         f"- answers: all answers, the basis of every table ([parquet]({root}/answers.parquet))"
     )
     lines += [
-        f"- {name}: {contents} ([parquet]({root}/{name}.parquet))"
-        for name, contents in _INPUTS.items()
+        f"- {name}: {text} ([parquet]({root}/{name}.parquet))"
+        for name, text in _INPUTS.items()
         if not getattr(release, name).empty
     ]
     lines += [

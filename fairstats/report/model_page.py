@@ -13,7 +13,14 @@ from fairstats.report.audit_ratings import rating_headline, rating_scope
 from fairstats.report.change_rows import gap_of
 from fairstats.report.flip_texts import flip_texts
 from fairstats.report.flips_section import flip_table
-from fairstats.report.kind_words import difference_name, gap_name, noun, option_label, unsigned
+from fairstats.report.kind_words import (
+    difference_name,
+    gap_name,
+    noun,
+    option_label,
+    unsigned,
+    words_of,
+)
 from fairstats.report.model_charts import (
     accuracy_chart,
     beyond_chart,
@@ -101,7 +108,8 @@ def _show_benchmark(release: Release, sets: list[AnswerSet], *, scope: str, dept
     several = len({own.board.version for own in sets}) > 1
     if len(sets) > 1:
         options = {own.key: capital(own.label if several else own.prompt) for own in sets}
-        legend = "Vignettes and prompt" if several else "Prompt"
+        items = words_of(sets[0].benchmark).items
+        legend = f"{capital(items)} and prompt" if several else "Prompt"
         rules = switch_rules(scope, name, "set", list(options))
         controls = (
             f'<style>{rules}</style><div class="controls">'

@@ -169,20 +169,19 @@ def _smallest_p(own: AnswerSet, p: Mapping[Panel, float], adjusted: str) -> str:
     """State the smallest p-value, its test and its pair."""
     known = {pair: value for pair, value in p.items() if not math.isnan(value)}
     pair = min(known, key=known.__getitem__)
-    which = f" for {pair.note}" if len(own.pairs) > 1 else ""
-    smallest = "The smallest p of" if len(known) > 1 else "The p of"
-    tests = (
-        f"{len(known)} {named_test(own.kind)} tests"
-        if len(known) > 1
-        else (f"the {named_test(own.kind)} test")
-    )
     value = p_figure(known[pair]).replace("<", "below")
+    test, n = named_test(own.kind), len(known)
+    text = f"The p of the {test} test is {value}"
+    if n > 1:
+        text = f"The smallest p of {n} {test} tests is {value}, for {own.full_name(pair)}"
+        if known[pair] == max(known.values()):
+            text = f"The p of each of {n} {test} tests is {value}"
     expected = (
         "If the groups made no difference, each difference could as well have the other sign."
         if own.kind.numeric
         else "If the groups made no difference, the two bars of a row would be about equal."
     )
-    return f"{expected} {smallest} {tests} is {value}{which}{adjusted}."
+    return f"{expected} {text}{adjusted}."
 
 
 def directions(own: AnswerSet) -> Answer:
@@ -218,7 +217,7 @@ def _most_uneven(own: AnswerSet, pair: Panel) -> str:
     entries = own.entries
     single = len(entries) == 1 and n <= entries[0]["items"]
     of = own.benchmark.words.items if single else "pairs of answers"
-    which = f"Most uneven is {pair.note}: " if len(own.pairs) > 1 else ""
+    which = f"Most uneven is {own.full_name(pair)}: " if len(own.pairs) > 1 else ""
     more = own.benchmark.higher or f"a higher {own.kind.name}"
     verb = ("is", "are") if own.benchmark.higher else ("has", "have")
     text = f"{which}{up:,} of {n:,} {of} {verb[up != 1]} {more} for {one}, {down:,} for {other}"
@@ -254,7 +253,7 @@ def four_fifths(own: AnswerSet) -> Answer:
 
     pair = min(known, key=distance)
     figure = known[pair]
-    one, other = (own.group(pair, side) for side in (0, 1))
+    one, other = (own.group_name(pair.attribute, group) for group in pair.pair)
     text = (
         f"The selection rate for {one} is {ratio(figure.estimate)} times that for {other} "
         f"({level(own.figures.release.alpha)} interval {ratio(figure.low)} to "
@@ -300,12 +299,12 @@ def beyond_controls(own: AnswerSet) -> Answer:
     row = rows[panel]
     controls = listed(f"“{control.label}”" for control in own.benchmark.controls)
     size, limits = kind.signed(row["estimate"]), signed_range(kind, row["ci_low"], row["ci_high"])
-    which = f"{panel.label} has the largest figure: " if len(rows) > 1 else ""
+    which = f"The largest figure is that of {panel.label}: " if len(rows) > 1 else ""
     text = (
         f"{which}{size} {kind.unit} compared with {controls} ({level(alpha)} interval {limits}; "
         f"{p_value(float(row['p_value']))}, not adjusted)."
     )
-    return Answer(by_pair(words), capital(text))
+    return Answer(by_pair(words), text)
 
 
 def against_key(own: AnswerSet) -> Answer:
@@ -343,9 +342,10 @@ def against_key(own: AnswerSet) -> Answer:
             "false_positive_rate": "the false positive rate",
         }[metric.removesuffix("_difference")]  # fmt: skip
         limits = point_range(figure.low / 100, figure.high / 100)
+        gap = points(figure.estimate / 100)
         text = (
-            f"The largest difference is in {of}, {pair.note}: {points(figure.estimate / 100)} "
-            f"points ({level(own.figures.release.alpha)} interval {limits}, not adjusted)."
+            f"The largest difference is in {of}, {own.full_name(pair)}: {gap} points "
+            f"({level(own.figures.release.alpha)} interval {limits}, not adjusted)."
         )
     return Answer(short, f"{text} {meaning(own.benchmark)}".strip())
 

@@ -186,6 +186,11 @@ class AnswerSet:
         # Two attributes can have groups of the same name.
         return self.benchmark.pair_name(panel.attribute, panel.pair)
 
+    def full_name(self, panel: Panel) -> str:
+        """Return a pair's groups, after the label of their attribute if there are several."""
+        several = len({p.attribute for p in self.pairs}) > 1
+        return self.benchmark.pair_name(panel.attribute, panel.pair) if several else panel.note
+
     @property
     def sides(self) -> tuple[str, str]:
         """Return the readers' names of the first and second group of every pair."""

@@ -65,7 +65,10 @@ def figures_table(own: AnswerSet, *, name: str) -> GT:
         cells = pair_cells(own.figures, own.model, panel)
         # A pair that is named by its second group is named in the note already.
         named = panel.note.endswith(panel.label)
-        rows.append({"pair": panel.note if named else f"{panel.label}: {panel.note}", **cells})
+        name = panel.note if named else f"{panel.label}: {panel.note}"
+        if own.kind != CHOICE and panel in own.pairs:
+            name = own.full_name(panel)
+        rows.append({"pair": name, **cells})
     first, second = own.sides
     kind, of, unit = own.kind, capital(own.kind.figure), "" if own.kind.numeric else ", %"
     choice = kind == CHOICE
@@ -103,10 +106,23 @@ def figures_caption(own: AnswerSet, release: Release) -> str:
     size = "AD: size of the accuracy gap. " if own.kind == CHOICE else ""
     text = f"{capital(own.label)}. {limits} {size}CFR: share of pairs with the same answer."
     if own.kind != CHOICE:
-        return f"{text} {discordant_note(own.kind)}"
+        return f"{text} {discordant_note(own.kind)}{_of_samples(own)}"
     if own.neutral is None:
         return text
     return f"{text} EO: AD on the items that are answered correctly with neutral text."
+
+
+def _of_samples(own: AnswerSet) -> str:
+    """State how the samples of a prompt are paired; empty with one sample."""
+    rows = own.board.estimates
+    notes = rows.loc[rows["model"] == own.model, "method_note"].dropna()
+    found = notes.str.extract(r"(\d+) samples per item")[0].dropna()
+    if found.empty:
+        return ""
+    return (
+        f" Each prompt was asked {number_word(int(found.iloc[0]))} times, and every answer for one "
+        "group is paired with every answer for the other."
+    )
 
 
 def margins_table(sets: list[AnswerSet], release: Release, *, name: str) -> GT:
@@ -194,9 +210,10 @@ def other_choices(own: AnswerSet, release: Release) -> Answer:
 
 
 def _all_the_same(rows: pd.DataFrame, kind: Kind, *, missing: bool) -> str:
+    # One method has a design effect for each pair.
+    method = rows["choice"].str.replace(r", design effect .*", "", regex=True)
     counts = {
-        aspect: rows.loc[rows["aspect"] == aspect, "choice"].nunique()
-        for aspect in (INTERVAL, TEST, MISSING)
+        aspect: method[rows["aspect"] == aspect].nunique() for aspect in (INTERVAL, TEST, MISSING)
     }
     things = {
         INTERVAL: "interval methods",

@@ -20,7 +20,7 @@ from fairstats.report.release_sentences import (
     citation,
     kicker,
 )
-from fairstats.report.tables import sources_table
+from fairstats.report.tables import sources_caption, sources_table
 from fairstats.report.win_win_section import (
     read_win_win_error,
     win_win_caption,
@@ -46,7 +46,7 @@ def show_sources(release: Release) -> None:
     show_markdown("## Answers in this release")
     show_table(
         sources_table(release),
-        caption="Answers by model, set of vignettes and prompt",
+        caption=sources_caption(release),
         css_class="sources",
     )
 
@@ -81,7 +81,9 @@ def show_metrics(release: Release) -> None:
     used = {benchmark.kind.name for benchmark in release.benchmarks.values()}
     kinds = [kind for kind in KINDS if kind in used] or ["choice"]
     region = '{.table-wrap role="region" tabindex="0" aria-label="Figures"}'
-    show_markdown(f"::: {region}\n{metrics_table(kinds)}:::")
+    # Without choices, figures that need a key are explained only if there is one.
+    there = None if "choice" in kinds else set(release.estimates["metric"])
+    show_markdown(f"::: {region}\n{metrics_table(kinds, there)}:::")
 
 
 #: What the methods page says of each kind of answers.

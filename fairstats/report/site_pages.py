@@ -11,6 +11,7 @@ from pathlib import Path
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.installation import resource
 from fairstats.answers.strategies import read_strategy
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.benchmark_pages import has_benchmarks
@@ -66,6 +67,8 @@ PAGES = (
     Page("reports/methods.qmd", "Methods"),
     Page("reports/data.qmd", "Data"),
 )
+#: The texts that speak of right answers, and have another version for releases without choices.
+_BY_KIND = ("_methods", "_data")
 PDF_PAGE = "reports/leaderboard.qmd"
 MODEL_FOLDER = "reports/models"
 PROJECT = "_quarto.yml"
@@ -92,6 +95,11 @@ def stage(release: Release, project: Path) -> list[str]:
         The pages of the site, as paths below `project`.
     """
     copy_pages(project)
+    if CHOICE not in {benchmark.kind for benchmark in release.benchmarks.values()}:
+        for name in _BY_KIND:
+            shutil.copyfile(
+                project / "reports" / f"{name}_kinds.qmd", project / f"reports/{name}.qmd"
+            )
     for page in PAGES:
         if not page.has_content(release):
             (project / page.path).unlink()

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import (
-    escape_html,
-)
+from fairstats._lib.formatting import capital, escape_html
 from fairstats.answers.strategies import strategy_label
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
+from fairstats.report.kind_words import words_of
 from fairstats.report.page_output import output_format
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ MARKS = {DISPARITY: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
 def sources_table(release: Release) -> GT:
     """Count answers by model, snapshot, set of vignettes and prompt."""
     from great_tables import GT
+
+    nouns = _items_of(release)
 
     rows = pd.DataFrame(
         {
@@ -43,7 +44,7 @@ def sources_table(release: Release) -> GT:
         GT(rows, id="sources")
         .cols_label(
             benchmark="Benchmark",
-            benchmark_version="Vignettes",
+            benchmark_version=capital(nouns),
             model="Model",
             snapshot="Snapshot",
             strategy="Prompt",
@@ -55,6 +56,17 @@ def sources_table(release: Release) -> GT:
         .sub_missing(missing_text="not known")
         .fmt_integer(columns=["items", "answers", "missing"])
     )
+
+
+def sources_caption(release: Release) -> str:
+    """Describe the table of sources."""
+    return f"Answers by model, set of {_items_of(release)} and prompt"
+
+
+def _items_of(release: Release) -> str:
+    """Return the noun of the release's items; the general one if benchmarks differ."""
+    nouns = {words_of(benchmark).items for benchmark in release.benchmarks.values()}
+    return nouns.pop() if len(nouns) == 1 else "vignettes" if "vignettes" in nouns else "items"
 
 
 def written_table(
