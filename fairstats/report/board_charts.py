@@ -18,7 +18,6 @@ from fairstats.report.findings import set_label
 from fairstats.report.kind_words import (
     gap_name,
     long_unit,
-    noun,
     plain,
     plain_range,
     scale_of,
@@ -514,12 +513,12 @@ def _chart(
         for model, values in figures.published():
             cells = tuple(published(values, panel, axis) for panel, axis in pairs)
             rows.append(Row(f"{model} {PUBLISHED}", cells, ("–", "–", "–")))
-    heads = [f"Rank by {noun(kind)}", accuracy_head(figures)]
+    heads = ["Rank by gap" if kind == CHOICE else "Rank", accuracy_head(figures)]
     if metric:
         limits = "range" if release.policies == ["bounds"] else f"{level(release.alpha)} CI"
-        named = {kind.difference: noun(kind), "selection_ratio": "ratio"}
-        what = named.get(metric, "CFR")
-        heads.append(f"{figures.overview[0].label} {what} ({limits})")
+        # The name of another kind's difference is too long for the column.
+        named = {kind.difference: " gap" * (kind == CHOICE), "selection_ratio": " ratio"}
+        heads.append(f"{figures.overview[0].label}{named.get(metric, ' CFR')} ({limits})")
     which = set_label(board.benchmark, board.version, board.strategy)
     caption = f"{caption}. {board.benchmark.title}, {which}"
     return Chart(name, caption, "Model", axes, tuple(rows), tuple(heads), height=31)
@@ -568,7 +567,8 @@ def original_accuracy(figures: BoardFigures, model: str) -> str:
     if not rows:
         return "–"
     if kind.numeric:
-        return span(plain(kind, min(lows)), plain(kind, max(highs)))
+        ends = plain(kind, min(lows)), plain(kind, max(highs))
+        return "–".join(dict.fromkeys(ends)) if min(lows) >= 0 else span(*ends)
     return percent_range(min(lows), max(highs))
 
 
