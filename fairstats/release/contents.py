@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -65,13 +65,6 @@ class Board:
         """Return the rows of the ranked models, best first."""
         rows = self.ranks[self.ranks["rank"].notna()]
         return rows.sort_values(["rank", "model"], ignore_index=True)
-
-    def ranked_by_own_figure(self) -> Board:
-        """Return the board without ranks by the accuracy of answers."""
-        ranks, differences = (
-            table[table["metric"] != "ad"] for table in (self.ranks, self.differences)
-        )
-        return replace(self, ranks=ranks, differences=differences)
 
     @property
     def why_unranked(self) -> dict[str, str]:
@@ -251,14 +244,9 @@ class Release:
         def place(key: tuple[str, ...]) -> tuple[object, ...]:
             return -most[key[0]], key[0], key[2] != PLAIN, -models[key], key
 
-        boards = [
+        return [
             Board(self.benchmarks[key[0]], key[1], key[2], *tables[key])
             for key in sorted(tables, key=place)
-        ]
-        # Ranks by accuracy are none by the figure that other kinds of answers are judged by.
-        return [
-            board if board.benchmark.kind.needs_key else board.ranked_by_own_figure()
-            for board in boards
         ]
 
     def answers_of(self, board: Board, model: str) -> list[dict[str, Any]]:

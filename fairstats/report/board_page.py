@@ -240,8 +240,8 @@ def _note(measure: str, figures: BoardFigures, found: Findings) -> str:
         )
     elif measure == "moves":
         text = (
-            f"Blue, to the right: percent of pairs in which the first group has the higher "
-            f"{kind.name}. Red, to the left: percent in which the second group has it. "
+            f"Blue: percent of pairs in which the first group has the higher "
+            f"{kind.name}. Red: percent in which the second group has it. "
             f"{meaning(benchmark)}"
         )
         if figures.many:

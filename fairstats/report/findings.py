@@ -325,6 +325,8 @@ class Findings:
                 return f"{every} {verdict}."
         counts = verdicts.value_counts()
         named = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
+        if self.kind != CHOICE and counts.get(DISPARITY) == 1:
+            named[DISPARITY] = DISPARITY
         parts = [f"{counts[v]} {name}" for v, name in named.items() if v in counts]
         return f"Of {n} {gap}s, {', '.join(parts)}."
 

@@ -1,0 +1,166 @@
+"""The board and the pages of models of decisions, levels and scores."""
+
+from __future__ import annotations
+
+import html as html_text
+import re
+from dataclasses import replace
+from unittest import mock
+
+import pandas as pd
+import pytest
+
+from fairstats.publishing.publish import publish
+from fairstats.release.contents import Board, Release
+from fairstats.release.tables import TABLES
+from fairstats.report.board_figures import BoardFigures
+from fairstats.report.board_page import show_leaderboard
+from fairstats.report.board_terms import terms
+from fairstats.report.findings import findings
+from fairstats.report.model_page import show_model
+from fairstats.report.model_page_sentences import could_be_chance, directions, four_fifths
+from fairstats.report.model_sets import AnswerSet, sets_of
+from fairstats.screening.screen import SCREENING_COLUMNS
+
+from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
+from .reading import broken_links
+from .undrawn import undrawn
+
+#: The parts of a page that are read as sentences.
+_SAID = re.compile(r"<(h[1-4]|p|dt|dd|li|caption|label|summary)\b[^>]*>(.*?)</\1>", re.DOTALL)
+
+
+def said(html: str) -> str:
+    """Return the sentences of a page, one per line, without times and hashes."""
+    html = re.sub(r"<(svg|style|script)\b.*?</\1>", "", html, flags=re.DOTALL)
+    lines = [re.sub(r"<[^>]+>", " ", text) for _, text in _SAID.findall(html)]
+    lines = [" ".join(html_text.unescape(line).split()) for line in lines]
+    text = "\n".join(line for line in lines if line)
+    return re.sub(r"published \d+ \w+ \d{4}", "published …", text)
+
+
+def with_a_fair_model(name: str, folder) -> tuple[object, pd.DataFrame]:
+    """Return a benchmark and answers of two models, of which one gives each group the same."""
+    benchmark = declared(name, folder)
+    answers = answered(benchmark)
+    keys = ["item_id", "sample"]
+    first = {
+        attribute.name: next(iter(attribute.groups)) for attribute in benchmark.attributes.values()
+    }
+    same = answers[answers["group"] == answers["attribute"].map(first)]
+    same = same.set_index(["attribute", *keys])[["answer", "status"]]
+    fair = answers.drop(columns=["answer", "status"]).join(same, on=["attribute", *keys])
+    fair = fair.assign(model=f"fair-{name}")
+    return benchmark, pd.concat([answers, fair[answers.columns]], ignore_index=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_screening():
+    """The checks of answers have their own tests; here they would only take time."""
+    empty = pd.DataFrame({name: pd.Series(dtype="str") for name in SCREENING_COLUMNS})
+    table = replace(TABLES["screening"], make=lambda of: empty)
+    with mock.patch.dict(TABLES, {"screening": table}):
+        yield
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory) -> Release:
+    folder = tmp_path_factory.mktemp("kinds")
+    found = [with_a_fair_model(name, folder) for name in DECLARED]
+    answers = pd.concat([answers for _, answers in found], ignore_index=True)
+    return undrawn(answers, folder, benchmarks=[benchmark for benchmark, _ in found])
+
+
+def board_of(release: Release, name: str) -> Board:
+    (board,) = (board for board in release.boards if board.benchmark.name == name)
+    return board
+
+
+def set_of(release: Release, model: str) -> AnswerSet:
+    ((own,),) = sets_of(release, model).values()
+    return own
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_board_of_each_kind(name, release, drawn, snapshot):
+    alone = Release(release.path)
+    alone.__dict__["boards"] = [board_of(release, name)]
+    assert said(drawn(show_leaderboard, alone)) == snapshot
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_model_page_of_each_kind(name, release, drawn, snapshot):
+    assert said(drawn(show_model, release, release.slugs[f"model-{name}"])) == snapshot
+
+
+def test_terms_of_all_kinds(release, snapshot):
+    assert "\n".join(f"{term}: {text}" for term, text in terms(release).items()) == snapshot
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_fair_model_is_never_accused(name, release):
+    own = set_of(release, f"fair-{name}")
+    assert "Hardly" not in could_be_chance(own).short
+    found = findings(own.alone, release)
+    assert not any("disparit" in text for _, text in found.sure)
+    assert found.headline.startswith(("It is unclear", "No model", f"fair-{name}"))
+    assert "depends" not in found.headline or "unclear" in found.headline
+
+
+def test_direction_counts_items_of_the_pair(release):
+    own = set_of(release, "model-urgency")
+    south = own.row("net_moved", own.pairs[0])
+    text = directions(own).text
+    assert f"{south['n10']} of {ITEMS} stays are less urgent for North, {south['n01']} for" in text
+
+
+def test_ratio_beyond_four_fifths_is_named_only_if_its_interval_is(release):
+    own = set_of(release, "model-interviews")
+    for pair in own.pairs:
+        row = own.row("selection_ratio", pair)
+        outside = row["ci_high"] < 0.8 or row["ci_low"] > 1.25
+        alone = AnswerSet("s0", own.figures, own.model)
+        alone.__dict__["pairs"] = [pair]
+        assert (four_fifths(alone).short == "Yes") == outside
+
+
+def test_pages_without_a_key_say_nothing_of_right_answers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("keyless")
+    found = [with_a_fair_model(name, folder) for name in KEYLESS]
+    answers = pd.concat([answers for _, answers in found], ignore_index=True)
+    source = folder / "in" / "answers.parquet"
+    source.parent.mkdir()
+    answers.to_parquet(source)
+    published = publish(
+        source,
+        release="2026.11",
+        out=folder / "out",
+        renderer="builtin",
+        benchmarks=[benchmark for benchmark, _ in found],
+    )
+    site = published.path
+    assert broken_links(folder / "out") == []
+    pages = [site / "index.html", site / "reports" / "data.html"]
+    pages += sorted((site / "reports" / "models").glob("*.html"))
+    for page in pages:
+        text = re.sub(r"<(style|script)\b.*?</\1>", "", page.read_text(), flags=re.DOTALL)
+        words = html_text.unescape(re.sub(r"<[^>]+>", " ", text))
+        # The table of answers by option is a file of this name.
+        words = words.replace("letters:", "")
+        assert {match.group() for match in FORBIDDEN.finditer(words)} <= {"patient", "patients"}
+        assert not re.search(r"\b(right|wrong)\b", words)
+        assert set(re.findall(r"(\S+ \S+) key\b", words)) <= {"without a"}
+        if "urgency" in page.name:
+            # Only shares have points.
+            assert not re.search(r"(?<!percentage )\bpoints\b", words)
+
+
+@pytest.mark.parametrize("name", KEYED)
+def test_errors_against_the_key_are_a_question(name, release, drawn):
+    page = drawn(show_model, release, release.slugs[f"model-{name}"])
+    assert "Which errors does it make for each group?" in page
+
+
+def test_figures_of_controls_are_in_no_panel(release):
+    figures = BoardFigures(board_of(release, "interviews"), release)
+    assert [panel.attribute for panel in figures.pairs] == ["origin", "origin"]
