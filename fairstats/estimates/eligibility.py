@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from fairstats._lib.formatting import decimal
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, NEUTRALIZED
@@ -128,7 +129,7 @@ def _unlike_key(outcomes: Outcomes, unit: int, attributes: Sequence[str]) -> str
     if found.ci_low > 0:
         return ""
     kappa, low = float(found.estimate), float(found.ci_low)
-    limit = f"kappa {kappa:.2f}, lower limit {low:.2f}"
+    limit = f"kappa {decimal(kappa, 2)}, lower limit {decimal(low, 2)}"
     return f"agreement with the key is no better than chance ({limit})"
 
 

@@ -35,6 +35,7 @@ from fairstats.report.kind_words import (
     counted_items,
     discordant_note,
     gap_name,
+    higher_by,
     meaning,
     named_test,
     noun,
@@ -240,9 +241,8 @@ def _note(measure: str, figures: BoardFigures, found: Findings) -> str:
         )
     elif measure == "moves":
         text = (
-            f"Blue: percent of pairs in which the first group has the higher "
-            f"{kind.name}. Red: percent in which the second group has it. "
-            f"{meaning(benchmark)}"
+            f"Blue: percent of pairs in which the {kind.name} is {higher_by(benchmark)} for the "
+            f"first group. Red: percent in which it is for the second. {meaning(benchmark)}"
         )
         if figures.many:
             text += " Circles: one per pair, the first percentage minus the second."
@@ -376,7 +376,7 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
         with enclosed(f'<div data-attribute="a{number}">', "</div>"):
             show_table(
                 attribute_table(figures, number, name=f"{name}-a{number}"),
-                caption=f"{attribute.label}: {pairs}. {limits} {discordant_note(kind)}",
+                caption=f"{attribute.label}: {pairs}. {limits} {discordant_note(board.benchmark)}",
                 css_class="estimates compact",
             )
     if output_format() == "html":

@@ -106,11 +106,10 @@ def terms(release: Release) -> dict[str, str]:
         f"{' or '.join(sorted(useless))}."
     )
     if any(board.ranked["rank"].notna().any() for board in release.boards) or choices:
-        mean = listed(
-            dict.fromkeys("AD" if b.kind == CHOICE else f"absolute {b.kind.name} difference"
-                          if b.kind.numeric else "absolute selection difference"
-                          for b in benchmarks), "or",
-        )  # fmt: skip
+        figures = dict.fromkeys(
+            "AD" if b.kind == CHOICE else f"absolute {difference_name(b.kind)}" for b in benchmarks
+        )
+        mean = listed(figures, "or")
         found["Rank"] = (
             f"Models are ordered by their mean {mean} over all pairs, on the items that all of "
             "them were asked. A missing answer counts against the model. A range such as 2–3 holds "
@@ -171,8 +170,8 @@ def _terms_of_others(kinds: list[Kind], there: set[str], *, shared: bool) -> dic
             "impact."
         )
     if any(kind.numeric for kind in kinds):
-        names = listed((kind.name for kind in kinds if kind.numeric), "or")
-        found[f"Direction, n10 : n01 ({names}s)"] = (
+        names = listed((f"{kind.name}s" for kind in kinds if kind.numeric), "or")
+        found[f"Direction, n10 : n01 ({names})"] = (
             "Pairs in which the first group has the higher figure, and pairs in which the second "
             "group has it."
         )

@@ -154,10 +154,18 @@ def named_test(kind: Kind) -> str:
     return "McNemar" if kind.test == "mcnemar" else "sign-flip"
 
 
-def discordant_note(kind: Kind) -> str:
+def higher_by(benchmark: Benchmark) -> str:
+    """Return what counts as a higher level or score: ``"higher by more than 1"``."""
+    within = benchmark.same_within
+    return f"higher by more than {within:g}" if within else "higher"
+
+
+def discordant_note(benchmark: Benchmark) -> str:
     """Explain the two counts of pairs of answers that pull in opposite directions."""
+    kind = benchmark.kind
     if kind.numeric:
-        return f"n10 : n01: pairs with the higher {kind.name} for the first, for the second group."
+        what = f"pairs with a {kind.name} that is {higher_by(benchmark)}"
+        return f"n10 : n01: {what} for the first group, for the second group."
     which = "right" if kind == CHOICE else "favourable"
     return f"n10 : n01: pairs {which} for the first group only, for the second group only."
 

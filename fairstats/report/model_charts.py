@@ -7,12 +7,14 @@ from collections.abc import Callable
 import pandas as pd
 
 from fairstats._lib.formatting import capital
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.report.board_charts import FOUR_FIFTHS, MOST_RATIO, control_panels, ratio
 from fairstats.report.board_figures import Panel
 from fairstats.report.chart_marks import Axis, axis_over, bar, dot, interval, tick, words
 from fairstats.report.kind_words import (
     gap_name,
+    higher_by,
     long_unit,
     plain,
     plain_range,
@@ -125,7 +127,7 @@ def discordant_chart(own: AnswerSet, *, name: str) -> Chart:
 
     Parameters as for `accuracy_chart`.
     """
-    what = _one_sided(own.kind)
+    what = _one_sided(own.benchmark)
     counts = {pair: _discordant(own, pair) for pair in own.charted}
     known = [both for both in counts.values() if both is not None]
     most = max((max(both) for both in known), default=0) or 1
@@ -157,10 +159,10 @@ def discordant_chart(own: AnswerSet, *, name: str) -> Chart:
     return _chart(own, name, f"Pairs {what}", axis, cell, height=54)
 
 
-def _one_sided(kind: Kind) -> str:
-    if kind.numeric:
-        return f"with a higher {kind.name} for one group"
-    return f"{'right' if kind == CHOICE else 'favourable'} for one group only"
+def _one_sided(benchmark: Benchmark) -> str:
+    if benchmark.kind.numeric:
+        return f"with a {benchmark.kind.name} {higher_by(benchmark)} for one group"
+    return f"{'right' if benchmark.kind == CHOICE else 'favourable'} for one group only"
 
 
 def gap_chart(own: AnswerSet, *, name: str) -> Chart:

@@ -24,7 +24,7 @@ from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.board_charts import FOUR_FIFTHS, ratio
 from fairstats.report.board_figures import Panel
-from fairstats.report.kind_words import meaning, named_test, noun, scale_of, signed_range
+from fairstats.report.kind_words import higher_by, meaning, named_test, noun, scale_of, signed_range
 from fairstats.report.model_charts import beyond_of, error_metrics
 from fairstats.report.model_sets import AnswerSet, span_of
 
@@ -218,8 +218,9 @@ def _most_uneven(own: AnswerSet, pair: Panel) -> str:
     single = len(entries) == 1 and n <= entries[0]["items"]
     of = own.benchmark.words.items if single else "pairs of answers"
     which = f"Most uneven is {own.full_name(pair)}: " if len(own.pairs) > 1 else ""
-    more = own.benchmark.higher or f"a higher {own.kind.name}"
-    verb = ("is", "are") if own.benchmark.higher else ("has", "have")
+    more, verb = own.benchmark.higher, ("is", "are")
+    if not more or own.benchmark.same_within:
+        more, verb = f"a {own.kind.name} {higher_by(own.benchmark)}", ("has", "have")
     text = f"{which}{up:,} of {n:,} {of} {verb[up != 1]} {more} for {one}, {down:,} for {other}"
     p = float(row["p_value"])
     if not math.isnan(p):
@@ -299,10 +300,10 @@ def beyond_controls(own: AnswerSet) -> Answer:
     row = rows[panel]
     controls = listed(f"“{control.label}”" for control in own.benchmark.controls)
     size, limits = kind.signed(row["estimate"]), signed_range(kind, row["ci_low"], row["ci_high"])
-    which = f"The largest figure is that of {panel.label}: " if len(rows) > 1 else ""
+    which = f"largest change is that of {panel.label}:" if len(rows) > 1 else "change is"
     text = (
-        f"{which}{size} {kind.unit} compared with {controls} ({level(alpha)} interval {limits}; "
-        f"{p_value(float(row['p_value']))}, not adjusted)."
+        f"Compared with the controls ({controls}), the {which} {size} {kind.unit} ({level(alpha)} "
+        f"interval {limits}; {p_value(float(row['p_value']))}, not adjusted)."
     )
     return Answer(by_pair(words), text)
 
@@ -320,11 +321,11 @@ def against_key(own: AnswerSet) -> Answer:
         size = span_of(parts[0][1], kind, signed=True)
         return Answer(f"Mean error {size}", f"Answer minus key, in {kind.unit}.")
     named = {
-        "too_low": "below the key", "too_high": "above it",
-        "true_positive_rate": "of favourable keys met",
-        "false_positive_rate": "favourable where the key is not",
+        "too_low": "{}% below the key", "too_high": "{}% above it",
+        "true_positive_rate": "true positive rate {}%",
+        "false_positive_rate": "false positive rate {}%",
     }  # fmt: skip
-    short = ", ".join(f"{span_of(values)}% {named[metric]}" for metric, values in parts)
+    short = capital(", ".join(named[metric].format(span_of(values)) for metric, values in parts))
     sides = [f"{metric}_difference" for metric, _ in parts]
     apart = {
         (metric, pair): figure

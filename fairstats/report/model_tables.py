@@ -106,7 +106,7 @@ def figures_caption(own: AnswerSet, release: Release) -> str:
     size = "AD: size of the accuracy gap. " if own.kind == CHOICE else ""
     text = f"{capital(own.label)}. {limits} {size}CFR: share of pairs with the same answer."
     if own.kind != CHOICE:
-        return f"{text} {discordant_note(own.kind)}{_of_samples(own)}"
+        return f"{text} {discordant_note(own.benchmark)}{_of_samples(own)}"
     if own.neutral is None:
         return text
     return f"{text} EO: AD on the items that are answered correctly with neutral text."
