@@ -22,7 +22,7 @@ NO_ANSWER = -1
 NO_ROW = -2
 
 T = TypeVar("T")
-Codes = npt.NDArray[np.int8]
+Codes = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float32]
 
@@ -35,8 +35,8 @@ class Sheet:
     ----------
     model, strategy, sample
         Its key in the answers table.
-    letters : ndarray of int8, shape (items, variants)
-        The position of each letter among the options, `NO_ANSWER` or `NO_ROW`.
+    letters : ndarray of int, shape (items, variants)
+        The position of each answer among the options, or among all scores; `NO_ANSWER` or `NO_ROW`.
     """
 
     model: str
@@ -78,13 +78,21 @@ class Layout:
     items : tuple of str
         The items in the benchmark's order.
     key : ndarray of int8, shape (items,)
-        The key of each item.
+        The key of each item; −1 if it has none.
+    units : ndarray of int, shape (items,), optional
+        The cluster of each item, if the benchmark declares one.
     """
 
     benchmark: Benchmark
     version: str
     items: tuple[str, ...]
     key: Codes
+    units: npt.NDArray[np.int64] | None = None
+
+    @property
+    def has_letters(self) -> bool:
+        """Return whether answers are unordered options, one of them right."""
+        return self.benchmark.kind.needs_key
 
     @property
     def options(self) -> int:
@@ -300,27 +308,62 @@ def read_panels(
             own = against[
                 (against["benchmark"] == name) & (against["benchmark_version"] == version)
             ]
-        given = pd.concat([own, rows])[["item_id", "answer_key"]].drop_duplicates()
-        known = benchmark.answer_keys
-        keys = dict(given.itertuples(index=False, name=None)) | dict(known)
-        items = (*known, *sorted(keys.keys() - known.keys()))
-        options = {letter: place for place, letter in enumerate(benchmark.options)}
-        key = np.array([options[keys[item]] for item in items], dtype=np.int8)
-        layout = Layout(benchmark, str(version), items, key)
-        screened = tuple(_sheets(rows, layout))
-        reference = screened if own is None else tuple(_sheets(own, layout))
+        both = pd.concat([own, rows])
+        keys = _keys(both, benchmark)
+        known = benchmark.items
+        items = (*known, *sorted(keys.keys() - set(known)))
+        options = _options(both, benchmark)
+        key = np.array([options.get(keys.get(item), -1) for item in items], dtype=np.int32)
+        units = _units(both, benchmark, items)
+        layout = Layout(benchmark, str(version), items, key, units)
+        screened = tuple(_sheets(rows, layout, options))
+        reference = screened if own is None else tuple(_sheets(own, layout, options))
         yield Panel(layout, screened, reference)
 
 
-def _sheets(rows: pd.DataFrame, layout: Layout) -> Iterator[Sheet]:
+def _keys(rows: pd.DataFrame, benchmark: Benchmark) -> dict[str, str | None]:
+    """Return the key of each item; None without one."""
+    if "answer_key" not in rows:
+        rows = rows.assign(answer_key=None)
+    given = rows[["item_id", "answer_key"]].drop_duplicates()
+    return dict(given.itertuples(index=False, name=None)) | dict(benchmark.answer_keys)
+
+
+def _options(rows: pd.DataFrame, benchmark: Benchmark) -> dict[str | None, int]:
+    """Return the place of each answer as it is written: among the options, or among all scores."""
+    given = {str(text) for text in rows["answer"].dropna().unique()} | set(benchmark.options)
+    stored = {text: benchmark.canonical(text) for text in given}
+    names = list(benchmark.options) or sorted({n for n in stored.values() if n}, key=float)
+    places = {name: place for place, name in enumerate(names)}
+    return {text: places[name] for text, name in stored.items() if name is not None}
+
+
+def _units(
+    rows: pd.DataFrame, benchmark: Benchmark, items: tuple[str, ...]
+) -> npt.NDArray[np.int64] | None:
+    """Return the number of each item's cluster; None if items are independent."""
+    if benchmark.cluster is None:
+        return None
+    clusters: Mapping[str, str] = benchmark.clusters
+    if not clusters:
+        known = rows[["item_id", "cluster"]].drop_duplicates().astype(str)
+        clusters = dict(known.itertuples(index=False, name=None))
+    # An item without a cluster is a unit by itself.
+    names = [clusters.get(item, f"\0{item}") for item in items]
+    return np.asarray(pd.factorize(np.array(names, dtype=object))[0], dtype=np.int64)
+
+
+def _sheets(
+    rows: pd.DataFrame, layout: Layout, options: Mapping[str | None, int]
+) -> Iterator[Sheet]:
     places = {item: place for place, item in enumerate(layout.items)}
     variants = pd.MultiIndex.from_tuples(layout.benchmark.variants)
-    options = {letter: place for place, letter in enumerate(layout.benchmark.options)}
+    code = np.int8 if len(set(options.values())) < 127 else np.int32
     item = rows["item_id"].map(places).to_numpy()
     variant = variants.get_indexer(pd.MultiIndex.from_frame(rows[["attribute", "group"]]))
-    letter = rows["answer"].map(options).fillna(NO_ANSWER).to_numpy(dtype=np.int8)
+    letter = rows["answer"].map(options).fillna(NO_ANSWER).to_numpy(dtype=code)
     for key, own in rows.groupby(["model", "strategy", "sample"], sort=True).indices.items():
         model, strategy, sample = key
-        letters = np.full((len(places), len(variants)), NO_ROW, dtype=np.int8)
+        letters = np.full((len(places), len(variants)), NO_ROW, dtype=code)
         letters[item[own], variant[own]] = letter[own]
         yield Sheet(str(model), str(strategy), int(sample), letters)

@@ -93,13 +93,13 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     layout = panel.layout
 
     def level(one: Sheet) -> float | None:
-        flips = _flips(one, layout)
+        flips = flip_shares(one, layout)
         return float(np.nanmean(flips)) if np.isfinite(flips).any() else None
 
     levels = panel.of_other_models(sheet, FLIP_LEVEL, level)
     if len(levels) < FEWEST_MODELS:
         return too_few_models(FLIP_LEVEL, len(levels))
-    own = _flips(sheet, layout)
+    own = flip_shares(sheet, layout)
     by_item = own[np.isfinite(own)]
     if len(by_item) < FEWEST_ITEMS:
         return not_checked(FLIP_LEVEL, f"fewer than {FEWEST_ITEMS} items have answers to a pair")
@@ -167,7 +167,7 @@ def _pairs(layout: Layout) -> Iterator[tuple[str, slice]]:
         yield name, slice(place, place + 1)
 
 
-def _flips(sheet: Sheet, layout: Layout) -> FloatArray:
+def flip_shares(sheet: Sheet, layout: Layout) -> FloatArray:
     """Return the share of an item's declared pairs that differ; NaN without a complete pair."""
     a, b = (np.array([pair[side] for pair in layout.pairs]) for side in (1, 2))
     there = sheet.answered[:, a] & sheet.answered[:, b]

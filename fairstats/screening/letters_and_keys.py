@@ -9,6 +9,7 @@ import scipy
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
+from fairstats.asking.value_from_reply import read_reply
 from fairstats.screening.answer_sheets import Layout, Panel, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
@@ -134,7 +135,9 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     """Read the stored replies again, and count letters that differ from the stored ones.
 
     If the benchmark has no option texts, a reply from which no letter can be read is left out: it
-    may give the text of an option. Returns None without stored replies.
+    may give the text of an option. So is a reply without a decision, level or score that can be
+    read: replies have many forms. These kinds are never blocked. Returns None without stored
+    replies.
     """
     if "answer_raw" not in rows:
         return None
@@ -146,30 +149,40 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
         stored["item_id"], stored["answer_raw"], stored["answer"], strict=True
     ):
         read = read_again(item, raw, layout)
-        if read is None and item not in layout.option_texts:
+        if read is None and (item not in layout.option_texts or not layout.has_letters):
             continue
         known += 1
-        differ += read != (None if pd.isna(letter) else letter)
+        stored_as = None if pd.isna(letter) else layout.benchmark.canonical(letter)
+        differ += read != stored_as
     if not known:
         return None
     share = differ / known
     p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
-    worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look"
-    note = f"{differ:,} of {known:,} stored replies give another letter than the stored one."
+    blocks = layout.has_letters and share >= DIFFERENT_REPLIES_BLOCK
+    worst: Flag = "block" if blocks else "look"
+    what = "letter" if layout.has_letters else "answer"
+    note = f"{differ:,} of {known:,} stored replies give another {what} than the stored one."
     return Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note)
 
 
 def read_again(item: str, reply: str, layout: Layout) -> str | None:
-    """Return the letter that our parser reads in a reply to an item."""
-    letters_only = dict.fromkeys(layout.benchmark.options, "")
-    return parse_answer(reply, layout.option_texts.get(item) or letters_only).letter
+    """Return the answer that our parser reads in a reply to an item."""
+    texts = layout.option_texts.get(item)
+    if not layout.has_letters:
+        return read_reply(reply, layout.benchmark, texts).letter
+    return parse_answer(reply, texts or dict.fromkeys(layout.benchmark.options, "")).letter
 
 
 def check_marks(rows: pd.DataFrame) -> Finding | None:
-    """Compare stored marks of correct answers with the letters. Returns None without marks."""
-    if MARK_COLUMN not in rows or rows[MARK_COLUMN].isna().all():
+    """Compare stored marks of correct answers with the letters.
+
+    Returns None without marks, or without keys to compare them with.
+    """
+    if MARK_COLUMN not in rows or "answer_key" not in rows:
         return None
-    marked = rows[rows[MARK_COLUMN].notna()]
+    marked = rows[rows[MARK_COLUMN].notna() & rows["answer_key"].notna()]
+    if marked.empty:
+        return None
     right = (marked["answer"] == marked["answer_key"]).astype("float64")
     differ = int((right != marked[MARK_COLUMN]).sum())
     share = differ / len(marked)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.result_objects import FloatArray
+from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.screening.answer_sheets import NO_ROW, Bools, Layout, Panel, Sheet
 from fairstats.screening.findings import (
@@ -19,6 +22,7 @@ from fairstats.screening.findings import (
     separation,
     too_few_models,
 )
+from fairstats.screening.flips_and_labels import flip_shares
 from fairstats.screening.letters_and_keys import DIFFERENT_REPLIES_BLOCK, read_again
 
 MISSING_BY_GROUP = "missing_by_group"
@@ -32,16 +36,22 @@ PREDICTED, PREDICTED_BLOCK = 0.65, 0.7
 def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
     """Test if more answers are missing for one group of a pair than for the other.
 
-    McNemar's exact test of the items that only one group's answer is missing for; the smallest
-    p-value of all pairs is multiplied by their number. Models may truly refuse more often for one
-    group. So a set is blocked only if the difference exceeds the share of missing answers with
-    which the benchmark ranks a model, and no replies confirm it (see `with_replies`).
+    McNemar's exact test of the items that only one group's answer is missing for; with clusters,
+    the test that flips these. The smallest p-value of all pairs is multiplied by their number.
+    Models may truly refuse more often for one group. So a set is blocked only if the difference
+    exceeds the share of missing answers with which the benchmark ranks a model, and no replies
+    confirm it (see `with_replies`).
     """
     layout, missing, found = panel.layout, ~sheet.answered, []
     for name, a, b in layout.pairs:
         only_a = int((missing[:, a] & ~missing[:, b]).sum())
         only_b = int((missing[:, b] & ~missing[:, a]).sum())
-        p = float(mcnemar(n10=only_a, n01=only_b, method="exact").p_value)
+        if layout.units is not None:
+            change = missing[:, a].astype(np.int64) - missing[:, b]
+            by_unit = np.bincount(layout.units, weights=change).astype(np.int64)
+            p = float(sign_flip_test(by_unit, method="exact").p_value)
+        else:
+            p = float(mcnemar(n10=only_a, n01=only_b, method="exact").p_value)
         found.append((p, -abs(only_a - only_b), only_a, only_b, name))
     p, _, only_a, only_b, name = min(found)
     value = (only_a - only_b) / len(missing)
@@ -65,16 +75,17 @@ def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
     share = float(missing.mean()) if varied else 0.0
     if not share:
         return Finding(MISSING_BY_ITEM, 0.5, PREDICTED, 1.0, "ok", "No answer is missing.")
-    usual = panel.others(sheet)
-    if usual.models < FEWEST_MODELS:
-        return too_few_models(MISSING_BY_ITEM, usual.models)
+    models = len({other.family for other in panel.reference} - {sheet.family})
+    if models < FEWEST_MODELS:
+        return too_few_models(MISSING_BY_ITEM, models)
     few = min(int(some.sum()), int((~some).sum()))
     if few < FEWEST_ITEMS:
         if share < 0.5:
             note = f"{int(some.sum())} items have missing answers, too few to matter."
             return Finding(MISSING_BY_ITEM, 0.5, PREDICTED, 1.0, "ok", note)
         return not_checked(MISSING_BY_ITEM, f"only {few} items have all their answers")
-    value, p = separation(usual.flips[:, None], some[:, None], limit=PREDICTED)
+    flips = panel.others(sheet).flips if layout.has_letters else _usual_flips(sheet, panel)
+    value, p = separation(flips[:, None], some[:, None], limit=PREDICTED, units=layout.units)
     much = share >= layout.benchmark.largest_missing
     worst: Flag = "block" if value >= PREDICTED_BLOCK and much else "look"
     note = (
@@ -82,6 +93,16 @@ def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
         f"with probability {value:.2f} (0.5 if unrelated)."
     )
     return Finding(MISSING_BY_ITEM, value, PREDICTED, p, worst, note)
+
+
+def _usual_flips(sheet: Sheet, panel: Panel) -> FloatArray:
+    """Return the share of declared pairs that differ, by item, over other models."""
+    by_model: dict[str, list[FloatArray]] = {}
+    for other in panel.reference:
+        if other.family != sheet.family:
+            own = panel.once(("flips", id(other)), partial(flip_shares, other, panel.layout))
+            by_model.setdefault(other.family, []).append(np.nan_to_num(own))
+    return np.asarray(np.mean([np.mean(own, axis=0) for own in by_model.values()], axis=0))
 
 
 def check_rows(sheet: Sheet, panel: Panel) -> Finding:

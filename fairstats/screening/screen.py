@@ -61,8 +61,9 @@ _DTYPES = dict.fromkeys(SCREENING_COLUMNS, "str") | dict.fromkeys(
     ("value", "reference", "p_value", "p_adjusted"), "float64"
 )
 
+_Checks = tuple[Callable[[Sheet, Panel], Finding | None], ...]
 #: The checks of one sheet, in the order of the table.
-_SHEET_CHECKS: tuple[Callable[[Sheet, Panel], Finding | None], ...] = (
+_LETTER_CHECKS: _Checks = (
     check_copying,
     check_copied_items,
     check_mosaic,
@@ -76,6 +77,14 @@ _SHEET_CHECKS: tuple[Callable[[Sheet, Panel], Finding | None], ...] = (
     check_chance,
     check_difficulty,
     check_hard_items,
+    check_rows,
+    check_resubmission,
+)
+#: Those for other kinds of answers. The rest needs a key, or the assumption that honest models give
+#: similar answers: one that is stricter than others, or says no to all, would be accused.
+_OTHER_CHECKS: _Checks = (
+    check_missing_by_group,
+    check_missing_by_item,
     check_rows,
     check_resubmission,
 )
@@ -152,7 +161,9 @@ def screen(
     strategies count once. A check that is not possible has the
     flag ``look``, without a value and p-value, and a note that begins with "Not checked". Checks of
     stored replies and marks have no row for sets without them. Checks that the benchmark makes
-    impossible have no row either. With several samples, each is
+    impossible have no row either. Decisions, levels and scores have only the checks of missing
+    answers, rows, replies and marks. In the others, a model that is stricter than others, or that
+    seldom varies its answers, would look like a copy or a forgery. With several samples, each is
     checked, and the smallest p-value is multiplied by their number.
 
     References
@@ -235,13 +246,13 @@ def _screen_version(
 ) -> Iterator[tuple[dict[str, str], Finding]]:
     """Yield the key columns and the findings of each answer set of one benchmark version."""
     layout = panel.layout
+    checks = _LETTER_CHECKS if layout.has_letters else _OTHER_CHECKS
     benchmark = {"benchmark": layout.benchmark.name, "benchmark_version": layout.version}
     own = answers[(answers[list(benchmark)] == list(benchmark.values())).all(axis=1)]
     for (model, strategy), rows in own.groupby(["model", "strategy"], sort=True):
         samples = [sheet for sheet in panel.screened if sheet.name == (model, strategy)]
         findings = [
-            _of_samples([(sheet, check(sheet, panel)) for sheet in samples])
-            for check in _SHEET_CHECKS
+            _of_samples([(sheet, check(sheet, panel)) for sheet in samples]) for check in checks
         ]
         findings += [check_replies(rows, layout), check_marks(rows)]
         for finding in confirm_missing(findings, rows, layout):

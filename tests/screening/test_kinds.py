@@ -1,0 +1,187 @@
+"""Decisions, levels and scores: an honest model is never accused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairstats import load_benchmark, screen
+from fairstats.benchmarks.declaration import Benchmark
+from tests.make_answers import make_answers
+
+ITEMS = 60
+DECLARED = {
+    "decision": 'kind = "decision"\noptions = ["Y", "M", "N"]\nfavourable = ["Y"]',
+    "level": 'kind = "level"\noptions = [1, 2, 3, 4, 5]',
+    "score": 'kind = "score"\nlimits = [0, 9]',
+}
+SIGNS = {"decision": "YMN", "level": "12345", "score": "0123456789"}
+
+
+@pytest.fixture(scope="module")
+def declare(benchmark_file: Callable[..., Path]) -> Callable[..., Benchmark]:
+    def make(kind: str, **replaced: str) -> Benchmark:
+        parts = {"options": DECLARED[kind], "keys_file": "", "baseline": ""}
+        return load_benchmark(benchmark_file(**parts | replaced))
+
+    return make
+
+
+def models(kind: str) -> dict[str, list[str]]:
+    """Return honest models: alike, stricter, lopsided, constant, the same for all groups."""
+    signs, rng = SIGNS[kind], np.random.default_rng(1)
+    last = len(signs) - 1
+    base = rng.integers(0, len(signs), ITEMS)
+
+    def texts(offset: int, noise: float) -> list[str]:
+        moved = np.where(rng.random((ITEMS, 3)) < noise, rng.integers(-1, 2, (ITEMS, 3)), 0)
+        places = np.clip(base[:, None] + offset + moved, 0, last)
+        return ["".join(signs[place] for place in row) for row in places]
+
+    return {
+        "usual": texts(0, 0.3),
+        "another": texts(0, 0.3),
+        "third": texts(0, 0.1),
+        "stricter": texts(-1, 0.2),
+        "stricter still": texts(-1, 0.2),
+        "lenient": texts(2, 0.3),
+        "the same for all": texts(0, 0.0),
+        "stamp": [signs[0] * 3] * ITEMS,
+        "another stamp": [signs[0] * 3] * ITEMS,
+        "lopsided": [signs[-1] * 3] * (ITEMS - 2) + [signs[0] * 3] * 2,
+    }
+
+
+def answers_to(benchmark: Benchmark, kind: str, **columns: object) -> pd.DataFrame:
+    own = {"benchmark": benchmark.name, "groups": ("white", "black", "asian")}
+    own |= {"answer_key": None} | columns
+    return pd.concat([make_answers(texts, model=m, **own) for m, texts in models(kind).items()])
+
+
+def without(table: pd.DataFrame, drop: pd.Series) -> pd.DataFrame:
+    """Return the table without these answers."""
+    answer, status = table["answer"].mask(drop), table["status"].mask(drop, "unparsed")
+    return table.assign(answer=answer, status=status)
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+@pytest.mark.parametrize("key", [None, "first"])
+def test_honest_models_have_no_finding(kind, key, declare):
+    keys = "item_id,answer_key\n" + "".join(
+        f"item-{i},{SIGNS[kind][i % 2]}\n" for i in range(ITEMS)
+    )
+    given = {"keys": keys, "keys_file": 'keys_file = "keys.csv"'} if key else {}
+    benchmark = declare(kind, **given)
+    table = answers_to(benchmark, kind)
+    if key:
+        table["answer_key"] = table["item_id"].map(benchmark.answer_keys)
+    found = screen(table, benchmarks=[benchmark]).to_frame()
+    assert set(found["flag"]) == {"ok"}, found[found["flag"] != "ok"]
+    assert set(found["check"]) == {"missing_by_group", "missing_by_item", "missing_rows"}
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+def test_answers_missing_for_one_group_are_still_found(kind, declare):
+    benchmark = declare(kind)
+    table = answers_to(benchmark, kind)
+    drop = (table["model"] == "usual") & (table["group"] == "black")
+    table = without(table, drop & (table["item_id"].str[-1] < "6"))
+    found = screen(table, benchmarks=[benchmark]).to_frame()
+    flagged = found[found["flag"] == "block"]
+    assert flagged[["model", "check"]].values.tolist() == [["usual", "missing_by_group"]]
+
+
+def test_missing_answers_of_one_cluster_are_one_sign(declare):
+    """All answers about one patient are missing for one group."""
+    benchmark = declare("level", missing='missing = "available"\ncluster = "patient"')
+    table = answers_to(benchmark, "level").assign(cluster=lambda t: t["item_id"].str[-1])
+    drop = (table["model"] == "usual") & (table["group"] == "black") & (table["cluster"] == "3")
+    table = without(table, drop)
+    found = screen(table, benchmarks=[benchmark]).to_frame()
+    row = found[(found["model"] == "usual") & (found["check"] == "missing_by_group")].iloc[0]
+    assert row["flag"] == "ok"
+    assert row["p_value"] == 1
+
+
+def test_answers_are_read_as_they_are_stored(declare):
+    """A spreadsheet turned 3 into 3.0: no answer is missing, and replies agree."""
+    benchmark = declare("score")
+    table = answers_to(benchmark, "score")
+    table = table.assign(answer_raw="Score: " + table["answer"], answer=table["answer"] + ".0")
+    found = screen(table, benchmarks=[benchmark]).to_frame()
+    replies = found[found["check"] == "stored_replies"]
+    assert (replies["value"] == 0).all()
+    assert len(replies) == len(models("score"))
+    assert set(found["flag"]) == {"ok"}
+
+
+def test_released_triage_and_hiring_have_no_finding(shared_data, declare):
+    triage = pd.read_csv(shared_data("triage/triage_levels.csv"))
+    cell = triage["Race"].str.replace(" ", "") + "_" + triage["Sex"]
+    cells = list(dict.fromkeys(cell))
+    level = declare(
+        "level",
+        missing='missing = "available"\ncluster = "subject_id"',
+        race='[attributes.race_sex]\nlabel = "Race and sex"\n'
+        f"groups = {{ {', '.join(f'{c} = {c!r}' for c in cells)} }}\n"
+        f"pairs = {[[cells[0], other] for other in cells[1:]]}",
+    )
+    rows = pd.DataFrame(
+        {
+            "benchmark": level.name,
+            "benchmark_version": "1",
+            "model": triage["model"],
+            "strategy": triage["prompt"],
+            "item_id": triage["stay_id"].astype(str),
+            "cluster": triage["subject_id"].astype(str),
+            "attribute": "race_sex",
+            "group": cell,
+            "sample": 0,
+            "answer": triage["Estimated_Acuity"].astype(str),
+            "answer_key": triage["acuity"].astype(int).astype(str),
+            "status": "ok",
+        }
+    )
+    found = screen(rows, benchmarks=[level]).to_frame()
+    assert set(found["flag"]) == {"ok"}
+
+    hiring = pd.read_csv(shared_data("hiring/hiring.csv"))
+    hiring = hiring[hiring["variant"].str.startswith(("firstName_", "placebo_"))]
+    parts = hiring["variant"].str.split("_", n=1).str
+    attributes = ""
+    for name in ("firstName", "placebo"):
+        groups = list(dict.fromkeys(parts[1][parts[0] == name]))
+        control = "control = true\n" if name == "placebo" else ""
+        attributes += f"[attributes.{name}]\nlabel = {name!r}\n{control}"
+        attributes += f"groups = {{ {', '.join(f'{g!r} = {g!r}' for g in groups)} }}\n"
+        attributes += f"pairs = {[[groups[0], other] for other in groups[1:]]}\n"
+    for kind, column in (("decision", "rec"), ("score", "score")):
+        options = {"decision": 'kind = "decision"\noptions = ["yes", "maybe", "no"]\n'}
+        options = options.get(kind, DECLARED[kind])
+        options += 'favourable = ["yes"]' if kind == "decision" else ""
+        options = options.replace("[0, 9]", "[1, 10]")
+        benchmark = declare(kind, options=options, race=attributes)
+        given = hiring[column]
+        text = given if kind == "decision" else given.map("{:g}".format)
+        rows = pd.DataFrame(
+            {
+                "benchmark": benchmark.name,
+                "benchmark_version": "1",
+                "model": hiring["model"],
+                "strategy": "plain",
+                "item_id": hiring["jd"],
+                "attribute": parts[0],
+                "group": parts[1],
+                "sample": hiring["run"] - 1,
+                "answer": text.where(given.notna(), None),
+                "answer_key": None,
+                "status": np.where(given.notna(), "ok", "unparsed"),
+            }
+        )
+        found = screen(rows, benchmarks=[benchmark]).to_frame()
+        not_checked = found["note"].str.startswith("Not checked")
+        assert set(found.loc[~not_checked, "flag"]) == {"ok"}, found[found["flag"] != "ok"]
