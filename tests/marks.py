@@ -24,6 +24,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "commands/test_cli.py",
         "commands/test_rating_commands.py",
         "docs/test_guides.py::test_audit_is_published",
+        "docs/test_guides.py::test_own_data",
         "docs/test_leaderboard_guide.py",
         "docs/test_site.py",
         "publishing/",

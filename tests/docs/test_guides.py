@@ -9,6 +9,7 @@ import runpy
 import guide_cells
 import pytest
 
+from fairstats import analyze, load_benchmark, read_answers
 from tests.docs.guide_runs import DOCS, GUIDES, prose, run
 
 
@@ -93,9 +94,11 @@ def test_reanalysis_states_the_truth_of_the_simulation():
 def test_answers_of_the_guides_are_those_of_their_script(tmp_path):
     namespace = runpy.run_path(str(GUIDES / "make_answers.py"))
     namespace["main"].__globals__["FOLDER"] = tmp_path
-    namespace["main"]()
-    for name in ("submitted.csv", "cases.keys.csv"):
+    for write in ("main", "decisions", "levels", "scores"):
+        namespace[write]()
+    for name in sorted(path.name for path in tmp_path.iterdir()):
         assert (tmp_path / name).read_bytes() == (GUIDES / name).read_bytes()
+    assert len(list(tmp_path.iterdir())) == 6
 
 
 @pytest.mark.usefixtures("without_pages")
@@ -107,3 +110,29 @@ def test_audit_is_published_reported_and_verified(tmp_path, monkeypatch):
     assert (tmp_path / "oak.pdf").read_bytes().startswith(b"%PDF")
     last = re.findall(r"(?m)^.*\S.*$", shown[-1])[-1]
     assert re.search(r"sha256 [0-9a-f]{64}", last)
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_own_data_of_each_kind_are_imported_judged_and_published(tmp_path, monkeypatch):
+    shown, names = run(GUIDES / "own-data.md", tmp_path, monkeypatch)
+    text = prose("guides/own-data.md")
+    judged = {}
+    for kind in ("decisions", "levels", "scores"):
+        benchmark = load_benchmark(GUIDES / f"{kind}.toml")
+        table = analyze(read_answers(tmp_path / "answers" / kind), benchmarks=[benchmark])
+        own = table[(table["metric"] == benchmark.kind.difference) & table["verdict"].notna()]
+        judged[kind] = own.set_index("model")
+    verdicts = {kind: own["verdict"].to_dict() for kind, own in judged.items()}
+    assert verdicts == {
+        "decisions": {"Alder": "equivalent", "Pine": "disparity", "Rowan": "inconclusive"},
+        "levels": {"Alder": "equivalent", "Elm": "disparity", "Fir": "inconclusive"},
+        "scores": {"Alder": "equivalent", "Oak": "disparity"},
+    }
+    elm, oak = judged["levels"].loc["Elm"], judged["scores"].loc["Oak"]
+    assert (elm["n10"], elm["n01"], elm["n"], elm["n_units"]) == (0, 30, 90, 30)
+    assert "in 30 of 90 stays, and never a lower one" in text
+    assert f"Oak scores Black patients {oak['estimate']:.2f} points lower." in text
+    beyond = names["beyond"]
+    assert beyond.loc["Pine", "p_value"] < 0.001 < 0.1 < beyond.loc["Alder", "p_value"]
+    assert "2 unparsed" in shown[3]
+    assert "win-win" in shown[-1]
