@@ -93,7 +93,7 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
             if not varied.others[unit]:
                 one = counts[most] == counts.sum()
                 same = (
-                    f"every answer is {label}" if one else "no decision is favourable, or all are"
+                    f"every answer is “{label}”" if one else "no decision is favourable, or all are"
                 )
                 reasons.append(same)
             else:
