@@ -113,7 +113,8 @@ def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     for record in kept:
         wrong: _Wrong = []
         filled = {column: _value(record, column, mapped, wrong) for column in ANSWERS.columns}
-        row = {name: plain_number(v) for name, v in record.fields.items() if type(v) in _SCALARS}
+        scalars = {name: v for name, v in record.fields.items() if type(v) in _SCALARS}
+        row: dict[str, Any] = {name: plain_number(value) for name, value in scalars.items()}
         row |= {name: v for name, v in filled.items() if v is not ABSENT}
         if row.get("answer") is None:
             row["answer"] = row.get("answer_raw")

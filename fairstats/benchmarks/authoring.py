@@ -63,7 +63,7 @@ def propose_benchmark(
     stem: str | None = None,
     source: str = "<frame>",
     crossed: Mapping[str, tuple[str, str]] | None = None,
-    shared: Iterable[str] = ("cluster",),
+    cluster: str | None = None,
 ) -> dict[str, str]:
     """Propose the files of a benchmark from answers to it.
 
@@ -77,8 +77,8 @@ def propose_benchmark(
         The name of the answers' file, for problems.
     crossed : Mapping[str, (str, str)], optional
         The two attributes that an attribute crosses; its groups are named ``"a+b"``.
-    shared : iterable of str
-        The columns that may be what several items share.
+    cluster : str, optional
+        The column that holds what several items share.
 
     Returns
     -------
@@ -89,9 +89,9 @@ def propose_benchmark(
     Raises
     ------
     InputError
-        If the answers are of several benchmarks or a built-in one, an item has two answer keys, an
-        attribute has a single group, there are more groups than a person could declare, or the
-        answers are neither options nor numbers.
+        If the answers are of several benchmarks or a built-in one, an item has two answer keys or
+        clusters, an attribute has a single group, there are more groups than a person could
+        declare, or the answers are neither options nor numbers.
 
     Examples
     --------
@@ -103,12 +103,11 @@ def propose_benchmark(
     >>> '["young", "old"]' in files["b.toml"]
     True
     """
-    if problems := list(_problems(answers, source)):
+    if problems := list(_problems(answers, source, cluster)):
         raise InputError(problems)
     kind = _proposed_kind(answers, source)
     name = str(answers["benchmark"].iloc[0])
     stem = stem or slug(name)
-    cluster = _cluster_column(answers, shared)
     columns = ["item_id", *["answer_key"] * _has_keys(answers), *([cluster] if cluster else [])]
     items = answers[columns].drop_duplicates().sort_values("item_id")
     keys_file = f"{stem}.keys.jsonl"
@@ -122,7 +121,7 @@ def propose_benchmark(
         parts += _crossed(attribute, names, (crossed or {}).get(attribute))
     texts = {str(column): items[column].astype(str).tolist() for column in items}
     if kind.name != "choice" and "answer_key" in texts:
-        texts["answer_key"] = [_plain(key) for key in texts["answer_key"]]
+        texts["answer_key"] = [_as_stored(key) for key in texts["answer_key"]]
     rows = [dict(zip(texts, row, strict=True)) for row in zip(*texts.values(), strict=True)]
     return {keys_file: item_lines(rows), f"{stem}.toml": "\n\n".join(parts) + "\n"}
 
@@ -182,11 +181,11 @@ def _spellings(found: pd.Series) -> list[str]:
     """Return the most frequent spelling of each answer; ``3`` for ``3.0``."""
     kept: dict[str, str] = {}
     for text in map(str, found.sort_values(ascending=False, kind="stable").index):
-        kept.setdefault(_plain(text).casefold(), _plain(text))
+        kept.setdefault(_as_stored(text).casefold(), _as_stored(text))
     return list(kept.values())
 
 
-def _plain(text: str) -> str:
+def _as_stored(text: str) -> str:
     return f"{float(text):.15g}" if is_number(text) else text
 
 
@@ -226,8 +225,16 @@ def _level(numbers: Sequence[float], about: str) -> _Kind:
     return _Kind("level", entries)
 
 
-def _cluster_column(answers: pd.DataFrame, columns: Iterable[str]) -> str | None:
-    """Return the column with most values that several items share, if its values are names."""
+def likely_cluster(answers: pd.DataFrame, columns: Iterable[str]) -> str | None:
+    """Return the column with most values that several items share, if its values are names.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers of one benchmark.
+    columns : iterable of str
+        The columns that could be the cluster.
+    """
     items = answers["item_id"].nunique()
     shared: dict[str, int] = {}
     for column in (name for name in columns if name in answers):
@@ -244,7 +251,7 @@ def _by_attribute(answers: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(str(n), rows) for n, rows in answers.groupby("attribute", sort=False)]
 
 
-def _problems(answers: pd.DataFrame, source: str) -> Iterator[Problem]:
+def _problems(answers: pd.DataFrame, source: str, cluster: str | None) -> Iterator[Problem]:
     def problem(message: str, remedy: str, column: str, value: str | None = None) -> Problem:
         return Problem(source, message, remedy, column=column, value=value)
 
@@ -260,11 +267,15 @@ def _problems(answers: pd.DataFrame, source: str) -> Iterator[Problem]:
             remedy = f"use at most {most}; check that the column is the right one"
             yield problem(f"has {count:,} different values", remedy, column)
             return
-    keys = answers[["item_id", *["answer_key"] * ("answer_key" in answers)]].drop_duplicates()
-    for item in keys.loc[keys["item_id"].duplicated(), "item_id"].unique()[:20]:
-        found = sorted(keys.loc[keys["item_id"] == item, "answer_key"])
-        remedy = "correct the keys, or give different questions different item ids"
-        yield problem(f"has several answer keys: {', '.join(found)}", remedy, "item_id", str(item))
+    for column, noun in (("answer_key", "answer key"), (cluster or "", "cluster")):
+        keys = answers[["item_id", column]].drop_duplicates() if column in answers else answers[:0]
+        for item in keys.loc[keys["item_id"].duplicated(), "item_id"].unique()[:20]:
+            found = sorted(map(str, keys.loc[keys["item_id"] == item, column].fillna("none")))
+            remedy = f"correct the {noun}s, or give different questions different item ids"
+            said = f"has several {noun}s: {', '.join(found)}"
+            yield problem(said, remedy.replace("answer keys", "keys"), "item_id", str(item))
+    if cluster in answers and answers[cluster].isna().any():
+        yield problem("is empty for some items", "fill it in, or name another column", str(cluster))
     varied = [name for name in answers["attribute"].unique() if name != BASELINE]
     if not varied:
         remedy = "add the answers for the attribute that is varied"
@@ -386,7 +397,7 @@ def _crossed(name: str, groups: Sequence[str], crosses: tuple[str, str] | None) 
     )
 
 
-def _attribute(name: str, groups: list[str]) -> str:
+def _attribute(name: str, groups: Sequence[str]) -> str:
     if name == BASELINE:
         groups = ["original", NEUTRALIZED]
     first, *others = groups
@@ -487,7 +498,9 @@ def _answers_and_units(benchmark: Benchmark) -> Iterator[str]:
         end = low if benchmark.worse == "lowest" else high
         yield f"worse: {benchmark.worse}; with --missing incorrect, a missing answer is {end:g}"
         if kind == "score":
-            yield f"same_within: answers up to {benchmark.same_within:g} apart are the same"
+            near = f"answers up to {benchmark.same_within:g} apart"
+            near = near if benchmark.same_within else "only equal answers"
+            yield f"same_within: {near} are the same"
     keyed, items = len(benchmark.answer_keys), len(benchmark.items)
     yield f"answer keys: {f'{keyed:,} of {items:,} items' if keyed else 'none'}"
     if benchmark.cluster is None:
@@ -512,7 +525,7 @@ def _thresholds(benchmark: Benchmark) -> Iterator[str]:
     if benchmark.kind.needs_key:
         least, given = benchmark.lowest_accuracy, "lowest_accuracy"
         given, least = (given, least) if least is not None else ("best guess", benchmark.chance)
-        yield f"{given}: ranked and equivalent only if the accuracy is above {least:.1%}"
+        yield f"{given}: the lower limit of a ranked model's accuracy is above {least:.1%}"
         return
     rule = f"informative: at least {FEWEST_UNLIKE} items have another answer than the most frequent"
     rule += " one, and answers depend on the item (F test, 5%)"

@@ -156,7 +156,7 @@ def copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
     folder.mkdir()
     for name, benchmark in benchmarks.items():
         text = benchmark.path.read_text(encoding="utf-8")
-        text = re.sub(r"^(items_file|keys_file)\s*=.*\n", "", text, flags=re.MULTILINE)
+        text = _NAMED_FILES.sub("", text)
         if benchmark.items:
             keys = f"{slug(name)}.keys.csv"
             with (folder / keys).open("w", encoding="utf-8", newline="") as file:
@@ -175,5 +175,12 @@ def copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
         copy = folder / f"{slug(name)}.toml"
         copy.write_text(text, encoding="utf-8")
         copied = load_benchmark(copy)
-        if (copied.answer_keys, copied.clusters) != (benchmark.answer_keys, benchmark.clusters):
+        if _of_items(copied) != _of_items(benchmark):
             raise RuntimeError(f"{copy.name} does not match the benchmark it was copied from")
+
+
+_NAMED_FILES = re.compile(r"""^["']?(?:items_file|keys_file)["']?\s*=.*(?:\n|\Z)""", re.MULTILINE)
+
+
+def _of_items(benchmark: Benchmark) -> tuple[object, ...]:
+    return benchmark.items, benchmark.answer_keys, benchmark.clusters

@@ -474,7 +474,7 @@ def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> 
             )
     if kind == "score" and not benchmark.limits[0] < benchmark.limits[1]:
         yield wrong("must be the lowest and the highest score", "e.g. limits = [0, 27]", "limits")
-    if not 0 < benchmark.equivalence_margin < benchmark.span:
+    if benchmark.span > 0 and not 0 < benchmark.equivalence_margin < benchmark.span:
         message = f"must be between 0 and {benchmark.span:g}"
         yield wrong(message, "correct it; it has the unit of the answers", "equivalence_margin")
     if kind != "score" and benchmark.same_within:
@@ -483,8 +483,6 @@ def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> 
         yield wrong("is not an option", "correct it or the options", f"labels.{option}")
     if benchmark.cluster in ("item_id", "answer_key"):
         yield wrong("must be another column", "name what items share", "cluster", benchmark.cluster)
-    if kind == "level" and not benchmark.limits[0] < benchmark.limits[1] and len(options) > 1:
-        yield wrong("are the same number", "use different levels", "options")
 
 
 def _alike_options(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:

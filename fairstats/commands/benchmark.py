@@ -65,7 +65,7 @@ def init(
     from fairstats.answers.files import read_answers
     from fairstats.answers.partial_tables import complete_answers, of_benchmark
     from fairstats.answers.schema import ANSWERS
-    from fairstats.benchmarks.authoring import propose_benchmark
+    from fairstats.benchmarks.authoring import likely_cluster, propose_benchmark
     from fairstats.benchmarks.benchmark_files import write_benchmark
 
     mapped = {
@@ -94,8 +94,16 @@ def init(
         problem = Problem("--out", "must be a .toml file", "end the name in .toml", value=str(out))
         raise InputError([problem])
     source = ", ".join(map(str, paths))
-    shared = [name for name in answers if name == "cluster" or name not in ANSWERS.columns]
-    files = propose_benchmark(answers, stem=out.stem, source=source, crossed=crossed, shared=shared)
+    others = [name for name in answers if name not in ANSWERS.columns]
+    cluster = "cluster" if "cluster" in answers else likely_cluster(answers, others)
+    field = typed_pairs("--map", columns).get("cluster", "cluster")
+    if field != "cluster":
+        # The benchmark names the column of the file.
+        answers = answers.drop(columns=field, errors="ignore").rename(columns={"cluster": field})
+        cluster = field
+    files = propose_benchmark(
+        answers, stem=out.stem, source=source, crossed=crossed, cluster=cluster
+    )
     path = write_benchmark(out.parent, files, source=Path(source), items=False)
     typer.echo(printable(str(path)))
     for name in list(files)[:-1]:

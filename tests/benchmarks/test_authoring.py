@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import fairstats
 from fairstats.answers.benchmark_checks import validate_answers
-from fairstats.benchmarks.authoring import MOST_GROUPS, propose_benchmark
+from fairstats.benchmarks.authoring import MOST_GROUPS, likely_cluster, propose_benchmark
 from fairstats.benchmarks.benchmark_files import write_benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
@@ -148,6 +148,105 @@ def test_check_lists_every_problem_with_line_and_value(answers, tmp_path):
     assert "attributes.origin.pairs = 'c': unknown group" in lines[2]
     number = text.split("\n").index("equivalence_margin = 0.02") + 1
     assert lines[1].startswith(f"line {number}: ")
+
+
+SPLIT = ("--split", "variant={attribute}_{group}")
+TABLES = {
+    "levels": (
+        "stay,patient,Race,Sex,level,acuity,model\n"
+        + "".join(
+            f"s{n},p{n // 2},{race},{sex},{1 + n % 4}.0,{1 + n % 3},m\n"
+            for n in range(30)
+            for race in ("White", "Black")
+            for sex in ("Men", "Women")
+        ),
+        ("--map", "item_id=stay", "--map", "group=Race+Sex", "--map", "answer=level"),
+    ),
+    "decisions": (
+        "variant,model,job,run,rec\n"
+        + "".join(
+            f"{variant},m,j{job},{run},{answer}\n"
+            for job in range(5)
+            for variant in ("placebo_rain", "base", "name_emma", "name_aisha")
+            for run, answer in ((1, "Yes"), (2, "maybe"), (3, ""), (4, "no"))
+        ),
+        ("--map", "item_id=job", "--map", "answer=rec", "--map", "sample=run", *SPLIT),
+    ),
+    "scores": (
+        "id,one_x_score,one_y_score,two_x_score,two_y_score\n"
+        + "".join(f"i{n},{n},{n + 1},{n / 2},Unclear\n" for n in range(12)),
+        ("--map", "item_id=id", "--wide", "{model}_{group}_score"),
+    ),
+    "choices": (
+        "id,one_x_answer,one_y_answer,key\n" + "i1,A,Unclear,B\ni2,C,A,C\n",
+        ("--map", "item_id=id", "--wide", "{model}_{group}_answer", "--map", "answer_key=key"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_proposal_from_a_table_fits_what_import_reads(name, tmp_path, snapshot):
+    content, options = TABLES[name]
+    path, toml, out = tmp_path / "a.csv", tmp_path / "mine.toml", tmp_path / "out"
+    path.write_text(content)
+    of_init = options + (("--map", "answer_key=acuity") if name == "levels" else ())
+    done = run("benchmark", "init", path, "--benchmark", "mine", "--out", toml, *of_init)
+    assert done.exit_code == 0, done.output
+    entries = [line for line in toml.read_text().splitlines() if line[:1] not in ("", "#")]
+    checked = run("benchmark", "check", toml)
+    assert checked.exit_code == 0
+    assert (entries, checked.stdout.splitlines()[1:-1]) == snapshot
+    done = run("import", "table", path, "--benchmark", toml, "--out", out, *options)
+    assert done.exit_code == 0, done.output
+    assert run("validate", out, "--benchmark", toml).exit_code == 0
+    assert run("analyze", out, "--benchmark", toml, "--json").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "said"),
+    [
+        ("item_id,group,answer", [f"i{n},{'ab'[n % 2]},long {n}" for n in range(30)], "has 30"),
+        ("item_id,group,answer", ["i1,a,Unclear", "i1,b,"], "has 0 different short texts (none)"),
+        ("item_id,group,answer", ["i1,a,yes", "i1,b,yes"], "has 1 different short texts ('yes')"),
+        ("item,group,answer", ["i1,a,yes", "i1,b,no"], "item_id: required column is missing"),
+        (
+            "item_id,group,answer,cluster",
+            ["i1,a,yes,p1", "i1,b,no,p2"],
+            "item_id = 'i1': has several clusters: p1, p2",
+        ),
+        (
+            "item_id,group,answer,cluster",
+            ["i1,a,yes,", "i1,b,no,"],
+            "cluster: is empty for some items",
+        ),
+    ],
+)
+def test_table_that_determines_no_benchmark_is_refused(header, cells, said, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([header, *cells]))
+    given = ("--map", "cluster=cluster") if "cluster" in header else ()
+    done = run(
+        "benchmark", "init", path, "--benchmark", "mine", "--out", tmp_path / "m.toml", *given
+    )
+    assert done.exit_code == 1
+    assert said in done.output
+
+
+@pytest.mark.parametrize(
+    ("values", "columns", "found"),
+    [
+        ([f"p{n // 2}" for n in range(30)], ["shared"], "shared"),
+        # One of each item, a few values, and texts are no clusters.
+        ([f"p{n}" for n in range(30)], ["shared"], None),
+        ([f"p{n % 3}" for n in range(30)], ["shared"], None),
+        ([f"the text {n // 2}" for n in range(30)], ["shared"], None),
+        ([None, *(f"p{n // 2}" for n in range(29))], ["shared"], None),
+        ([f"p{n // 2}" for n in range(30)], [], None),
+    ],
+)
+def test_likely_cluster_is_a_name_that_several_items_share(values, columns, found):
+    frame = pd.DataFrame({"item_id": range(30), "shared": values})
+    assert likely_cluster(pd.concat([frame, frame]), columns) == found
 
 
 def test_check_lists_every_wrong_type_and_missing_key(benchmark_file):

@@ -176,6 +176,74 @@ REFUSED = [
 ]
 
 
+DECISION = 'kind = "decision"\noptions = {options}\nfavourable = {good}'
+LEVEL = 'kind = "level"\noptions = {options}'
+SCORE = 'kind = "score"\nlimits = {limits}'
+YES_NO = '["yes", "no"]'
+#: Kinds of answers that no file of answers could match, or that contradict themselves.
+REFUSED += [
+    ({"options": part, **more}, message)
+    for part, more, message in [
+        (DECISION.format(options=YES_NO, good="[]"), {}, "favourable: is missing; list"),
+        (DECISION.format(options=YES_NO, good='["Yes"]'), {}, "favourable = 'Yes': is not an opt"),
+        (DECISION.format(options=YES_NO, good=YES_NO), {}, "favourable: contains every option"),
+        (
+            DECISION.format(options='["yes", "Yes"]', good='["yes"]'),
+            {},
+            "options: 'yes' and 'Yes' are the same answer in another spelling; remove one",
+        ),
+        (
+            LEVEL.format(options='["1", "1.0", 2]'),
+            {},
+            "options: '1' and '1.0' are the same answer in another spelling",
+        ),
+        (LEVEL.format(options="[1]"), {}, "options: must be two or more, from lowest"),
+        (LEVEL.format(options="[2, 1]"), {}, "options: must be two or more, from lowest"),
+        (LEVEL.format(options='["a", "a "]'), {}, "options: must be texts of 1 to 60 characters"),
+        (LEVEL.format(options='["a", "b\\u202e"]'), {}, "options: must be texts of 1 to 60"),
+        (LEVEL.format(options="[1, 2]"), {"equivalence_margin": f"{MARGIN}1"}, "between 0 and 1"),
+        (LEVEL.format(options="[1, 2]\nlimits = [1, 2]"), {}, "limits: is used for scores only"),
+        (LEVEL.format(options="[1, 2]\nsame_within = 1"), {}, "same_within: is used for scores"),
+        (LEVEL.format(options='[1, 2]\nlabels = { 3 = "x" }'), {}, "labels.3: is not an option"),
+        (
+            LEVEL.format(options='[1, 2]\nlabels = { 1 = "2" }'),
+            {},
+            "labels.1 = '2': is the option '2'; use another label",
+        ),
+        (LEVEL.format(options='[1, 2]\ncluster = "item_id"'), {}, "cluster = 'item_id': must be"),
+        (SCORE.format(limits="[1, 1]"), {}, "limits: must be the lowest and the highest score"),
+        (SCORE.format(limits="[1]"), {}, "limits: has the wrong type"),
+        ('kind = "score"', {}, "limits: is missing; give the lowest and the highest score"),
+        (
+            SCORE.format(limits="[0, 9]"),
+            {"equivalence_margin": f"{MARGIN}9"},
+            "equivalence_margin: must be between 0 and 9",
+        ),
+        (
+            SCORE.format(limits="[0, 9]") + "\noptions = [1, 2]",
+            {},
+            "options: are not used by scores",
+        ),
+        (
+            SCORE.format(limits="[0, 9]"),
+            {"keys": "item_id,answer_key\ni1,10\n"},
+            "keys.csv: keys that are not options: 10",
+        ),
+        (
+            f'{SCORE.format(limits="[0, 9]")}\ncluster = "patient"',
+            {"keys": "item_id,patient\ni1,p1\ni2,\n"},
+            "keys.csv: row 2: patient: must be text; write what the item belongs to, in every row",
+        ),
+    ]
+    for more in [{"keys": "item_id\ni1\n"} | more]
+]
+REFUSED += [
+    ({"versions": '[versions]\n" 1" = "x"'}, "versions. 1 = ' 1': has spaces at the ends"),
+    (pairs(f'"a\\u202e" = "A", {WHITE}', '["a\\u202e", "white"]'), "is not a possible name"),
+    ({"keys": f"item_id,answer_key\n{'i' * 201},A\n"}, "keys.csv: item_id = 'iii"),
+]
+
+
 @pytest.mark.parametrize(("replaced", "message"), REFUSED)
 def test_faulty_file_is_refused_with_one_problem(replaced, message, benchmark_file):
     path = benchmark_file(**replaced)
@@ -184,6 +252,45 @@ def test_faulty_file_is_refused_with_one_problem(replaced, message, benchmark_fi
     (problem,) = caught.value.problems
     assert str(problem).startswith(str(path.parent))
     assert message in str(problem)
+
+
+SEX = '[attributes.sex]\nlabel = "Sex"\ngroups = { m = "M", f = "F" }\npairs = [["m", "f"]]\n'
+BOTH = '[attributes.both]\nlabel = "Both"\ncrosses = ["race", "sex"]\npairs = []\n'
+
+
+@pytest.mark.parametrize(
+    ("groups", "levels"),
+    [
+        ('"white+m" = "1", "black+f" = "2"', [("white", "m"), ("black", "f")]),
+        ('white_m = "1", black_f = "2"', [("white", "m"), ("black", "f")]),
+        # One group is named differently.
+        ('white_m = "1", bf = "2"', None),
+    ],
+)
+def test_names_of_crossed_groups_tell_their_levels(groups, levels, benchmark_file):
+    path = benchmark_file(baseline=f"{SEX}{BOTH}groups = {{ {groups} }}")
+    if levels is None:
+        assert "attributes.both: levels must include each group" in said_of(
+            lambda: load_benchmark(path)
+        )
+    else:
+        assert list(load_benchmark(path).attributes["both"].levels.values()) == levels
+
+
+def test_name_that_is_split_in_two_ways_needs_levels(benchmark_file):
+    race = RACE.format(groups='a = "A", a_b = "AB"', pairs='["a", "a_b"]')
+    sex = SEX.replace("m = ", "b_c = ").replace("f = ", "c = ").replace('"m", "f"', '"b_c", "c"')
+    path = benchmark_file(race=race, baseline=f'{sex}{BOTH}groups = {{ a_b_c = "1", a_c = "2" }}')
+    assert "levels must include each group" in said_of(lambda: load_benchmark(path))
+
+
+def test_named_option_is_found_in_other_letters_and_by_its_label(benchmark_file):
+    labels = 'labels = { yes = "Invite them", no = "Reject" }'
+    options = DECISION.format(options='["yes", "no", "3"]', good='["yes"]')
+    part = f"{options}\n{labels}"
+    benchmark = load_benchmark(benchmark_file(options=part, keys="item_id\ni1\n"))
+    named = {"YES ": "yes", "invite  THEM": "yes", "reject": "no", "3.00": "3", "4": None, "": None}
+    assert {text: benchmark.named(text) for text in named} == named
 
 
 def test_file_of_keys_in_another_encoding_is_named(benchmark_file):

@@ -1,0 +1,367 @@
+"""Importing decisions, levels and scores from tables as studies release them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from fairstats_collectors.import_answers import import_table
+from fairstats_collectors.import_templates import matched, parts_of
+from typer.testing import CliRunner
+
+from fairstats._lib.problems import InputError
+from fairstats._lib.toml_files import Fault
+from fairstats.answers.benchmark_checks import validate_answers
+from fairstats.answers.files import read_answers
+from fairstats.benchmarks.loading import load_benchmark
+from fairstats.cli import app
+
+NAMES = (
+    '[attributes.name]\nlabel = "Name"\n'
+    'groups = { base = "None", emma = "Emma", aisha = "Aisha" }\n'
+    'pairs = [["emma", "aisha"]]\n[attributes.school]\nlabel = "School"\n'
+    'groups = { base = "None", state = "State" }\npairs = [["base", "state"]]'
+)
+CELLS = (
+    '[attributes.race]\nlabel = "Race"\ngroups = { White = "White", Black = "Black" }\n'
+    'pairs = [["White", "Black"]]\n[attributes.sex]\nlabel = "Sex"\n'
+    'groups = { Men = "Men", Women = "Women" }\npairs = [["Men", "Women"]]\n'
+    '[attributes.race_sex]\nlabel = "Race and sex"\ncrosses = ["race", "sex"]\npairs = []\n'
+    'groups = { "White+Men" = "WM", "White+Women" = "WW", "Black+Men" = "BM", '
+    '"Black+Women" = "BW" }'
+)
+
+
+@pytest.fixture
+def benchmark_of(benchmark_file):
+    """Return a benchmark without keys, of some kind and attributes."""
+
+    def build(options, attributes=NAMES, **replaced):
+        parts = {"options": options, "race": attributes, "baseline": "", "keys_file": ""}
+        return load_benchmark(benchmark_file(**parts | replaced))
+
+    return build
+
+
+@pytest.fixture
+def decisions(benchmark_of):
+    options = 'kind = "decision"\noptions = ["yes", "maybe", "no"]\nfavourable = ["yes"]'
+    return benchmark_of(options + '\nlabels = { yes = "Invite", no = "Do not invite" }')
+
+
+@pytest.fixture
+def levels(benchmark_of):
+    kind = 'kind = "level"\noptions = [1, 2, 3, 4, 5]\ncluster = "patient"'
+    return benchmark_of(kind, CELLS)
+
+
+@pytest.fixture
+def scores(benchmark_of):
+    return benchmark_of('kind = "score"\nlimits = [0, 10]')
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(rows, name="a.jsonl"):
+        path = tmp_path / name
+        path.write_text(rows if isinstance(rows, str) else "\n".join(map(json.dumps, rows)))
+        return path
+
+    return write
+
+
+ROW = {"model": "m", "item_id": "i1", "attribute": "name", "group": "emma"}
+
+
+def answer_of(path, benchmark, **given):
+    (row,) = import_table(path, benchmark=benchmark, **given).to_dict("records")
+    return row["answer"] if row["status"] == "ok" else row["status"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "answer"),
+    [
+        ("decisions", "yes", "yes"),
+        ("decisions", " YES ", "yes"),
+        ("decisions", "Invite", "yes"),
+        ("decisions", "do NOT invite", "no"),
+        ("decisions", "Unclear", "unparsed"),
+        ("decisions", "", "unparsed"),
+        ("decisions", None, "unparsed"),
+        ("decisions", "Recommendation: maybe", "maybe"),
+        ("decisions", "later", "unparsed"),
+        ("scores", 7, "7"),
+        ("scores", 7.0, "7"),
+        ("scores", "7.50", "7.5"),
+        ("scores", "n/a", "unparsed"),
+    ],
+)
+def test_cell_of_an_answer_is_read_as_the_option_it_names(kind, cell, answer, table, request):
+    benchmark = request.getfixturevalue(kind)
+    assert answer_of(table([ROW | {"answer": cell}]), benchmark) == answer
+
+
+def test_cell_that_is_no_answer_is_kept_as_the_reply(decisions, table):
+    (row,) = import_table(table([ROW | {"answer": "Unclear"}]), benchmark=decisions).to_dict(
+        "records"
+    )
+    assert (row["answer_raw"], row["status"]) == ("Unclear", "unparsed")
+
+
+@pytest.mark.parametrize("cell", ["11", 11, "-1", "1e300"])
+def test_number_outside_the_limits_is_refused(cell, scores, table):
+    with pytest.raises(InputError, match=r"answer = '.*': is not a possible score"):
+        import_table(table([ROW | {"answer": cell}]), benchmark=scores)
+
+
+def test_truth_value_needs_a_meaning(decisions, table):
+    path = table([ROW | {"answer": True}])
+    with pytest.raises(InputError, match="is not text; write it as text, or use values"):
+        import_table(path, benchmark=decisions)
+    assert answer_of(path, decisions, values={"answer": {"True": "yes"}}) == "yes"
+
+
+LONG = (
+    "stay,patient,Race,Sex,acuity,level,llm\n"
+    "s1,p1,White,Men,2.0,3,m\ns1,p1,White,Women,2.0,3.0,m\n"
+    "s1,p1,Black,Men,2.0,2,m\ns1,p1,Black,Women,2.0,,m\n"
+)
+MAPPED = {"item_id": "stay", "group": "Race+Sex", "answer": "level", "model": "llm"}
+
+
+def test_joined_fields_are_a_group_of_the_crossed_attribute(levels, table):
+    answers = import_table(table(LONG, "a.csv"), benchmark=levels, columns=MAPPED)
+    assert answers["attribute"].unique().tolist() == ["race_sex"]
+    assert answers["group"].tolist()[:2] == ["White+Men", "White+Women"]
+    assert answers["answer"].fillna("").tolist() == ["3", "3", "2", ""]
+    assert "answer_key" not in answers
+    # The column of the cluster has its name in the benchmark.
+    assert answers["cluster"].unique().tolist() == ["p1"]
+    assert validate_answers(answers, benchmarks=[levels]) == []
+
+
+def test_cluster_is_taken_only_if_the_answers_must_have_it(levels, decisions, table):
+    listed = replace(levels, clusters={"s1": "p1"}, listed=("s1",))
+    answers = import_table(table(LONG, "a.csv"), benchmark=listed, columns=MAPPED)
+    assert "cluster" not in answers
+    path = table([ROW | {"answer": "yes", "cluster": 3}])
+    assert "cluster" not in import_table(path, benchmark=decisions)
+    named = import_table(path, benchmark=decisions, columns={"cluster": "cluster"})
+    assert named["cluster"].tolist() == ["3"]
+
+
+@pytest.mark.parametrize("field", ["Race+Age", "Race +Sex +Age"])
+def test_joined_field_that_is_missing_is_named(field, levels, table):
+    columns = MAPPED | {"group": field}
+    with pytest.raises(InputError, match=r"no record has the field 'Race.*'; use one of stay"):
+        import_table(table(LONG, "a.csv"), benchmark=levels, columns=columns)
+
+
+def test_field_with_a_plus_in_its_name_is_that_field(decisions, table):
+    path = table([{"a+b": "i7", "a": 1, "b": 2, "answer": "no"} | ROW])
+    answers = import_table(path, benchmark=decisions, columns={"item_id": "a+b"})
+    assert answers["item_id"].tolist() == ["i7"]
+
+
+# Several models, groups and questions in the columns of one row
+
+
+WIDE = (
+    "id,olmo2_7b_emma_answer,olmo2_7b_aisha_answer,r1_emma_answer,r1_aisha_answer,note\n"
+    "i1,yes,Unclear,no,maybe,x\n"
+)
+
+
+@pytest.mark.parametrize(
+    "wide",
+    [
+        {"{model}_{group}_answer": "{model}_{group}_answer"},
+        {"emma": "{model}_emma_answer", "aisha": "{model}_aisha_answer"},
+        {"name:emma": "{model}_emma_answer", "aisha": "{model:olmo2_7b|r1}_aisha_answer"},
+    ],
+)
+def test_template_of_columns_fills_model_and_group(wide, decisions, table):
+    answers = import_table(
+        table(WIDE, "a.csv"), benchmark=decisions, columns={"item_id": "id"}, wide=wide
+    )
+    found = answers.set_index(["model", "group"])["answer"].fillna("").to_dict()
+    assert found == {
+        ("olmo2_7b", "emma"): "yes",
+        ("olmo2_7b", "aisha"): "",
+        ("r1", "emma"): "no",
+        ("r1", "aisha"): "maybe",
+    }
+
+
+@pytest.mark.parametrize(
+    ("wide", "given", "message"),
+    [
+        ({"{model}-{group}": "{model}-{group}"}, {}, "has no column like '{model}-{group}'"),
+        ({"emma": "{model}_{model}"}, {}, "different parts in braces"),
+        ({"emma": "{a}{b}{c}{d}{e}"}, {}, "up to 4 different parts in braces"),
+        (
+            {"emma": "{model}_emma_answer", "aisha": "r1_{x}_answer"},
+            {},
+            "r1_emma_answer: fits two groups",
+        ),
+        (
+            {"{model}_{group}_answer": "{model}_{group}_answer"},
+            {"constants": {"model": "m"}},
+            "model: is already given by the columns of the groups",
+        ),
+    ],
+)
+def test_template_that_does_not_fit_is_refused(wide, given, message, decisions, table):
+    with pytest.raises(InputError) as caught:
+        import_table(
+            table(WIDE, "a.csv"),
+            benchmark=decisions,
+            columns={"item_id": "id"},
+            wide=wide,
+            **given,
+        )
+    assert message in str(caught.value)
+
+
+def test_nested_labels_of_several_questions_share_a_cluster(benchmark_of, table):
+    options = 'kind = "decision"\noptions = ["yes", "no"]\nfavourable = ["yes"]'
+    benchmark = benchmark_of(f'{options}\ncluster = "message"')
+    rows = [
+        {"message": "m1", "who": {"group": group}, "model": "m", "labels": {"visit": a, "call": b}}
+        for group, a, b in (("emma", "Yes", "no"), ("aisha", "No", "no"))
+    ]
+    answers = import_table(
+        table(rows),
+        benchmark=benchmark,
+        columns={"item_id": "message+question", "group": "who.group"},
+        wide={"labels.{question}": "labels.{question}"},
+    )
+    assert answers["item_id"].tolist() == ["m1+visit", "m1+call"] * 2
+    assert answers["cluster"].unique().tolist() == ["m1"]
+    assert answers["answer"].tolist() == ["yes", "no", "no", "no"]
+
+
+def test_known_values_decide_where_a_template_is_split():
+    known = {"group": ["high", "high_income"]}
+    assert matched("{group}_{x}", "high_income_a", known) == {"group": "high_income", "x": "a"}
+    assert matched("{model}_{group}", "a_b_high", known) == {"model": "a_b", "group": "high"}
+    assert matched("{a}.{b}", "axb") is None
+    assert matched("{a}", "x" * 201) is None
+    with pytest.raises(Fault):
+        parts_of("{a}{a}")
+
+
+# Attribute and group in one value
+
+
+def split_rows(*variants):
+    row = {"model": "m", "item_id": "i1", "answer": "yes"}
+    return [row | {"variant": variant} for variant in variants]
+
+
+SPLIT = {"variant": "{attribute}_{group}"}
+
+
+def test_value_without_an_attribute_is_an_answer_for_each(decisions, table):
+    path = table(split_rows("base", "name_emma", "name_aisha", "school_state"))
+    answers = import_table(path, benchmark=decisions, split=SPLIT)
+    assert answers[["attribute", "group"]].to_numpy().tolist() == [
+        ["name", "base"],
+        ["school", "base"],
+        ["name", "emma"],
+        ["name", "aisha"],
+        ["school", "state"],
+    ]
+    assert validate_answers(answers, benchmarks=[decisions]) == []
+
+
+@pytest.mark.parametrize(
+    ("variant", "message"),
+    [
+        ("age_old", "does not match {attribute}_{group}, and is not a group of three"),
+        ("nobody", "does not match {attribute}_{group}, and is not a group of three"),
+        ("name_eva", "unknown group"),
+    ],
+)
+def test_value_that_is_no_variant_is_named_with_its_row(variant, message, decisions, table):
+    path = table(split_rows("base", variant))
+    with pytest.raises(InputError) as caught:
+        import_table(path, benchmark=decisions, split=SPLIT)
+    (problem,) = caught.value.problems
+    assert (problem.row, message in problem.message) == (2, True)
+    # Records that are not selected need no attribute.
+    given = {"split": SPLIT, "where": {"group": "base"}}
+    assert len(import_table(path, benchmark=decisions, **given)) == 2
+
+
+def test_split_of_a_missing_field_is_refused(decisions, table):
+    with pytest.raises(InputError, match="has no column 'variants'; use one of model"):
+        import_table(
+            table(split_rows("base")), benchmark=decisions, split={"variants": "{attribute}"}
+        )
+
+
+# A JSON file for each answer
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "runs").mkdir()
+
+    def write(**files):
+        for name, content in files.items():
+            path = tmp_path / "runs" / f"{name}.json"
+            path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return tmp_path / "runs"
+
+    return write
+
+
+def one(answer, **fields):
+    response = {} if answer is None else {"recommend": answer}
+    return {**ROW, "run": 1, "response": response} | fields
+
+
+COLUMNS = {"answer": "response.recommend", "sample": "run"}
+
+
+def test_folder_of_json_files_is_one_table(folder, decisions):
+    path = folder(a=one("yes"), b=one(None, run=2), c=[one("no", run=3), one("maybe", run=4)])
+    answers = import_table(path, benchmark=decisions, columns=COLUMNS)
+    # A failed answer may lack its field.
+    assert answers["answer"].fillna("").tolist() == ["yes", "", "no", "maybe"]
+    (path / "table.csv").write_text("model,item_id,attribute,group,answer\nm,i1,name,aisha,yes\n")
+    # Next to tables, JSON files describe these.
+    assert len(import_table(path, benchmark=decisions)) == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"a": one("yes"), "b": one("yes")}, "b.json: row 1: key"),
+        ({"a": one("yes"), "b": one("yes")}, "the same answer is in "),
+        ({"a": one("yes"), "b": one("no", group="x", run=2)}, "b.json: row 1: group = 'x'"),
+        ({"a": one("yes"), "b": "3"}, "b.json: is not a JSON object"),
+        ({"a": one("yes"), "b": "{"}, "b.json: "),
+        ({"a": one("yes"), "b": '{"a": 1, "a": 2}'}, "b.json: the name 'a' appears more than once"),
+    ],
+)
+def test_faulty_json_file_is_named(files, message, folder, decisions):
+    with pytest.raises(InputError) as caught:
+        import_table(folder(**files), benchmark=decisions, columns=COLUMNS)
+    assert message in str(caught.value)
+
+
+def test_command_counts_the_answers_of_each_model(decisions, table, tmp_path):
+    rows = [
+        ROW | {"answer": answer, "model": model, "sample": sample}
+        for model in ("a", "b")
+        for sample, answer in enumerate(["yes", "Unclear", "Unclear", "I cannot help with that."])
+    ]
+    arguments = ["--benchmark", decisions.path, "--out", tmp_path / "out"]
+    done = CliRunner().invoke(app, list(map(str, ["import", "table", table(rows), *arguments])))
+    assert done.exit_code == 0, done.output
+    counts = "1 answer, 1 refused, 2 unparsed ('Unclear' 2)"
+    assert done.stderr.splitlines() == [f"a, plain: {counts}", f"b, plain: {counts}"]
+    assert len(read_answers(tmp_path / "out")) == 8
