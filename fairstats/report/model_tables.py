@@ -65,10 +65,10 @@ def figures_table(own: AnswerSet, *, name: str) -> GT:
         cells = pair_cells(own.figures, own.model, panel)
         # A pair that is named by its second group is named in the note already.
         named = panel.note.endswith(panel.label)
-        name = panel.note if named else f"{panel.label}: {panel.note}"
+        label = panel.note if named else f"{panel.label}: {panel.note}"
         if own.kind != CHOICE and panel in own.pairs:
-            name = own.full_name(panel)
-        rows.append({"pair": name, **cells})
+            label = own.full_name(panel)
+        rows.append({"pair": label, **cells})
     first, second = own.sides
     kind, of, unit = own.kind, capital(own.kind.figure), "" if own.kind.numeric else ", %"
     choice = kind == CHOICE
