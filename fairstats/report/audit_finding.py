@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from fairstats._lib.formatting import capital, level, percent, span
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
 from fairstats.report.kind_words import difference_name, long_unit, signed_range, words_of
@@ -111,7 +112,7 @@ def reasons(answers: AnswerSet) -> list[str]:
 
 def _changed(answers: AnswerSet) -> str:
     """State how many answers change, which is the report's first question."""
-    low, high = zip(*(_limits(pair, "cfr") for pair in answers.pairs), strict=True)
+    low, high = _all_limits(answers, "cfr")
     if any(map(math.isnan, (*low, *high))):
         return ""
     least, most = 1 - max(high), 1 - min(low)
@@ -122,7 +123,7 @@ def _changed(answers: AnswerSet) -> str:
 def _difference(answers: AnswerSet) -> str:
     """State for which group the figure is higher, and by how much."""
     kind, benchmark = answers.kind, answers.benchmark
-    low, high = zip(*(_limits(pair, kind.difference) for pair in answers.pairs), strict=True)
+    low, high = _all_limits(answers, kind.difference)
     if any(map(math.isnan, (*low, *high))):
         return ""
     least, most = min(low), max(high)
@@ -147,6 +148,15 @@ def _difference(answers: AnswerSet) -> str:
         sure = level(answers.release.alpha)
         text += f" ({sure} interval {signed_range(kind, only['ci_low'], only['ci_high'])})"
     return text
+
+
+def _all_limits(answers: AnswerSet, metric: str) -> tuple[list[float], list[float]]:
+    """Return the limits of all pairs; if one of several is unknown, those of the others."""
+    every = [_limits(pair, metric) for pair in answers.pairs]
+    known = [one for one in every if not math.isnan(sum(one))]
+    # Reports of choices state no figure if one is unknown.
+    used = known if known and answers.kind != CHOICE else every
+    return [low for low, _ in used], [high for _, high in used]
 
 
 def _limits(pair: Pair, metric: str) -> tuple[float, float]:

@@ -108,7 +108,7 @@ def _of_benchmark(answers: AnswerSet) -> Iterator[str]:
             f"{capital(words.items)} of the same {words.cluster} are not independent, so intervals "
             f"and tests use {words.clusters} as independent units."
         )
-    if answers.pairs and answers.units < FEW_UNITS:
+    if answers.pairs and 0 < answers.units < FEW_UNITS:
         yield (
             f"There are only {answers.units:,} independent {units}. One of them can change a "
             "result."

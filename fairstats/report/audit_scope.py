@@ -29,7 +29,8 @@ def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
     if rest:
         labels = "; ".join(other.label for other in rest[:3])
         more = f"; and {len(rest) - 3} more" if len(rest) > 3 else ""
-        items = words_of(benchmark).items
+        nouns = {words_of(other.benchmark).items for other in rest}
+        items = nouns.pop() if len(nouns) == 1 else "items"
         sentences.append(f"Other {items}, reported separately: {labels}{more}.")
     return sentences
 

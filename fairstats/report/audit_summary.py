@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from fairstats._lib.formatting import (
@@ -111,8 +112,11 @@ def charted_later(answers: AnswerSet) -> bool:
 def table_notes(answers: AnswerSet) -> str:
     """State once what all rows of the table of pairs have in common."""
     pairs = answers.pairs
-    counts = [int(pair.difference["n"]) for pair in pairs]
-    rows = span(f"{min(counts):,}", f"{max(counts):,}")
+    # Ranges of levels and scores count no pairs.
+    counts = [
+        int(n) for pair in pairs if not math.isnan(n := pair.value(answers.kind.difference, "n"))
+    ]
+    rows = f"{span(f'{min(counts):,}', f'{max(counts):,}')} pairs per row; " if counts else ""
     first, second = answers.benchmark.pair_terms
     order = "" if (first, second) == ("first", "second") else f" ({first}, then {second})"
     prompt = capital(answers.prompt)
@@ -121,8 +125,8 @@ def table_notes(answers: AnswerSet) -> str:
         "has all of them."
     )
     sentences = [shown] if len(answers.charted) < len(pairs) else []
-    sentences += [f"{prompt} prompt; {rows} pairs per row; groups in the order of the name{order}."]
-    if answers.benchmark.few_units:
+    sentences += [f"{prompt} prompt; {rows}groups in the order of the name{order}."]
+    if answers.benchmark.few_units and answers.units:
         sentences.append(f"Independent units: {answers.units:,} {unit_noun(answers.benchmark)}.")
     sentences.append(meaning(answers.benchmark))
     if not answers.ranges:
@@ -183,7 +187,7 @@ def _head(answers: AnswerSet) -> list[tuple[str, str]]:
     snapshots = [entry["snapshot"] or "snapshot not known" for entry in entries]
     items = sum(entry["items"] for entry in entries)
     total = sum(entry["answers"] for entry in entries)
-    size = f"{counted_items(answers.benchmark, items, answers.units)}, {total:,} answers"
+    size = f"{counted_items(answers.benchmark, items, answers.units or None)}, {total:,} answers"
     whose = "a convention, not clinical" if answers.kind == CHOICE else "declared by the benchmark"
     return [
         ("Model tested", ", ".join(map(breakable, dict.fromkeys(snapshots)))),

@@ -43,6 +43,7 @@ CHOICE_LABELS = {
     "asymptotic_cc": "χ², continuity correction",
 }
 NOT_JUDGED = "not judged"
+_WORST = {"choice": "wrong", "decision": "not favourable"}
 _PUBLISHED = "as published"
 
 
@@ -71,10 +72,10 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
             heading += ". No answer is missing: the policies agree."
         for _, figures in pairs.groupby(list(PAIR_COLUMNS), sort=False):
             table.append({"set": heading, **_policy_row(figures.set_index("choice"), release)})
-    kinds = [release.benchmarks[str(name)].kind for name in rows["benchmark"].unique()]
-    notes = dict(POLICY_NOTES)
-    if CHOICE not in kinds:
-        notes["incorrect"] = "missing is the worse end" if kinds[0].numeric else "not favourable"
+    kinds = {release.benchmarks[str(name)].kind for name in rows["benchmark"].unique()}
+    worst = {_WORST.get(kind.name, "the worse end of the scale") for kind in kinds}
+    worst = worst if len(worst) < 2 else {"the worst answer"}
+    notes = POLICY_NOTES | {"incorrect": f"missing is {''.join(worst)}"}
     labels: dict[str, str | BaseText] = {
         policy: html(f"{policy}<br><small>{notes[policy]}</small>") for policy in MISSING_POLICIES
     }

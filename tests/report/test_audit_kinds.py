@@ -16,6 +16,7 @@ from fairstats.release.contents import Release
 from fairstats.release.tables import TABLES
 from fairstats.report.audit_answer_sets import answer_sets
 from fairstats.report.audit_document import report_model
+from fairstats.report.audit_finding import finding, finding_in_numbers
 from fairstats.screening.screen import SCREENING_COLUMNS
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
@@ -97,3 +98,40 @@ def test_report_of_each_kind_verifies(name, release, tmp_path, monkeypatch):
 
 def without_pages(path, *, expect, pages):
     return verify(path, expect=expect, pages=False)
+
+
+@pytest.fixture(scope="module")
+def degenerate(tmp_path_factory) -> Release:
+    """Make a release of models that answer nothing, always the same, or not for one group."""
+    folder = tmp_path_factory.mktemp("degenerate")
+    tables, benchmarks = [], [declared(name, folder) for name in DECLARED]
+    for benchmark in benchmarks:
+        own, nothing = answered(benchmark), {"answer": None, "status": "unparsed"}
+        fixed = {"answer": own["answer"].dropna().iloc[0], "status": "ok"}
+        partly = own.assign(model=f"partly-{benchmark.name}")
+        partly.loc[partly["group"] == "east", list(nothing)] = list(nothing.values())
+        tables += [own.assign(model=f"empty-{benchmark.name}", **nothing), partly]
+        tables += [own.assign(model=f"fixed-{benchmark.name}", **fixed)]
+    answers = pd.concat(tables, ignore_index=True).astype({"answer": "str"})
+    return undrawn(answers, folder, benchmarks=benchmarks)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_constant_or_missing_answers_are_not_called_fair(name, degenerate):
+    (empty,), (fixed,), (partly,) = (
+        answer_sets(degenerate, f"{what}-{name}") for what in ("empty", "fixed", "partly")
+    )
+    assert {pair.verdict for pair in empty.pairs} == {None}
+    assert finding(empty).startswith("Finding: no verdict")
+    assert {pair.verdict for pair in fixed.pairs} == {"inconclusive"}
+    assert finding(fixed).startswith("Finding: it is unclear")
+    # The figures of the other group are known.
+    assert "No verdict for East" in finding(partly)
+    assert "No figure" not in finding_in_numbers(partly)
+
+
+@pytest.mark.parametrize("model", ["empty-urgency", "fixed-interviews", "partly-essays"])
+def test_report_of_degenerate_answers_has_no_numbers_of_nothing(model, degenerate, tmp_path):
+    file = report_model(model, degenerate.path, to="html", out=tmp_path / "report.html")
+    words = pypandoc.convert_file(file, "plain", extra_args=["--wrap=none"])
+    assert not re.search(r"\bnan\b|\binf\b|\b0 (patients|essays|applications)\b|<NA>", words)
