@@ -12,6 +12,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.records import Paths, Record, importable_files, json_lines, json_value
 from fairstats._lib.safe_names import canonical_json, file_sha256
 from fairstats.answers.schema import STATUSES
+from fairstats.asking.value_from_reply import lettered
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, found, is_there, mapping
 
@@ -39,8 +40,8 @@ def import_eee(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Answers, one row per sample. The letter is the extracted answer if that is an option, else
-        it is read from the output by this package. A sample with an ``error`` is a missing answer.
+        Answers, one row per sample. The answer is the extracted one if that is an option, else it
+        is read from the output by this package. A sample with an ``error`` is a missing answer.
         A sample that is repeated for several figures counts once.
 
     Raises
@@ -112,13 +113,21 @@ def _wrong(fields: Mapping[str, Any], mapped: Mapped) -> Iterator[tuple[str, str
 def _answer(fields: Mapping[str, Any], mapped: Mapped) -> dict[str, Any]:
     """Return the answer, its key and its status, as columns of the answers table name them."""
     read: dict[str, Any] = {"sample": _repeat(fields)}
+    benchmark = mapped.benchmark
     choices = found(fields, "input.choices")
-    letters = list(mapped.benchmark.options)
+    letters = list(benchmark.options)
     texts = choices if isinstance(choices, list) and len(choices) == len(letters) else letters
-    reference = found(fields, "input.reference.0")
-    if (key := _letter(reference, letters, texts)) is not None:
+    shown = lettered(choices, benchmark) if isinstance(choices, list) else None
+
+    def option(value: Any) -> str | None:
+        if benchmark.kind.needs_key:
+            return _letter(value, letters, texts)
+        text = value if isinstance(value, str) else ""
+        return benchmark.named(text) or benchmark.named((shown or {}).get(text, ""))
+
+    if benchmark.has_key and (key := option(found(fields, "input.reference.0"))) is not None:
         read["answer_key"] = key
-    if texts != letters:
+    if benchmark.kind.needs_key and texts != letters:
         read[OPTIONS] = texts
     replies = fields["output"]["raw"]
     extracted, method = _extracted(fields)
@@ -129,12 +138,12 @@ def _answer(fields: Mapping[str, Any], mapped: Mapped) -> dict[str, Any]:
         read["latency_s"] = milliseconds / 1000
     status = found(fields, "metadata.status")
     error = fields.get("error")
-    letter = _letter(extracted, letters, texts)
+    answer = option(extracted)
     if error:
         known = status in STATUSES and status != "ok"
         read |= {"answer": None, "status": status if known else "error"}
-    elif letter is not None or not replies:
-        read["answer"] = letter
+    elif answer is not None or not replies:
+        read["answer"] = answer
     return read
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.records import Paths, Record, importable_files, json_value
+from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, found, is_there, mapping
@@ -21,6 +22,7 @@ PREDICTIONS = "display_predictions.json"
 _INSTANCES, _RUN = "instances.json", "run_spec.json"
 #: First parts of the names of HELM's methods that score each option in a separate request.
 _APART = "multiple_choice_separate"
+_LABELS = "declare these texts as its labels"
 
 
 def import_helm(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
@@ -43,7 +45,8 @@ def import_helm(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     pandas.DataFrame
         Answers, one for each completion of each trial, read by this package from its text. The
         options are the instance's references in their order, and the key is the one tagged
-        ``correct``.
+        ``correct``. For decisions, levels and scores, a letter means the option of its text in
+        ``output_mapping``.
 
     Raises
     ------
@@ -101,6 +104,13 @@ def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> lis
         seconds = result.get("request_datetime")
         if isinstance(seconds, int) and 0 <= seconds < 2**33:
             fields["collected_at"] = datetime.fromtimestamp(seconds, UTC).isoformat()
+        shown = request.get("output_mapping")
+        if benchmark.kind.needs_key or not isinstance(shown, dict):
+            shown = {}
+        elif lettered([*shown.values()], benchmark) is None:
+            message = f"has texts that are not the options of {benchmark.name}"
+            problems.append(_wrong(path, row, "output_mapping", message, _LABELS))
+            continue
         trial = request.get("train_trial_index", 0)
         completions = result.get("completions")
         if not result or result.get("success") is False:
@@ -116,10 +126,12 @@ def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> lis
             problems.append(_wrong(path, row, "train_trial_index", "must be a whole number"))
         else:
             first = trial * len(completions)
-            records += [
-                Record(row, fields | {"sample": sample, "answer_raw": reply["text"]})
-                for sample, reply in enumerate(completions, start=first)
-            ]
+            for sample, reply in enumerate(completions, start=first):
+                own = {"sample": sample, "answer_raw": reply["text"]}
+                if shown:
+                    parsed = read_reply(reply["text"], benchmark, shown)
+                    own |= {"answer": parsed.letter, "status": parsed.status}
+                records.append(Record(row, fields | own))
     if problems:
         raise InputError(problems)
     return records
@@ -168,9 +180,13 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
             problems.append(_wrong(path, row, "reference_index", message, remedy))
         elif chosen is None:
             fields["answer_raw"] = prediction["predicted_text"]
-        elif isinstance(chosen, int) and 0 <= chosen < len(benchmark.options):
+            # HELM has mapped the letter of a decision or level to its text.
+            named = prediction.get("mapped_output")
+            if not benchmark.kind.needs_key and isinstance(named, str) and benchmark.named(named):
+                fields["answer"] = benchmark.named(named)
+        elif (option := _option(chosen, instance, benchmark)) is not None:
             # Each option was scored separately; the stored prediction is that of the chosen one.
-            fields["answer_raw"] = benchmark.options[chosen]
+            fields["answer_raw"] = option
         else:
             message = "is not the position of an option"
             problems.append(_wrong(path, row, "reference_index", message))
@@ -178,6 +194,16 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
     if problems:
         raise InputError(problems)
     return records
+
+
+def _option(chosen: Any, instance: Mapping[str, Any], benchmark: Benchmark) -> str | None:
+    """Return the option at a position: a letter, or for other kinds of answers the named one."""
+    if not isinstance(chosen, int) or chosen < 0:
+        return None
+    if benchmark.kind.needs_key:
+        return benchmark.options[chosen] if chosen < len(benchmark.options) else None
+    text = found(instance, f"references.{chosen}.output.text")
+    return benchmark.named(text) if isinstance(text, str) else None
 
 
 def _key(instance_id: Any, holder: Mapping[str, Any]) -> tuple[str, str]:
@@ -189,6 +215,8 @@ def _key(instance_id: Any, holder: Mapping[str, Any]) -> tuple[str, str]:
 def _of_instance(instance: Mapping[str, Any], benchmark: Benchmark) -> dict[str, Any]:
     """Return the options and the key: HELM letters the references in their order."""
     references = instance.get("references")
+    if not benchmark.kind.needs_key:
+        return _value_key(references, benchmark)
     if not isinstance(references, list) or len(references) != len(benchmark.options):
         return {}
     texts = [found(reference, "output.text") for reference in references]
@@ -202,6 +230,16 @@ def _of_instance(instance: Mapping[str, Any], benchmark: Benchmark) -> dict[str,
     if len(correct) == 1:
         told["answer_key"] = benchmark.options[correct[0]]
     return told
+
+
+def _value_key(references: Any, benchmark: Benchmark) -> dict[str, str]:
+    """Return the one reference tagged ``correct``, if the benchmark has keys."""
+    listed = references if isinstance(references, list) and benchmark.has_key else []
+    tagged = ((one, found(one, "tags")) for one in listed)
+    correct = [one for one, tags in tagged if isinstance(tags, list) and "correct" in tags]
+    text = found(correct[0], "output.text") if len(correct) == 1 else None
+    key = benchmark.named(text) if isinstance(text, str) else None
+    return {} if key is None else {"answer_key": key}
 
 
 def _wrong(

@@ -393,7 +393,8 @@ def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wron
         row["answer"] = None
     elif "answer" in row or "answer_raw" in row:
         texts: Mapping[str, str] | None = options_of(options, mapped.benchmark)
-        if options is not None and texts is None and "answer" not in row:
+        lettered = mapped.benchmark.kind.needs_key
+        if lettered and options is not None and texts is None and "answer" not in row:
             remedy = f"map them as a list or an object of {', '.join(mapped.benchmark.options)}"
             wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
         texts = texts or mapped.texts.get(str(row.get("item_id")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -12,7 +13,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.records import MAX_BYTES, Paths, Record, importable_files
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, mapping
 
@@ -35,8 +36,9 @@ def import_inspect(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Answers, one row per sample and epoch. The letter is read by this package from the model's
-        output, not taken from inspect_ai's scorer; a failed sample is an ``error``.
+        Answers, one row per sample and epoch. They are read by this package from the model's
+        output, not taken from inspect_ai's scorer; a failed sample is an ``error``. For decisions,
+        levels and scores, the letters of ``choices`` mean the options of their texts.
 
     Raises
     ------
@@ -81,13 +83,20 @@ def _read(path: Path, mapped: Mapped, *, read: Any) -> Sequence[Record]:
         "collected_at": log.eval.created,
         **{name: config[name] for name in ("temperature", "max_tokens", "seed") if name in config},
     }
-    return [
-        Record(row, shared | _fields(sample, mapped.benchmark))
-        for row, sample in enumerate(log.samples, start=1)
-    ]
+    own = _letter_fields if mapped.benchmark.kind.needs_key else _value_fields
+    records: list[Record] = []
+    problems: list[Problem] = []
+    for row, sample in enumerate(log.samples, start=1):
+        try:
+            records.append(Record(row, shared | _fields(sample) | own(sample, mapped)))
+        except InputError as error:
+            problems += [replace(one, path=str(path), row=row) for one in error.problems]
+    if problems:
+        raise InputError(problems)
+    return records
 
 
-def _fields(sample: Any, benchmark: Benchmark) -> dict[str, Any]:
+def _fields(sample: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "id": sample.id,
         "epoch": sample.epoch,
@@ -103,11 +112,6 @@ def _fields(sample: Any, benchmark: Benchmark) -> dict[str, Any]:
     }
     if sample.output.model:
         fields["snapshot"] = sample.output.model
-    if sample.choices:
-        fields[OPTIONS] = list(sample.choices)
-    target = sample.target if isinstance(sample.target, str) else "".join(sample.target)
-    if target in benchmark.options:
-        fields["answer_key"] = target
     if usage := sample.output.usage:
         fields |= {"prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens}
     if completed := getattr(sample, "completed_at", None):
@@ -115,6 +119,42 @@ def _fields(sample: Any, benchmark: Benchmark) -> dict[str, Any]:
     if sample.error is not None:
         fields |= {"status": "error", "answer_raw": sample.error.message}
     return fields
+
+
+def _letter_fields(sample: Any, mapped: Mapped) -> dict[str, Any]:
+    """Return the options and the key."""
+    fields = {OPTIONS: list(sample.choices)} if sample.choices else {}
+    target = _target(sample)
+    return fields | ({"answer_key": target} if target in mapped.benchmark.options else {})
+
+
+def _value_fields(sample: Any, mapped: Mapped) -> dict[str, Any]:
+    """Return the key, and the answers to a prompt that listed the options with letters."""
+    benchmark = mapped.benchmark
+    fields: dict[str, Any] = {}
+    shown = lettered(list(sample.choices or ()), benchmark)
+    if shown is None:
+        message = f"are not the options of {benchmark.name}"
+        remedy = "declare these texts as its labels"
+        value = ", ".join(map(str, sample.choices))[:200]
+        raise InputError([Problem("", message, remedy, column="choices", value=value)])
+    if benchmark.has_key:
+        target = _target(sample)
+        key = benchmark.named(shown.get(target, target))
+        fields |= {"answer_key": key} if key is not None else {}
+    if shown:
+        fields["scores"] = {
+            name: {"value": score.value, "answer": shown.get(score.answer or "", score.answer)}
+            for name, score in (sample.scores or {}).items()
+        }
+    if shown and sample.error is None and "answer" not in mapped.columns:
+        parsed = read_reply(sample.output.completion, benchmark, shown)
+        fields |= {"answer": parsed.letter, "status": parsed.status}
+    return fields
+
+
+def _target(sample: Any) -> str:
+    return sample.target if isinstance(sample.target, str) else "".join(sample.target)
 
 
 def _too_large(path: Path) -> Iterator[Problem]:

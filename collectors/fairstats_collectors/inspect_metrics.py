@@ -52,7 +52,12 @@ _METADATA = ("item_id", "attribute", "group")
 
 @cache
 def _mapped(benchmark: str) -> Mapped:
-    return Mapped("inspect", load_benchmark(benchmark))
+    loaded = load_benchmark(benchmark)
+    if not loaded.kind.needs_key:
+        message = f"has answers of the kind {loaded.kind.name}; these metrics are for letters"
+        remedy = "import the log, and run `fairstats analyze`"
+        raise InputError([Problem(loaded.name, message, remedy)])
+    return Mapped("inspect", loaded)
 
 
 def _wrong(

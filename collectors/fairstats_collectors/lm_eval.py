@@ -106,14 +106,15 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
     problems = [
         Problem(str(path), message, remedy, row=record.row, column=column)
         for record in records
-        for column, message in _wrong(record.fields, len(mapped.benchmark.options))
+        for column, message in _wrong(record.fields, mapped.benchmark)
     ]
     if problems:
         raise InputError(problems)
     return [answer for record in records for answer in _answers(record, mapped.benchmark)]
 
 
-def _wrong(fields: Mapping[str, Any], options: int) -> Iterator[tuple[str, str]]:
+def _wrong(fields: Mapping[str, Any], benchmark: Benchmark) -> Iterator[tuple[str, str]]:
+    options = len(benchmark.options)
     if not isinstance(fields.get("doc"), dict):
         yield "doc", "is missing or is not an object"
     resps = fields.get("resps")
@@ -121,7 +122,9 @@ def _wrong(fields: Mapping[str, Any], options: int) -> Iterator[tuple[str, str]]
         yield "resps", "is missing or is not a list of replies"
     elif len(resps) == 1 and not all(isinstance(reply, str) for reply in resps[0]):
         yield "resps", "must be a list of texts"
-    elif len(resps) not in (1, options):
+    elif len(resps) > 1 and not benchmark.kind.needs_key and None in _scored(fields, benchmark):
+        yield "arguments", f"the scored texts are not the options of {benchmark.name} or its labels"
+    elif benchmark.kind.needs_key and len(resps) not in (1, options):
         yield "resps", f"has {len(resps)} options, the benchmark has {options}"
     elif len(resps) > 1 and not all(_log_likelihood(replies) is not None for replies in resps):
         yield "resps", "must have a log-likelihood for each option"
@@ -130,7 +133,7 @@ def _wrong(fields: Mapping[str, Any], options: int) -> Iterator[tuple[str, str]]
 def _answers(record: Record, benchmark: Benchmark) -> Iterator[Record]:
     """Return a record for each answer: each repeat of a reply, or of the scored options."""
     resps = record.fields["resps"]
-    key = _letter(record.fields.get("target"), benchmark)
+    key = _key(record.fields.get("target"), benchmark)
     fields = record.fields | ({} if key is None else {"answer_key": key})
     if len(resps) == 1:
         for sample, reply in enumerate(resps[0]):
@@ -139,8 +142,24 @@ def _answers(record: Record, benchmark: Benchmark) -> Iterator[Record]:
     scores = [_log_likelihood(replies) for replies in resps]
     highest = max(score for score in scores if score is not None)
     best = [place for place, score in enumerate(scores) if score == highest]
-    letter = benchmark.options[best[0]] if len(best) == 1 else None
-    yield Record(record.row, fields | {"sample": 0, "answer": letter})
+    options = _scored(record.fields, benchmark)
+    answer = options[best[0]] if len(best) == 1 else None
+    yield Record(record.row, fields | {"sample": 0, "answer": answer})
+
+
+def _scored(fields: Mapping[str, Any], benchmark: Benchmark) -> Sequence[str | None]:
+    """Return the option of each scored text: letters in their order, others by name."""
+    if benchmark.kind.needs_key:
+        return benchmark.options
+    requests = fields.get("arguments")
+    requests = list(requests.values()) if isinstance(requests, dict) else requests
+    # The prompt and its continuation, as an object or as a list.
+    texts = [
+        next((t for name in ("arg_1", "1") if isinstance(t := found(one, name), str)), "")
+        for one in (requests if isinstance(requests, list) else [])
+    ]
+    names = [benchmark.named(text) for text in texts]
+    return names if len(names) == len(fields["resps"]) == len(set(names)) else [None]
 
 
 def _log_likelihood(replies: Sequence[Any]) -> float | None:
@@ -152,9 +171,11 @@ def _log_likelihood(replies: Sequence[Any]) -> float | None:
     return None if math.isnan(score) else score
 
 
-def _letter(target: Any, benchmark: Benchmark) -> str | None:
-    """Return the key's letter; a number is the option's position, as in ``doc_to_target``."""
+def _key(target: Any, benchmark: Benchmark) -> str | None:
+    """Return the key; for letters, a number is the option's position, as in ``doc_to_target``."""
     text = str(target).strip()
+    if not benchmark.kind.needs_key:
+        return benchmark.named(text) if benchmark.has_key else None
     if text in benchmark.options:
         return text
     if text.isdecimal() and text.isascii() and len(text) < 3 and int(text) < len(benchmark.options):

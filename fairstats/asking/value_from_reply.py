@@ -9,7 +9,7 @@ answer, so ages, doses and numbers of lists do not.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from string import ascii_uppercase
 from typing import Any
@@ -71,8 +71,8 @@ def read_reply(
     benchmark : Benchmark
         Declares the kind of answers, and the options or limits.
     options : Mapping[str, str], optional
-        The text of each option of the item. If these have letters and the benchmark's options do
-        not, the prompt listed them with letters: a letter is then read as the option of its text.
+        The text of each option of the item. If the benchmark's options are no letters, but these
+        are its options or labels by letter, a letter is read as the option of its text.
 
     Returns
     -------
@@ -90,13 +90,20 @@ def read_reply(
     if _are_letters(benchmark.options) or (benchmark.kind.needs_key and texts):
         labels = {option: benchmark.labels.get(option, "") for option in benchmark.options}
         return parse_answer(raw, texts or labels)
-    if not _are_letters(texts):
+    if not _are_letters(texts) or lettered(list(texts.values()), benchmark) is None:
         return parse_value(raw, benchmark)
     parsed = parse_answer(raw, texts)
-    named = None if parsed.letter is None else benchmark.named(texts[parsed.letter])
-    if parsed.letter is not None and named is None:
-        return ParsedAnswer(None, "unparsed")
-    return ParsedAnswer(named, parsed.status)
+    letter = parsed.letter
+    return parsed if letter is None else ParsedAnswer(benchmark.named(texts[letter]), "ok")
+
+
+def lettered(texts: Sequence[Any], benchmark: Benchmark) -> dict[str, str] | None:
+    """Return the letters of choices that a prompt listed; None if one is no option."""
+    if len(texts) > len(ascii_uppercase) or not all(
+        isinstance(text, str) and benchmark.named(text) is not None for text in texts
+    ):
+        return None
+    return dict(zip(ascii_uppercase, texts, strict=False))
 
 
 def _are_letters(options: Collection[str]) -> bool:

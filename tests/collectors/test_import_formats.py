@@ -13,10 +13,12 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from fairstats_collectors.eee import import_eee
 from fairstats_collectors.helm import import_helm
 from fairstats_collectors.inspect_logs import import_inspect
 from fairstats_collectors.lm_eval import import_lm_eval
@@ -25,6 +27,8 @@ from typer.testing import CliRunner
 from fairstats._lib import records
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import KINDS
 from fairstats.cli import app
 
 LOGS = Path(__file__).parent / "logs"
@@ -502,3 +506,144 @@ def test_import_command_writes_all_answer_sets_or_none(tmp_path):
     done = CliRunner().invoke(app, [*arguments, "--where", "filter=none", "--model", "canned"])
     assert done.exit_code == 0, done.output
     assert read_answers(out)["model"].unique().tolist() == ["canned"]
+
+
+# --- Decisions and levels
+
+
+@pytest.fixture
+def hiring(demo: Benchmark) -> Benchmark:
+    """Return a benchmark of decisions for the items and groups of the logs."""
+    labels = {"yes": "Interview", "no": "Reject"}
+    keys = {"demo-01": "yes", "demo-02": "no"}
+    return replace(
+        demo,
+        kind=KINDS["decision"],
+        options=("yes", "maybe", "no"),
+        labels=labels,
+        favourable=("yes",),
+        answer_keys=keys,
+        listed=tuple(keys),
+    )
+
+
+def test_scored_words_are_options_in_any_order(tmp_path, hiring):
+    rows = lines(SCORED)
+    for row, best in zip(rows, (0, 1, 2, 2), strict=True):
+        texts = (" Reject", " maybe", " yes")
+        row["arguments"] = {f"gen_args_{n}": {"arg_1": text} for n, text in enumerate(texts)}
+        row["resps"] = [[[str(-abs(n - best)), "False"]] for n in range(3)]
+        row["target"] = "Interview" if row["doc"]["item_id"] == "demo-01" else "no"
+    path = write_lines(tmp_path / "samples_x.jsonl", rows)
+    given = {"benchmark": hiring, "constants": {"model": "m"}}
+    answers = import_lm_eval(path, **given)
+    assert answers["answer"].tolist() == ["no", "maybe", "yes", "yes"]
+    assert answers["answer_key"].tolist() == ["yes", "yes", "no", "no"]
+    # Older versions write lists.
+    rows[0]["arguments"] = [["x", t] for t in texts]
+    rows[1]["arguments"]["gen_args_0"]["arg_1"] = " A"
+    rows[2]["resps"] = rows[2]["resps"][:2]
+    with pytest.raises(InputError, match="not the options of demo or its labels") as caught:
+        import_lm_eval(write_lines(path, rows), **given)
+    assert [(p.row, p.column) for p in caught.value.problems] == [
+        (2, "arguments"),
+        (3, "arguments"),
+    ]
+
+
+def test_generated_replies_are_read_by_the_kind(tmp_path, hiring):
+    rows = [row for row in lines(GENERATED) if row["filter"] == "none"]
+    for row, reply in zip(rows, ("**Yes**", "I would not interview.", "maybe", "B"), strict=True):
+        row["resps"] = [[reply]]
+    path = write_lines(tmp_path / "samples_x.jsonl", rows)
+    answers = import_lm_eval(path, benchmark=hiring, constants={"model": "m"})
+    assert [said for _, _, said, _ in letters(answers)] == ["yes", None, "maybe", None]
+
+
+def test_helm_letters_mean_the_options_of_their_texts(tmp_path, hiring):
+    state = json.loads((LOGS / "helm_state" / "scenario_state.json").read_text())
+    shown = {"A": "no", "B": "Interview", "C": "maybe"}
+    replies = (" B", " C", " I can't help with that.", "")
+    for request, reply in zip(state["request_states"], replies, strict=True):
+        request["output_mapping"] = shown
+        request["result"]["completions"] = [{"text": reply}]
+        request["instance"]["references"] = [
+            {"output": {"text": text}, "tags": ["correct"] * (text == "maybe")}
+            for text in shown.values()
+        ]
+    path = tmp_path / "scenario_state.json"
+    path.write_text(json.dumps(state))
+    keyed = replace(hiring, answer_keys=dict.fromkeys(hiring.answer_keys, "maybe"))
+    answers = import_helm(path, benchmark=keyed)
+    assert [tuple(said) for _, _, *said in letters(answers)] == [
+        ("yes", "ok"),
+        ("maybe", "ok"),
+        (None, "refused"),
+        (None, "error"),
+    ]
+    assert set(answers["answer_key"]) == {"maybe"}
+    state["request_states"][1]["output_mapping"] = {"A": "no", "B": "perhaps"}
+    path.write_text(json.dumps(state))
+    with pytest.raises(InputError, match=r"row 2: output_mapping.*declare these texts"):
+        import_helm(path, benchmark=keyed)
+
+
+def test_helm_predictions_are_read_by_their_texts(tmp_path, hiring):
+    folder = separate(tmp_path)
+    instances = json.loads((folder / "instances.json").read_text())
+    instances[0]["references"] = [{"output": {"text": t}} for t in ("no", "maybe", "Interview")]
+    (folder / "instances.json").write_text(json.dumps(instances))
+    assert letters(import_helm(folder, benchmark=hiring)) == [("demo-01", "white", "yes", "ok")]
+    shutil.copytree(LOGS / "helm_display", tmp_path / "joint")
+    path = tmp_path / "joint" / "display_predictions.json"
+    predictions = json.loads(path.read_text())
+    for one, text in zip(predictions, ("Reject", "yes", "perhaps"), strict=True):
+        one["mapped_output"] = text
+    path.write_text(json.dumps(predictions))
+    answers = import_helm(path, benchmark=hiring)
+    assert [said for _, _, said, _ in letters(answers)] == ["no", "yes", None]
+
+
+def test_inspect_choices_are_options_in_any_order(tmp_path, hiring):
+    log = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed")
+    read = log.read_eval_log(str(next(LOGS.glob("*.eval"))))
+    for sample in read.samples:
+        sample.choices = ["no", "Interview", "maybe"]
+        sample.target = "C"
+        sample.output.completion = "ANSWER: B" if sample.metadata["group"] == "white" else "no"
+        sample.scores["choice"].answer = "A"
+    log.write_eval_log(read, str(tmp_path / "one.eval"))
+    keyed = replace(hiring, answer_keys=dict.fromkeys(hiring.answer_keys, "maybe"))
+    answers = import_inspect(tmp_path, benchmark=keyed)
+    assert answers.groupby("group")["answer"].unique().str.join(",").to_dict() == {
+        "white": "yes",
+        "black": "no",
+    }
+    assert set(answers["answer_key"]) == {"maybe"}
+    scored = import_inspect(tmp_path, benchmark=keyed, columns={"answer": "scores.choice.answer"})
+    assert set(scored["answer"]) == {"no"}
+    read.samples[1].choices = ["no", "perhaps"]
+    log.write_eval_log(read, str(tmp_path / "one.eval"))
+    with pytest.raises(InputError, match=r"row 2: choices.*not the options of demo"):
+        import_inspect(tmp_path, benchmark=keyed)
+
+
+def test_extracted_words_and_letters_are_answers(tmp_path, hiring):
+    first = lines(LOGS / "eee_samples.jsonl")[0]
+    given = [("maybe", "x"), ("B", "B"), (None, "Recommendation: no"), ("Reject", "x")]
+    rows = [
+        first
+        | {"sample_id": str(number), "metadata": {"case": case, "patient": patient}}
+        | {"input": first["input"] | {"choices": ["no", "Interview", "maybe"], "reference": ["no"]}}
+        | {"answer_attribution": [{"extracted_value": extracted}], "output": {"raw": [reply]}}
+        for number, (extracted, reply) in enumerate(given)
+        for case, patient in [(f"demo-0{1 + number // 2}", ("white", "black")[number % 2])]
+    ]
+    answers = import_eee(
+        write_lines(tmp_path / "a.jsonl", rows),
+        benchmark=replace(hiring, answer_keys={}),
+        columns={"item_id": "metadata.case", "group": "metadata.patient"},
+        constants={"model": "m"},
+    )
+    assert answers["answer"].tolist() == ["maybe", "yes", "no", "no"]
+    assert "answer_key" not in answers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -87,6 +88,18 @@ def test_unknown_item_stops_the_evaluation(tmp_path, demo):
     log = evaluate(tmp_path, other, {("x", "white"): ("A", "A")})
     assert log.status == "error"
     assert "metadata.item_id = 'x': unknown item" in log.error.message
+
+
+def test_other_kinds_than_choice_are_refused(tmp_path):
+    from fairstats_collectors.inspect_metrics import cfr
+    from inspect_ai.scorer import SampleScore, Score
+
+    declared = (ROOT / "data" / "benchmarks" / "demo.toml").read_text(encoding="utf-8")
+    score = 'kind = "score"\nlimits = [0, 27]'
+    declared = re.sub(r"(?m)^(options|items_file|keys_file) = .*$", "", declared)
+    (tmp_path / "own.toml").write_text(f"{score}\n{declared}", encoding="utf-8")
+    with pytest.raises(InputError, match="these metrics are for letters"):
+        cfr(str(tmp_path / "own.toml"))([SampleScore(score=Score(value="C"))])
 
 
 def test_metric_without_a_benchmark_names_the_remedy():
