@@ -95,6 +95,6 @@ def answers_schema() -> pandera.DataFrameSchema:
     Examples
     --------
     >>> sorted(name for name, column in answers_schema().columns.items() if not column.required)[:3]
-    ['answer_raw', 'collected_at', 'collector']
+    ['answer_key', 'answer_raw', 'cluster']
     """
     return ANSWERS.to_pandera()

@@ -66,7 +66,7 @@ def terms(release: Release) -> dict[str, str]:
     alpha, benchmarks = release.alpha, list(release.benchmarks.values())
     choices = [b for b in benchmarks if b.kind == CHOICE]
     there = set(release.estimates["metric"])
-    found = {}
+    found: dict[str, str] = {}
     if choices:
         found |= _terms_of_choices(there)
     if others := list(dict.fromkeys(b.kind for b in benchmarks if b.kind != CHOICE)):
@@ -146,7 +146,7 @@ def _terms_of_choices(there: set[str]) -> dict[str, str]:
 
 def _terms_of_others(kinds: list[Kind], there: set[str], *, shared: bool) -> dict[str, str]:
     """Define the figures of decisions, levels and scores."""
-    found = {}
+    found: dict[str, str] = {}
     if not shared:
         found["Counterfactual pair"] = "One item in two versions, one for each of two groups."
     for kind in kinds:
