@@ -326,7 +326,8 @@ class _Reader:
     def _begins(self, cue: re.Match[str]) -> bool:
         """Return whether a noun is not part of a longer name: "pain level", "previous level"."""
         lead = cue.groupdict().get("lead")
-        if lead is None or ARTICLES & set(lead.casefold().split()):
+        words = [] if lead is None else lead.casefold().split()
+        if lead is None or ARTICLES & set(words) or words[:1] == ["for"]:
             return True
         before = re.search(r"([\w'-]+) $", self.text[max(0, cue.start() - 30) : cue.start()])
         if before is None or before[1].casefold() in BEFORE_NAME:

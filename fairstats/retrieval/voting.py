@@ -81,8 +81,8 @@ def majority_vote(
     pandas.DataFrame
         New answers with the strategy's voted name, e.g. ``majority_vote+bm25@10``, for the same
         variants: each demographic variant has the vote. ``collector`` is ``majority_vote``; of the
-        other optional columns, ``snapshot`` is kept. The baseline's variants do not vote and keep
-        their answers.
+        other optional columns, ``answer_key``, ``cluster`` and ``snapshot`` are kept. The
+        baseline's variants do not vote and keep their answers.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def _nothing_to_vote_on() -> InputError:
 def _with_votes(single: pd.DataFrame, votes: pd.DataFrame, collector: str) -> pd.DataFrame:
     """Return the answers that voted, with the columns of their items' votes for all variants."""
     changed = [column for column in votes if column not in _ITEM]
-    optional = [c for c in ("snapshot",) if c in single]
+    optional = [c for c in ("answer_key", "cluster", "snapshot") if c in single]
     columns = [*REQUIRED_COLUMNS, *(c for c in changed if c not in REQUIRED_COLUMNS), *optional]
     voted = single[columns].reset_index(drop=True)
     demographic = voted["attribute"] != BASELINE
