@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import capital, counted
@@ -140,11 +141,8 @@ class _Kind:
 
 def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
     """Propose a kind from the answers and keys, and its options or limits."""
-    keys = answers["answer_key"] if _has_keys(answers) else answers["answer"][:0]
-    found = keys.value_counts().add(answers["answer"].value_counts(), fill_value=0)
-    found = found[[not is_no_answer(text) for text in found.index]]
-    texts = _spellings(found)
-    keyed = len(keys) > 0
+    keyed = _has_keys(answers)
+    texts = _options_in(answers["answer"], answers["answer_key"] if keyed else None)
     about = f"{DECIDE}: what an answer is. {_KIND_WORDS}"
     if texts and all(re.fullmatch("[A-Z]", text) for text in texts) and keyed:
         return _Kind("choice", (_letter_options(texts),))
@@ -177,6 +175,21 @@ _KIND_WORDS = """Kinds: choice (one option is right), decision
 (some options are favourable), level (ordered options) or score (a number)."""
 
 
+def _options_in(given: pd.Series, keys: pd.Series | None) -> list[str]:
+    """Return the texts that look like options; others may be replies, which `import` reads."""
+    found = given.value_counts()
+    found = found[[not is_no_answer(text) for text in found.index]]
+    of_keys = pd.Series(dtype="int64") if keys is None else keys.value_counts()
+    for alike in (is_number, re.compile("[A-Z]").fullmatch):
+        fits = np.array([bool(alike(text)) for text in found.index], dtype=bool)
+        mostly = found[fits].sum() > 0.8 * found.sum()
+        if (mostly if keys is None else all(map(alike, of_keys.index))) and len(found):
+            found = found[fits]
+    if keys is not None and len(found) > MOST_WORDS and not all(map(is_number, found.index)):
+        found = found[:0]
+    return _spellings(of_keys.add(found, fill_value=0))
+
+
 def _spellings(found: pd.Series) -> list[str]:
     """Return the most frequent spelling of each answer; ``3`` for ``3.0``."""
     kept: dict[str, str] = {}
@@ -200,7 +213,7 @@ def _letter_options(texts: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
 
 def _decision(texts: Sequence[str], about: str) -> _Kind:
-    good = [text for text in texts if _GOOD.match(text)] or sorted(texts)[-1:]
+    good = [text for text in texts if _GOOD.match(text)] or sorted(texts)[:1]
     options = [*good[:1], *sorted(set(texts) - set(good[:1]))]
     entries = (
         (about, {"kind": "decision"}),

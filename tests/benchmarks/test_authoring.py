@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -200,6 +202,30 @@ def test_proposal_from_a_table_fits_what_import_reads(name, tmp_path, snapshot):
     assert done.exit_code == 0, done.output
     assert run("validate", out, "--benchmark", toml).exit_code == 0
     assert run("analyze", out, "--benchmark", toml, "--json").exit_code == 0
+
+
+FORMATS = ("{}", "Level {}", "ESI-{}", "Level: {}\nBecause it is urgent.", "I would say level {}.")
+
+
+@pytest.mark.parametrize(
+    ("answers", "keys", "options"),
+    [
+        # Replies are no options; the keys are.
+        ([form.format(n) for n in range(1, 6) for form in FORMATS], [1, 2, 3, 4, 5] * 5, "12345"),
+        (["A", "(b)", "Answer: C", "A"], ["A", "B", "C", "A"], "ABC"),
+        # Without keys, a few texts among numbers or letters are none.
+        ([*map(str, [1, 2, 3, 4, 5] * 4), "n/a", "hard"], None, "12345"),
+        ([*"ABAB" * 4, "I refuse"], None, "AB"),
+    ],
+)
+def test_replies_among_the_answers_are_no_options(answers, keys, options):
+    rows = pd.DataFrame({"answer": answers, "item_id": [f"i{n}" for n in range(len(answers))]})
+    rows = rows.assign(benchmark="mine", benchmark_version="1", attribute="age")
+    if keys is not None:
+        rows = rows.assign(answer_key=list(map(str, keys)))
+    both = pd.concat([rows.assign(group="old"), rows.assign(group="young")])
+    declared = tomllib.loads(propose_benchmark(both)["mine.toml"])["options"]
+    assert declared == (list(options) if isinstance(declared[0], str) else list(map(int, options)))
 
 
 @pytest.mark.parametrize(
