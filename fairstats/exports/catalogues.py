@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def croissant(release: Release, url: str | None = None) -> dict[str, Any]:
         "license": _licences(release),
         "citeAs": "; ".join(_citations(release)),
         "creator": {"@type": "sc:Organization", "name": PUBLISHER},
-        "keywords": list(_KEYWORDS),
+        "keywords": _keywords(release),
         "inLanguage": "en",
         "isLiveDataset": False,
         **_responsible(release),
@@ -139,16 +140,13 @@ def _responsible(release: Release) -> dict[str, Any]:
     """Return what the RAI vocabulary asks for, from the manifest and the benchmarks."""
     entries = release.manifest["answers"]
     missing, answers = (sum(entry[name] for entry in entries) for name in ("missing", "answers"))
+    about = _about(release)
     found: dict[str, Any] = {
-        "dataCollection": (
-            "Language models answered multiple-choice questions. Each question was put in several "
-            "versions, which differ in one characteristic. The option letter was read from the "
-            f"reply. The versions: {'; '.join(_groups(release))}."
-        ),
+        "dataCollection": f"{about.collected} The versions: {'; '.join(_groups(release))}.",
         "dataCollectionType": ["Experiments"],
         "dataCollectionMissingData": (
-            f"{missing:,} of {answers:,} answers are missing: no letter in the reply, a refusal or "
-            "an error. They are kept, with their status."
+            f"{missing:,} of {answers:,} answers are missing: no {about.answer} in the reply, a "
+            "refusal or an error. They are kept, with their status."
         ),
         "dataCollectionRawData": "Replies of the models, in the column answer_raw if known.",
         "dataPreprocessingProtocol": [
@@ -156,21 +154,19 @@ def _responsible(release: Release) -> dict[str, Any]:
             "match were refused. Answers were not changed, dropped or weighted in any other way."
         ],
         "dataUseCases": [
-            "To see how often a model's answer to a clinical question changes with a "
-            "characteristic that should not matter, and how accuracy differs between groups.",
+            about.use,
             "To compare models, versions and prompts on the same items.",
-            "Not to approve a model for use with patients, or to certify that it is fair.",
+            about.no_use,
         ],
         "dataLimitations": [
             text for one in release.benchmarks.values() for text in (one.read_first, *one.notes)
         ],
         "dataSocialImpact": (
-            "Differences here do not show how often a model treats two real patients differently. "
-            "A model without a difference here may have one elsewhere."
+            f"Differences here do not show how often a model treats two real {about.people} "
+            "differently. A model without a difference here may have one elsewhere."
         ),
         "personalSensitiveInformation": [
-            "None of real patients. The vignettes name groups of invented patients."
-            + (" Raters are named by pseudonyms." if len(release.ratings) else "")
+            about.personal + (" Raters are named by pseudonyms." if len(release.ratings) else "")
         ],
         "dataReleaseMaintenancePlan": (
             "A release never changes. Corrections are in later releases of the same site."
@@ -179,6 +175,52 @@ def _responsible(release: Release) -> dict[str, Any]:
     if known := _biases(release):
         found["dataBiases"] = known
     return {f"rai:{name}": value for name, value in found.items()}
+
+
+@dataclass(frozen=True)
+class _About:
+    """What was asked, in sentences that are true of all benchmarks of a release."""
+
+    collected: str
+    answer: str
+    use: str
+    no_use: str
+    people: str
+    personal: str
+
+
+def _about(release: Release) -> _About:
+    known = list(release.benchmarks.values())
+    if all(one.kind.needs_key for one in known):
+        return _About(
+            "Language models answered multiple-choice questions. Each question was put in several "
+            "versions, which differ in one characteristic. The option letter was read from the "
+            "reply.",
+            "letter",
+            "To see how often a model's answer to a clinical question changes with a "
+            "characteristic that should not matter, and how accuracy differs between groups.",
+            "Not to approve a model for use with patients, or to certify that it is fair.",
+            "patients",
+            "None of real patients. The vignettes name groups of invented patients.",
+        )
+    items = "; ".join(
+        f"{one.title}: the {one.words.items} are {one.words.source}"
+        if one.words.source
+        else f"{one.title}: whether the {one.words.items} describe real {one.words.subjects} is "
+        "not declared"
+        for one in known
+    )
+    people = list(dict.fromkeys(one.words.subjects for one in known))
+    return _About(
+        "Language models gave decisions, levels, scores or choices. Each item was put in several "
+        "versions, which differ in one characteristic. The answer was read from the reply.",
+        "answer",
+        "To see how often a model's answer changes with a characteristic that should not matter, "
+        "and how far the answers for two groups differ.",
+        "Not to approve a model for a use, or to certify that it is fair.",
+        people[0] if len(people) == 1 else "persons",
+        f"{items}.",
+    )
 
 
 def _file(release: Release, name: str, base: str) -> dict[str, Any]:
@@ -251,7 +293,7 @@ def dataset(release: Release, root: str = "") -> dict[str, Any]:
         "datePublished": release.created_at.date().isoformat(),
         "identifier": f"sha256:{release.manifest['content']['estimates']}",
         "creator": {"@type": "Organization", "name": PUBLISHER},
-        "keywords": list(_KEYWORDS),
+        "keywords": _keywords(release),
         "isAccessibleForFree": True,
         "isBasedOn": _sources(release),
         "citation": _citations(release),
@@ -267,6 +309,12 @@ def dataset(release: Release, root: str = "") -> dict[str, Any]:
             for name, form in _FORMATS.items()
         ],
     }
+
+
+def _keywords(release: Release) -> list[str]:
+    """Return keywords; those of exam questions only if all benchmarks are such."""
+    medical = all(one.kind.needs_key for one in release.benchmarks.values())
+    return [word for word in _KEYWORDS if medical or not word.startswith("medical")]
 
 
 def _described(release: Release) -> str:

@@ -18,6 +18,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item, load_items
 from fairstats.exports.answer_sets import AnswerSet, answer_sets
 from fairstats.exports.export import Options
+from fairstats.metrics.metric import Metric
 from fairstats.metrics.registry import METRICS
 from fairstats.release.citation import PUBLISHER, web_addresses
 from fairstats.release.contents import Release
@@ -45,7 +46,7 @@ _METADATA = (
     "collected_at",
 )
 _ERRORS = {
-    "unparsed": "unparsed: no answer letter could be read from the reply",
+    "unparsed": "unparsed: no {answer} could be read from the reply",
     "refused": "refused: the model declined to answer",
     "error": "error: the request failed",
 }
@@ -189,11 +190,11 @@ def _source(one: AnswerSet, row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _metric_config(one: AnswerSet, row: Mapping[str, Any]) -> dict[str, Any]:
     metric = METRICS[row["metric"]]
-    highest = math.inf if metric.highest is None else metric.highest
+    lowest, highest = _range(metric, one.benchmark)
     parameters: dict[str, Any] = {"missing_policy": row["missing"]}
     if metric.ideal is not None:
         parameters["ideal"] = metric.ideal
-    if row["metric"] == "accuracy_difference":
+    if row["metric"] == one.benchmark.kind.difference:
         parameters["equivalence_margin"] = one.benchmark.equivalence_margin
     return {
         "evaluation_description": metric.definition,
@@ -203,10 +204,21 @@ def _metric_config(one: AnswerSet, row: Mapping[str, Any]) -> dict[str, Any]:
         # Signed differences are best at 0, so their distance from it counts.
         "lower_is_better": metric.ideal is not None and metric.ideal < highest,
         "score_type": "continuous",
-        "min_score": _limit(-math.inf if metric.lowest is None else metric.lowest),
+        "min_score": _limit(lowest),
         "max_score": _limit(highest),
         "metric_parameters": parameters,
     }
+
+
+def _range(metric: Metric, benchmark: Benchmark) -> tuple[float, float]:
+    """Return the range of a metric; of levels and scores, in their own unit."""
+    kind = benchmark.kind
+    if metric.name in (kind.rate_a, kind.rate_b) and kind.numeric:
+        return benchmark.limits
+    if metric.name == kind.difference:
+        return -benchmark.span, benchmark.span
+    lowest = -math.inf if metric.lowest is None else metric.lowest
+    return lowest, math.inf if metric.highest is None else metric.highest
 
 
 def _p_value_config(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,18 +292,21 @@ def _sample_lines(one: AnswerSet, answers: pd.DataFrame, evaluation_id: str) -> 
 
     Notes
     -----
-    Each answer belongs to the accuracy of its group, in the first pair of groups that has it. A
-    missing answer has the score 0 and an ``error``. The policy for missing answers decides whether
-    it counts in the aggregate figures.
+    Each answer belongs to the accuracy, selection rate or mean of its group, in the first pair of
+    groups that has it. Its score is 1 if it is right or favourable, or its level or score. A
+    missing answer has the score 0, or the worse end of the scale, and an ``error``. The policy for
+    missing answers decides whether it counts in the aggregate figures. The schema requires
+    ``is_correct``; without a key it is false, and the metadata says that nothing is right or wrong.
     """
     items = _items(one.benchmark)
-    results = _accuracies(one)
+    results = _rates(one)
     for row in answers.astype(object).where(answers.notna(), None).to_dict("records"):
         sample = {
             "schema_version": _SCHEMA_VERSION,
             "evaluation_id": evaluation_id,
             "model_id": one.model_id,
-            "evaluation_name": f"{one.benchmark.title} {row['attribute']} accuracy",
+            "evaluation_name": f"{one.benchmark.title} {row['attribute']} "
+            f"{one.benchmark.kind.figure}",
             **_result_of(row, results),
             **_fields(row, one.benchmark, items.get(str(row["item_id"]))),
         }
@@ -304,11 +319,12 @@ def _items(benchmark: Benchmark) -> dict[str, Item]:
     return {item.item_id: item for item in load_items(benchmark)} if there else {}
 
 
-def _accuracies(one: AnswerSet) -> dict[tuple[str, str], str]:
-    """Return the id of each group's accuracy."""
+def _rates(one: AnswerSet) -> dict[tuple[str, str], str]:
+    """Return the id of each group's accuracy, selection rate or mean."""
     found: dict[tuple[str, str], str] = {}
-    for side in "ab":
-        rows = one.estimates[one.estimates["metric"] == f"accuracy_{side}"]
+    kind = one.benchmark.kind
+    for side, metric in (("a", kind.rate_a), ("b", kind.rate_b)):
+        rows = one.estimates[one.estimates["metric"] == metric]
         for row in rows[rows["estimate"].notna()].to_dict("records"):
             row["test"] = None
             found.setdefault((row["attribute"], row[f"group_{side}"]), _result_id(row))
@@ -324,7 +340,7 @@ def _result_of(
 
 def _fields(row: Mapping[Hashable, Any], benchmark: Benchmark, item: Item | None) -> dict[str, Any]:
     letter, raw = row["answer"], row.get("answer_raw")
-    key = row["answer_key"]
+    key = row.get("answer_key")
     fields: dict[str, Any] = {
         "sample_id": "#".join(
             str(row[name]) for name in ("item_id", "attribute", "group", "sample")
@@ -333,11 +349,16 @@ def _fields(row: Mapping[Hashable, Any], benchmark: Benchmark, item: Item | None
         "input": _input(row, benchmark, item),
         "output": {"raw": [text for text in (letter if raw is None else raw,) if text is not None]},
         "answer_attribution": [],
-        "evaluation": {"score": float(letter == key), "is_correct": letter == key},
+        "evaluation": {
+            "score": _answer_score(letter, key, benchmark),
+            "is_correct": key is not None and letter == key,
+        },
         "metadata": {name: str(row[name]) for name in _METADATA if row.get(name) is not None},
     }
+    if key is None:
+        fields["metadata"]["is_correct"] = "not known: nothing is right or wrong here"
     if item is not None:
-        fields["sample_hash"] = text_sha256(fields["input"]["raw"] + key)
+        fields["sample_hash"] = text_sha256(fields["input"]["raw"] + (key or ""))
     if letter is not None:
         fields["answer_attribution"] = [
             {
@@ -350,7 +371,8 @@ def _fields(row: Mapping[Hashable, Any], benchmark: Benchmark, item: Item | None
             }
         ]
     else:
-        fields["error"] = _ERRORS[row["status"]]
+        answer = "answer letter" if benchmark.kind.needs_key else "answer"
+        fields["error"] = _ERRORS[row["status"]].format(answer=answer)
     read, written = row.get("prompt_tokens"), row.get("completion_tokens")
     if read is not None and written is not None:
         read, written = int(read), int(written)
@@ -361,6 +383,18 @@ def _fields(row: Mapping[Hashable, Any], benchmark: Benchmark, item: Item | None
     return fields
 
 
+def _answer_score(answer: str | None, key: str | None, benchmark: Benchmark) -> float:
+    """Return 1 for a right answer or favourable decision, else 0; levels and scores as they are."""
+    kind = benchmark.kind
+    if kind.name == "decision":
+        return float(answer in benchmark.favourable)
+    if not kind.numeric:
+        return float(answer == key)
+    if answer is None:
+        return benchmark.limits[benchmark.worse == "highest"]
+    return benchmark.values[answer] if kind.name == "level" else float(answer)
+
+
 def _input(row: Mapping[Hashable, Any], benchmark: Benchmark, item: Item | None) -> dict[str, Any]:
     """Return the vignette and options, or their names if the release does not contain texts."""
     if item is not None:
@@ -368,4 +402,6 @@ def _input(row: Mapping[Hashable, Any], benchmark: Benchmark, item: Item | None)
     else:
         raw = f"{benchmark.name} item {row['item_id']}, {row['attribute']} {row['group']}"
         raw, choices = f"{raw} (text not in the release)", list(benchmark.options)
-    return {"raw": raw, "reference": [row["answer_key"]], "choices": choices}
+    key = row.get("answer_key")
+    found: dict[str, Any] = {"raw": raw, "reference": [] if key is None else [key]}
+    return found | ({"choices": choices} if choices else {})

@@ -14,13 +14,16 @@ from fairstats._lib.problems import keyword, wrong
 from fairstats._lib.safe_names import slug
 from fairstats._lib.table_text import write_text, yaml_text
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE, KINDS
 from fairstats.exports.answer_sets import AnswerSet, answer_sets
 from fairstats.exports.export import Options
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import Release
 
-# The figures of the leaderboard, for each pair of groups.
-_FIGURES = ("cfr", "ad")
+# The figures of the leaderboard, for each pair of groups, by the kind of answers.
+_FIGURES = {
+    kind.name: ("cfr", "ad" if kind is CHOICE else kind.difference) for kind in KINDS.values()
+}
 _ON_THE_HUB = re.compile(r"https://huggingface\.co/datasets/([\w-][\w.-]*/[\w-][\w.-]*)/?")
 
 
@@ -86,9 +89,10 @@ def _datasets(release: Release, options: Options) -> dict[str, str]:
     return found
 
 
-def _figures(estimates: pd.DataFrame) -> pd.DataFrame:
+def _figures(estimates: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
     """Return the rows that become results: figures of pairs of groups."""
-    rows = estimates[estimates["metric"].isin(_FIGURES) & estimates["estimate"].notna()]
+    shown = _FIGURES[benchmark.kind.name]
+    rows = estimates[estimates["metric"].isin(shown) & estimates["estimate"].notna()]
     return rows[rows["group_a"].notna()]
 
 
@@ -101,7 +105,7 @@ def _entries(
     one: AnswerSet, answers: pd.DataFrame, dataset: str, url: str | None
 ) -> Iterator[dict[str, Any]]:
     source = {"url": url, "name": f"fairstats release {one.release.name}"} if url else None
-    for row in _figures(one.estimates).to_dict("records"):
+    for row in _figures(one.estimates, one.benchmark).to_dict("records"):
         entry = {
             "dataset": {"id": dataset, "task_id": _task_id(row)},
             "value": row["estimate"],
@@ -121,8 +125,12 @@ def _date(release: Release, answers: pd.DataFrame) -> str:
 
 def _notes(one: AnswerSet, row: dict[Any, Any]) -> str:
     metric = METRICS[row["metric"]]
-    better = "lower" if metric.ideal == 0 else "higher"
-    notes = [f"{metric.label}, {row['group_a']} and {row['group_b']}: {better} is better"]
+    better = "lower is better" if metric.ideal == 0 else "higher is better"
+    if row["metric"] == one.benchmark.kind.difference:
+        better = f"closer to 0 is better, in {one.benchmark.kind.unit}"
+        if not one.benchmark.kind.numeric:
+            better = "closer to 0 is better, as a share"
+    notes = [f"{metric.label}, {row['group_a']} and {row['group_b']}: {better}"]
     if pd.notna(row["ci_level"]) and pd.notna(row["ci_low"]):
         limits = f"{row['ci_low']:.4f} to {row['ci_high']:.4f}"
         notes.append(f"{level(1 - row['ci_level'])} interval {limits}")
@@ -134,7 +142,7 @@ def _notes(one: AnswerSet, row: dict[Any, Any]) -> str:
 
 def _tasks(benchmark: Benchmark, estimates: pd.DataFrame) -> dict[str, Any]:
     """Return the content of ``eval.yaml``: a task for each figure of the benchmark."""
-    own = _figures(estimates[estimates["benchmark"] == benchmark.name])
+    own = _figures(estimates[estimates["benchmark"] == benchmark.name], benchmark)
     tasks = dict.fromkeys(_task_id(row) for row in own.to_dict("records"))
     return {
         "name": benchmark.title,

@@ -12,6 +12,7 @@ import pandas as pd
 from fairstats._lib.problems import laid_out
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.schema import KEY_COLUMNS
+from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.release.contents import Release
 from fairstats.release.manifest import open_release
 
@@ -92,8 +93,9 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
 
 def _answer_hashes(release: Release) -> pd.Series:
     """Hash the answers of each unit, ignoring their order and optional columns."""
-    columns = [*KEY_COLUMNS, "answer", "answer_key"]
-    answers = pd.read_parquet(release.answers_path, columns=columns)
+    answers = pd.read_parquet(release.answers_path)
+    columns = [*KEY_COLUMNS, "answer", "answer_key", "cluster"]
+    answers = answers[[name for name in columns if name in answers]]
     answers = answers.sort_values(list(KEY_COLUMNS))
     hashes = {
         key: hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest()
@@ -130,7 +132,7 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
 def verdict_changes(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     """Return the changed verdicts of pairs that are in both estimates, with `VERDICT_COLUMNS`."""
     keys = list(_ROW)
-    before, after = (rows[rows["metric"] == "accuracy_difference"] for rows in (old, new))
+    before, after = (rows[rows["metric"].isin(DIFFERENCES)] for rows in (old, new))
     if "verdict_reason" not in after:
         # Older releases have no reasons.
         after = after.assign(verdict_reason=pd.Series(index=after.index, dtype="str"))

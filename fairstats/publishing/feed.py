@@ -16,6 +16,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import counted
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import RELEASES, Release
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
@@ -33,6 +34,11 @@ UNRANKED = "not ranked"
 # a model that guesses comes first, because more answers would not help it.
 _REASONS = {
     "best guess": "no better than a guess",
+    "every answer is": "always the same answer",
+    "no decision is favourable": "always the same answer",
+    "unlike the most frequent": "nearly always the same answer",
+    "as if at random": "answers as if at random",
+    "no better than chance": "no better than chance",
     "not called equivalent": "accuracy too low",
     "not asked": "items not asked",
     "missing answers": "answers missing",
@@ -224,8 +230,7 @@ def badge(release: Release, model: str) -> dict[str, Any]:
 def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:
     """Return the label, status and status text of each attribute in the model's answers."""
     own = release.estimates[
-        (release.estimates["model"] == model)
-        & (release.estimates["metric"] == "accuracy_difference")
+        (release.estimates["model"] == model) & release.estimates["metric"].isin(DIFFERENCES)
     ]
     several = own["benchmark"].nunique() > 1
     for name, rows in own.groupby("benchmark", sort=True):
@@ -236,7 +241,8 @@ def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:
                 label = _in_sentence(attribute.label)
                 told = f"{benchmark.title} {label}" if several else label
                 status = _status(of_it, benchmark, model)
-                margin = f" within ±{100 * benchmark.equivalence_margin:g} points"
+                kind = benchmark.kind
+                margin = f" within ±{kind.shown_margin(benchmark.equivalence_margin)} {kind.unit}"
                 yield told, status, status + margin * (status == EQUIVALENT)
 
 
@@ -253,7 +259,7 @@ def status_of(verdict: object, reason: object) -> str:
     Parameters
     ----------
     verdict, reason : str or missing
-        The ``verdict`` and ``verdict_reason`` of the pair's accuracy difference.
+        The ``verdict`` and ``verdict_reason`` of the pair.
 
     Returns
     -------

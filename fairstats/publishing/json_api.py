@@ -16,7 +16,8 @@ import pandas as pd
 from fairstats._lib.installation import resource
 from fairstats._lib.table_text import json_text, records, write_text
 from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark
-from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.benchmarks.kinds import CHOICE
+from fairstats.estimates.table import PRIMARY_TESTS
 from fairstats.metrics.registry import METRICS
 from fairstats.publishing.feed import badge
 from fairstats.release.contents import Board, Release
@@ -165,6 +166,8 @@ def _release(release: Release) -> Record:
 
 
 def _benchmark(benchmark: Benchmark) -> Record:
+    # What an answer is, is stated if it is not a choice.
+    kind = {} if benchmark.kind is CHOICE else {"kind": _kind(benchmark)}
     return {
         "name": benchmark.name,
         "title": benchmark.title,
@@ -172,8 +175,9 @@ def _benchmark(benchmark: Benchmark) -> Record:
         "versions": [
             {"version": name, "description": text} for name, text in benchmark.versions.items()
         ],
-        "items": len(benchmark.answer_keys),
+        "items": len(benchmark.items),
         "options": list(benchmark.options),
+        **kind,
         "attributes": [_attribute(attribute) for attribute in benchmark.attributes.values()],
         "missing": benchmark.missing,
         "equivalence_margin": benchmark.equivalence_margin,
@@ -187,11 +191,23 @@ def _benchmark(benchmark: Benchmark) -> Record:
     }
 
 
+def _kind(benchmark: Benchmark) -> Record:
+    return {
+        "name": benchmark.kind.name,
+        "labels": dict(benchmark.labels),
+        "favourable": list(benchmark.favourable),
+        "higher": benchmark.higher or None,
+        "limits": list(benchmark.limits) if benchmark.kind.numeric else None,
+        "cluster": benchmark.cluster,
+        "has_key": benchmark.has_key,
+    }
+
+
 def _attribute(attribute: Attribute) -> Record:
     return {
         "attribute": attribute.name,
         "label": attribute.label,
-        "demographic": attribute.name != BASELINE,
+        "demographic": attribute.name != BASELINE and not attribute.control,
         "groups": [{"group": group, "label": label} for group, label in attribute.groups.items()],
         "pairs": [{"group_a": a, "group_b": b} for a, b in attribute.pairs],
     }
@@ -205,7 +221,7 @@ def _board(release: Release, board: Board) -> Record:
         "strategy": board.strategy,
         "missing": str(policies[0]),
         "equivalence_margin": board.benchmark.equivalence_margin,
-        "items": len(board.benchmark.answer_keys),
+        "items": len(board.benchmark.items),
         "rows": [_row(release, board, model) for model in board.ordered],
     }
 
@@ -233,7 +249,7 @@ def _row(release: Release, board: Board, model: str) -> Record:
 
 def _accuracy(estimates: list[Record], benchmark: Benchmark) -> Record | None:
     """Return the accuracy on the original vignettes, which name no group."""
-    if BASELINE not in benchmark.attributes:
+    if BASELINE not in benchmark.attributes or benchmark.kind is not CHOICE:
         return None
     pair = benchmark.attributes[BASELINE].pairs[0]
     found = _find(estimates, "accuracy_a", BASELINE, pair)
@@ -244,21 +260,22 @@ def _accuracy(estimates: list[Record], benchmark: Benchmark) -> Record | None:
 
 def _pairs(estimates: list[Record], benchmark: Benchmark) -> Iterator[Record]:
     """Return the demographic pairs in the model's answers, as the benchmark declares them."""
+    kind = benchmark.kind
     for attribute in benchmark.varied:
         for pair in attribute.pairs:
-            difference = _find(estimates, "accuracy_difference", attribute.name, pair)
+            difference = _find(estimates, kind.difference, attribute.name, pair)
             if difference is None:
                 continue
             same = _find(estimates, "cfr", attribute.name, pair)
-            test = _find(estimates, "mcnemar", attribute.name, pair, PRIMARY_TEST)
+            test = _find(estimates, kind.test, attribute.name, pair, PRIMARY_TESTS)
             yield {
                 "attribute": attribute.name,
                 "group_a": pair[0],
                 "group_b": pair[1],
-                "accuracy_difference": _part(difference, _FIGURE),
+                kind.difference: _part(difference, _FIGURE),
                 "cfr": same and _part(same, _FIGURE),
                 # Bounds have no range for the p-value of clustered answers.
-                "mcnemar": test and _part(test, _TEST),
+                kind.test: test and _part(test, _TEST),
                 "verdict": difference["verdict"],
                 "verdict_reason": difference["verdict_reason"],
                 "n_missing_a": difference["n_missing_a"],
@@ -267,9 +284,13 @@ def _pairs(estimates: list[Record], benchmark: Benchmark) -> Iterator[Record]:
 
 
 def _find(
-    estimates: list[Record], metric: str, attribute: str, pair: tuple[str, str], test: str = ""
+    estimates: list[Record],
+    metric: str,
+    attribute: str,
+    pair: tuple[str, str],
+    test: str | tuple[str, ...] = "",
 ) -> Record | None:
-    """Return a pair's estimate of a metric; `test` is the first part of the test's name."""
+    """Return a pair's estimate of a metric; `test` is how the test's name may begin."""
     for row in estimates:
         key = (row["metric"], row["attribute"], row["group_a"], row["group_b"])
         if key == (metric, attribute, *pair) and str(row["test"] or "").startswith(test):

@@ -10,20 +10,14 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from fairstats._lib.formatting import (
-    capital,
-    escape_comment,
-    p_figure,
-    percent,
-    point_range,
-    points,
-)
+from fairstats._lib.formatting import capital, escape_comment, p_figure, percent
 from fairstats._lib.problems import InputError, Problem, in_lines
 from fairstats._lib.table_text import json_text, records
 from fairstats.answers.benchmark_checks import read_valid
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import votes_among
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
+from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
 from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.comparisons.ranking import no_ranking
 from fairstats.inference._checks import check_alpha, check_choice
@@ -45,10 +39,12 @@ MEANINGS: Mapping[Result, str] = {
 _MOST_LINES = 50
 _BOARD = ["benchmark", "benchmark_version", "strategy"]
 _PAIR = [*UNIT_COLUMNS, "attribute", "group_a", "group_b"]
+_KIND_OF = {kind.difference: kind for kind in KINDS.values()}
 #: Columns of `Preview.figures`, in order.
 PREVIEW_COLUMNS = (
     *_PAIR,
-    "accuracy_difference",
+    "metric",
+    "difference",
     "ci_low",
     "ci_high",
     "cfr",
@@ -237,13 +233,14 @@ def _sentences(found: Preview) -> Iterator[str]:
     for name in found.replaced:
         yield f"Replaces the answers of {name}."
     for row in found.figures.to_dict("records"):
-        gap = point_range(row["ci_low"], row["ci_high"])
-        value = "" if pd.isna(row["accuracy_difference"]) else points(row["accuracy_difference"])
+        kind = _KIND_OF[row["metric"]]
+        limits = kind.shown_range(row["ci_low"], row["ci_high"]).removesuffix(f" {kind.unit}")
+        value = "" if pd.isna(row["difference"]) else kind.signed(row["difference"])
         p = p_figure(row["p_adjusted"])
         verdict = row["verdict"] if isinstance(row["verdict"], str) else "no verdict"
         yield (
             f"{row['model']} ({row['strategy']}), {row['attribute']} {row['group_a']} − "
-            f"{row['group_b']}: gap {value} ({gap}) points, CFR {percent(row['cfr'])}"
+            f"{row['group_b']}: gap {value} ({limits}) {kind.unit}, CFR {percent(row['cfr'])}"
             f"{f', adjusted p {p}' if p else ''}: {verdict}."
         )
     for row in found.ranks.to_dict("records"):
@@ -335,10 +332,10 @@ def _estimates(of: ReleaseInputs) -> pd.DataFrame:
 
 def _figures(estimates: pd.DataFrame) -> pd.DataFrame:
     rows = estimates[(estimates["attribute"] != BASELINE) & estimates["group_a"].notna()]
-    rows = rows[rows["metric"].isin(["accuracy_difference", "cfr"])].set_index(_PAIR)
-    gaps = rows[rows["metric"] == "accuracy_difference"]
+    rows = rows[rows["metric"].isin([*DIFFERENCES, "cfr"])].set_index(_PAIR)
+    gaps = rows[rows["metric"] != "cfr"]
     shares = rows.loc[rows["metric"] == "cfr", "estimate"].rename("cfr")
-    table = gaps.rename(columns={"estimate": "accuracy_difference"}).join(shares).reset_index()
+    table = gaps.rename(columns={"estimate": "difference"}).join(shares).reset_index()
     return table[list(PREVIEW_COLUMNS)]
 
 

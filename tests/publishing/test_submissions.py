@@ -94,7 +94,7 @@ def test_honest_submission_is_ok_with_a_preview_of_figures_and_ranks(
     race = honest[0][honest[0]["attribute"] == "race"]
     right = (race["answer"] == race["answer_key"]).groupby(race["group"]).mean()
     row = found.preview.figures.set_index("attribute").loc["race"]
-    assert row["accuracy_difference"] == pytest.approx(right["white"] - right["black"], abs=1e-12)
+    assert row["difference"] == pytest.approx(right["white"] - right["black"], abs=1e-12)
     new = found.preview.ranks.set_index("model").loc[honest[0]["model"].iloc[0]]
     assert new["rank_before"] is None
     assert new["rank_after"] != ""
