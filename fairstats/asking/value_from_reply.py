@@ -146,11 +146,13 @@ def parse_value(raw: str | None, benchmark: Benchmark) -> ParsedAnswer:
     if not text:
         return ParsedAnswer(None, "unparsed")
     fields: Found = set()
+    reader = _Reader(text, benchmark)
     if "{" in text and (parts := _json_part(without_thinking(raw))):
         before, value, after = parts
         text = plain_text(f"{before}\n{after}")
-        fields = _Reader(text, benchmark).fields(value)
-    reader = _Reader(text, benchmark)
+        reader = _Reader(text, benchmark)
+        fields = reader.fields(value)
+        reader.last = len(plain_text(before))
     found = fields | reader.final_statements()
     if found or (found := reader.named_fields() or reader.sentences()):
         return ParsedAnswer(None, "unparsed") if reader.retracted() else _decide(found)
