@@ -363,7 +363,7 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     else:
         caption = (
             f"{limits} {capital(named_test(kind))} p: how surprising such differences would be if "
-            f"the groups made none{_adjusted(figures)}. {meaning(board.benchmark)}".rstrip()
+            f"the groups made none{_adjusted(figures)}."
         )
     with enclosed('<div data-attribute="all">', "</div>"):
         show_table(

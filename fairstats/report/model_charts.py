@@ -286,12 +286,14 @@ def errors_chart(own: AnswerSet, *, name: str) -> Chart:
         places = (("35%", ACCENT_B), ("68%", ACCENT_A)) if share else (("50%", ACCENT_B),)
         for figures, (y, colour), metric in zip(drawn, places, metrics, strict=False):
             f = figures[group]
+            if not f.known:
+                continue
             label = f"{f.estimate:.1f}" if share else own.kind.signed(f.estimate)
             marks += interval(axis, f.estimate, f.low, f.high, label=label, colour=colour, y=y)
             said.append(f"{metric.replace('_', ' ')} {label}")
         return Row(own.group_name(*group), (Cell(marks, ", ".join(said)),))
 
-    groups = [group for group, figure in drawn[0].items() if figure.known]
+    groups = [group for group in drawn[0] if any(figures[group].known for figures in drawn)]
     caption = f"Errors by group: {own.label}"
     height = 40 if share else 24
     return Chart(name, caption, "Group", (axis,), tuple(map(row, groups)), height=height)

@@ -169,7 +169,8 @@ def _accuracy(own: AnswerSet, sure: str) -> Fact:
     sides = [own.figure(rate, pair) for pair in own.pairs for rate in rates]
     known = [figure.estimate for figure in sides if figure.known]
     if not known:
-        return of, "not known", "no answers"
+        why = "only differences have ranges" if own.ranged and own.kind != CHOICE else "no answers"
+        return of, "not known", why
     unit = "" if own.kind.numeric else "%"
     return f"{of} of the groups", f"{span_of(known, own.kind)}{unit}", ""
 

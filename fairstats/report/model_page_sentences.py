@@ -24,7 +24,7 @@ from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.board_charts import FOUR_FIFTHS, ratio
 from fairstats.report.board_figures import Panel
-from fairstats.report.kind_words import higher_by, meaning, named_test, noun, scale_of, signed_range
+from fairstats.report.kind_words import higher_by, named_test, noun, scale_of, signed_range
 from fairstats.report.model_charts import beyond_of, error_metrics
 from fairstats.report.model_sets import AnswerSet, span_of
 
@@ -119,6 +119,8 @@ def by_group(own: AnswerSet) -> Answer | None:
     """State the lowest and highest figure of a group; None for choices with few groups."""
     known = {group: figure for group, figure in own.accuracies.items() if figure.known}
     choice = own.kind == CHOICE
+    if own.ranged and not choice and not known:
+        return Answer(CANNOT, _unknown(own))
     if not known or (choice and not own.many):
         return None
     least = min(known, key=lambda group: known[group].estimate)
@@ -191,19 +193,23 @@ def directions(own: AnswerSet) -> Answer:
     if own.ranged or not known:
         return Answer(CANNOT, _unknown(own))
     words = {}
-    for pair, row in known.items():
+    for pair in known:
         test = own.row(own.kind.test, pair)
         clear = test is not None and float(test["p_adjusted"]) <= own.figures.release.alpha
         one, other = (own.group(pair, side) for side in (0, 1))
-        if len(known) > 1:
+        if len(own.pairs) > 1:
             one, other = "the first group", "the second group"
-        side = one if row["estimate"] > 0 else other
-        words[own.name(pair)] = f"Higher for {side}" if clear else "In no clear direction"
+        # The test is that of the means, so its direction is theirs.
+        side = one if own.figure(own.kind.difference, pair).estimate > 0 else other
+        word = f"Higher on average for {side}" if clear else "In no clear direction"
+        words[own.name(pair)] = word
+        if clear and own.reason(pair):
+            # Missing answers could reverse it.
+            words[own.name(pair)] = "Unclear"
+    words |= dict.fromkeys((own.name(pair) for pair in own.pairs if pair not in known), CANNOT)
     uneven = max(known, key=lambda pair: abs(float(known[pair]["estimate"])))
     short = by_pair(words) if len(words) > 1 else next(iter(words.values()))
-    return Answer(
-        short, " ".join(filter(None, (_most_uneven(own, uneven), meaning(own.benchmark))))
-    )
+    return Answer(short, _most_uneven(own, uneven))
 
 
 def _most_uneven(own: AnswerSet, pair: Panel) -> str:
@@ -232,6 +238,8 @@ def four_fifths(own: AnswerSet) -> Answer:
     """State whether a group's selection rate is below four fifths of the other's."""
     ratios = {pair: own.figure("selection_ratio", pair) for pair in own.pairs}
     known = {pair: figure for pair, figure in ratios.items() if figure.known}
+    if not own.ranged and not known and any(figure.known for figure in own.accuracies.values()):
+        return Answer(CANNOT, "No decision is favourable, so there is no ratio.")
     if own.ranged or not known:
         return Answer(CANNOT, _unknown(own))
     low, high = FOUR_FIFTHS
@@ -248,6 +256,10 @@ def four_fifths(own: AnswerSet) -> Answer:
             (False, True): "Yes", (False, False): "Perhaps",
         }[inside, sure]  # fmt: skip
 
+        if sure and own.reason(pair):
+            words[own.name(pair)] = "Unclear"
+    words |= dict.fromkeys((own.name(pair) for pair in own.pairs if pair not in known), CANNOT)
+
     def distance(pair: Panel) -> float:
         value = known[pair].estimate
         return min(value, 1 / value) if value else 0.0
@@ -261,7 +273,7 @@ def four_fifths(own: AnswerSet) -> Answer:
         f"{ratio(figure.high)})"
     )
     text += ", the furthest from 1 of all pairs." if len(known) > 1 else "."
-    text += f" {meaning(own.benchmark)} {_parity(own)}"
+    text += f" {_parity(own)}"
     return Answer(by_pair(words), text.rstrip())
 
 
@@ -348,7 +360,7 @@ def against_key(own: AnswerSet) -> Answer:
             f"The largest difference is in {of}, {own.full_name(pair)}: {gap} points "
             f"({level(own.figures.release.alpha)} interval {limits}, not adjusted)."
         )
-    return Answer(short, f"{text} {meaning(own.benchmark)}".strip())
+    return Answer(short, text)
 
 
 def _p_values(p: list[float]) -> str:
