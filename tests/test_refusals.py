@@ -47,6 +47,7 @@ from fairstats.inference.multiplicity import max_t, rank_sets
 from fairstats.inference.posterior import paired_posterior
 from fairstats.inference.power import power_equivalence, samplesize_equivalence
 from fairstats.inference.power_comparison import power_comparison, samplesize_comparison
+from fairstats.inference.power_means import power_means, samplesize_means
 from fairstats.inference.ppi import ppi_mean
 from fairstats.inference.rating_counts import counts_of_kinds
 from fairstats.inference.reliability import intraclass_correlation
@@ -236,6 +237,8 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
         {"alpha": 0.05},
     ),
     apply_policy: lambda: (([1] * len(PATTERNS), "available"), {}),
+    power_means: lambda: ((50, 0.2, 1.0), {}),
+    samplesize_means: lambda: ((0.2, 1.0), {}),
     few_clusters_effect: lambda: (([[2, 0], [0, 2]], [5, 5], [1, -1]), {}),
     flip_test: lambda: (([1.5, -0.5, 2],), {}),
     standardized_difference: lambda: (
@@ -253,8 +256,11 @@ INTERNAL = {
     *("agreement_law", "agreement_of", "coefficients_of", "compare_groups", "crossed_agreement"),
     *("design_effect_of", "flip_tests", "jackknife_parts", "normal_power", "rates_of"),
     *("resample_clusters", "unvaried_limits", "effective_tango_limits", "score_limits"),
+    *("contrast", "kinds_of"),
     *("stacked", "mean_differences", "difference_of_means"),
 }
+#: Their margin is in levels or points of a score.
+IN_UNITS = {power_means, samplesize_means}
 #: Publishing renders a site, so it has a separate test.
 APART = {fairstats.publish}
 
@@ -301,6 +307,8 @@ def bad_values(function: Callable[..., Any], name: str) -> tuple[object, ...]:
     if name == "margin":
         optional = inspect.signature(function).parameters[name].default is None
         bad = [value for value in BAD_LEVELS[:-1] if value is not None or not optional]
+        if function in IN_UNITS:
+            return tuple(value for value in bad if value not in (5, 1) or value is True)
         return (*bad, [0.02, 2])
     if name in LEVELS:
         return BAD_LEVELS

@@ -37,9 +37,9 @@ def plan(
     test: Annotated[
         Test,
         typer.Option(
-            help="Choices and decisions: mcnemar, a difference between two groups; equivalence, a "
-            "difference within a margin; models, a change of the difference from one model to "
-            "another. Levels and scores: means and means-equivalence."
+            help="mcnemar: a difference between two groups. equivalence: a difference within a "
+            "margin. models: a change of the difference from one model to another. For levels and "
+            "scores: means, means-equivalence."
         ),
     ],
     discordant: Annotated[

@@ -21,23 +21,28 @@ from fairstats.metrics.metric import (
 def _declared() -> list[Metric]:
     """Return every `Metric` at the top level of a file in this folder, in the tables' order."""
     found: dict[int, Metric] = {}
+    # One of the key can have the name of its base.
+    names: dict[tuple[str, type[Metric]], Metric] = {}
     for file in pkgutil.iter_modules(fairstats.metrics.__path__, "fairstats.metrics."):
         if file.name != __name__:
-            values = vars(import_module(file.name)).values()
-            found |= {id(value): value for value in values if isinstance(value, Metric)}
+            for value in vars(import_module(file.name)).values():
+                if not isinstance(value, Metric):
+                    continue
+                key = (value.name, KeyMetric if isinstance(value, KeyMetric) else Metric)
+                if names.setdefault(key, value) is not value:
+                    message = f"two metrics are named {value.name!r}; rename the one in {file.name}"
+                    raise ValueError(message)
+                found[id(value)] = value
     return sorted(found.values(), key=lambda metric: (metric.order, metric.name))
 
 
 def _by_name() -> dict[str, Metric]:
-    """Return all metrics by name; one of the key can have the name of its base."""
-    found: dict[str, Metric] = {}
-    for metric in _DECLARED:
-        if isinstance(metric, KeyMetric) and metric.name == metric.base.name:
-            continue
-        if metric.name in found:
-            raise ValueError(f"two metrics are named {metric.name!r}; rename one")
-        found[metric.name] = metric
-    return found
+    """Return all metrics by name; of two with one name, the base of the one of the key."""
+    return {
+        metric.name: metric
+        for metric in _DECLARED
+        if not (isinstance(metric, KeyMetric) and metric.name == metric.base.name)
+    }
 
 
 _DECLARED = _declared()
