@@ -69,13 +69,16 @@ def analyze(
     ] = MEMORY_LIMIT,
     margin: Annotated[
         float | None,
-        typer.Option(help="Equivalence margin, e.g. 0.05 for 5 points; else as declared."),
+        typer.Option(
+            help="Equivalence margin, e.g. 0.05 for 5 points; of levels and scores, in their own "
+            "unit. Else as declared."
+        ),
     ] = None,
     attribute: Annotated[
         list[str] | None, typer.Option(help="Attribute whose rows are shown. Repeatable.")
     ] = None,
     chart: Annotated[
-        bool, typer.Option("--chart", help="Draw the intervals of the accuracy differences.")
+        bool, typer.Option("--chart", help="Draw the intervals of the differences between groups.")
     ] = False,
     from_: From = None,
     model: Model = None,
@@ -98,9 +101,6 @@ def analyze(
 
     check_alpha(alpha)
     check_parquet(out)
-    if margin is not None and not 0 < margin < 1:
-        message, remedy = "must be between 0 and 1", "give a share: 0.05 for 5 percentage points"
-        raise InputError([Problem("--margin", message, remedy, value=f"{margin:g}")])
     known = load_given(benchmark)
     facts = {"model": model, "strategy": strategy}
     mapped = {
@@ -122,6 +122,7 @@ def analyze(
             answers = import_files(from_, paths, only_one(benchmark), facts, **mapped)
         if engine == "pandas":
             _say_what_is_not_declared(answers, known)
+        _check_margin(margin, answers, known)
         estimates = estimate(
             answers, missing, alpha, adjust=adjust, benchmarks=known, margin=margin
         )
@@ -136,6 +137,21 @@ def analyze(
         typer.echo(f"{len(estimates)} estimates written to {out}", err=True)
     show = draw_differences if chart else print_estimates
     print_table(estimates, as_json=as_json, as_csv=as_csv, show=show)
+
+
+def _check_margin(margin: float | None, answers: Any, known: list[Benchmark]) -> None:
+    """Refuse a margin that is not within the largest difference of each benchmark."""
+    from fairstats.answers.engine_frames import open_answers
+
+    if margin is None:
+        return
+    for benchmark in open_answers(answers, known).benchmarks.values():
+        if not 0 < margin < benchmark.span:
+            remedy = "give a share: 0.05 for 5 percentage points"
+            if benchmark.kind.numeric:
+                remedy = f"give {benchmark.kind.unit}"
+            message = f"must be between 0 and {benchmark.span:g}"
+            raise InputError([Problem("--margin", message, remedy, value=f"{margin:g}")])
 
 
 @commands.command()

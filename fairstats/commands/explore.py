@@ -222,6 +222,10 @@ def levels(
         tuple[float, float] | None,
         typer.Option(help="Lowest and highest possible score, e.g. 1 5."),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Column of what several items share, e.g. patient; needs --limits."),
+    ] = None,
     adjust: Adjust = "holm",
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Make all intervals of differences hold at once.")
@@ -258,6 +262,7 @@ def levels(
             match=match or (),
             baseline=baseline,
             limits=limits,
+            cluster=cluster,
             adjust=adjust,
             simultaneous=simultaneous,
             alpha=alpha,

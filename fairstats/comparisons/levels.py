@@ -14,11 +14,13 @@ import pandas as pd
 from fairstats._lib.formatting import align, counted, decimal, draw_intervals, listed, scientific
 from fairstats._lib.problems import InputError, Problem, printable
 from fairstats.inference._checks import check_alpha, check_choice, check_numbers
+from fairstats.inference.clustered_answers import flip_test
 from fairstats.inference.differences import difference_interval, mean_difference
 from fairstats.inference.intervals import wilson
 from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+from fairstats.inference.unit_means import unit_mean, unit_mean_difference
 
 #: Columns of the table of pairs of `compare_levels`, in order.
 LEVEL_PAIR_COLUMNS = (
@@ -64,6 +66,7 @@ def compare_levels(
     levels: Iterable[Any] | None = None,
     baseline: Any = None,
     limits: tuple[float, float] | None = None,
+    cluster: str | None = None,
     adjust: AdjustMethod = "holm",
     simultaneous: bool = False,
     alpha: float = 0.05,
@@ -93,6 +96,9 @@ def compare_levels(
         Compare all levels only with this one: level − baseline.
     limits : (float, float), optional
         The lowest and highest possible score, e.g. (1, 5). Known for right and wrong.
+    cluster : str, optional
+        A column of what several items share, such as a patient. Clusters are then the independent
+        units, and `limits` must be known.
     adjust : {"holm", "hommel", "bh", "by"}
         How p-values are adjusted over the pairs; see `adjust_pvalues`.
     simultaneous : bool
@@ -122,9 +128,11 @@ def compare_levels(
     Notes
     -----
     If every item has one score of 0 or 1 at each level, intervals of pairs are Tango's and p-values
-    are McNemar's (mid-p). In all other cases both are Student's t of the items' differences (see
-    `mean_difference` for items that all have one difference). Means have Wilson's interval, the
-    exact bootstrap of `bounded_mean_interval` if the limits are known, or Student's t.
+    are McNemar's (mid-p). In all other cases the test flips the signs of whole items or clusters
+    (`flip_test`, mid-p), as `fairstats.analyze` does for levels and scores. Intervals are those of
+    `unit_mean_difference` if the limits are known, or Student's t (see `mean_difference` for items
+    that all have one difference). Means have Wilson's interval, the exact bootstrap of
+    `bounded_mean_interval` if the limits are known, or Student's t; with clusters, `unit_mean`.
 
     A missing score leaves its item out of the pair. If an answer can be missing because it was
     refused, this may flatter a level. Read ``lowest`` and ``highest``, or score such answers.
@@ -147,7 +155,14 @@ def compare_levels(
     alpha = check_alpha(alpha)
     check_choice("adjust", adjust, get_args(AdjustMethod))
     scored = scored_items(
-        scores, column, item=item, score=score, match=match, levels=levels, limits=limits
+        scores,
+        column,
+        item=item,
+        score=score,
+        match=match,
+        levels=levels,
+        limits=limits,
+        cluster=cluster,
     )
     if baseline is None:
         pairs = list(itertools.combinations(scored.levels, 2))
@@ -161,7 +176,7 @@ def compare_levels(
         remedy = "give item=, the column of what all levels were scored on"
         raise InputError([Problem("<scores>", message, remedy, column=scored.item[0])])
     at = alpha / len(pairs) if simultaneous else alpha
-    rows = [_pair_row(scored, pair, differences[pair], at) for pair in pairs]
+    rows = [_pair_row(scored, pair, at) for pair in pairs]
     table = pd.DataFrame(rows)
     table["p_adjusted"] = adjust_pvalues(table["p_value"], method=adjust)
     table["adjust_method"] = f"{adjust} over {counted(len(pairs), 'pair')}"
@@ -171,10 +186,9 @@ def compare_levels(
     )
 
 
-def _pair_row(
-    scored: ScoredItems, pair: tuple[str, str], differences: pd.Series, alpha: float
-) -> dict[str, Any]:
-    d = differences.dropna().to_numpy()
+def _pair_row(scored: ScoredItems, pair: tuple[str, str], alpha: float) -> dict[str, Any]:
+    both = scored.paired(*pair)
+    d = both["difference"].to_numpy()
     lowest, highest = scored.bounds(*pair)
     row = {
         "level_a": pair[0],
@@ -198,17 +212,23 @@ def _pair_row(
             "method": "tango",
             "test": "mcnemar midp",
         }
-    largest = np.inf if scored.limits is None else scored.limits[1] - scored.limits[0]
-    found = mean_difference(d, largest=largest, alpha=alpha)
+    by_unit = both.groupby("unit", sort=False).sum()
+    found: Any = mean_difference(d, alpha=alpha)
+    if scored.limits is not None:
+        sizes = both.groupby("unit", sort=False).size().to_numpy()
+        found = unit_mean_difference(
+            by_unit["a"], sizes, by_unit["b"], sizes, limits=scored.limits, alpha=alpha
+        )
+    tested = flip_test(by_unit["difference"])
     return row | {
-        "estimate": found.estimate,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
-        "p_value": found.p_value,
+        "estimate": float(d.mean()) if len(d) else np.nan,
+        "ci_low": float(found.ci_low),
+        "ci_high": float(found.ci_high),
+        "p_value": float(tested.p_value),
         "n10": None,
         "n01": None,
         "method": found.method,
-        "test": found.test,
+        "test": f"sign flip {tested.method}",
     }
 
 
@@ -218,8 +238,13 @@ def _level_table(scored: ScoredItems, alpha: float) -> pd.DataFrame:
         values = items[level].dropna().to_numpy()
         row = {"level": level, "ci_level": 1 - alpha, "n": len(values)}
         row["n_missing"] = len(items) - len(values)
-        if scored.limits is None:
-            found: Any = mean_difference(values, alpha=alpha)
+        if scored.clusters is not None and scored.limits is not None:
+            own = items[level].dropna().groupby(scored.clusters)
+            sums, sizes = own.sum(), own.size()
+            found: Any = unit_mean(sums, sizes, limits=scored.limits, alpha=alpha)
+            low, high, method = float(found.ci_low), float(found.ci_high), found.method
+        elif scored.limits is None:
+            found = mean_difference(values, alpha=alpha)
             low, high, method = found.ci_low, found.ci_high, found.method
         else:
             low, high, method = _bounded(values, scored, alpha)
@@ -379,6 +404,8 @@ class ScoredItems:
         Whether every item has at most one score at a level, each 0 or 1.
     rows : pandas.DataFrame
         The table, with the levels that are compared.
+    clusters : pandas.Series or None
+        The cluster of each item, if items are not independent.
     """
 
     levels: list[str]
@@ -389,6 +416,7 @@ class ScoredItems:
     limits: tuple[float, float] | None
     is_binary: bool
     rows: pd.DataFrame
+    clusters: pd.Series | None = None
 
     def items(self) -> pd.DataFrame:
         """Return the mean score of each item at each level."""
@@ -397,6 +425,16 @@ class ScoredItems:
     def differences(self, a: str, b: str) -> pd.Series:
         """Return each item's mean difference over the cells that both levels have; NaN if none."""
         return self._of_items(self.cells[a] - self.cells[b])
+
+    def paired(self, a: str, b: str) -> pd.DataFrame:
+        """Return both means, their difference and the unit of each item with both levels."""
+        there = self.cells[a].notna() & self.cells[b].notna()
+        means = {name: self._of_items(self.cells[x][there]) for name, x in (("a", a), ("b", b))}
+        table = pd.DataFrame(means).assign(difference=self.differences(a, b))
+        table = table.dropna()
+        if self.clusters is None:
+            return table.assign(unit=np.arange(len(table)))
+        return table.assign(unit=self.clusters.loc[table.index].to_numpy())
 
     def bounds(self, a: str, b: str) -> tuple[float, float]:
         """Return the mean difference over all completions of the missing scores."""
@@ -419,6 +457,7 @@ def scored_items(
     match: str | Sequence[str],
     levels: Iterable[Any] | None,
     limits: tuple[float, float] | None,
+    cluster: str | None = None,
 ) -> ScoredItems:
     """Read a table of scores; parameters and errors as `fairstats.compare_levels`."""
     import narwhals as nw
@@ -434,7 +473,7 @@ def scored_items(
     if score == "correct" and score not in frame and {"answer", "answer_key"} <= set(frame):
         right = frame["answer"].eq(frame["answer_key"]).astype("float64")
         frame = frame.assign(correct=right.mask(frame["answer"].isna()))
-    needed = [column, *named, *matched, score]
+    needed = [column, *named, *matched, *([] if cluster is None else [cluster]), score]
     for name in needed:
         if name not in frame:
             remedy = f"choose from: {', '.join(map(str, frame.columns)) or 'none'}"
@@ -473,7 +512,24 @@ def scored_items(
             least = most = cells * np.nan
     alone = not matched and not table.duplicated(by).any()
     rows = frame.assign(**{score: values}).reset_index(drop=True)
-    return ScoredItems(chosen, named, cells, least, most, limits, known and alone, rows)
+    clusters = None
+    if cluster is not None:
+        if limits is None:
+            raise ValueError("limits must be given with clusters, e.g. limits=(1, 5)")
+        clusters = _clusters(frame, named, cluster)
+    binary = known and alone and clusters is None
+    return ScoredItems(chosen, named, cells, least, most, limits, binary, rows, clusters)
+
+
+def _clusters(frame: pd.DataFrame, item: list[str], cluster: str) -> pd.Series:
+    """Return the cluster of each item; refuse an item in several."""
+    known = frame[[*item, cluster]].drop_duplicates().set_index(item)[cluster]
+    again = known.index[known.index.duplicated()]
+    if len(again):
+        message, remedy = "differs between the rows of an item", "give each item one cluster"
+        problem = Problem(_TABLE, message, remedy, column=cluster, value=str(again[0]))
+        raise InputError([problem])
+    return known
 
 
 def _names(given: str | Sequence[str]) -> list[str]:
