@@ -116,11 +116,9 @@ def test_changed_items_have_one_cell_of_letters(own):
 
 
 def test_comparison_charts_the_pairs_with_the_largest_changes(own):
-    changes = tuple(
-        SimpleNamespace(figures={"delta_ad": {"estimate": size / 100}}) for size in range(-10, 5)
-    )
+    changes = tuple(SimpleNamespace(gap={"estimate": size / 100}) for size in range(-10, 5))
     compared = Comparison(own.benchmark, "1", "One", "Two", "plain", "", changes)
-    shown = [pair.figures["delta_ad"]["estimate"] for pair in compared.charted]
+    shown = [pair.gap["estimate"] for pair in compared.charted]
     assert shown == sorted(shown)
     assert len(shown) == MOST_CHARTED
     assert -0.1 in shown
