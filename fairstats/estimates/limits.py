@@ -175,8 +175,10 @@ class Check:
         if self.judged:
             name = "AD" if kind is CHOICE else f"absolute {METRICS[kind.difference].label.lower()}"
             return name
-        label = METRICS[self.metric].label_of(a or "group a", b or "group b")
-        label = label if label.isupper() else label[0].lower() + label[1:]
+        label = METRICS[self.metric].label
+        if not label.isupper():
+            label = label[0].lower() + label[1:]
+        label = label.format(a=a or "group a", b=b or "group b")
         return f"absolute {label}" if self.is_absolute else label
 
 

@@ -170,6 +170,13 @@ def test_whole_attributes_have_one_check(declare):
     assert missing["result"].tolist() == ["cannot tell"]
 
 
+def test_lines_name_groups_as_they_are(declare):
+    level = declare("level")
+    table = checked(level, answers_to(level, fair("level")), Limits(largest={"moved_up": 0.1}))
+    (line,) = gate_lines(table.replace({"white": "White_Men", "black": "Black_Men"}), [level])
+    assert "White_Men higher 0.0%" in line
+
+
 @pytest.mark.parametrize(
     ("limits", "text"),
     [
