@@ -121,8 +121,9 @@ def propose_benchmark(
         names = list(map(str, rows["group"].unique()))
         parts += _crossed(attribute, names, (crossed or {}).get(attribute))
     texts = {str(column): items[column].astype(str).tolist() for column in items}
-    if kind.name != "choice" and "answer_key" in texts:
-        texts["answer_key"] = [_as_stored(key) for key in texts["answer_key"]]
+    if "answer_key" in texts:
+        spellings = _options_in(answers)
+        texts["answer_key"] = [spellings.get(_read(key), key) for key in texts["answer_key"]]
     rows = [dict(zip(texts, row, strict=True)) for row in zip(*texts.values(), strict=True)]
     return {keys_file: item_lines(rows), f"{stem}.toml": "\n\n".join(parts) + "\n"}
 
@@ -142,7 +143,11 @@ class _Kind:
 def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
     """Propose a kind from the answers and keys, and its options or limits."""
     keyed = _has_keys(answers)
-    texts = _options_in(answers["answer"], answers["answer_key"] if keyed else None)
+    texts = list(_options_in(answers).values())
+    if len(texts) == 1:
+        message = f"has only one answer, {texts[0]!r}, so no kind can be proposed"
+        remedy = "give answers of more items or models, or write the file by hand"
+        raise InputError([Problem(source, message, remedy, column="answer")])
     about = f"{DECIDE}: what an answer is. {_KIND_WORDS}"
     if texts and all(re.fullmatch("[A-Z]", text) for text in texts) and keyed:
         return _Kind("choice", (_letter_options(texts),))
@@ -175,9 +180,10 @@ _KIND_WORDS = """Kinds: choice (one option is right), decision
 (some options are favourable), level (ordered options) or score (a number)."""
 
 
-def _options_in(given: pd.Series, keys: pd.Series | None) -> list[str]:
+def _options_in(answers: pd.DataFrame) -> dict[str, str]:
     """Return the texts that look like options; others may be replies, which `import` reads."""
-    found = given.value_counts()
+    keys = answers["answer_key"] if _has_keys(answers) else None
+    found = answers["answer"].value_counts()
     found = found[[not is_no_answer(text) for text in found.index]]
     of_keys = pd.Series(dtype="int64") if keys is None else keys.value_counts()
     for alike in (is_number, re.compile("[A-Z]").fullmatch):
@@ -190,12 +196,17 @@ def _options_in(given: pd.Series, keys: pd.Series | None) -> list[str]:
     return _spellings(of_keys.add(found, fill_value=0))
 
 
-def _spellings(found: pd.Series) -> list[str]:
-    """Return the most frequent spelling of each answer; ``3`` for ``3.0``."""
+def _spellings(found: pd.Series) -> dict[str, str]:
+    """Return the most frequent spelling of each answer, as it is read; ``3`` for ``3.0``."""
     kept: dict[str, str] = {}
     for text in map(str, found.sort_values(ascending=False, kind="stable").index):
-        kept.setdefault(_as_stored(text).casefold(), _as_stored(text))
-    return list(kept.values())
+        kept.setdefault(_read(text), " ".join(_as_stored(text).split()))
+    return kept
+
+
+def _read(text: str) -> str:
+    """Return what spellings of an answer have in common; they differ by case and blanks only."""
+    return " ".join(_as_stored(text).casefold().split())
 
 
 def _as_stored(text: str) -> str:
@@ -213,7 +224,8 @@ def _letter_options(texts: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
 
 def _decision(texts: Sequence[str], about: str) -> _Kind:
-    good = [text for text in texts if _GOOD.match(text)] or sorted(texts)[:1]
+    first = min(texts, key=lambda text: (bool(_BAD.match(text)), text))
+    good = [text for text in texts if _GOOD.match(text)] or [first]
     options = [*good[:1], *sorted(set(texts) - set(good[:1]))]
     entries = (
         (about, {"kind": "decision"}),
@@ -224,6 +236,7 @@ def _decision(texts: Sequence[str], about: str) -> _Kind:
 
 
 _GOOD = re.compile("(?i)(?:yes|true|1|accept|approve|hire|grant|recommend|admit|treat|invite)")
+_BAD = re.compile("(?i)(?:no|false|0|reject|den[iy]|decline|refuse|withhold|exclude|fail)")
 
 
 def _level(numbers: Sequence[float], about: str) -> _Kind:

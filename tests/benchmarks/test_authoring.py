@@ -233,7 +233,8 @@ def test_replies_among_the_answers_are_no_options(answers, keys, options):
     [
         ("item_id,group,answer", [f"i{n},{'ab'[n % 2]},long {n}" for n in range(30)], "has 30"),
         ("item_id,group,answer", ["i1,a,Unclear", "i1,b,"], "has 0 different short texts (none)"),
-        ("item_id,group,answer", ["i1,a,yes", "i1,b,yes"], "has 1 different short texts ('yes')"),
+        ("item_id,group,answer", ["i1,a,yes", "i1,b,yes"], "has only one answer, 'yes', so no"),
+        ("item_id,group,answer", ["i1,a,0.5", "i1,b,0.5"], "has only one answer, '0.5', so no"),
         ("item,group,answer", ["i1,a,yes", "i1,b,no"], "item_id: required column is missing"),
         (
             "item_id,group,answer,cluster",
@@ -256,6 +257,38 @@ def test_table_that_determines_no_benchmark_is_refused(header, cells, said, tmp_
     )
     assert done.exit_code == 1
     assert said in done.output
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "declared"),
+    [
+        # Spellings differ by case and blanks.
+        (
+            "item_id,group,answer",
+            ["i1,a,See  later", "i1,b,see later", "i2,a,see later", "i2,b,Treat now"],
+            ('options = ["Treat now", "see later"]', 'favourable = ["Treat now"]'),
+        ),
+        # A key is written as the answers are.
+        (
+            "item_id,group,answer,answer_key",
+            ["i1,a,YES,yes", "i1,b,YES,yes", "i2,a,YES,no", "i2,b,no,no"],
+            ('options = ["YES", "no"]',),
+        ),
+        # Being rejected is good for nobody.
+        (
+            "item_id,group,answer",
+            ["i1,a,interview", "i1,b,reject"],
+            ('options = ["interview", "reject"]', 'favourable = ["interview"]'),
+        ),
+    ],
+)
+def test_proposed_options_fit_the_answers(header, cells, declared, tmp_path):
+    path, toml = tmp_path / "a.csv", tmp_path / "m.toml"
+    path.write_text("\n".join([header, *cells]))
+    done = run("benchmark", "init", path, "--benchmark", "mine", "--out", toml)
+    assert done.exit_code == 0, done.output
+    assert all(entry in toml.read_text() for entry in declared)
+    assert run("benchmark", "check", toml).exit_code == 0
 
 
 @pytest.mark.parametrize(
