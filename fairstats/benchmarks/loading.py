@@ -365,8 +365,14 @@ def _with_levels(attribute: Attribute, attributes: Mapping[str, Attribute]) -> A
 def _changes(attributes: Mapping[str, Attribute], subject: str) -> str:
     """Return the varied attributes, worded to complete "depends on …"."""
     whose = "the " if subject == Words.subject else f"the {subject}’s "
-    varied = [a for a in attributes.values() if a.name != BASELINE and not a.control]
-    names = [a.label[:1].lower() + a.label[1:] for a in varied]
+    labels = [
+        attribute.label
+        for attribute in attributes.values()
+        if attribute.name != BASELINE and not attribute.control
+        # With `pairs = []`, a crossing gives the gaps of its two attributes only.
+        if attribute.pairs or not attribute.crosses
+    ]
+    names = [x if x[1:2].isupper() else x[:1].lower() + x[1:] for x in labels]
     return whose + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 

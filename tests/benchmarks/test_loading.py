@@ -55,6 +55,25 @@ def test_what_a_built_in_benchmark_declares_cannot_be_changed(field):
     assert "added" not in getattr(load_benchmark("fairmedqa"), field)
 
 
+def test_sentences_name_the_attributes_whose_pairs_are_compared(benchmark_file):
+    others = """[attributes.hiv]
+label = "HIV status"
+groups = { yes = "Positive", no = "Negative" }
+pairs = [["no", "yes"]]
+[attributes.race_hiv]
+label = "Race and HIV status"
+crosses = ["race", "hiv"]
+groups = { white_yes = "1", white_no = "2", black_yes = "3", black_no = "4" }
+pairs = []"""
+    race = """[attributes.race]
+label = "Race"
+groups = { white = "White", black = "Black" }
+pairs = [["white", "black"]]"""
+    benchmark = load_benchmark(benchmark_file(race=race, baseline=others))
+    # The crossed groups are not compared with each other, and an abbreviation keeps its capitals.
+    assert benchmark.changes.endswith("race or HIV status")
+
+
 def test_demo_ships_its_items(demo):
     assert len(demo.answer_keys) == 24
     assert demo.items_file is not None
