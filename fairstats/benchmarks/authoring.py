@@ -109,7 +109,11 @@ def propose_benchmark(
     kind = _proposed_kind(answers, source)
     name = str(answers["benchmark"].iloc[0])
     stem = stem or slug(name)
-    columns = ["item_id", *["answer_key"] * _has_keys(answers), *([cluster] if cluster else [])]
+    columns = [
+        "item_id",
+        *["answer_key"] * _has_some_keys(answers),
+        *([cluster] if cluster else []),
+    ]
     items = answers[columns].drop_duplicates().sort_values("item_id")
     keys_file = f"{stem}.keys.jsonl"
     parts = [
@@ -123,13 +127,23 @@ def propose_benchmark(
     texts = {str(column): items[column].astype(str).tolist() for column in items}
     if "answer_key" in texts:
         spellings = _options_in(answers)
-        texts["answer_key"] = [spellings.get(_read(key), key) for key in texts["answer_key"]]
-    rows = [dict(zip(texts, row, strict=True)) for row in zip(*texts.values(), strict=True)]
+        texts["answer_key"] = [
+            spellings.get(_read(key), key) if given else ""
+            for key, given in zip(texts["answer_key"], items["answer_key"].notna(), strict=True)
+        ]
+    rows = [
+        {column: text for column, text in zip(texts, row, strict=True) if text}
+        for row in zip(*texts.values(), strict=True)
+    ]
     return {keys_file: item_lines(rows), f"{stem}.toml": "\n\n".join(parts) + "\n"}
 
 
 def _has_keys(answers: pd.DataFrame) -> bool:
     return "answer_key" in answers and bool(answers["answer_key"].notna().all())
+
+
+def _has_some_keys(answers: pd.DataFrame) -> bool:
+    return "answer_key" in answers and bool(answers["answer_key"].notna().any())
 
 
 @dataclass(frozen=True)
@@ -165,6 +179,11 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
             (f'{DECIDE}: what a higher score means, e.g. "more suitable".', {"higher": ""}),
         )
         return _Kind("score", entries)
+    if texts and all(map(_ODD_NUMBER.fullmatch, texts)):
+        shown = first_of([repr(text) for text in texts])
+        message = f"has numbers with a comma or a percent sign ({shown})"
+        remedy = "write numbers with a decimal point and without signs"
+        raise InputError([Problem(source, message, remedy, column="answer")])
     if not 1 < len(texts) <= MOST_WORDS:
         shown = first_of([repr(text) for text in texts]) or "none"
         message = f"has {len(texts)} different short texts ({shown}), which are no options"
@@ -176,13 +195,15 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
     return _decision(texts, about)
 
 
+_ODD_NUMBER = re.compile(r"[-+−]?[0-9]+([.,][0-9]+)? ?%?")
+
 _KIND_WORDS = """Kinds: choice (one option is right), decision
 (some options are favourable), level (ordered options) or score (a number)."""
 
 
 def _options_in(answers: pd.DataFrame) -> dict[str, str]:
     """Return the texts that look like options; others may be replies, which `import` reads."""
-    keys = answers["answer_key"] if _has_keys(answers) else None
+    keys = answers["answer_key"] if _has_some_keys(answers) else None
     found = answers["answer"].value_counts()
     found = found[[not is_no_answer(text) for text in found.index]]
     of_keys = pd.Series(dtype="int64") if keys is None else keys.value_counts()
@@ -334,8 +355,13 @@ def _entries(
     )
     for about, entry in kind.entries:
         yield _entry(about, **entry)
-    keys = "key of each item, from the answers' column answer_key"
-    yield _entry(f"The {keys if _has_keys(answers) else 'items'}.", keys_file=keys_file)
+    about = "items"
+    if _has_keys(answers):
+        about = "key of each item, from the answers' column answer_key"
+    elif _has_some_keys(answers):
+        keyed = answers.loc[answers["answer_key"].notna(), "item_id"].nunique()
+        about = f"items, with the keys of {keyed:,} of {items:,}"
+    yield _entry(f"The {about}.", keys_file=keys_file)
     if cluster is not None:
         yield _entry(
             f"{DECIDE}: what several items share, such as a patient. Items with the same value\n"

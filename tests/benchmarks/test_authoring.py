@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
 import pandas as pd
@@ -235,6 +236,12 @@ def test_replies_among_the_answers_are_no_options(answers, keys, options):
         ("item_id,group,answer", ["i1,a,Unclear", "i1,b,"], "has 0 different short texts (none)"),
         ("item_id,group,answer", ["i1,a,yes", "i1,b,yes"], "has only one answer, 'yes', so no"),
         ("item_id,group,answer", ["i1,a,0.5", "i1,b,0.5"], "has only one answer, '0.5', so no"),
+        (
+            "item_id;group;answer",
+            ["i1;a;0,5", "i1;b;12,25"],
+            "has numbers with a comma or a percent sign",
+        ),
+        ("item_id,group,answer", ["i1,a,20%", "i1,b,5 %"], "a comma or a percent sign ('20%'"),
         ("item,group,answer", ["i1,a,yes", "i1,b,no"], "item_id: required column is missing"),
         (
             "item_id,group,answer,cluster",
@@ -274,6 +281,12 @@ def test_table_that_determines_no_benchmark_is_refused(header, cells, said, tmp_
             ["i1,a,YES,yes", "i1,b,YES,yes", "i2,a,YES,no", "i2,b,no,no"],
             ('options = ["YES", "no"]',),
         ),
+        # Items may lack a key, and a key may be an answer that no model gave.
+        (
+            "item_id,group,answer,answer_key",
+            ["i1,a,yes,maybe", "i1,b,yes,maybe", "i2,a,no,", "i2,b,no,"],
+            ('options = ["yes", "maybe", "no"]', "# The items, with the keys of 1 of 2."),
+        ),
         # Being rejected is good for nobody.
         (
             "item_id,group,answer",
@@ -289,6 +302,11 @@ def test_proposed_options_fit_the_answers(header, cells, declared, tmp_path):
     assert done.exit_code == 0, done.output
     assert all(entry in toml.read_text() for entry in declared)
     assert run("benchmark", "check", toml).exit_code == 0
+    keys = [json.loads(line) for line in (tmp_path / "m.keys.jsonl").read_text().splitlines()]
+    given = {row.split(",")[0]: row.split(",")[3] for row in cells if row.count(",") == 3}
+    found = {row["item_id"]: row.get("answer_key", "") for row in keys}
+    assert {key.casefold() for key in found.values()} <= {"", *given.values()}
+    assert [item for item, key in found.items() if key] == [n for n, key in given.items() if key]
 
 
 @pytest.mark.parametrize(
