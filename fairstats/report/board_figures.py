@@ -91,9 +91,9 @@ class BoardFigures:
 
     @cached_property
     def attributes(self) -> list[Attribute]:
-        """Return the varied attributes that were used, in the benchmark's order."""
+        """Return the varied attributes whose pairs were asked, in the benchmark's order."""
         asked = set(self.board.estimates["attribute"])
-        return [a for a in self.board.benchmark.varied if a.name in asked]
+        return [a for a in self.board.benchmark.varied if a.name in asked and a.pairs]
 
     @cached_property
     def pairs(self) -> list[Panel]:

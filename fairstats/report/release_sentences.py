@@ -85,6 +85,8 @@ def _attributes(benchmark: Benchmark) -> str:
     return "; ".join(
         f"{attribute.label} ({', '.join(attribute.pair_label(pair) for pair in attribute.pairs)})"
         for attribute in benchmark.attributes.values()
+        # A crossing may only give the gaps of the two attributes that it crosses.
+        if attribute.pairs or not attribute.crosses
     )
 
 

@@ -20,6 +20,7 @@ from fairstats.report.findings import findings
 from fairstats.report.model_page import show_model
 from fairstats.report.model_page_sentences import could_be_chance, directions, four_fifths
 from fairstats.report.model_sets import AnswerSet, sets_of
+from fairstats.report.release_sentences import benchmark_card
 from fairstats.screening.screen import SCREENING_COLUMNS
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
@@ -164,3 +165,20 @@ def test_errors_against_the_key_are_a_question(name, release, drawn):
 def test_figures_of_controls_are_in_no_panel(release):
     figures = BoardFigures(board_of(release, "interviews"), release)
     assert [panel.attribute for panel in figures.pairs] == ["origin", "origin"]
+
+
+def test_crossing_without_pairs_has_no_table_and_is_not_called_compared(release):
+    board = board_of(release, "interviews")
+    attribute = board.benchmark.varied[0]
+    attributes = {
+        **board.benchmark.attributes,
+        attribute.name: replace(attribute, pairs=(), crosses=("a", "b")),
+    }
+    benchmark = replace(board.benchmark, attributes=attributes)
+    # The estimates still have rows of the attribute, as interactions are.
+    shown = BoardFigures(replace(board, benchmark=benchmark), release).attributes
+    assert attribute.name in set(board.estimates["attribute"])
+    assert attribute.name not in [one.name for one in shown]
+    named = f"{attribute.label} \\("
+    assert named not in benchmark_card(benchmark)
+    assert named in benchmark_card(board.benchmark)
