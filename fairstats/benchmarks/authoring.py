@@ -529,7 +529,7 @@ def summary(benchmark: Benchmark) -> Iterator[str]:
     yield from _answers_and_units(benchmark)
     yield from _thresholds(benchmark)
     yield from _left_out(benchmark)
-    marked = [number for number, line in _lines(benchmark.path) if f"# {DECIDE}:" in line]
+    marked = _marked(benchmark)
     if marked:
         yield f"still marked {DECIDE}: see lines {', '.join(map(str, marked))}"
 
@@ -584,6 +584,15 @@ def _thresholds(benchmark: Benchmark) -> Iterator[str]:
     if benchmark.kind.name == "level" and benchmark.has_key:
         rule += ", and agree with the key beyond chance (weighted kappa)"
     yield rule
+
+
+def open_decisions(benchmark: Benchmark) -> int:
+    """Return how many lines of a benchmark's file are still marked `DECIDE`."""
+    return len(_marked(benchmark))
+
+
+def _marked(benchmark: Benchmark) -> list[int]:
+    return [number for number, line in _lines(benchmark.path) if f"# {DECIDE}:" in line]
 
 
 def _left_out(benchmark: Benchmark) -> Iterator[str]:

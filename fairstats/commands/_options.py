@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem, parameter
+from fairstats._lib.problems import InputError, Problem, parameter, printable
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.commands._shared import plugin, plugins
 
@@ -61,10 +61,19 @@ AsCsv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")]
 
 
 def load_given(benchmarks: list[str] | None) -> list[declaration.Benchmark]:
-    """Load the benchmarks of ``--benchmark``."""
+    """Load the benchmarks of ``--benchmark``; say which still have decisions to make."""
+    from fairstats.benchmarks.authoring import open_decisions
     from fairstats.benchmarks.loading import load_benchmark
 
-    return [load_benchmark(benchmark) for benchmark in benchmarks or []]
+    loaded = [load_benchmark(benchmark) for benchmark in benchmarks or []]
+    for given, benchmark in zip(benchmarks or [], loaded, strict=True):
+        if given.endswith(".toml") and (marked := open_decisions(benchmark)):
+            several = "decisions" if marked > 1 else "decision"
+            note = (
+                f"{given}: {marked} {several} still marked DECIDE; see `fairstats benchmark check`"
+            )
+            typer.echo(printable(note), err=True)
+    return loaded
 
 
 def load_rubric_files(files: list[Path] | None) -> list[Rubric]:

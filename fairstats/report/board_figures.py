@@ -9,6 +9,7 @@ from functools import cached_property
 import pandas as pd
 
 from fairstats.benchmarks.declaration import BASELINE, PLAIN, POOLED, POOLED_GROUPS, Attribute
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
 from fairstats.report.findings import pair_note
@@ -121,7 +122,10 @@ class BoardFigures:
         """Return the panel of all attributes together; None if there is one pair only."""
         if POOLED not in set(self.board.estimates["attribute"]):
             return None
-        return Panel("all", "Average", pair_note(self.board.benchmark), POOLED, POOLED_GROUPS)
+        benchmark = self.board.benchmark
+        # Signed differences of several pairs can cancel out, unlike the sizes that rank models.
+        label = "Average" if benchmark.kind == CHOICE else "All pairs, signed"
+        return Panel("all", label, pair_note(benchmark), POOLED, POOLED_GROUPS)
 
     @property
     def many(self) -> bool:

@@ -225,7 +225,8 @@ def _note(measure: str, figures: BoardFigures, found: Findings) -> str:
     if measure == "gap":
         better = "less swayed by the text" if benchmark.slanted else "fairer"
         margin = f"±{kind.shown_margin(benchmark.equivalence_margin)}"
-        average = "Average: all pairs counted together. " if figures.pooled else ""
+        pooled = figures.pooled
+        average = f"{pooled.label}: all pairs counted together. " if pooled else ""
         practical = "clinical " if kind == CHOICE else ""
         text = (
             f"{capital(gap_name(kind))} ({pair_note(benchmark)}) with {limits}. Closer to 0 is "

@@ -333,3 +333,12 @@ def test_check_lists_every_wrong_type_and_missing_key(benchmark_file):
     assert "licence: is missing; add it" in done.stdout
     assert "missing = '3': " in done.stdout
     assert "did you mean licence?" in done.stdout
+
+
+def test_commands_name_a_benchmark_with_open_decisions(answers, tmp_path):
+    path, toml = tmp_path / "answers.parquet", tmp_path / "mine.toml"
+    answers(("a", "b")).to_parquet(path)
+    run("benchmark", "init", path, "--out", toml)
+    assert "decisions still marked DECIDE" in run("validate", path, "--benchmark", toml).stderr
+    toml.write_text(toml.read_text().replace("# DECIDE:", "#"))
+    assert "DECIDE" not in run("validate", path, "--benchmark", toml).stderr
