@@ -162,9 +162,10 @@ def analyze(
     if margin is not None:
         for name, known in opened.benchmarks.items():
             if not 0 < margin < known.span:
-                raise ValueError(
-                    f"margin={margin!r} must be between 0 and {known.span:g} for {name}"
-                )
+                limit = "a share between 0 and 1, e.g. 0.02"
+                if known.kind.numeric:
+                    limit = f"between 0 and {known.span:g} for {name}"
+                raise ValueError(f"margin={margin!r} must be {limit}")
     counted = outcomes_of(opened).values()
     judged = judge(counted, missing, alpha, adjust=adjust, joint=joint, margin=margin)
     estimates = estimates_of(opened, judged)

@@ -302,6 +302,10 @@ def _load_items(path: Path) -> list[Item]:
         isinstance(row.get("variants"), Mapping) and ORIGINAL in row["variants"] for row in rows
     )
     groups = [ORIGINAL, NEUTRALIZED] if has_original else [NEUTRALIZED]
+    if rows and not (isinstance(rows[0].get("options"), Mapping) and rows[0]["options"]):
+        remedy = "give the text of each option by its letter"
+        problem = Problem(str(path), "the first item has none", remedy, row=1, column="options")
+        raise InputError([problem])
     return unnamed_items(path, rows[0].get("options") if rows else None, groups)
 
 
