@@ -109,8 +109,8 @@ def open_answers(
     known = _known_groups(cells, benchmarks)
     if without_keys:
         _refuse_absent_keys(known)
-    if in_memory and any(not benchmark.kind.needs_key for benchmark in known.values()):
-        frame = _canonical(frame, known)
+    if in_memory and (stored := _stored(cells, known)):
+        frame = _canonical(frame, stored)
         cells = _cells(frame)
     _refuse_other_answers(cells, known)
     _refuse_wrong_keys(frame, known)
@@ -161,18 +161,34 @@ def _lazy(answers: Any) -> tuple[nw.LazyFrame[Any], bool]:
     return frame, isinstance(given, nw.DataFrame)
 
 
-def _canonical(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> nw.LazyFrame[Any]:
-    """Write answers and keys as they are stored: 3.0 as 3."""
+def _stored(
+    cells: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
+) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the answers and keys that are written otherwise than stored, by benchmark and column.
+
+    A spreadsheet writes level 3 as 3.0. Letters are taken as they are.
+    """
+    found = {}
+    for name, benchmark in benchmarks.items():
+        own = cells[cells["benchmark"] == name]
+        for column in ("answer", "answer_key") if not benchmark.kind.needs_key else ():
+            meant = {text: benchmark.canonical(text) for text in own[column].dropna().unique()}
+            other = {text: stored for text, stored in meant.items() if stored not in (None, text)}
+            if other:
+                found[name, column] = other
+    return found
+
+
+def _canonical(
+    frame: nw.LazyFrame[Any], stored: Mapping[tuple[str, str], Mapping[str, str]]
+) -> nw.LazyFrame[Any]:
+    """Write answers and keys as they are stored."""
     import narwhals as nw
 
     table = frame.collect().to_pandas()
-    for name, benchmark in benchmarks.items():
+    for (name, column), meant in stored.items():
         own = (table["benchmark"] == name).to_numpy()
-        for column in ("answer", "answer_key") if not benchmark.kind.needs_key else ():
-            given = table.loc[own, column]
-            stored = {text: benchmark.canonical(text) or text for text in given.dropna().unique()}
-            if any(text != meant for text, meant in stored.items()):
-                table = table.assign(**{column: table[column].mask(own, given.map(stored))})
+        table = table.assign(**{column: table[column].mask(own, table[column].replace(meant))})
     return nw.from_native(table).lazy()
 
 
