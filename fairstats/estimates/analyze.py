@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import count
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -289,18 +289,21 @@ def _key_tables(pairs: Pairs) -> Iterator[Columns]:
     grid = pairs.outcomes.grid
     if not (grid.key >= 0).any():
         return
-    derived: dict[Any, Outcomes] = {}
+    # The metrics of both groups share the derived answers.
+    derived: dict[Any, Pairs | Numbers] = {}
     for metric in _of_kind(KEY_METRICS, grid.benchmark):
         if metric.derive not in derived:
-            derived[metric.derive] = count_grid(metric.derive(grid))
+            counted = count_grid(metric.derive(grid))
+            make = numbers_of if isinstance(metric.base, NumberMetric) else pairs_of
+            derived[metric.derive] = make(counted, pairs.missing, pairs.alpha)
         own = derived[metric.derive]
-        keep = own.attribute != POOLED
+        keep = own.outcomes.attribute != POOLED
         if not keep.any():
             continue
-        if isinstance(metric.base, NumberMetric):
-            table = _number_table(metric.base, numbers_of(own, pairs.missing, pairs.alpha))
+        if isinstance(own, Numbers):
+            table = _number_table(cast(NumberMetric, metric.base), own)
         else:
-            table = _counted_table(metric.base, pairs_of(own, pairs.missing, pairs.alpha))
+            table = _counted_table(cast(PairMetric, metric.base), own)
         kept = {
             name: np.asarray(column)[keep] if np.ndim(column) else column
             for name, column in table.items()
