@@ -361,12 +361,16 @@ def sensitivity_of(
 def _figures(judged: Judgements) -> Columns:
     """Return the published figures of each pair; under ``bounds``, the range over all fill-ins."""
     outer = judged.outer
-    low, high = judged.fill_ins
-    value = np.where(low == high, low, np.nan)
+    estimate, low, high = outer.estimate, outer.ci_low, outer.ci_high
+    if judged.bounds.any():
+        least, most = judged.fill_ins
+        value = np.where(least == most, least, np.nan)
+        estimate = np.where(judged.bounds, value, estimate)
+        low, high = np.where(judged.bounds, least, low), np.where(judged.bounds, most, high)
     return {
-        "estimate": np.where(judged.bounds, value, outer.estimate),
-        "ci_low": np.where(judged.bounds, low, outer.ci_low),
-        "ci_high": np.where(judged.bounds, high, outer.ci_high),
+        "estimate": estimate,
+        "ci_low": low,
+        "ci_high": high,
         "p_value": judged.p_values(),
         "p_adjusted": judged.p_adjusted(),
         "verdict": judged.published[0],
