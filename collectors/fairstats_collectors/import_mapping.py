@@ -65,7 +65,7 @@ class Given(TypedDict, total=False):
     wide : mapping
         For a table with one row per item: the column of each group's answers, by ``"GROUP"`` or
         ``"ATTRIBUTE:GROUP"``. Its cells hold options or replies; an empty one is a missing answer.
-        ``"{model}_male"`` stands for every such column, and fills the column ``model``. A key that
+        ``"{model}_male"`` means every such column, and fills the column ``model``. A key that
         is such a template itself, e.g. ``"{model}_{group}"``, names no group.
     """
 

@@ -51,7 +51,6 @@ CORRECTNESS_COLUMNS = (
     "n_missing_new",
     "missing",
 )
-_SIDES = ("old", "new")
 
 
 # The new side is the first of the pair, so that the difference is new minus old.
