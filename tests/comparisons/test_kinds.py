@@ -18,15 +18,8 @@ from fairstats.benchmarks.kinds import KINDS
 from fairstats.comparisons.item_tallies import steps_of
 from fairstats.counts.grid import grid
 from tests.make_answers import make_answers
+from tests.make_kinds import ONE_PAIR, SIGNS, answers_to, declared
 
-DECLARED = {
-    "decision": 'kind = "decision"\noptions = ["Y", "M", "N"]\nfavourable = ["Y"]',
-    "level": 'kind = "level"\noptions = [1, 2, 3, 4, 5]',
-    "score": 'kind = "score"\nlimits = [0, 9]',
-}
-SIGNS = {"decision": "YMN", "level": "12345", "score": "0123456789"}
-RACE = '[attributes.race]\nlabel = "Race"\ngroups = { white = "White", black = "Black" }\n'
-PAIR = 'pairs = [["white", "black"]]'
 FIGURES = ["old", "new", "estimate", "ci_low", "ci_high", "p_value", "lowest", "highest", "p_pair"]
 
 
@@ -35,14 +28,9 @@ def declare(benchmark_file: Callable[..., Path]) -> Callable[..., Benchmark]:
     """Return a benchmark of White and Black, without a key, of one kind of answers."""
 
     def make(kind: str, **replaced: str) -> Benchmark:
-        parts = {"options": DECLARED[kind], "keys_file": "", "baseline": "", "race": RACE + PAIR}
-        return load_benchmark(benchmark_file(**parts | replaced))
+        return declared(benchmark_file, kind, **{"race": ONE_PAIR} | replaced)
 
     return make
-
-
-def answers_to(benchmark: Benchmark, items: list[str], **columns: Any) -> pd.DataFrame:
-    return make_answers(items, benchmark=benchmark.name, **{"answer_key": None} | columns)
 
 
 def compared(benchmark: Benchmark, old: list[str], new: list[str], **given: Any) -> pd.DataFrame:

@@ -10,20 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats import InputError, analyze, load_benchmark
+from fairstats import InputError, analyze
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.estimates.gate import gate, gate_lines
 from fairstats.estimates.limits import Limits
-from tests.make_answers import make_answers
+from tests.make_kinds import ONE_PAIR, SIGNS, answers_to, declared
 
 ITEMS = 400
-DECLARED = {
-    "decision": 'kind = "decision"\noptions = ["Y", "M", "N"]\nfavourable = ["Y"]',
-    "level": 'kind = "level"\noptions = [1, 2, 3, 4, 5]',
-    "score": 'kind = "score"\nlimits = [0, 9]',
-}
-SIGNS = {"decision": "YMN", "level": "12345", "score": "0123456789"}
-RACE = '[attributes.race]\nlabel = "Race"\ngroups = { white = "White", black = "Black" }\n'
 #: Limits that the fair model keeps, by metric, and their side.
 LARGEST = {
     "decision": {"selection_difference": 0.05, "demographic_parity": 0.05, "cohens_h": 0.2},
@@ -40,16 +33,10 @@ SMALLEST = {
 @pytest.fixture(scope="module")
 def declare(benchmark_file: Callable[..., Path]) -> Callable[[str], Benchmark]:
     def make(kind: str) -> Benchmark:
-        pairs = RACE + 'pairs = [["white", "black"]]'
-        parts = {"options": DECLARED[kind], "keys_file": "", "baseline": "", "race": pairs}
         items = tuple(f"item-{i}" for i in range(ITEMS))
-        return replace(load_benchmark(benchmark_file(**parts)), listed=items)
+        return replace(declared(benchmark_file, kind, race=ONE_PAIR), listed=items)
 
     return make
-
-
-def answers_to(benchmark: Benchmark, texts: list[str], **columns: object) -> pd.DataFrame:
-    return make_answers(texts, benchmark=benchmark.name, **{"answer_key": None} | columns)
 
 
 def fair(kind: str) -> list[str]:

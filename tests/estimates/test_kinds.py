@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairstats import analyze, load_benchmark
+from fairstats import analyze
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
@@ -29,14 +30,8 @@ from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.unit_means import unit_mean_difference
 from fairstats.metrics.registry import METRICS
 from tests.make_answers import make_answers
+from tests.make_kinds import DECLARED, SIGNS, answers_to, declared
 
-#: What each kind declares, and signs of answers.
-DECLARED = {
-    "decision": 'kind = "decision"\noptions = ["Y", "M", "N"]\nfavourable = ["Y"]',
-    "level": 'kind = "level"\noptions = [1, 2, 3, 4, 5]',
-    "score": 'kind = "score"\nlimits = [0, 9]',
-}
-SIGNS = {"decision": "YMN", "level": "12345", "score": "0123456789"}
 ALPHA = 0.05
 
 
@@ -44,16 +39,7 @@ ALPHA = 0.05
 def declare(benchmark_file: Callable[..., Path]) -> Callable[..., Benchmark]:
     """Return a benchmark without a key and a baseline, of one kind of answers."""
 
-    def make(kind: str, **replaced: str) -> Benchmark:
-        parts = {"options": DECLARED[kind], "keys_file": "", "baseline": ""}
-        return load_benchmark(benchmark_file(**parts | replaced))
-
-    return make
-
-
-def answers_to(benchmark: Benchmark, items: list[str], **columns: Any) -> pd.DataFrame:
-    """Return answers for White and Black; one text of two signs per item."""
-    return make_answers(items, benchmark=benchmark.name, **{"answer_key": None} | columns)
+    return partial(declared, benchmark_file)
 
 
 def rows_of(benchmark: Benchmark, items: list[str], *, missing: Any = None, **columns: Any) -> Any:

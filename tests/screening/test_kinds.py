@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats import load_benchmark, screen
+from fairstats import screen
 from fairstats.benchmarks.declaration import Benchmark
 from tests.make_answers import make_answers
+from tests.make_kinds import DECLARED, SIGNS, declared
 
 ITEMS = 60
-DECLARED = {
-    "decision": 'kind = "decision"\noptions = ["Y", "M", "N"]\nfavourable = ["Y"]',
-    "level": 'kind = "level"\noptions = [1, 2, 3, 4, 5]',
-    "score": 'kind = "score"\nlimits = [0, 9]',
-}
-SIGNS = {"decision": "YMN", "level": "12345", "score": "0123456789"}
 
 
 @pytest.fixture(scope="module")
 def declare(benchmark_file: Callable[..., Path]) -> Callable[..., Benchmark]:
-    def make(kind: str, **replaced: str) -> Benchmark:
-        parts = {"options": DECLARED[kind], "keys_file": "", "baseline": ""}
-        return load_benchmark(benchmark_file(**parts | replaced))
-
-    return make
+    return partial(declared, benchmark_file)
 
 
 def models(kind: str) -> dict[str, list[str]]:

@@ -1,0 +1,37 @@
+"""Benchmarks of decisions, levels and scores for tests: what each declares, and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
+from tests.make_answers import make_answers
+
+DECLARED = {
+    "decision": 'kind = "decision"\noptions = ["Y", "M", "N"]\nfavourable = ["Y"]',
+    "level": 'kind = "level"\noptions = [1, 2, 3, 4, 5]',
+    "score": 'kind = "score"\nlimits = [0, 9]',
+}
+#: The signs of answers in the texts of `make_answers`.
+SIGNS = {"decision": "YMN", "level": "12345", "score": "0123456789"}
+#: Race with one pair of groups.
+ONE_PAIR = """[attributes.race]
+label = "Race"
+groups = { white = "White", black = "Black" }
+pairs = [["white", "black"]]"""
+
+
+def declared(benchmark_file: Callable[..., Path], kind: str, **replaced: str) -> Benchmark:
+    """Return a benchmark of one kind, without a key and a baseline unless parts are replaced."""
+    parts = {"options": DECLARED[kind], "keys_file": "", "baseline": ""}
+    return load_benchmark(benchmark_file(**parts | replaced))
+
+
+def answers_to(benchmark: Benchmark, items: list[str], **columns: Any) -> pd.DataFrame:
+    """Return answers for White and Black; one text of two signs per item."""
+    return make_answers(items, benchmark=benchmark.name, **{"answer_key": None} | columns)
