@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import chdir
+from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,9 @@ from filelock import FileLock
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import Published, publish
+from fairstats.release.tables import TABLES
 from fairstats.report.page_output import collected
+from fairstats.screening.screen import SCREENING_COLUMNS
 
 #: Names that an answer file may contain.
 HOSTILE = (
@@ -106,3 +110,12 @@ def drawn(tmp_path_factory) -> Callable[..., str]:
         return pypandoc.convert_text(text, "html", format="markdown", extra_args=["--wrap=none"])
 
     return html
+
+
+@pytest.fixture(scope="module")
+def without_screening():
+    """The checks of answers have their own tests; here they would only take time."""
+    empty = pd.DataFrame({name: pd.Series(dtype="str") for name in SCREENING_COLUMNS})
+    table = replace(TABLES["screening"], make=lambda of: empty)
+    with mock.patch.dict(TABLES, {"screening": table}):
+        yield

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from unittest import mock
 
 import pandas as pd
 import pypandoc
@@ -13,23 +11,14 @@ import pytest
 from fairstats.publishing import verify_report
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
-from fairstats.release.tables import TABLES
 from fairstats.report.audit_answer_sets import answer_sets
 from fairstats.report.audit_document import report_model
 from fairstats.report.audit_finding import finding, finding_in_numbers
-from fairstats.screening.screen import SCREENING_COLUMNS
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .undrawn import undrawn
 
-
-@pytest.fixture(scope="module", autouse=True)
-def without_screening():
-    """The checks of answers have their own tests; here they would only take time."""
-    empty = pd.DataFrame({name: pd.Series(dtype="str") for name in SCREENING_COLUMNS})
-    table = replace(TABLES["screening"], make=lambda of: empty)
-    with mock.patch.dict(TABLES, {"screening": table}):
-        yield
+pytestmark = pytest.mark.usefixtures("without_screening")
 
 
 @pytest.fixture(scope="module")

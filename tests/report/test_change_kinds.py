@@ -12,9 +12,10 @@ from fairstats.release.contents import Release
 from fairstats.report.change_page import show_strategies, show_versions
 from fairstats.report.version_change_sentences import compared_figures
 
-from .test_audit_kinds import FORBIDDEN, answered, declared
-from .test_audit_kinds import without_screening as without_screening
+from .kinds import FORBIDDEN, answered, declared
 from .undrawn import undrawn
+
+pytestmark = pytest.mark.usefixtures("without_screening")
 
 NAMES = ("interviews", "urgency", "essays")
 PAGES = {"versions": show_versions, "prompts": show_strategies}

@@ -5,14 +5,12 @@ from __future__ import annotations
 import html as html_text
 import re
 from dataclasses import replace
-from unittest import mock
 
 import pandas as pd
 import pytest
 
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Board, Release
-from fairstats.release.tables import TABLES
 from fairstats.report.board_figures import BoardFigures
 from fairstats.report.board_page import show_leaderboard
 from fairstats.report.board_terms import terms
@@ -21,11 +19,12 @@ from fairstats.report.model_page import show_model
 from fairstats.report.model_page_sentences import could_be_chance, directions, four_fifths
 from fairstats.report.model_sets import AnswerSet, sets_of
 from fairstats.report.release_sentences import benchmark_card
-from fairstats.screening.screen import SCREENING_COLUMNS
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .reading import broken_links
 from .undrawn import undrawn
+
+pytestmark = pytest.mark.usefixtures("without_screening")
 
 #: The parts of a page that are read as sentences.
 _SAID = re.compile(r"<(h[1-4]|p|dt|dd|li|caption|label|summary)\b[^>]*>(.*?)</\1>", re.DOTALL)
@@ -53,15 +52,6 @@ def with_a_fair_model(name: str, folder) -> tuple[object, pd.DataFrame]:
     fair = answers.drop(columns=["answer", "status"]).join(same, on=["attribute", *keys])
     fair = fair.assign(model=f"fair-{name}")
     return benchmark, pd.concat([answers, fair[answers.columns]], ignore_index=True)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def without_screening():
-    """The checks of answers have their own tests; here they would only take time."""
-    empty = pd.DataFrame({name: pd.Series(dtype="str") for name in SCREENING_COLUMNS})
-    table = replace(TABLES["screening"], make=lambda of: empty)
-    with mock.patch.dict(TABLES, {"screening": table}):
-        yield
 
 
 @pytest.fixture(scope="module")
