@@ -14,7 +14,7 @@ from fairstats._lib.formatting import percent
 from fairstats.inference.differences import difference_interval
 from fairstats.inference.effect_sizes import cohens_h_interval
 from fairstats.inference.intervals import proportion_interval
-from fairstats.report.coverage_section import (
+from fairstats.report.about.coverage import (
     ACCURACY,
     DEFAULTS,
     LEAST,

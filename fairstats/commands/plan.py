@@ -123,7 +123,7 @@ def plan(
     typer.echo(f"{needed} items{clusters} have {100 * power:g}% power {aim}.", err=True)
     if plot is not None:
         from fairstats._lib.atomic_files import whole_file
-        from fairstats.report.power_plot import power_svg
+        from fairstats.report.plot_style import power_svg
 
         most = max(2 * needed, *table["n_items"])
         curve = _table(power_of, range(0, most + 1, max(most // 80, 1)))

@@ -120,8 +120,8 @@ def report(
     With --sign, FAIRSTATS_PASSPHRASE decrypts the key.
     """
     from fairstats._lib.problems import InputError, Problem
-    from fairstats.report.audit_document import report_model
-    from fairstats.report.audit_facts import AuditFacts, read_facts
+    from fairstats.report.audit.document import report_model
+    from fairstats.report.audit.facts import AuditFacts, read_facts
 
     declared = read_facts(facts) if facts else AuditFacts()
     finish: Callable[[bytes], bytes] = bytes

@@ -297,7 +297,7 @@ def report(
     rubric_file: RubricFiles = None,
 ) -> None:
     """Write a report of all rating results as one HTML or PDF file. No answers table is needed."""
-    from fairstats.report.ratings_document import report_ratings
+    from fairstats.report.ratings.page import report_ratings
 
     check_alpha(alpha)
     drawn = report_ratings(

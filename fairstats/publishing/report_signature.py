@@ -245,7 +245,7 @@ def report_signer(
     -------
     callable
         Makes the signed PDF from the unsigned one, for
-        `fairstats.report.audit_document.report_model`. The signature is appended and invisible.
+        `fairstats.report.audit.document.report_model`. The signature is appended and invisible.
 
     Raises
     ------

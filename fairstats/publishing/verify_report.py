@@ -39,8 +39,8 @@ from fairstats.publishing.report_signature import (
 from fairstats.publishing.verify import Verification, site_releases, verify
 from fairstats.release.contents import MANIFEST
 from fairstats.release.manifest import read_manifest
-from fairstats.report.audit_document import report_model
-from fairstats.report.audit_origin import Origin, read_origin
+from fairstats.report.audit.document import report_model
+from fairstats.report.audit.facts import Origin, read_origin
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -302,7 +302,7 @@ def shows_the_release(pdf: Pdf, release: Path, origin: Origin) -> bool:
     Raises
     ------
     InputError
-        As `fairstats.report.audit_document.report_model`.
+        As `fairstats.report.audit.document.report_model`.
     """
     with temporary_folder("report") as folder:
         drawn = report_model(

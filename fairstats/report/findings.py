@@ -14,7 +14,7 @@ from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
-from fairstats.report.kind_words import (
+from fairstats.report.words import (
     difference_name,
     gap_name,
     long_unit,

@@ -1,15 +1,11 @@
-"""Show tables, plots, controls and text in a page, in the format that it is drawn for.
-
-The built-in renderer draws a page in `drawing`. Quarto passes the same in environment variables,
-which only this module reads.
-"""
+"""Boxes around parts of a page: elements that the style sheet dresses, on paper typst's blocks."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -31,6 +27,61 @@ from fairstats.release.contents import (
 if TYPE_CHECKING:
     from great_tables import GT
     from plotnine import ggplot
+
+
+@contextmanager
+def box(name: str) -> Iterator[None]:
+    """Put the output of the context into a box.
+
+    Parameters
+    ----------
+    name : str
+        The element's class, and the function of the typst template.
+    """
+    _show_raw(f'<div class="{name}">', f"#{name}[")
+    yield
+    _show_raw("</div>", "]")
+
+
+@contextmanager
+def columns() -> Iterator[Callable[[], None]]:
+    """Show two columns next to each other; call the yielded function to begin the second."""
+    _show_raw('<div class="two"><div>', "#two-columns[")
+    yield lambda: _show_raw("</div><div>", "][")
+    _show_raw("</div></div>", "]")
+
+
+@contextmanager
+def on_one_page() -> Iterator[None]:
+    """Keep the output of the context on one page, on paper; it must not be longer."""
+    if output_format() == "html":
+        yield
+    else:
+        with box("on-one-page"):
+            yield
+
+
+def pieces(name: str, *texts: str) -> str:
+    """Return texts next to each other, as Markdown.
+
+    Parameters
+    ----------
+    name : str
+        The element's class, and the function of the typst template, which takes each text.
+    *texts : str
+        Markdown without paragraphs.
+    """
+    if output_format() == "html":
+        return f"[{' '.join(f'[{text}]{{.piece}}' for text in texts)}]{{.{name}}}"
+    return f"`#{name}[`{{=typst}}{'`][`{=typst}'.join(texts)}`]`{{=typst}}"
+
+
+def _show_raw(html: str, typst: str) -> None:
+    if output_format() == "html":
+        show_html(html)
+    else:
+        show_markdown(f"```{{=typst}}\n{typst}\n```")
+
 
 #: The folder or name of the release to draw; by default the newest of `DEFAULT_SITE`.
 RELEASE_VARIABLE = "FAIRSTATS_RELEASE"

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from fairstats._lib.formatting import MINUS
+from fairstats.answers.strategies import strategy_label
+from fairstats.benchmarks.declaration import POOLED, Benchmark
+from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmarks
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
+from fairstats.report.board.charts import COLOURS
 from fairstats.report.page_output import (
+    ACCENT_B,
+    BAND,
     DIM,
     INK,
+    NEUTRAL_DARK,
+    NEUTRAL_LIGHT,
     RULE,
+    plot_svg,
 )
 
 if TYPE_CHECKING:
     from plotnine import theme
+
 
 #: Inches: narrow enough that a phone shows the words of a plot at a size to read.
 PLOT_WIDTH = 5.2
@@ -42,3 +58,205 @@ def plot_theme() -> theme:
         legend_text=element_text(size=8.5),
         panel_spacing=0.02,
     )
+
+
+Benchmarks = Iterable[Benchmark] | Mapping[str, Benchmark]
+#: The colour of each verdict, as in the pages' charts.
+VERDICT_COLOURS = {
+    DISPARITY: COLOURS[DISPARITY],
+    EQUIVALENT: COLOURS[EQUIVALENT],
+    INCONCLUSIVE: DIM,
+    "no verdict": NEUTRAL_LIGHT,
+}
+
+
+def difference_layers(
+    margin: float | None,
+    *,
+    along: str = "y",
+    colour: str | None = None,
+    lowest: float = -1,
+    zero: bool = True,
+) -> list[Any]:
+    """Return the marks of differences with intervals: the margin, zero, lines and dots.
+
+    Parameters
+    ----------
+    margin : float or None
+        The equivalence margin to shade, in the unit of the figures; None for no band.
+    along : {"x", "y"}
+        The axis of the differences. Their limits are the columns ``ci_low`` and ``ci_high``; along
+        x, the rows are the column ``row``.
+    colour : str, optional
+        One colour for all marks; by default, the plot's colour scale.
+    lowest : float
+        The lower end of the band, as a multiple of the margin: −1, or 0 for absolute figures.
+    zero : bool
+        Whether to draw a line at 0.
+    """
+    from plotnine import (
+        aes,
+        annotate,
+        geom_hline,
+        geom_linerange,
+        geom_point,
+        geom_segment,
+        geom_vline,
+    )
+
+    drawn: dict[str, Any] = {} if colour is None else {"color": colour}
+    layers: list[Any] = []
+    across = "y" if along == "x" else "x"
+    if margin is not None:
+        ends = {f"{across}min": -float("inf"), f"{across}max": float("inf")}
+        ends |= {f"{along}min": lowest * margin, f"{along}max": margin}
+        layers.append(annotate("rect", **ends, fill=BAND))
+    if along == "x":
+        ranges = aes(x="ci_low", xend="ci_high", yend="row")
+        if zero:
+            layers.append(geom_vline(xintercept=0, color=DIM, size=0.4))
+        layers.append(geom_segment(ranges, size=0.9, na_rm=True, **drawn))
+    else:
+        if zero:
+            layers.append(geom_hline(yintercept=0, color=DIM, size=0.4))
+        layers.append(geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=0.9, **drawn))
+    return [*layers, geom_point(size=2.2, na_rm=True, **drawn)]
+
+
+def public_theme(width: float, height: float) -> theme:
+    """Return the look of the pages' plots on white, for a notebook or a file."""
+    from plotnine import element_line, element_rect, element_text, theme
+
+    return plot_theme() + theme(
+        figure_size=(width, height),
+        plot_background=element_rect(fill="white", color="none"),
+        panel_spacing=0.03,
+        panel_grid_major_x=element_line(color=RULE, size=0.4),
+        legend_title=element_text(size=8.5, color=DIM),
+        plot_caption=element_text(size=8, color=DIM, ha="left"),
+    )
+
+
+def in_order(labels: Iterable[object], *, reverse: bool = False) -> pd.Categorical:
+    """Return a categorical with its categories in order of appearance."""
+    listed = list(labels)
+    categories = list(dict.fromkeys(listed))
+    return pd.Categorical(listed, categories[::-1] if reverse else categories, ordered=True)
+
+
+def require_columns(table: pd.DataFrame, columns: Sequence[str], *, name: str, source: str) -> None:
+    """Refuse a table that lacks a column, or is empty, with the function that makes it."""
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"{name} must be a pandas data frame; give the table of {source}")
+    absent = [column for column in columns if column not in table.columns]
+    if absent:
+        raise ValueError(f"{name} has no column {absent[0]!r}; give the table of {source}")
+
+
+def require_rows(rows: pd.DataFrame, *, name: str, what: str) -> None:
+    """Refuse a table without rows to draw."""
+    if rows.empty:
+        raise ValueError(f"{name} has no {what}, so there is nothing to draw")
+
+
+def declared(names: Iterable[str], benchmarks: Benchmarks) -> dict[str, Benchmark]:
+    """Return the benchmarks that are given or built in, by name; others are missing."""
+    given = by_name(benchmarks)
+    built_in = builtin_benchmarks()
+    return load_benchmarks({n for n in names if n in given or n in built_in}, given)
+
+
+def pair_labels(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> list[str]:
+    """Return the label of each row's pair, e.g. ``"White − Black"``."""
+    labels = []
+    keys = zip(*(table[n] for n in ("benchmark", "attribute", "group_a", "group_b")), strict=True)
+    for name, attribute, a, b in keys:
+        if attribute == POOLED:
+            labels.append("All pairs")
+        elif name in known and attribute in known[name].attributes:
+            labels.append(known[name].attributes[attribute].pair_label((a, b)))
+        else:
+            labels.append(f"{a} − {b}")
+    return list(map(plain, labels))
+
+
+def set_labels(table: pd.DataFrame, *, model: str = "model") -> list[str]:
+    """Return the label of each row's answer set: the model, and the prompt if there are several."""
+    several = table["strategy"].nunique() > 1
+    return [
+        plain(f"{name}, {strategy_label(strategy)}" if several else str(name))
+        for name, strategy in zip(table[model], table["strategy"], strict=True)
+    ]
+
+
+def board_labels(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> list[str]:
+    """Return the label of each row's vignettes, in short lines; empty if there is one set."""
+    if len(table[["benchmark", "benchmark_version"]].drop_duplicates()) == 1:
+        return [""] * len(table)
+    several = table["benchmark"].nunique() > 1
+    labels = []
+    for name, version in zip(table["benchmark"], table["benchmark_version"], strict=True):
+        titles = known[name].versions if name in known else {}
+        text = titles.get(version, str(version))
+        labels.append(plain(fill(f"{name}, {text}" if several else text, 18)))
+    return labels
+
+
+def signed(value: float) -> str:
+    """Return a tick's label with its sign, as on the pages."""
+    return f"{value:+g}".replace("-", MINUS) if value else "0"
+
+
+def in_lines(pair: str) -> str:
+    """Break a long label of a pair after its minus sign."""
+    return pair if len(pair) <= 20 else pair.replace(" − ", " −\n")
+
+
+def plain(text: str) -> str:
+    r"""Escape dollar signs, which matplotlib would take for a formula.
+
+    Examples
+    --------
+    >>> plain("costs $1 to $2")
+    'costs \\$1 to \\$2'
+    """
+    return text.replace("$", r"\$")
+
+
+def power_svg(curve: pd.DataFrame, *, target: float, needed: int | None) -> str:
+    """Return the SVG text of a power curve.
+
+    Parameters
+    ----------
+    curve : pandas.DataFrame
+        ``n_items`` and ``power``.
+    target : float
+        The power to reach, drawn as a horizontal line.
+    needed : int or None
+        The number of items that reaches it, drawn as a vertical line.
+    """
+    from plotnine import (
+        aes,
+        annotate,
+        geom_hline,
+        geom_line,
+        geom_vline,
+        ggplot,
+        labs,
+        scale_y_continuous,
+    )
+
+    plot = (
+        ggplot(curve, aes("n_items", "power"))
+        + geom_hline(yintercept=target, color=NEUTRAL_DARK, size=0.5, linetype="dashed")
+        + geom_line(color=ACCENT_B, size=1)
+        + scale_y_continuous(limits=(0, 1), labels=lambda ticks: [f"{t:.0%}" for t in ticks])
+        + labs(x="items", y="power")
+        + plot_theme()
+    )
+    if needed is not None:
+        plot += geom_vline(xintercept=needed, color=NEUTRAL_DARK, size=0.5, linetype="dashed")
+        plot += annotate(
+            "text", x=needed, y=0.04, label=f" {needed} items", ha="left", color=DIM, size=8.5
+        )
+    return plot_svg(plot, width=PLOT_WIDTH, height=3.2, name="power")

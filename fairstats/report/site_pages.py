@@ -14,7 +14,7 @@ from fairstats.answers.strategies import read_strategy
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
-from fairstats.report.benchmark_pages import has_benchmarks
+from fairstats.report.about.benchmarks import has_benchmarks
 
 
 def _always(release: Release) -> bool:

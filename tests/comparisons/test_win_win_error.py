@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import percent
-from fairstats.report.win_win_section import (
+from fairstats.report.about.methods import (
     ALL_THREE,
     ALPHA,
     read_win_win_error,

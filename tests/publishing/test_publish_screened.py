@@ -14,9 +14,9 @@ from fairstats.publishing.inputs import blocked_sets
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
-from fairstats.report.audit_limits import limitations
-from fairstats.report.board_page import show_leaderboard
-from fairstats.report.screening_notes import (
+from fairstats.report.audit.limits import limitations
+from fairstats.report.board.page import show_leaderboard
+from fairstats.report.notes import (
     flag_notes,
     screening_of,
     screening_summary,

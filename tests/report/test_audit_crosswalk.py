@@ -12,20 +12,26 @@ from typer.testing import CliRunner
 import fairstats.publishing.verify_report as verify_report
 from fairstats._lib.problems import InputError
 from fairstats.cli import app
-from fairstats.report.audit_answer_sets import answer_sets
-from fairstats.report.audit_crosswalk import (
+from fairstats.report.answer_sets import answer_sets
+from fairstats.report.audit.crosswalk import (
     CLAUSES,
     EVIDENCE,
     Audit,
     Clause,
+    declarations,
     show_crosswalk,
     shown_and_missing,
 )
-from fairstats.report.audit_declarations import declarations
-from fairstats.report.audit_facts import FACTS, AuditFacts, decoded_facts, read_facts
-from fairstats.report.audit_groups import groups_of, overall_of, show_groups, small_groups
-from fairstats.report.audit_origin import Origin, read_origin
-from fairstats.report.audit_sections import show_declarations
+from fairstats.report.audit.facts import (
+    FACTS,
+    AuditFacts,
+    Origin,
+    decoded_facts,
+    read_facts,
+    read_origin,
+)
+from fairstats.report.audit.groups import groups_of, overall_of, show_groups, small_groups
+from fairstats.report.audit.sections import show_declarations
 
 from .conftest import HOSTILE, answers_of_models
 from .undrawn import undrawn

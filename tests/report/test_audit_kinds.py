@@ -11,9 +11,9 @@ import pytest
 from fairstats.publishing import verify_report
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
-from fairstats.report.audit_answer_sets import answer_sets
-from fairstats.report.audit_document import report_model
-from fairstats.report.audit_finding import finding, finding_in_numbers
+from fairstats.report.answer_sets import answer_sets
+from fairstats.report.audit.document import report_model
+from fairstats.report.audit.finding import finding, finding_in_numbers
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .undrawn import undrawn

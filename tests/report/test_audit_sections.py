@@ -20,15 +20,14 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
 from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer
-from fairstats.report.audit_answer_sets import answer_sets
-from fairstats.report.audit_confidence import confidence
-from fairstats.report.audit_document import report_model
-from fairstats.report.audit_finding import finding, finding_in_numbers
-from fairstats.report.audit_limits import limitations
-from fairstats.report.audit_scope import how_to_use, not_tested
-from fairstats.report.audit_sections import model_of, scope, sections_of
+from fairstats.report.answer_sets import answer_sets
+from fairstats.report.audit.confidence import confidence
+from fairstats.report.audit.document import report_model
+from fairstats.report.audit.finding import finding, finding_in_numbers
+from fairstats.report.audit.limits import how_to_use, limitations, not_tested
+from fairstats.report.audit.sections import model_of, scope, sections_of
 from fairstats.report.builtin_renderer import PageError
-from fairstats.report.sensitivity_tables import CHOICE_LABELS
+from fairstats.report.sensitivity import CHOICE_LABELS
 from tests.browsing import violations
 
 from .conftest import HOSTILE

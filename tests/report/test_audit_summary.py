@@ -15,12 +15,13 @@ import pytest
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
-from fairstats.report import audit_charts, audit_scope
-from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
-from fairstats.report.audit_confidence import confidence, robustness
-from fairstats.report.audit_document import report_model
-from fairstats.report.audit_finding import finding, finding_in_numbers
-from fairstats.report.audit_scope import how_to_use, not_tested
+from fairstats.report.answer_sets import AnswerSet, answer_sets
+from fairstats.report.audit import charts as audit_charts
+from fairstats.report.audit import limits as audit_scope
+from fairstats.report.audit.confidence import confidence, robustness
+from fairstats.report.audit.document import report_model
+from fairstats.report.audit.finding import finding, finding_in_numbers
+from fairstats.report.audit.limits import how_to_use, not_tested
 from fairstats.report.findings import ordinal
 from tests.wrong_words import wrong_words
 

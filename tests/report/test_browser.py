@@ -9,7 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pandas as pd
 import pytest
 
-from fairstats.report.model_page import show_model
+from fairstats.report.model.page import show_model
 from tests.browsing import violations
 from tests.serving import served
 

@@ -9,8 +9,8 @@ import pypandoc
 import pytest
 
 from fairstats.release.contents import Release
-from fairstats.report.change_page import show_strategies, show_versions
-from fairstats.report.version_change_sentences import compared_figures
+from fairstats.report.changes.page import show_strategies, show_versions
+from fairstats.report.model.versions import compared_figures
 
 from .kinds import FORBIDDEN, answered, declared
 from .undrawn import undrawn

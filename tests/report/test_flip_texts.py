@@ -11,7 +11,7 @@ import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.answer_tables import flips_of
-from fairstats.report.flip_texts import ITEMS_SHOWN, flip_texts
+from fairstats.report.changed_items import ITEMS_SHOWN, flip_texts
 
 from .conftest import answers_of_models
 

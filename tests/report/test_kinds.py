@@ -11,14 +11,14 @@ import pytest
 
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Board, Release
-from fairstats.report.board_figures import BoardFigures
-from fairstats.report.board_page import show_leaderboard
-from fairstats.report.board_terms import terms
+from fairstats.report.about.methods import benchmark_card
+from fairstats.report.board.figures import BoardFigures
+from fairstats.report.board.page import show_leaderboard
+from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
-from fairstats.report.model_page import show_model
-from fairstats.report.model_page_sentences import could_be_chance, directions, four_fifths
-from fairstats.report.model_sets import AnswerSet, sets_of
-from fairstats.report.release_sentences import benchmark_card
+from fairstats.report.model.page import show_model
+from fairstats.report.model.sentences import could_be_chance, directions, four_fifths
+from fairstats.report.model.sets import AnswerSet, sets_of
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .reading import broken_links

@@ -12,19 +12,19 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.answer_tables import flips_of
 from fairstats.estimates.analyze import analyze
 from fairstats.release.contents import Board
-from fairstats.report.audit_answer_sets import AnswerSet as AuditSet
-from fairstats.report.board_charts import cfr_chart, gap_chart, shift_chart, single_panels
-from fairstats.report.board_figures import BoardFigures
-from fairstats.report.board_tables import overview_table, p_cell
-from fairstats.report.change_rows import Comparison
-from fairstats.report.flips_section import flip_table
-from fairstats.report.model_charts import accuracy_chart, discordant_chart
-from fairstats.report.model_charts import gap_chart as model_gap_chart
-from fairstats.report.model_page_sentences import by_group, could_be_chance
-from fairstats.report.model_sets import AnswerSet
+from fairstats.report.answer_sets import AnswerSet as AuditSet
+from fairstats.report.board.charts import cfr_chart, gap_chart, shift_chart, single_panels
+from fairstats.report.board.figures import BoardFigures
+from fairstats.report.board.tables import overview_table, p_cell
+from fairstats.report.changed_items import flip_table
+from fairstats.report.changes.rows import Comparison
+from fairstats.report.charts.rows import MOST_CHARTED
+from fairstats.report.model.charts import accuracy_chart, discordant_chart
+from fairstats.report.model.charts import gap_chart as model_gap_chart
+from fairstats.report.model.sentences import by_group, could_be_chance
+from fairstats.report.model.sets import AnswerSet
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
-from fairstats.report.row_chart import MOST_CHARTED
-from fairstats.report.sensitivity_tables import _pair_label
+from fairstats.report.sensitivity import _pair_label
 
 GROUPS = tuple(f"g{number:02}" for number in range(12))
 PAIRS = [(GROUPS[0], other) for other in GROUPS[1:]] + [GROUPS[1:3], GROUPS[2:4]]

@@ -14,10 +14,10 @@ import pytest
 from fairstats._lib.formatting import percent_range, point_range, points
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
-from fairstats.report.model_history import history_of, history_plot
-from fairstats.report.model_page import ITEMS_SHOWN, show_model
+from fairstats.report.about.releases import show_releases
+from fairstats.report.model.history import history_of, history_plot
+from fairstats.report.model.page import ITEMS_SHOWN, show_model
 from fairstats.report.page_output import in_page_colours, plot_svg
-from fairstats.report.releases_page import show_releases
 
 from .conftest import HOSTILE, answers_of_models
 from .reading import Markup, figures, squeezed
@@ -679,7 +679,7 @@ def test_changed_verdict_has_its_new_reason(tmp_path, drawn, benchmark_file, all
 
 
 def test_the_largest_moves_are_shown_and_all_are_counted(releases, drawn, monkeypatch):
-    monkeypatch.setattr("fairstats.report.releases_page._MOST_ROWS", 1)
+    monkeypatch.setattr("fairstats.report.about.releases._MOST_ROWS", 1)
     words = Markup(drawn(show_releases, releases[1])).words
     moved = releases[1].table("figure_changes")
     assert squeezed(f"{len(moved)} figures changed since 1.") in words

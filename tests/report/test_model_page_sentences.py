@@ -12,12 +12,12 @@ import pytest
 
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
-from fairstats.report.board_figures import BoardFigures
-from fairstats.report.model_page_sentences import could_be_chance, matters, who_loses
-from fairstats.report.model_sets import AnswerSet
-from fairstats.report.model_tables import frequent_letter, other_choices
-from fairstats.report.prompt_change_sentences import PromptChanges
-from fairstats.report.version_change_sentences import VersionChange
+from fairstats.report.board.figures import BoardFigures
+from fairstats.report.model.prompts import PromptChanges
+from fairstats.report.model.sentences import could_be_chance, matters, who_loses
+from fairstats.report.model.sets import AnswerSet
+from fairstats.report.model.tables import frequent_letter, other_choices
+from fairstats.report.model.versions import VersionChange
 
 from .conftest import answers_of_models
 from .undrawn import undrawn, whole

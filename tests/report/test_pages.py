@@ -247,7 +247,7 @@ def test_under_bounds_a_figure_is_its_range_and_no_interval(small_answers, tmp_p
 
 
 def test_two_snapshots_of_a_model_share_a_row(tmp_path):
-    from fairstats.report.board_figures import BoardFigures
+    from fairstats.report.board.figures import BoardFigures
 
     answers = answers_of_models(("Model-1",))
     answers.loc[answers["item_id"] < "demo-10", "snapshot"] = "another"

@@ -16,10 +16,10 @@ import fairstats
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.ranking import RANK_COLUMNS
 from fairstats.inference.verdict import DISPARITY
-from fairstats.report.audit_charts import OUTCOMES as AUDITED
-from fairstats.report.board_charts import COLOURS
-from fairstats.report.estimate_plots import OUTCOMES
-from fairstats.report.plot_parts import VERDICT_COLOURS
+from fairstats.report.audit.charts import OUTCOMES as AUDITED
+from fairstats.report.board.charts import COLOURS
+from fairstats.report.plot_style import VERDICT_COLOURS
+from fairstats.report.public_plots import OUTCOMES
 
 
 @pytest.fixture(scope="module")

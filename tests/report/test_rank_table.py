@@ -14,14 +14,13 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.feed import badge
 from fairstats.publishing.json_api import leaderboard_document
 from fairstats.release.contents import Release
-from fairstats.report.audit_limits import limitations
-from fairstats.report.board_figures import BoardFigures
-from fairstats.report.board_page import why_unranked
-from fairstats.report.board_tables import overview_table
-from fairstats.report.board_terms import terms
+from fairstats.report.about.methods import benchmark_card
+from fairstats.report.audit.limits import limitations
+from fairstats.report.board.figures import BoardFigures
+from fairstats.report.board.page import why_unranked
+from fairstats.report.board.tables import difference_matrix, matrix_caption, overview_table
+from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
-from fairstats.report.rank_table import difference_matrix, matrix_caption
-from fairstats.report.release_sentences import benchmark_card
 
 from .undrawn import undrawn
 

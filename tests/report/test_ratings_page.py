@@ -14,12 +14,11 @@ from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
-from fairstats.report import audit_sections
-from fairstats.report.comparison_tables import preference_table
+from fairstats.report.audit import sections as audit_sections
 from fairstats.report.page_output import collected
-from fairstats.report.ratings_document import report_ratings
-from fairstats.report.ratings_page import show_ratings
-from fairstats.report.ratings_tables import agreement_table, in_words, rates_table
+from fairstats.report.ratings.comparisons import preference_table
+from fairstats.report.ratings.page import report_ratings, show_ratings
+from fairstats.report.ratings.tables import agreement_table, in_words, rates_table
 from tests.drawn_ratings import drawn_ratings, fewer
 
 from .conftest import HOSTILE, answers_of_models

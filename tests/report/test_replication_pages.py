@@ -11,17 +11,17 @@ import pandas as pd
 import pypandoc
 import pytest
 
-import fairstats.report.benchmark_pages
-import fairstats.report.replication_page
+import fairstats.report.about.benchmarks
+import fairstats.report.replication.page
 from fairstats._lib.formatting import MINUS, decimal
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.replication.printed_tables import printed_cells
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME, replicate
-from fairstats.report.benchmark_pages import has_benchmarks, selection_text, show_benchmarks
-from fairstats.report.conclusions import conclusions
-from fairstats.report.replication_page import (
+from fairstats.report.about.benchmarks import has_benchmarks, selection_text, show_benchmarks
+from fairstats.report.replication.page import (
     attribute_labels,
+    conclusions,
     counted,
     possible_text,
     replication_summary,
@@ -77,7 +77,7 @@ def papers(all_right):
 def shown(monkeypatch):
     """Return the output of a page, in order."""
     parts: list[str] = []
-    for module in (fairstats.report.replication_page, fairstats.report.benchmark_pages):
+    for module in (fairstats.report.replication.page, fairstats.report.about.benchmarks):
         monkeypatch.setattr(module, "show_markdown", parts.append)
         monkeypatch.setattr(
             module, "show_table", lambda table, **dressed: parts.append(table.as_raw_html())

@@ -11,8 +11,8 @@ from fairstats._lib.formatting import percent_range, points
 from fairstats._lib.installation import resource
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.report.page_output import collected
-from fairstats.report.retrieval_page import show_retrieval
-from fairstats.report.retrieval_tables import answer_sets, printed_scores, printed_strategies
+from fairstats.report.retrieval.page import show_retrieval
+from fairstats.report.retrieval.tables import answer_sets, printed_scores, printed_strategies
 from tests.make_answers import make_answers
 from tests.retrieval_tables import drawn_lists, retrievals_of
 

@@ -18,9 +18,9 @@ from fairstats.counts.answer_tables import flipping_items, flips_of
 from fairstats.estimates.specifications import INTERVALS, TESTS, sensitivity_of
 from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
-from fairstats.report.flips_section import FLIPS_FILE, flip_table
+from fairstats.report.changed_items import FLIPS_FILE, flip_table
 from fairstats.report.page_output import drawing, typst_block
-from fairstats.report.sensitivity_tables import (
+from fairstats.report.sensitivity import (
     NOT_JUDGED,
     choice_table,
     nothing_missing,

@@ -18,17 +18,16 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.specifications import INTERVAL, TEST
 from fairstats.release.contents import Release
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
-from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
-from fairstats.report.audit_tables import changes_table, diagnostics_table, pairs_table, size_table
-from fairstats.report.board_figures import BoardFigures
-from fairstats.report.board_tables import attribute_table, overview_table
-from fairstats.report.change_rows import comparisons_of_kind
-from fairstats.report.change_tables import change_table
-from fairstats.report.flips_section import flip_table
-from fairstats.report.rank_table import difference_matrix
-from fairstats.report.releases_page import moved_table
-from fairstats.report.replication_page import replication_table
-from fairstats.report.sensitivity_tables import choice_table, policy_table
+from fairstats.report.about.releases import moved_table
+from fairstats.report.answer_sets import AnswerSet, answer_sets
+from fairstats.report.audit.tables import changes_table, diagnostics_table, pairs_table, size_table
+from fairstats.report.board.figures import BoardFigures
+from fairstats.report.board.tables import attribute_table, difference_matrix, overview_table
+from fairstats.report.changed_items import flip_table
+from fairstats.report.changes.rows import comparisons_of_kind
+from fairstats.report.changes.tables import change_table
+from fairstats.report.replication.page import replication_table
+from fairstats.report.sensitivity import choice_table, policy_table
 
 from .undrawn import undrawn
 

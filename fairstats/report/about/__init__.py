@@ -1,0 +1,1 @@
+"""The pages on methods, data, benchmarks and releases."""

@@ -1,0 +1,327 @@
+"""Show the parts of pages that have no separate module: changes, sources, methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats._lib.formatting import (
+    MINUS,
+    escape_markdown,
+    level,
+    listed,
+    number_word,
+    percent,
+    percent_range,
+)
+from fairstats._lib.installation import resource
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE, KINDS
+from fairstats.metrics.registry import metrics_table
+from fairstats.release.contents import Release
+from fairstats.report.about.benchmarks import has_benchmarks
+from fairstats.report.about.coverage import (
+    coverage_text,
+    point_table,
+    points_caption,
+    range_table,
+    read_coverage,
+)
+from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
+from fairstats.report.page_output import output_format, show_markdown, show_table
+from fairstats.report.tables import sources_caption, sources_table, written_table
+from fairstats.report.words import (
+    counted_items,
+    long_unit,
+    meaning,
+    option_label,
+    unsigned,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+
+def show_kicker(release: Release) -> None:
+    """Show the line that names the benchmarks and the release."""
+    show_markdown(f"::: kicker\n{kicker(release)}\n:::")
+
+
+def show_sources(release: Release) -> None:
+    """Show the release's benchmarks, and the number of answers from each model."""
+    for benchmark in release.benchmarks.values():
+        show_markdown(f"## {escape_markdown(benchmark.title)}\n\n{benchmark_card(benchmark)}")
+    if has_benchmarks(release) and output_format() == "html":
+        show_markdown(
+            "What selection does to a benchmark, and how strongly different benchmarks show bias: "
+            "[Benchmarks](/reports/benchmarks.qmd)."
+        )
+    show_markdown("## Answers in this release")
+    show_table(
+        sources_table(release),
+        caption=sources_caption(release),
+        css_class="sources",
+    )
+
+
+def show_contents(release: Release) -> None:
+    """State the release's number of answers and models."""
+    titles = escape_markdown(listed(benchmark.title for benchmark in release.benchmarks.values()))
+    answers = sum(entry["answers"] for entry in release.manifest["answers"])
+    models = len(release.models)
+    show_markdown(
+        f"::: lede\nThis release has {answers:,} answers from {number_word(models)} "
+        f"model{'s' * (models != 1)} to {titles}. "
+        "Every figure can be downloaded and recomputed.\n:::"
+    )
+
+
+def show_citation(release: Release) -> None:
+    """Show how to cite the release and its benchmarks."""
+    show_markdown(citation(release))
+
+
+def show_coverage() -> None:
+    """Show the true coverage of the intervals, the same in every release."""
+    coverage = read_coverage()
+    show_markdown(coverage_text(coverage))
+    show_table(range_table(coverage), caption="Lowest and highest true coverage of each interval")
+    show_table(point_table(coverage), caption=points_caption(coverage))
+
+
+def show_metrics(release: Release) -> None:
+    """Show the definition of each figure in the table of estimates."""
+    used = {benchmark.kind.name for benchmark in release.benchmarks.values()}
+    kinds = [kind for kind in KINDS if kind in used] or ["choice"]
+    region = '{.table-wrap role="region" tabindex="0" aria-label="Figures"}'
+    # Without choices, figures that need a key are explained only if there is one.
+    there = None if "choice" in kinds else set(release.estimates["metric"])
+    show_markdown(f"::: {region}\n{metrics_table(kinds, there)}:::")
+
+
+#: What the methods page says of each kind of answers.
+_KINDS = {
+    "decision": """\
+**Decisions.** Nothing is right or wrong. A decision counts as 1 if it is favourable and as 0 if
+not, and every statistic of accuracy is that of this share. So $n_{10}$ are the pairs in which
+only group $a$ gets a favourable decision. With a key, true and false positive rates compare the
+decisions with it (equalized odds; Hardt, Price & Srebro 2016).""",
+    "level": """\
+**Levels.** The difference $d$ is that of the mean levels; its margin is in levels.""",
+    "score": """\
+**Scores.** The difference $d$ is that of the mean scores; its margin is in points of the score.""",
+}
+_NUMBERS = """\
+**Tests and intervals of levels and scores.** If the group made no difference, the sum of $y_a -
+y_b$ of an independent unit could as well have the other sign. The test flips the signs of all
+units (Fisher 1935), exactly or on a fine grid; mid-p decides. The interval is Student's $t$ with
+the bias-reduced variance CR2 over units and Satterthwaite's degrees of freedom (Bell & McCaffrey
+2002; Pustejovsky & Tipton 2018). It reaches at least as far as Tango's score interval for the
+effective number of units that differ, so that a few differing units do not make it narrow. A
+missing answer may be anywhere between the ends of the scale. A model is uninformative, and not
+called equivalent, if its answers do not depend on the item: if fewer than five items have another
+answer than the most frequent one, if they vary as much within items as between them, or if levels
+agree with the key no better than by chance."""
+_CLUSTERS = """\
+**Independent units.** If a benchmark declares that items share a patient, a message or another
+cluster, tests flip whole clusters, and intervals are over clusters. Those of shares divide their
+counts by the design effect, with a correction for few clusters of unequal size."""
+
+
+def show_kinds(release: Release) -> None:
+    """Explain the kinds of answers in this release, other than choices."""
+    known = list(release.benchmarks.values())
+    used = {benchmark.kind.name for benchmark in known}
+    parts = [text for kind, text in _KINDS.items() if kind in used]
+    parts += [_NUMBERS] if any(benchmark.kind.numeric for benchmark in known) else []
+    parts += [_CLUSTERS] if any(benchmark.cluster for benchmark in known) else []
+    if parts:
+        show_markdown("\n\n".join(parts))
+
+
+def show_win_win_error() -> None:
+    """Show how often a win-win is false; the figure is the same in every release."""
+    rates = read_win_win_error()
+    show_markdown(win_win_text(rates))
+    show_table(win_win_table(rates), caption=win_win_caption())
+
+
+def ranges(release: Release) -> str:
+    """Name the limits given with the release's figures."""
+    if release.policies == ["bounds"]:
+        return "its lowest and highest value over all completions of the missing answers"
+    return f"its {level(release.alpha)} interval"
+
+
+def benchmark_card(benchmark: Benchmark) -> str:
+    """Describe a benchmark: items, groups, limits, source and licence, in Markdown."""
+    versions = "\n".join(
+        f"    - {escape_markdown(f'{name}: {text}')}" for name, text in benchmark.versions.items()
+    )
+    selected = "; ".join(f"{model} ({how})" for model, how in benchmark.selected_on.items())
+    selected = escape_markdown(selected or "none")
+    kind, words = benchmark.kind, words_of(benchmark)
+    margin = unsigned(kind, benchmark.equivalence_margin)
+    if kind == CHOICE:
+        required = f"lower limit of accuracy above {escape_markdown(required_accuracy(benchmark))}"
+        items = f"{len(benchmark.answer_keys):,}, options {', '.join(benchmark.options)}"
+    else:
+        required = f"answers that depend on the {words.item}"
+        items = escape_markdown(_items(benchmark))
+    lines = [
+        f"- **Items**: {items}",
+        f"- **Versions of each {words.item}**: {len(benchmark.variants)}",
+        f"- **Groups compared**: {escape_markdown(_attributes(benchmark))}",
+        f"- **Sets of {words.items}**:\n{versions}",
+        f"- **Missing answers**: policy `{benchmark.missing}`",
+        f"- **Equivalence margin**: ±{margin} {long_unit(kind)}",
+        f"- **Tests adjusted together**: {TESTED_TOGETHER[benchmark.family]}",
+        f"- **Required for a rank**: at most {percent(benchmark.largest_missing)} of the answers "
+        f"to a pair's groups missing; {required}",
+        f"- **Items that all ranked models must share**: {percent(benchmark.common_items)}",
+        f"- **Models used to select the items**: {selected}",
+        f"- **Source**: {escape_markdown(', '.join(benchmark.sources))}",
+        f"- **Licence**: {escape_markdown(benchmark.licence)}",
+        f"- **Cite**: {escape_markdown(benchmark.citation)}",
+    ]
+    return f"{escape_markdown(benchmark.description)}\n\n" + "\n".join(lines)
+
+
+def _items(benchmark: Benchmark) -> str:
+    """Describe the items, the possible answers and the independent units, as plain text."""
+    parts = [benchmark.words.items]
+    if benchmark.items:
+        parts = [counted_items(benchmark, len(benchmark.items))]
+    if benchmark.words.source:
+        parts[0] += f" ({benchmark.words.source})"
+    if benchmark.kind.name == "score":
+        low, high = (f"{end:g}".replace("-", MINUS) for end in benchmark.limits)
+        parts.append(f"scores from {low} to {high}")
+    else:
+        parts.append(f"options {', '.join(option_label(benchmark, o) for o in benchmark.options)}")
+    if benchmark.cluster is not None:
+        parts.append(f"independent units: {benchmark.words.clusters}")
+    if not benchmark.has_key:
+        parts.append("without a key")
+    means = meaning(benchmark)
+    return ", ".join(parts) + (f". {means}" if means else "")
+
+
+def _attributes(benchmark: Benchmark) -> str:
+    """List each attribute with its pairs of groups, in the benchmark's order."""
+    return "; ".join(
+        f"{attribute.label} ({', '.join(attribute.pair_label(pair) for pair in attribute.pairs)})"
+        for attribute in benchmark.attributes.values()
+        # A crossing may only give the gaps of the two attributes that it crosses.
+        if attribute.pairs or not attribute.crosses
+    )
+
+
+def citation(release: Release) -> str:
+    """State how to cite a release and its benchmarks, in Markdown."""
+    year = release.created_at.year
+    own = (
+        f"fairstats, release {release.name} ({year}). Computed with fairstats "
+        f"{release.manifest['fairstats']}. SHA-256 of the answers: "
+        f"{release.manifest['content']['answers']}."
+    )
+    cited = [own, *(benchmark.citation for benchmark in release.benchmarks.values())]
+    return "\n".join(f"- {escape_markdown(text)}" for text in cited)
+
+
+def kicker(release: Release) -> str:
+    """Name the benchmarks, the release and its date: the line below a page's title."""
+    titles = sorted({benchmark.title for benchmark in release.benchmarks.values()})
+    day = pd.Timestamp(release.manifest["created_at"]).date()
+    return escape_markdown(f"{', '.join(titles)} · release {release.name} · {day}")
+
+
+#: The level of the verdicts in the file; its intervals have a confidence level of 1 − this.
+ALPHA = 0.05
+#: The improvement in the power scenario, as the file names it.
+ALL_THREE = "accuracy, cfr, ad"
+_RULES = {"unadjusted": "unadjusted", "holm": "Holm"}
+
+
+def read_win_win_error() -> pd.DataFrame:
+    """Read the error rates of the win-win verdict, as benchmarks/win_win_error.py wrote them."""
+    return pd.read_csv(resource("data", "win_win_error.csv"))
+
+
+def win_win_text(rates: pd.DataFrame) -> str:
+    """State how often a win-win is false, and how it was simulated, in Markdown."""
+    false, power = rates[rates["changed"] != ALL_THREE], rates[rates["changed"] == ALL_THREE]
+    worst = {
+        (rule, pairs): percent(own[f"family_{rule}"].max())
+        for rule in _RULES
+        for pairs, own in false.groupby("pairs")
+    }
+    sizes = sorted(false["pairs"].unique())
+    few, many = sizes[0], sizes[-1]
+    trials = " or ".join(f"{n:,}" for n in sorted(false["trials"].unique(), reverse=True))
+    trials_of_power = " or ".join(f"{n:,}" for n in sorted(power["trials"].unique(), reverse=True))
+    return (
+        f"In simulations at most {percent(false['family_holm'].max())} of the families contain a "
+        f"false win-win, at a level of {level(1 - ALPHA)}. Without Holm's procedure it is up to "
+        f"{worst['unadjusted', few]} with {number_word(few)} pairs and "
+        f"{worst['unadjusted', many]} with {number_word(many)}.\n\n"
+        "A win-win is false if one of the three figures did not improve. The models' answers are "
+        "drawn from shared item difficulties. The older models are near the released FairMedQA "
+        "figures (accuracy 0.75, CFR 0.85, AD 0.08). In the newer models some figures improve and "
+        "the others stay the same (`benchmarks/win_win_error.py`). Each row is based on "
+        f"{trials} simulated families, and power on {trials_of_power}."
+    )
+
+
+def win_win_table(rates: pd.DataFrame) -> GT:
+    """Show the share of win-wins by both rules, one row per design and set of improved figures."""
+    rows = [
+        {
+            "design": f"{row['items']:,} items, a family of {row['pairs']} pairs",
+            "changed": _improved(row["changed"]),
+            **{
+                f"{unit}_{rule}": _share(row, f"{unit}_{rule}")
+                for unit in ("family", "pair")
+                for rule in _RULES
+            },
+        }
+        for _, row in rates.iterrows()
+    ]
+    labels = {
+        f"{unit}_{rule}": f"{label}, {text}"
+        for unit, label in (("family", "Any pair"), ("pair", "One pair"))
+        for rule, text in _RULES.items()
+    }
+    return written_table(
+        rows,
+        labels,
+        name="win-win-error",
+        stub="changed",
+        heading="What improves",
+        group="design",
+        right=["changed", *labels],
+    )
+
+
+def win_win_caption() -> str:
+    """Caption the table, in plain text."""
+    return (
+        "Share of families with any win-win, and of single pairs with a win-win, with "
+        f"{level(ALPHA)} intervals. The last row of each group is power."
+    )
+
+
+def _improved(changed: str) -> str:
+    """Name the improved figures, e.g. ``Accuracy and CFR``."""
+    if changed == ALL_THREE:
+        return "All three (power)"
+    names = {"accuracy": "accuracy", "cfr": "CFR", "ad": "AD"}
+    text = " and ".join(names.get(name, name) for name in changed.split(", "))
+    return text[0].upper() + text[1:]
+
+
+def _share(row: pd.Series, name: str) -> str:
+    limits = percent_range(row[f"{name}_low"], row[f"{name}_high"])
+    return f"{percent(row[name])} ({limits})"

@@ -1,0 +1,197 @@
+"""What an auditor declares for an audit report, in a TOML file; the rest is "not stated"."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.toml_files import read_toml, unknown_keys
+from fairstats.release.contents import MANIFEST, Release
+from fairstats.submissions.declaration import Line
+
+#: A PDF states the facts in its keywords, so they are short.
+_MOST_BYTES = 12_000
+#: The first day that belongs to a last day.
+_STARTS = {"valid_until": "audited", "answers_until": "answers_from"}
+
+
+class AuditFacts(BaseModel):
+    """What an auditor declares; the descriptions name the facts in the report."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    auditor: Line | None = Field(
+        default=None, description="Auditor (name, qualification, organisation)"
+    )
+    independence: Line | None = Field(
+        default=None, description="Auditor’s independence and interests"
+    )
+    audited: date | None = Field(default=None, description="Date of the audit")
+    valid_until: date | None = Field(default=None, description="Valid until")
+    answers_from: date | None = Field(
+        default=None, description="First day on which answers were collected"
+    )
+    answers_until: date | None = Field(
+        default=None, description="Last day on which answers were collected"
+    )
+    text_dates: Line | None = Field(
+        default=None, description="Dates of the oldest and newest test text"
+    )
+    settings: Line | None = Field(
+        default=None, description="Settings of the model (temperature, seed, longest answer)"
+    )
+    contamination: Line | None = Field(
+        default=None, description="Contamination (test items in the model’s training data)"
+    )
+    mitigation: Line | None = Field(default=None, description="Mitigation of bias that was tried")
+    consulted: Line | None = Field(
+        default=None, description="Affected communities that were consulted"
+    )
+    registration: Line | None = Field(default=None, description="Protocol and registration")
+    cost: Line | None = Field(default=None, description="Computing resources and cost")
+
+    @field_validator("valid_until", "answers_until")
+    @classmethod
+    def _not_before(cls, day: date | None, info: ValidationInfo) -> date | None:
+        start = info.data.get(_STARTS[str(info.field_name)])
+        if day is not None and start is not None and day < start:
+            raise ValueError(f"is before {start}")
+        return day
+
+    @property
+    def encoded(self) -> str:
+        """Return the facts as letters, digits, hyphens and underscores, for the PDF's keywords."""
+        text = self.model_dump_json(exclude_none=True)
+        return "" if text == "{}" else base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+#: The readers' name of each fact, in the order of the report.
+FACTS = {name: str(field.description) for name, field in AuditFacts.model_fields.items()}
+
+
+def read_facts(path: str | os.PathLike[str]) -> AuditFacts:
+    """Read the facts of an audit report.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file with some of the keys of `AuditFacts`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or for a key that is unknown, empty, too long or of another type.
+    """
+    source = Path(path)
+    declared = read_toml(source)
+    problems = unknown_keys(declared, list(FACTS), source)
+    try:
+        facts = AuditFacts(**{key: value for key, value in declared.items() if key in FACTS})
+    except ValidationError as error:
+        problems += [_problem(one, source) for one in error.errors()]
+    if problems:
+        raise InputError(problems)
+    if len(facts.encoded) > _MOST_BYTES:
+        message, remedy = "is too long for a report", "shorten the texts, or refer to documents"
+        raise InputError([Problem(str(source), message, remedy)])
+    return facts
+
+
+def _problem(error: Any, source: Path) -> Problem:
+    (name, *_), value = error["loc"], error["input"]
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    remedy = f"write it or remove the key: {FACTS[name]}"
+    message = message[:1].lower() + message[1:]
+    return Problem(str(source), message, remedy, column=name, value=str(value)[:80])
+
+
+def decoded_facts(text: str) -> AuditFacts:
+    """Return the facts that `AuditFacts.encoded` encoded.
+
+    Raises
+    ------
+    ValueError
+        If the text does not encode facts.
+
+    Examples
+    --------
+    >>> facts = AuditFacts(auditor="A. Auditor", audited=date(2026, 11, 23))
+    >>> decoded_facts(facts.encoded) == facts
+    True
+    """
+    if not text:
+        return AuditFacts()
+    if len(text) > _MOST_BYTES:
+        raise ValueError(f"the facts of a report have at most {_MOST_BYTES} characters")
+    content = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    return AuditFacts.model_validate_json(content)
+
+
+_KEYWORDS = re.compile(
+    r"fairstats audit report; model ([0-9a-z.-]{1,100}); manifest sha256 ([0-9a-f]{64})"
+    r"(; crosswalk)?(?:; facts ([0-9A-Za-z_-]{1,12000}))?"
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Hold what an audit report was drawn from.
+
+    Attributes
+    ----------
+    model : str
+        The last part of the address of the model's page.
+    manifest : str
+        The sha256 of the release's manifest.
+    crosswalk : bool
+        Whether it has the appendix on laws and standards.
+    facts : AuditFacts
+        What its author declared.
+    """
+
+    model: str
+    manifest: str
+    crosswalk: bool = False
+    facts: AuditFacts = field(default_factory=AuditFacts)
+
+    def __str__(self) -> str:
+        """Return the keywords of the PDF."""
+        stated = f"fairstats audit report; model {self.model}; manifest sha256 {self.manifest}"
+        stated += "; crosswalk" if self.crosswalk else ""
+        return f"{stated}; facts {self.facts.encoded}" if self.facts.encoded else stated
+
+
+def origin_of(
+    release: Release, model: str, *, crosswalk: bool = False, facts: AuditFacts | None = None
+) -> Origin:
+    """Return the origin of the report of a model."""
+    manifest = file_sha256(release.path / MANIFEST)
+    return Origin(release.slugs[model], manifest, crosswalk, facts or AuditFacts())
+
+
+def read_origin(keywords: str) -> Origin | None:
+    """Return the origin that the keywords of a PDF state; None if they state none.
+
+    Examples
+    --------
+    >>> origin = Origin("gpt-4.1", "0" * 64)
+    >>> read_origin(str(origin)) == origin, read_origin(f"{origin}; manifest sha256 {'1' * 64}")
+    (True, None)
+    """
+    found = _KEYWORDS.fullmatch(keywords)
+    if found is None:
+        return None
+    try:
+        facts = decoded_facts(found[4] or "")
+    except ValueError:
+        return None
+    return Origin(found[1], found[2], found[3] is not None, facts)

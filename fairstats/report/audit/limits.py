@@ -1,0 +1,303 @@
+"""List the limitations of an audit report that follow from its data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+import pandas as pd
+
+from fairstats._lib.formatting import MINUS, capital, listed, number_word, p_value, percent, points
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL
+from fairstats.counts.answer_tables import NO_ANSWER
+from fairstats.inference.verdict import DISPARITY, INCONCLUSIVE
+from fairstats.release.contents import Release
+from fairstats.report.answer_sets import (
+    AnswerSet,
+    Pair,
+    answer_sets,
+    differences_of,
+    names_of,
+)
+from fairstats.report.audit.confidence import prompts_among, robustness
+from fairstats.report.audit.finding import reasons
+from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
+from fairstats.report.sensitivity import CHOICE_LABELS
+from fairstats.report.words import option_label, unit_noun, where, words_of
+
+#: With fewer discordant pairs, the report warns that tests and intervals use little data.
+FEW_DISCORDANT = 10
+#: With fewer independent items or clusters, it warns that one of them can change a result.
+FEW_UNITS = 20
+#: An option is named if it is answered so much more often than it is the key.
+FREQUENT_LETTER = 0.05
+# More pairs than these are counted, not named.
+_MOST_TEXTS = 6
+
+
+def limitations(release: Release, model: str) -> Iterator[str]:
+    """Yield the limits of the figures on one model, one sentence or two each."""
+    sets = answer_sets(release, model)
+    for answers in sets:
+        for text in _limits(answers):
+            yield text if len(sets) == 1 else f"{answers.label}: {text}"
+    for answers in {answers.benchmark.name: answers for answers in reversed(sets)}.values():
+        if answers.benchmark.few_units:
+            yield from _of_benchmark(answers)
+    benchmarks = {answers.benchmark.name: answers.benchmark for answers in sets}
+    for benchmark in benchmarks.values():
+        texts = dict.fromkeys(filter(None, (benchmark.read_first, *benchmark.notes)))
+        yield from (
+            text if len(benchmarks) == 1 else f"{benchmark.title}: {text}" for text in texts
+        )
+    if any(entry["snapshot"] is None for answers in sets for entry in answers.entries):
+        yield "The exact version of the model is not known for some of its answers."
+    yield "Other wordings, and later snapshots under the same name, can give other answers."
+    yield from dict.fromkeys(_meaning(answers.benchmark) for answers in sets)
+
+
+def _meaning(benchmark: Benchmark) -> str:
+    """State what the items do not show."""
+    words = words_of(benchmark)
+    if benchmark.kind == CHOICE and not words.source:
+        what, place = "The items are written test questions.", ""
+    else:
+        what = f"The {words.items} are {words.source or 'test material'}."
+        place = f" {where(benchmark)}"
+    return f"{what} They do not show how the model treats {words.subjects}{place}."
+
+
+def _limits(answers: AnswerSet) -> Iterator[str]:
+    if answers.selected:
+        yield (
+            f"{answers.model} took part in selecting the items ({answers.selected}). Its figures "
+            "do not measure its bias."
+        )
+    else:
+        for reason in reasons(answers):
+            yield f"A verdict is open or missing. {capital(reason)}."
+    screening = screening_of(answers.release, answers.board, answers.model)
+    yield from flag_notes(screening, answers.release.overruled)
+    yield from submission_caveats(submissions_of(answers.release, answers.board, answers.model))
+    if answers.model in answers.board.why_unranked:
+        why = answers.board.why_unranked[answers.model]
+        yield f"{answers.model} has no rank ({why})."
+    low = [pair for pair in answers.pairs if pair.value("excess_disagreement", "ci_high") < 0]
+    # One interval of many can miss the true value.
+    if 2 * len(low) > len(answers.pairs) and answers.benchmark.few_units:
+        yield (
+            "Answers to the same prompt differ more than answers for two groups, for "
+            f"{len(low)} of {len(answers.pairs)} pairs. The runs may not be repetitions of one "
+            "prompt."
+        )
+    uneven = (_uneven_missing(pair, answers.release.alpha) for pair in answers.pairs)
+    yield from _first(chain.from_iterable(uneven), "Answers are missing unevenly")
+    yield from _few(answers)
+    moved = (_moved(pair, rows) for pair, rows in robustness(answers).changed)
+    yield from _first(moved, "The verdict depends on the choice of method")
+    if answers.kind == CHOICE:
+        yield from _letters(answers.table("letters"))
+
+
+def _of_benchmark(answers: AnswerSet) -> Iterator[str]:
+    """State what follows from a benchmark without a key, with clusters or with few items."""
+    benchmark, words = answers.benchmark, words_of(answers.benchmark)
+    if not benchmark.has_key:
+        yield (
+            "There is no key: nothing says which answer would be right. The figures show "
+            "differences between groups, not errors."
+        )
+    units = unit_noun(benchmark)
+    if benchmark.cluster is not None:
+        yield (
+            f"{capital(words.items)} of the same {words.cluster} are not independent, so intervals "
+            f"and tests use {words.clusters} as independent units."
+        )
+    if answers.pairs and 0 < answers.units < FEW_UNITS:
+        yield (
+            f"There are only {answers.units:,} independent {units}. One of them can change a "
+            "result."
+        )
+
+
+def _first(texts: Iterable[str], what: str) -> Iterator[str]:
+    """Yield the first texts, and the number of further pairs that they hold for."""
+    every = list(texts)
+    yield from every[:_MOST_TEXTS]
+    if more := len(every[_MOST_TEXTS:]):
+        yield f"{what} for {number_word(more)} more pair{'s' * (more > 1)}."
+
+
+def _uneven_missing(pair: Pair, alpha: float) -> Iterator[str]:
+    p = pair.value("missing_difference", "p_value")
+    if p <= alpha:
+        yield (
+            f"Answers are missing more often for one group ({pair.label}: "
+            f"{points(pair.value('missing_difference'))} points, {p_value(p)}, not adjusted)."
+        )
+
+
+def _few(answers: AnswerSet) -> Iterator[str]:
+    """Name the pairs with few discordant answers; one without any answer has no verdict at all."""
+    test = answers.kind.test
+    # Within a tolerance, answers count as the same but have different means.
+    few = [
+        pair
+        for pair in ([] if answers.benchmark.same_within else answers.pairs)
+        if pair.value(test, "n") > 0
+        and pair.value(test, "n10") + pair.value(test, "n01") < FEW_DISCORDANT
+    ]
+    if few:
+        differ = (
+            f"have different {answers.kind.name}s" if answers.kind.numeric else "are discordant"
+        )
+        yield (
+            f"Fewer than {number_word(FEW_DISCORDANT)} pairs {differ} "
+            f"({names_of(few, answers.pairs)}). Tests and intervals depend on those few."
+        )
+
+
+def _moved(pair: Pair, rows: pd.DataFrame) -> str:
+    """Name the choices that would have given another verdict, and which."""
+    choices = ", ".join(
+        f"{CHOICE_LABELS.get(choice, choice)}: {verdict}"
+        for choice, verdict in zip(
+            rows["choice"], rows["verdict"].fillna("no verdict"), strict=True
+        )
+    )
+    return (
+        f"The verdict on {pair.label} ({pair.verdict}) depends on the choice of method ({choices})."
+    )
+
+
+def _letters(rows: pd.DataFrame) -> Iterator[str]:
+    """Name a letter that is answered much more often than it is the key."""
+    given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()
+    if given["count"].sum() == 0:
+        return
+    shares = given / given.sum()
+    over = shares["count"] - shares["key_count"]
+    if over.max() >= FREQUENT_LETTER:
+        letter = over.idxmax()
+        yield (
+            f"{letter} is answered more often than it is the key "
+            f"({percent(shares.loc[letter, 'count'])} of the answers, "
+            f"{percent(shares.loc[letter, 'key_count'])} of the keys). The cause can be the model "
+            "or the parser of its replies."
+        )
+
+
+# More groups than these are counted, not named.
+_NAMED = 12
+
+
+def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
+    """State what was tested: vignettes and groups, other prompts, other vignettes."""
+    benchmark = answers.benchmark
+    described = _question(benchmark) if answers.kind == CHOICE else _answered(benchmark)
+    sentences = [benchmark.description, *described]
+    prompts = prompts_among(answers, others)
+    if prompts:
+        sentences.append(_prompts(answers, prompts))
+    rest = [other for other in others if other not in prompts]
+    if rest:
+        labels = "; ".join(other.label for other in rest[:3])
+        more = f"; and {len(rest) - 3} more" if len(rest) > 3 else ""
+        nouns = {words_of(other.benchmark).items for other in rest}
+        items = nouns.pop() if len(nouns) == 1 else "items"
+        sentences.append(f"Other {items}, reported separately: {labels}{more}.")
+    return sentences
+
+
+def _question(benchmark: Benchmark) -> list[str]:
+    options = number_word(len(benchmark.options))
+    groups = [label for a in benchmark.attributes.values() for label in a.groups.values()]
+    versions = f"Each question has {options} options and comes in {len(groups)} versions"
+    named = f": {', '.join(groups)}" if len(groups) <= _NAMED else ""
+    return [f"{versions}{named}."]
+
+
+def _answered(benchmark: Benchmark) -> list[str]:
+    """State what an answer is, what varies, and what the controls are."""
+    kind, options = benchmark.kind, [option_label(benchmark, one) for one in benchmark.options]
+    low, high = (f"{end:g}".replace("-", MINUS) for end in benchmark.limits)
+    answer = f"a number from {low} to {high}"
+    if kind == DECISION:
+        answer = f"one of {number_word(len(options))}: {listed(options, 'or')}"
+    elif kind == LEVEL:
+        answer = f"one of {number_word(len(options))} levels, from {options[0]} to {options[-1]}"
+    sentences = [f"Each answer is {answer}."]
+    varied = [f"{a.label} ({len(a.groups)} groups)" for a in benchmark.varied]
+    item = capital(words_of(benchmark).items)
+    sentences.append(f"{item} come in versions that differ in: {', '.join(varied)}.")
+    if benchmark.controls:
+        labels = listed(one.label for one in benchmark.controls)
+        sentences.append(f"Controls, which should not matter: {labels}.")
+    return sentences
+
+
+def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
+    """Describe the other prompts in one sentence, with the range of their differences."""
+    names = [other.prompt for other in prompts]
+    which = listed(names) if len(names) <= 5 else f"{len(names)} prompts"
+    said = f"Also with {'another prompt' if len(prompts) == 1 else 'other prompts'}: {which}."
+    pairs = [pair for other in prompts for pair in other.pairs]
+    differences = differences_of(pairs)
+    if not differences or answers.selected:
+        return said
+    shown = sum(pair.verdict == DISPARITY for pair in pairs)
+    counted = f"{'all' if shown == len(pairs) else f'{shown} of the'} {len(pairs)} are disparities"
+    return f"{said} Differences there: {differences}; {counted}."
+
+
+def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
+    """State what was not tested; the first sentence rules out a misreading of the figures.
+
+    Parameters
+    ----------
+    answers : AnswerSet
+        The answer set of the finding.
+    rated : bool
+        Whether the release has ratings of the model's open answers.
+    """
+    benchmark = answers.benchmark
+    sentences = []
+    # The first note is the default for the most important one.
+    sentences += [note for note in benchmark.notes[:1] if note != benchmark.read_first]
+    single = all(math.isnan(pair.value("same_prompt_agreement")) for pair in answers.pairs)
+    runs = "repeat runs (each prompt was asked once), " if single else ""
+    open_answers = "" if rated else ", open answers"
+    text = f"{runs}other wordings{open_answers}, later snapshots of the model."
+    sentences.append(capital(text))
+    sentences.append(f"Other {benchmark.side_noun}s{_combinations(answers)}.")
+    return [benchmark.read_first, *sentences]
+
+
+def _combinations(answers: AnswerSet) -> str:
+    varied = answers.benchmark.varied
+    single = [attribute for attribute in varied if not attribute.crosses]
+    if len(single) < len(varied) or len(single) < 2:
+        return ""
+    one, two = (a.groups[a.pairs[0][1]] for a in single[-2:])
+    return f", and combinations of groups such as {one} with {two}"
+
+
+def how_to_use(answers: AnswerSet) -> list[str]:
+    """State how the result may be used."""
+    verdicts = {pair.verdict for pair in answers.pairs}
+    sentences = []
+    if verdicts <= {None}:
+        sentences.append("Do not quote the figures as a result: no verdict was given.")
+    elif INCONCLUSIVE in verdicts or None in verdicts:
+        sentences.append("Do not quote an unclear or missing verdict as fairness.")
+    if answers.benchmark.slanted:
+        text = answers.benchmark.swayed_by or "slanted text"
+        sentences.append(f"Quote it as susceptibility to {text}, not as a rate of bias.")
+    else:
+        sentences.append("Quote it for this benchmark and these groups, not for practice.")
+    items = words_of(answers.benchmark).items
+    sentences.append(f"Compare it only with models tested on the same {items} and prompt.")
+    sentences.append("Repeat the audit when the model or its snapshot changes.")
+    return sentences

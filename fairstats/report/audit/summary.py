@@ -1,0 +1,277 @@
+"""The first page of an audit report: a summary to sign."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from fairstats._lib.formatting import (
+    capital,
+    escape_html,
+    escape_markdown,
+    span,
+)
+from fairstats._lib.safe_names import file_sha256
+from fairstats.benchmarks.declaration import BASELINE
+from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, SCORE
+from fairstats.release.contents import MANIFEST, Release
+from fairstats.report.answer_sets import AnswerSet, answer_sets
+from fairstats.report.audit.charts import show_differences
+from fairstats.report.audit.confidence import confidence
+from fairstats.report.audit.finding import finding, finding_in_numbers
+from fairstats.report.audit.limits import how_to_use, not_tested, tested
+from fairstats.report.audit.tables import pairs_table
+from fairstats.report.page_output import (
+    box,
+    columns,
+    output_format,
+    pieces,
+    show_html,
+    show_markdown,
+    show_table,
+)
+from fairstats.report.ratings.in_reports import rating_headline, ratings_of
+from fairstats.report.tables import breakable
+from fairstats.report.words import (
+    counted_items,
+    meaning,
+    plain,
+    plain_range,
+    unit_noun,
+)
+
+# The first page has room for a chart of this number of pairs.
+_CHARTED = 6
+_OPINIONS = ("supported", "supported, with the reservations attached", "not supported")
+_VERIFIED = (
+    "`fairstats verify`: every figure matched",
+    "a figure did not match (attached)",
+    "not run",
+)
+_CONFLICTS = ("I have no conflict of interest", "conflict of interest declared")
+_TWO_COUNTS = {
+    CHOICE.name: "Discordant: pairs right for one group only.",
+    DECISION.name: "Discordant: pairs with a favourable answer for one group only.",
+    LEVEL.name: "Moved: pairs with a higher level for the first group, and for the second.",
+    SCORE.name: "Moved: pairs with a higher score for the first group, and for the second.",
+}
+_LINES = (
+    ("Auditor: name and qualification", "Signature", "Date"),
+    ("Second reviewer: name and organisation", "Signature", "Date"),
+)
+
+
+def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
+    """Show the summary of one model's first answer set, for signature.
+
+    Parameters
+    ----------
+    release : Release
+        The release that it reports.
+    model : str
+        The model's name.
+    sections : iterable of str
+        The headings of the report's other sections.
+    """
+    answers, *others = answer_sets(release, model)
+    with box("summary"):
+        day = release.created_at
+        published = f"fairstats release {release.name} · {day.day} {day:%B %Y}"
+        show_markdown(pieces("running", "Fairness audit · executive summary", _text(published)))
+        _show_title(model)
+        with box("facts"):
+            show_markdown(_facts(_head(answers)))
+        with box("finding"):
+            show_markdown(f"**{_text(finding(answers))}**\n\n{_text(finding_in_numbers(answers))}")
+            if rated := rating_headline(release, model):
+                show_markdown(_text(rated))
+        if answers.pairs:
+            show_table(
+                pairs_table([answers], name="pairs"),
+                caption=table_notes(answers),
+                css_class="estimates pairs",
+            )
+            if not charted_later(answers):
+                show_differences([answers], name="differences")
+        with columns() as second:
+            show_markdown(f"# How confident are we?\n\n{_terms(confidence(answers, others))}")
+            second()
+            show_markdown(f"# What was tested\n\n{bullets(tested(answers, others))}")
+        with columns() as second:
+            rated_too = bool(ratings_of(release, model))
+            lead, *rest = not_tested(answers, rated=rated_too)
+            what = "**Bias in practice.** " if answers.benchmark.slanted else ""
+            marked = f"- {what}{_text(lead)}\n" if lead else ""
+            show_markdown(f"# Not tested\n\n{marked}{bullets(rest)}")
+            second()
+            show_markdown(f"# How to use this result\n\n{bullets(how_to_use(answers))}")
+            show_markdown(_check(release))
+        _show_statement()
+        with box("contents"):
+            show_markdown(_contents(sections))
+
+
+def charted_later(answers: AnswerSet) -> bool:
+    """Check whether there are too many pairs for their chart to fit on the first page."""
+    return len(answers.pairs) > _CHARTED
+
+
+def table_notes(answers: AnswerSet) -> str:
+    """State once what all rows of the table of pairs have in common."""
+    pairs = answers.pairs
+    # Ranges of levels and scores count no pairs.
+    counts = [
+        int(n) for pair in pairs if not math.isnan(n := pair.value(answers.kind.difference, "n"))
+    ]
+    rows = f"{span(f'{min(counts):,}', f'{max(counts):,}')} pairs per row; " if counts else ""
+    first, second = answers.benchmark.pair_terms
+    order = "" if (first, second) == ("first", "second") else f" ({first}, then {second})"
+    prompt = capital(answers.prompt)
+    shown = (
+        f"The {len(answers.charted)} pairs with the largest differences, of {len(pairs)}; Results "
+        "has all of them."
+    )
+    sentences = [shown] if len(answers.charted) < len(pairs) else []
+    sentences += [f"{prompt} prompt; {rows}groups in the order of the name{order}."]
+    if answers.benchmark.few_units and answers.units:
+        sentences.append(f"Independent units: {answers.units:,} {unit_noun(answers.benchmark)}.")
+    sentences.append(meaning(answers.benchmark))
+    if not answers.ranges:
+        sentences.append(
+            f"{_TWO_COUNTS[answers.kind.name]} If both versions had the same effect, the two "
+            "counts would be about equal."
+        )
+        sentences.append(_test(answers))
+    missing = sum(entry["missing"] for entry in answers.entries)
+    whole = sum(entry["answers"] for entry in answers.entries)
+    policy = ", ".join(sorted(answers.rows["missing"].unique()))
+    sentences.append(
+        f"{missing:,} of {whole:,} answers are missing (policy {policy})."
+        if missing
+        else "No answers are missing."
+    )
+    baseline = answers.rows[
+        (answers.rows["attribute"] == BASELINE) & (answers.rows["metric"] == answers.kind.rate_a)
+    ]
+    for row in baseline.head(1).to_dict("records"):
+        attribute = answers.benchmark.attribute(BASELINE)
+        label = attribute.groups.get(row["group_a"], row["group_a"])
+        kind = answers.kind
+        limits = plain_range(kind, row["ci_low"], row["ci_high"])
+        known = f"{plain(kind, row['estimate'])}{'' if kind.numeric else '%'}"
+        known = known if row["ci_method"] != "bounds" else "range"
+        if limits:
+            text = f"{label[:1].lower()}{label[1:]} text: {known} ({limits})."
+            sentences.append(f"{capital(kind.figure)}, {text}")
+    return " ".join(filter(None, sentences))
+
+
+def _test(answers: AnswerSet) -> str:
+    """Return the test and its adjustment, as the estimates name them."""
+    test = answers.kind.test
+    own = [p.figures.loc[test] for p in answers.pairs if p.verdict and test in p.figures.index]
+    tests = {
+        str(row["test"])
+        .replace("mcnemar ", "McNemar’s ")
+        .replace("sign flip ", "sign-flip test, ")
+        .replace("midp", "mid-p"): row["adjust_method"]
+        for row in own
+    }
+    said = [
+        f"{test}, {_adjusted(how)}" if isinstance(how, str) else test for test, how in tests.items()
+    ]
+    return f"p: {'; '.join(said)}." if said else ""
+
+
+def _adjusted(how: str) -> str:
+    """Describe how p-values are adjusted, e.g. ``"Holm-adjusted over 18 tests"``."""
+    method, _, rest = how.split(" of ")[0].partition(" over ")
+    return f"{capital(method)}-adjusted over {rest}".replace(" 1 tests", " 1 test") if rest else how
+
+
+def _head(answers: AnswerSet) -> list[tuple[str, str]]:
+    entries = answers.entries
+    snapshots = [entry["snapshot"] or "snapshot not known" for entry in entries]
+    items = sum(entry["items"] for entry in entries)
+    total = sum(entry["answers"] for entry in entries)
+    size = f"{counted_items(answers.benchmark, items, answers.units or None)}, {total:,} answers"
+    whose = "a convention, not clinical" if answers.kind == CHOICE else "declared by the benchmark"
+    return [
+        ("Model tested", ", ".join(map(breakable, dict.fromkeys(snapshots)))),
+        ("Benchmark", breakable(answers.vignettes)),
+        ("Size", size),
+        ("Margin", f"±{answers.margin} ({whose})"),
+    ]
+
+
+def _check(release: Release) -> str:
+    """Return the command that recomputes the release, and the hash that anchors it."""
+    folder = f"v/{release.name}"
+    digest = file_sha256(release.path / MANIFEST)
+    # A hash breaks in the middle, not in the margin.
+    half = len(digest) // 2
+    return (
+        "# Check it yourself\n\n"
+        f"In the site’s folder, `fairstats verify {folder}` recomputes every figure from the "
+        f"answers. Manifest SHA-256: `{digest[:half]}`\u200b`{digest[half:]}`"
+    )
+
+
+def _show_statement() -> None:
+    with box("statement"):
+        show_markdown(
+            "# Auditor’s statement\n\nI have read this report and its limits. In my judgement the "
+            "finding above is:"
+        )
+        for options in (_OPINIONS, _VERIFIED, _CONFLICTS):
+            show_markdown(" ".join(pieces("tick", option) for option in options))
+        for line in _LINES:
+            show_markdown(pieces("signatures", *line))
+
+
+def _show_title(model: str) -> None:
+    """Show the title, at the level that other pages have from the template."""
+    if output_format() == "html":
+        show_html(f"<h1>Audit of {escape_html(model)}</h1>")
+        return
+    with box("named"):
+        show_markdown(f"Audit of {_text(model)}")
+
+
+def _contents(sections: Iterable[str]) -> str:
+    """List the other sections with links; on paper with their page numbers."""
+    return "Details: " + " · ".join(
+        f"[{title}](#{slug}){page_number(slug)}"
+        for title, slug in ((title, section_id(title)) for title in sections)
+    )
+
+
+def section_id(title: str) -> str:
+    """Return pandoc's id for a heading of letters and spaces."""
+    return title.lower().replace(" ", "-")
+
+
+def page_number(slug: str) -> str:
+    """Return the number of the page with a heading, as Markdown; empty on a screen."""
+    if output_format() == "html":
+        return ""
+    return f" p.\u00a0`#context counter(page).at(<{slug}>).first()`{{=typst}}"
+
+
+def _terms(entries: Iterable[tuple[str, str]]) -> str:
+    return "\n\n".join(f"{_text(term)}\n:   {_text(text)}" for term, text in entries)
+
+
+def _facts(entries: Iterable[tuple[str, str]]) -> str:
+    if output_format() == "html":
+        return _terms(entries)
+    return " ".join(pieces("fact", _text(term), _text(text)) for term, text in entries)
+
+
+def bullets(sentences: Iterable[str]) -> str:
+    """Return sentences as a list in Markdown; names in them need no escaping."""
+    return "\n".join(f"- {_text(sentence)}" for sentence in sentences)
+
+
+def _text(text: str) -> str:
+    return escape_markdown(breakable(text))

@@ -1,0 +1,346 @@
+"""The tables below a board's chart: all attributes in one, and one per attribute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats._lib.formatting import (
+    capital,
+    decimal,
+    escape_html,
+    p_figure,
+    percent,
+    percent_range,
+)
+from fairstats.benchmarks.kinds import CHOICE, Kind
+from fairstats.release.contents import Board, Release
+from fairstats.report.board.charts import (
+    PUBLISHED,
+    accuracy_head,
+    marks_of,
+    original_accuracy,
+    ratio,
+)
+from fairstats.report.board.figures import BoardFigures, Panel
+from fairstats.report.page_output import output_format, page_root
+from fairstats.report.tables import MARKS, breakable, written_table
+from fairstats.report.words import (
+    difference_name,
+    named_test,
+    noun,
+    plain,
+    plain_range,
+    signed_range,
+)
+
+if TYPE_CHECKING:
+    from great_tables import GT
+    from great_tables._text import BaseText
+
+
+def overview_table(figures: BoardFigures, *, name: str) -> GT:
+    """Show one row per model: its rate, AD and CFR by pair, the extreme p and h, missing answers.
+
+    Choices have AD, the largest p and h. Other answers have the signed difference, and the smallest
+    p: most of their pairs are not expected to differ.
+
+    Parameters
+    ----------
+    figures : BoardFigures
+        The board's figures.
+    name : str
+        The table's id, unique on the page.
+    """
+    from great_tables import html
+
+    panels = figures.overview if figures.many or not figures.pairs else figures.pairs
+    panels = [panel for panel in panels if not panel.members]
+    kind = figures.board.benchmark.kind
+    choice = kind == CHOICE
+    # The extremes are over the pairs, even if there is no column for each.
+    compared = figures.pairs or panels
+    rows = []
+    for model in figures.board.ordered:
+        row = _head_cells(figures, model)
+        for number, panel in enumerate(panels):
+            gap = figures.row(model, "ad" if choice else kind.difference, panel)
+            row[f"ad{number}"] = _share(gap) if choice else _signed(gap, kind)
+            row[f"cfr{number}"] = _share(figures.row(model, "cfr", panel))
+        if choice:
+            every = [figures.row(model, "cohens_h", panel) for panel in compared]
+            known = [abs(row["estimate"]) for row in every if row is not None]
+            row["h"] = _span(known)
+        p_values = _p_values(figures, model, compared)
+        row["p"] = _p((max if choice else min)(p_values, default=float("nan")))
+        rows.append(row | {"missing": _missing(figures, model)})
+    for model, values in figures.published():
+        row = {"model": f"{escape_html(breakable(model))} {PUBLISHED}"}
+        row |= dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), "–")
+        for number, panel in enumerate(panels):
+            for metric in ("ad", "cfr"):
+                value = values.get((panel.attribute, metric))
+                row[f"{metric}{number}"] = "–" if value is None else f"{100 * value:.1f}"
+        rows.append(row)
+    labels = {"rank": "Rank", "accuracy": accuracy_head(figures)}
+    ad, cfr = ([f"{metric}{n}" for n in range(len(panels))] for metric in ("ad", "cfr"))
+    labels |= dict(zip(ad, _labels(panels), strict=True))
+    labels |= dict(zip(cfr, _labels(panels), strict=True))
+    if choice:
+        labels |= {"h": "Cohen’s |h|"}
+    extreme = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
+    labels |= {"p": extreme, "missing": "Missing"}
+    table = written_table(
+        rows,
+        labels,
+        name=name,
+        stub="model",
+        heading="Model",
+        html=["model", "accuracy", "p", *ad, *cfr],
+        right=list(labels),
+    )
+    heading = "AD ↓ <small>accuracy disparity, points</small>"
+    if not choice:
+        heading = f"{capital(noun(kind))} <small>{difference_name(kind)}, {kind.unit}</small>"
+    table = table.tab_spanner(label=html(heading), columns=ad)
+    return table.tab_spanner(label=html("CFR ↑ <small>same answer, %</small>"), columns=cfr)
+
+
+def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
+    """Make a table of one attribute's models and pairs, with every figure behind the verdict.
+
+    Parameters
+    ----------
+    figures : BoardFigures
+        The board's figures.
+    number : int
+        The position of the attribute.
+    name : str
+        The table's id, unique on the page.
+    """
+    panels, rows = figures.of(number), []
+    for model in figures.board.ordered:
+        for panel in panels:
+            row = {"model": _head_cells(figures, model)["model"]}
+            if len(panels) > 1:
+                row["model"] += f"<br><small>{escape_html(panel.note)}</small>"
+            rows.append(row | pair_cells(figures, model, panel))
+    kind = figures.board.benchmark.kind
+    of, unit = capital(kind.figure), "" if kind.numeric else " %"
+    first, second = (
+        (f"{of}, {label}{unit}" for label in _group_labels(figures, panels[0]))
+        if len(panels) == 1
+        else (f"{of}, first group{unit}", f"{of}, second group{unit}")
+    )
+    labels = {
+        "a": first,
+        "b": second,
+        "gap": f"{capital(noun(kind))}, {kind.unit}",
+        "ratio": "Ratio",
+        "cfr": "CFR, %",
+        "eo": "EO, points",
+        "h": "Cohen’s h",
+        "discordant": "n10 : n01",
+        "p": f"{capital(named_test(kind))} p, adjusted",
+        "verdict": "Verdict",
+    }
+    known = [key for key in labels if any(key in row for row in rows)]
+    return written_table(
+        rows,
+        {key: labels[key] for key in known},
+        name=name,
+        stub="model",
+        heading="Model",
+        html=["model", *known],
+        right=[key for key in known if key != "verdict"],
+    )
+
+
+def pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str]:
+    """Return a model and pair's cells by column, see `attribute_table`, and AD without its sign."""
+    kind = figures.board.benchmark.kind
+    metrics = (kind.rate_a, kind.rate_b, "ad", "cfr", "eo", "selection_ratio")
+    found = {m: figures.row(model, m, panel) for m in metrics}
+    cells = {
+        "a": _rate(found[kind.rate_a], kind),
+        "b": _rate(found[kind.rate_b], kind),
+        "cfr": _share(found["cfr"]),
+    }
+    if kind == CHOICE:
+        cells["ad"] = _share(found["ad"])
+    if found["eo"] is not None:
+        cells["eo"] = _share(found["eo"])
+    if (quotient := found["selection_ratio"]) is not None:
+        limits = f"{ratio(quotient['ci_low'])} to {ratio(quotient['ci_high'])}"
+        value = "" if pd.isna(quotient["estimate"]) else ratio(quotient["estimate"])
+        cells["ratio"] = _with_limits(value, limits)
+    gap, h = (figures.row(model, m, panel) for m in (kind.difference, "cohens_h"))
+    if gap is not None:
+        cells["gap"] = _signed(gap, kind)
+        counts = [gap["n10"], gap["n01"]]
+        cells["discordant"] = "" if any(map(pd.isna, counts)) else " : ".join(map(str, counts))
+        cells["verdict"] = _verdict(gap)
+    if h is not None:
+        cells["h"] = decimal(h["estimate"], 2)
+    cells["p"] = _p(max(_p_values(figures, model, [panel]), default=float("nan")))
+    return cells
+
+
+def _verdict(gap: pd.Series) -> str:
+    """Return the verdict with its mark, or the reason why it is missing."""
+    reason = gap["verdict_reason"]
+    if not isinstance(gap["verdict"], str):
+        return "not judged"
+    verdict = str(gap["verdict"])
+    cell = (
+        f'<span class="verdict {verdict}"><span aria-hidden="true">{MARKS[verdict]}</span> '
+        f"{verdict}</span>"
+    )
+    if isinstance(reason, str) and gap["ci_method"] != "bounds":
+        cell += f'<br><small class="said">{escape_html(reason)}</small>'
+    return cell
+
+
+def _head_cells(figures: BoardFigures, model: str) -> dict[str, str]:
+    name = escape_html(breakable(model))
+    if output_format() == "html":
+        address = f"{page_root()}reports/models/{figures.release.slugs[model]}.html"
+        name = f'<a href="{address}">{name}</a>'
+    name += marks_of(figures, model)
+    neutral = figures.neutral
+    kind = figures.board.benchmark.kind
+    rate = None if neutral is None else figures.row(model, kind.rate_a, neutral)
+    shown = _rate(rate, kind) if rate is not None else original_accuracy(figures, model)
+    return {"model": name, "rank": figures.rank(model), "accuracy": shown}
+
+
+def _share(row: pd.Series | None) -> str:
+    """Return a share in percent with its limits; the limits alone if it is a range."""
+    if row is None:
+        return "–"
+    low_high = percent_range(row["ci_low"], row["ci_high"])
+    value = "" if pd.isna(row["estimate"]) else f"{100 * row['estimate']:.1f}"
+    return _with_limits(value, low_high)
+
+
+def _rate(row: pd.Series | None, kind: Kind) -> str:
+    """Return a group's rate or mean with its limits; the limits alone if it is a range."""
+    if row is None:
+        return "–"
+    limits = plain_range(kind, row["ci_low"], row["ci_high"])
+    return _with_limits(plain(kind, row["estimate"]), limits)
+
+
+def _signed(row: pd.Series | None, kind: Kind) -> str:
+    """Return a difference with its limits; the limits alone if it is a range."""
+    if row is None:
+        return "–"
+    value = "" if pd.isna(row["estimate"]) else kind.signed(row["estimate"])
+    return _with_limits(value, signed_range(kind, row["ci_low"], row["ci_high"]))
+
+
+def _with_limits(value: str, limits: str) -> str:
+    """Return a figure and its limits: on one line in HTML, on two on paper."""
+    small = f"<small>({limits})</small>" if limits else ""
+    return (" " if output_format() == "html" else "<br>").join(filter(None, (value, small)))
+
+
+def p_cell(p: float) -> str:
+    r"""Return a p-value for a table.
+
+    Examples
+    --------
+    >>> p_cell(1e-9), p_cell(0.0312), p_cell(1.0), p_cell(float("nan"))
+    ('<\xa00.001', '0.031', '1', '–')
+    """
+    return p_figure(p) or "–"
+
+
+def _p(p: float) -> str:
+    return escape_html(p_cell(p))
+
+
+def _p_values(figures: BoardFigures, model: str, panels: list[Panel]) -> list[float]:
+    # Such a model's answers selected the items, so its p-value would be meaningless.
+    if model in figures.board.benchmark.selected_on:
+        return []
+    test = figures.board.benchmark.kind.test
+    rows = [figures.row(model, test, panel) for panel in panels]
+    return [row["p_adjusted"] for row in rows if row is not None and pd.notna(row["p_adjusted"])]
+
+
+def _span(values: list[float]) -> str:
+    known = [value for value in values if pd.notna(value)]
+    if not known:
+        return "–"
+    low, high = decimal(min(known), 2), decimal(max(known), 2)
+    return low if low == high else f"{low}–{high}"
+
+
+def _labels(panels: list[Panel]) -> list[str]:
+    """Return the panels' headings, with the pair if an attribute has several."""
+    several = {p.label for p in panels if [q.label for q in panels].count(p.label) > 1}
+    return [f"{p.label}: {p.note}" if p.label in several else p.label for p in panels]
+
+
+def _group_labels(figures: BoardFigures, panel: Panel) -> list[str]:
+    groups = figures.board.benchmark.attribute(panel.attribute).groups
+    return [groups[group] for group in panel.pair]
+
+
+def _missing(figures: BoardFigures, model: str) -> str:
+    missing, whole = figures.missing(model)
+    return percent(missing / whole) if whole else "–"
+
+
+_DIFFER, _SAME = "≠", "n.s."
+
+
+def difference_matrix(board: Board, *, name: str) -> GT:
+    """Draw the matrix: one row and one column per ranked model, the best first.
+
+    Parameters
+    ----------
+    board : Board
+        With at least two ranked models.
+    name : str
+        The table's id, unique on the page.
+    """
+    from great_tables import html
+
+    models = list(board.ranked["model"])
+    found = board.differences.set_index(["model_b", "model_a"])
+    rows = []
+    for number, model in enumerate(models, start=1):
+        cells = {"model": f"{number}\u00a0{escape_html(breakable(model))}"}
+        for other, better in enumerate(models[:-1], start=1):
+            known = other < number
+            cells[f"c{other}"] = _cell(found.loc[(model, better)]) if known else ""
+        rows.append(cells)
+    numbers = [f"c{number}" for number in range(1, len(models))]
+    labels: dict[str, str | BaseText] = {c: html(f"<b>{c.removeprefix('c')}</b>") for c in numbers}
+    return written_table(
+        rows,
+        labels,
+        name=name,
+        stub="model",
+        heading=html("<b>Model</b>"),
+        html=["model", *numbers],
+    ).cols_align("center", columns=numbers)
+
+
+def matrix_caption(release: Release) -> str:
+    """Explain the marks of the matrix."""
+    return (
+        f"{_DIFFER}: the two models differ in their mean absolute difference over the attributes "
+        f"(adjusted p at most {release.alpha:g}). {_SAME}: not significant. The numbers in the "
+        "cells are adjusted p-values. Columns are numbered like the rows."
+    )
+
+
+def _cell(row: pd.Series) -> str:
+    mark = f"<strong>{_DIFFER}</strong>" if row["differ"] else _SAME
+    p = float(row["p_adjusted"])
+    text = "&lt;\u202f0.001" if p < 0.001 else "1" if p == 1 else f"{p:.3f}"
+    return f"{mark}<br><small>{text}</small>"

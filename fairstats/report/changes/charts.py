@@ -1,0 +1,198 @@
+"""Draw the changes between two versions of a model, or between two prompts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from fairstats.answers.strategies import strategy_label
+from fairstats.benchmarks.kinds import CHOICE
+from fairstats.report.changes.rows import (
+    Comparison,
+    PairChange,
+    change_text,
+    change_words,
+    directed,
+    figures_of,
+    written_as,
+)
+from fairstats.report.charts.marks import Axis, axis_over, dot, line, words
+from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
+from fairstats.report.words import scaled
+
+_COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
+#: The share of a panel's range that labels at its right need.
+_CHANGE_ROOM, _GAP_ROOM = 0.95, 0.22
+#: A model or two with the cells of each pair.
+_Group = tuple[str, str, list[tuple[PairChange, tuple[Cell, ...]]]]
+
+
+def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
+    """Draw accuracy, CFR and AD of older and newer models, one row per pair of groups.
+
+    Parameters
+    ----------
+    compared : sequence of Comparison
+        Models with the version before them, of one benchmark.
+    name : str
+        The chart's name on the page.
+    """
+    kind = compared[0].benchmark.kind
+    figures, named = figures_of(kind), directed(kind)
+    axes = tuple(replace(_figure_axis(m, compared), label=named[m]) for m in figures)
+    several = len({one.context for one in compared}) > 1
+    groups: list[_Group] = []
+    for one in compared:
+        notes = [one.context] * several + ["different questions, no verdict"] * (not one.alike)
+        rows = [
+            (pair, tuple(map(_dumbbell, axes, figures, [pair] * len(axes)))) for pair in one.charted
+        ]
+        groups.append((one.models, ", ".join(notes), rows))
+    rate, cfr, gap = (label for label, _ in figures.values())
+    caption = f"{rate}, {cfr} and {gap if kind == CHOICE else gap.lower()} of each model and the "
+    caption += "version before it, by pair of groups"
+    return Chart(name, caption, "Pair", axes, tuple(_rows(groups)), height=24)
+
+
+def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
+    """Return an axis from 0 for the gap; the same axis, up to 100%, for all shares."""
+    benchmark = compared[0].benchmark
+    kind = benchmark.kind
+    figures, gap = figures_of(kind), f"delta_{kind.disparity}"
+    label, note = figures[metric]
+    # Changes of levels and scores have two decimals.
+    room = 1.3 * _CHANGE_ROOM if written_as(metric, kind).numeric else _CHANGE_ROOM
+    alone = metric == gap or kind.numeric
+    shown = {metric} if alone else set(figures) - {gap}
+    values = [
+        scaled(written_as(m, kind), pair.figures[m][side])
+        for one in compared for pair in one.charted for m in shown for side in ("old", "new")
+    ]  # fmt: skip
+    if metric == gap:
+        return _gap_axis(values, label=label, note=note, room=room)
+    limits, unit = (0.0, 100.0), "%"
+    if written_as(metric, kind).numeric:
+        limits, unit = benchmark.limits, ""
+    else:
+        values = [*values, 100.0]
+    axis = axis_over(
+        values, key=label, label=label, note=note, room=0, limits=limits, signed=False, unit=unit
+    )
+    return _with_room(axis, room)
+
+
+def _gap_axis(
+    values: Sequence[float],
+    *,
+    label: str,
+    room: float,
+    note: str = "",
+    band: tuple[float, float] | None = None,
+) -> Axis:
+    axis = axis_over(
+        [0.0, *values],
+        key=label,
+        label=label,
+        note=note,
+        band=band,
+        room=0,
+        limits=(0.0, math.inf),
+        signed=False,
+    )
+    return _with_room(axis, room)
+
+
+def _with_room(axis: Axis, room: float) -> Axis:
+    """Add room for labels at the right of an axis, a share of its range, without ticks."""
+    return replace(axis, high=axis.high + room * (axis.high - axis.low), end=axis.high)
+
+
+def _dumbbell(axis: Axis, metric: str, pair: PairChange) -> Cell:
+    row, direction = pair.figures[metric], pair.direction(metric)
+    kind, colour = written_as(metric, pair.kind), _COLOURS[direction]
+    old, new = scaled(kind, row["old"]), scaled(kind, row["new"])
+    marks = line(axis, old, new, colour=colour)
+    marks += dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
+    ink = INK if direction else DIM
+    marks += words(axis, axis.high, change_text(row, kind), anchor="end", shift=6, colour=ink)
+    return Cell(marks, change_words(metric, pair), row["estimate"])
+
+
+def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
+    """Draw the gap with each prompt and with the plain one: a panel per prompt, a row per pair.
+
+    Parameters
+    ----------
+    compared : sequence of Comparison
+        Prompts with the plain one, of one benchmark.
+    name : str
+        The chart's name on the page.
+    """
+    prompts = list(dict.fromkeys(one.prompt for one in compared))
+    values = [value for one in compared for pair in one.charted for value in _gaps(pair)]
+    benchmark = compared[0].benchmark
+    band = (0.0, scaled(benchmark.kind, benchmark.equivalence_margin))
+    axes = {
+        prompt: _gap_axis(values, label=strategy_label(prompt), room=_GAP_ROOM, band=band)
+        for prompt in prompts
+    }
+    several = len({one.context for one in compared}) > 1
+    groups: list[_Group] = []
+    for model, context in dict.fromkeys((one.new, one.context) for one in compared):
+        own = [one for one in compared if (one.new, one.context) == (model, context)]
+        pairs = {pair.pair: pair for one in own for pair in one.charted}
+        tested = {(one.prompt, pair.pair): pair for one in own for pair in one.pairs}
+        rows = [
+            (pair, tuple(_gap(axis, tested.get((prompt, key))) for prompt, axis in axes.items()))
+            for key, pair in pairs.items()
+        ]
+        groups.append((model, context if several else "", rows))
+    gap = "AD" if benchmark.kind == CHOICE else "Gap"
+    caption = f"{gap} of each model with each prompt and with the plain prompt, by pair of groups"
+    return Chart(name, caption, "Pair", tuple(axes.values()), tuple(_rows(groups)), height=24)
+
+
+def _gaps(pair: PairChange) -> tuple[float, ...]:
+    """Return the gap with the plain and the other prompt, and the limits of the change."""
+    row, most = pair.gap, math.inf if pair.kind.numeric else 1.0
+    old = row["old"]
+    # AD is in [0, 1], but the interval of a change is not limited by the old AD.
+    ends = (old + row[side] for side in ("ci_low", "ci_high"))
+    shown = (old, row["new"], *(v if math.isnan(v) else min(max(v, 0.0), most) for v in ends))
+    return tuple(scaled(pair.kind, value) for value in shown)
+
+
+def _gap(axis: Axis, pair: PairChange | None) -> Cell:
+    if pair is None:
+        return _without_marks(axis, "not tested", "not tested")
+    metric, row = f"delta_{pair.kind.disparity}", pair.gap
+    direction, said = pair.direction(metric), change_words(metric, pair)
+    plain, other, low, high = _gaps(pair)
+    if math.isnan(row["estimate"]):
+        return _without_marks(axis, change_text(row, pair.kind), said)
+    colour, label = _COLOURS[direction], pair.kind.signed(row["estimate"])
+    marks = line(axis, low, high, colour=colour)
+    marks += dot(axis, plain, colour=DIM, hollow=True) + dot(axis, other, colour=colour)
+    ink = INK if direction else DIM
+    marks += words(axis, max(plain, other, high), label, colour=ink, shift=8)
+    return Cell(marks, said, row["estimate"])
+
+
+def _without_marks(axis: Axis, text: str, said: str) -> Cell:
+    middle = (axis.low + axis.end) / 2
+    return Cell(words(axis, middle, text, anchor="middle", shift=0, colour=DIM), said)
+
+
+def _rows(groups: Sequence[_Group]) -> Iterable[Row]:
+    """Yield a heading per group, then its pairs; one row per group if each has a single pair."""
+    alone = all(len(rows) == 1 for _, _, rows in groups)
+    for heading, note, rows in groups:
+        if not alone:
+            yield Row(heading, note=note)
+        for pair, cells in rows:
+            if alone:
+                yield Row(heading, cells, note=", ".join(filter(None, (pair.name, note))))
+            else:
+                yield Row(pair.name, cells)

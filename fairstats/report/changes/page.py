@@ -1,0 +1,163 @@
+"""The pages that compare versions of models, and prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fairstats._lib.formatting import capital, escape_markdown, level
+from fairstats.benchmarks.declaration import COMMON, Benchmark
+from fairstats.benchmarks.kinds import CHOICE
+from fairstats.comparisons.compare import STRATEGY, VERSION
+from fairstats.release.contents import Release
+from fairstats.report.changes.charts import prompt_chart, version_chart
+from fairstats.report.changes.findings import how_to_read_changes, prompt_finding, version_finding
+from fairstats.report.changes.rows import Comparison, PairChange, comparisons_of_kind, gap_of
+from fairstats.report.changes.tables import change_table, shared_verdict
+from fairstats.report.charts.rows import MOST_CHARTED, show_chart
+from fairstats.report.page_output import (
+    closed,
+    download_links,
+    output_format,
+    show_html,
+    show_markdown,
+    show_table,
+)
+from fairstats.report.words import meaning, words_of
+
+_TERMS = (
+    "CFR is the share of vignette pairs with the same answer for both groups. AD is the accuracy "
+    "gap between the groups of a pair, in percentage points."
+)
+_BOUNDS = "bounds"
+
+
+def _terms(benchmark: Benchmark) -> str:
+    """Explain the figures; all texts of the benchmark in it are escaped."""
+    kind = benchmark.kind
+    if kind == CHOICE:
+        return _TERMS
+    return (
+        "CFR is the share of pairs with the same answer for both groups. The gap is the absolute "
+        f"difference between the groups of a pair, in {kind.unit}. "
+        f"{escape_markdown(meaning(benchmark))} A higher {kind.figure} is neither better nor worse."
+    )
+
+
+_Change = tuple[Comparison, PairChange]
+
+
+def show_versions(release: Release) -> None:
+    """Show which models are better than the version before them."""
+
+    def show(compared: Sequence[Comparison], number: int) -> None:
+        _show_text(version_finding(compared), compared)
+        kind = compared[0].benchmark.kind
+        unit = f"{kind.unit} or points" if kind.numeric else "points"
+        interval = f"change in {unit}, with its {level(release.alpha)} interval"
+        marks = f"○ older version, ● newer version. Figures: {interval}"
+        _show_key(compared, marks, release.alpha, better="better", worse="worse")
+        show_chart(version_chart(compared, name=f"versions-{number}"), css_class="changed")
+        _show_table(_changes(compared), release.alpha, name=f"version-changes-{number}")
+
+    _show_benchmarks(release, VERSION, show)
+
+
+def show_strategies(release: Release) -> None:
+    """Show whether prompts other than the plain one make gaps smaller."""
+
+    def show(compared: Sequence[Comparison], number: int) -> None:
+        _show_text(prompt_finding(compared, release), compared)
+        kind, margin = compared[0].benchmark.kind, compared[0].benchmark.equivalence_margin
+        gap = capital(gap_of(kind))
+        marks = (
+            f"○ {gap} with the plain prompt. ● {gap} with another prompt, and the "
+            f"{level(release.alpha)} interval of the change. Figures: change in {kind.unit}. "
+            f"Shaded: {gap_of(kind)} up to {kind.shown_margin(margin)} {kind.unit}, the "
+            "equivalence margin"
+        )
+        _show_key(compared, marks, release.alpha, better="smaller gap", worse="larger gap")
+        show_chart(prompt_chart(compared, name=f"prompts-{number}"), css_class="changed prompts")
+        changes = _changes(compared)
+        shown = [(one, pair) for one, pair in changes if pair.any_significant]
+        about = f"{len(shown)} of {len(changes)} comparisons have a significant change. "
+        if shown:
+            _show_table(shown, release.alpha, name=f"prompt-changes-{number}", about=about)
+        elif _policies(compared) != {_BOUNDS}:
+            figures = f"{kind.figure}, CFR or {gap_of(kind)}"
+            show_markdown(f"::: small\nNo change in {figures} is significant.\n:::")
+
+    _show_benchmarks(release, STRATEGY, show)
+
+
+def _show_benchmarks(
+    release: Release, kind: str, show: Callable[[Sequence[Comparison], int], None]
+) -> None:
+    """Show the comparisons of a kind, benchmark by benchmark."""
+    compared = comparisons_of_kind(release, kind)
+    for number, own in enumerate(compared.values()):
+        if len(compared) > 1:
+            show_markdown(f"## {escape_markdown(own[0].benchmark.title)}")
+        show(own, number)
+    if output_format() == "html":
+        links = download_links("comparisons")
+        show_html(f'<p class="downloads">All comparisons: {links}</p>')
+    with closed("How to read the figures"):
+        show_markdown(how_to_read_changes(release))
+
+
+def _changes(compared: Sequence[Comparison]) -> list[_Change]:
+    return [(one, pair) for one in compared for pair in one.pairs]
+
+
+def _policies(compared: Sequence[Comparison]) -> set[str]:
+    """Return the policies for missing answers."""
+    return {row["missing"] for _, pair in _changes(compared) for row in pair.figures.values()}
+
+
+def _show_text(finding: str, compared: Sequence[Comparison]) -> None:
+    """Show the finding, then the facts that all rows share."""
+    contexts, benchmark = {one.context for one in compared}, compared[0].benchmark
+    parts = [capital(one) for one in contexts if len(contexts) == 1]
+    pairs = {pair.pair: pair for _, pair in _changes(compared)}
+    parts += [f"{p.name}: {p.groups}" for p in pairs.values() if p.name != p.groups]
+    about = escape_markdown(". ".join([*parts, ""]))
+    if _policies(compared) == {COMMON}:
+        items = escape_markdown(words_of(benchmark).items)
+        about += f"Only {items} that both sides answered for both groups count. "
+    if any(len(one.charted) < len(one.pairs) for one in compared):
+        change = f"the largest change in {gap_of(benchmark.kind)}"
+        about += f"Chart: the {MOST_CHARTED} pairs of a comparison with {change}. "
+    terms = _terms(benchmark)
+    show_markdown(f"::: lede\n{escape_markdown(finding)}\n:::\n\n::: small\n{about}{terms}\n:::")
+
+
+def _show_key(
+    compared: Sequence[Comparison], marks: str, alpha: float, *, better: str, worse: str
+) -> None:
+    """Show the meanings of a chart's signs."""
+    text = (
+        f"{marks}. In colour: significant changes (adjusted p at most {alpha:g}), "
+        f"[●\u00a0{better}]{{.better}}, [●\u00a0{worse}]{{.worse}}."
+    )
+    if _policies(compared) == {_BOUNDS}:
+        text = "Figures: the range of the change, in points."
+        if compared[0].benchmark.kind.numeric:
+            text = f"Figures: the range of the change, in {compared[0].benchmark.kind.unit}."
+    show_markdown(f"::: small\n{text}\n:::")
+
+
+def _show_table(changes: Sequence[_Change], alpha: float, *, name: str, about: str = "") -> None:
+    """Show the changes of all three figures; the caption has the facts that all rows share."""
+    bounds = _policies([one for one, _ in changes]) == {_BOUNDS}
+    kind = changes[0][1].kind
+    caption = f"{about}{capital(kind.figure)} is the mean of the two groups."
+    if kind.numeric:
+        caption = f"{about}The {kind.figure} is that of both groups."
+    if not bounds:
+        caption += " Bold: significant changes."
+    verdict = shared_verdict(changes)
+    if verdict is not None:
+        caption += f" All {len(changes)} verdicts: {verdict}."
+    limits = "range" if bounds else f"{level(alpha)} CI"
+    table = change_table(changes, name=name, limits=limits)
+    show_table(table, caption=caption, css_class="estimates compact")

@@ -1,0 +1,246 @@
+"""The comparisons of a release as pages show them: two models or two prompts, pair by pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from fairstats._lib.formatting import capital, p_value
+from fairstats.benchmarks.declaration import PLAIN, Benchmark
+from fairstats.benchmarks.kinds import CHOICE, Kind
+from fairstats.comparisons.change_verdicts import BETTER
+from fairstats.release.contents import Release
+from fairstats.report.charts.rows import largest
+from fairstats.report.findings import set_label
+from fairstats.report.words import plain, signed_range
+
+#: The readers' names for the figures of a comparison of choices, and their meanings.
+FIGURES = {
+    "delta_accuracy": ("Accuracy", "mean of both groups, %"),
+    "delta_cfr": ("CFR", "same answer, %"),
+    "delta_ad": ("AD", "accuracy gap, points"),
+}
+_SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
+_PAIR = ["attribute", "group_a", "group_b"]
+_UNLIKE = "different questions"
+_ARROW = " → "
+# It is in the notes of clustered answers, and no reason for caution.
+_UNITS = "the independent units are "
+
+
+def figures_of(kind: Kind) -> Mapping[str, tuple[str, str]]:
+    """Return the readers' names for the figures of a comparison, and their meanings.
+
+    The last one is the absolute difference between the groups.
+    """
+    if kind == CHOICE:
+        return FIGURES
+    share = "" if kind.numeric else ", %"
+    return {
+        f"delta_{kind.rate}": (capital(kind.figure), f"both groups{share}"),
+        "delta_cfr": FIGURES["delta_cfr"],
+        f"delta_{kind.disparity}": ("Gap", f"absolute difference, {kind.unit}"),
+    }
+
+
+def directed(kind: Kind) -> dict[str, str]:
+    """Return the names of the figures with the direction in which they improve, if any."""
+    arrows = {1: " ↑", -1: " ↓", 0: ""}
+    return {m: f"{label}{arrows[BETTER.get(m, 0)]}" for m, (label, _) in figures_of(kind).items()}
+
+
+def gap_of(kind: Kind) -> str:
+    """Return the readers' name of the absolute difference, inside a sentence."""
+    return "AD" if kind == CHOICE else "the gap"
+
+
+def written_as(metric: str, kind: Kind) -> Kind:
+    """Return the kind in whose unit a figure is: CFR is a share for all of them."""
+    return CHOICE if metric == "delta_cfr" else kind
+
+
+def caution(note: str) -> str:
+    """Return the part of a comparison's note that restricts its meaning."""
+    return "; ".join(part for part in note.split("; ") if not part.startswith(_UNITS))
+
+
+@dataclass(frozen=True)
+class PairChange:
+    """Hold the changes for one pair of groups.
+
+    Attributes
+    ----------
+    pair : (str, str, str)
+        The attribute and the two groups, as in the tables.
+    name, groups : str
+        The readers' names for the pair: by the attribute if it has only this one; and by the
+        groups.
+    figures : mapping
+        The row of the comparisons table of each metric.
+    alpha : float
+        The level of significance.
+    kind : Kind
+        The kind of the answers.
+    alike : bool
+        Whether both sides answered the same questions. If not, no change is significant.
+    """
+
+    pair: tuple[str, str, str]
+    name: str
+    groups: str
+    figures: Mapping[str, Mapping[Any, Any]]
+    alpha: float
+    kind: Kind
+    alike: bool
+
+    @property
+    def gap(self) -> Mapping[Any, Any]:
+        """Return the row of the absolute difference between the groups."""
+        return self.figures[f"delta_{self.kind.disparity}"]
+
+    def direction(self, metric: str) -> int:
+        """1 for a significant improvement, −1 for a significant worsening, else 0."""
+        if metric not in BETTER or not self.significant(metric):
+            return 0
+        return int(math.copysign(1, BETTER[metric] * self.figures[metric]["estimate"]))
+
+    def significant(self, metric: str) -> bool:
+        """Check whether a figure changed significantly, which need not be better or worse."""
+        # NaN is not significant either.
+        return bool(self.alike and self.figures[metric]["p_adjusted"] <= self.alpha)
+
+    @property
+    def verdict(self) -> str | None:
+        """Return the verdict on the three figures together; None if it is missing."""
+        return _text(self.gap["verdict"])
+
+    @property
+    def reason(self) -> str | None:
+        """Return the reason why a verdict was withheld."""
+        return _text(self.gap["verdict_reason"])
+
+    @property
+    def any_significant(self) -> bool:
+        """Check whether a figure changed significantly."""
+        return any(self.significant(metric) for metric in figures_of(self.kind))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two answer sets that are compared, the newer model or the other prompt second."""
+
+    benchmark: Benchmark
+    version: str
+    old: str
+    new: str
+    strategy: str
+    note: str
+    pairs: tuple[PairChange, ...]
+
+    @property
+    def charted(self) -> tuple[PairChange, ...]:
+        """Return the pairs that charts show: of many, those whose gap changes most."""
+        return tuple(largest(self.pairs, lambda pair: pair.gap["estimate"]))
+
+    @property
+    def prompt(self) -> str:
+        """Return the strategy that is compared with the plain one, or that both models have."""
+        return self.strategy.removeprefix(f"{PLAIN}{_ARROW}")
+
+    @property
+    def alike(self) -> bool:
+        """Check whether both sides answered the same questions."""
+        return not self.note.startswith(_UNLIKE)
+
+    @property
+    def models(self) -> str:
+        """Return the two models, or the only one."""
+        return self.old if self.old == self.new else f"{self.old}{_ARROW}{self.new}"
+
+    @property
+    def vignettes(self) -> str:
+        """Return the readers' name of the set of vignettes; the two sets if they differ."""
+        names = self.benchmark.versions
+        parts = [self.version] if self.version in names else self.version.split(_ARROW)
+        return _ARROW.join(names.get(part, part) for part in parts)
+
+    @property
+    def context(self) -> str:
+        """Return what both sides share: the vignettes and, for two models, the prompt."""
+        if self.old == self.new:
+            return self.vignettes
+        return set_label(self.benchmark, self.vignettes, self.strategy)
+
+
+def comparisons_of_kind(release: Release, kind: str) -> dict[str, list[Comparison]]:
+    """Return the comparisons of one kind by benchmark, in the order of the table.
+
+    Parameters
+    ----------
+    release : Release
+        Holds the table of comparisons and the benchmarks.
+    kind : str
+        ``"version"`` or ``"strategy"``.
+    """
+    rows = release.comparisons[release.comparisons["kind"] == kind]
+    found: dict[str, list[Comparison]] = {}
+    for keys, own in rows.groupby(_SETS, sort=False):
+        name, version, old, new, strategy = map(str, keys)
+        benchmark = release.benchmarks[name]
+        note = caution(_text(own["method_note"].iloc[0]) or "")
+        alike = not note.startswith(_UNLIKE)
+        pairs = tuple(_pair_changes(own, benchmark, release.alpha, alike))
+        compared = Comparison(benchmark, version, old, new, strategy, note, pairs)
+        found.setdefault(name, []).append(compared)
+    return found
+
+
+def _pair_changes(
+    rows: pd.DataFrame, benchmark: Benchmark, alpha: float, alike: bool
+) -> Iterable[PairChange]:
+    for pair, own in rows.groupby(_PAIR, sort=False):
+        name, first, second = map(str, pair)
+        attribute = benchmark.attribute(name)
+        groups = attribute.pair_label((first, second))
+        label = attribute.label if len(attribute.pairs) == 1 else groups
+        if sum(label in (a.pair_label(p) for p in a.pairs) for a in benchmark.varied) > 1:
+            # Two attributes have a pair of this name.
+            label = benchmark.pair_name(name, (first, second))
+        figures = own.set_index("metric").to_dict("index")
+        key = (name, first, second)
+        yield PairChange(key, label, groups, figures, alpha, benchmark.kind, alike)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def change_text(row: Mapping[Any, Any], kind: Kind) -> str:
+    """Write a change with its interval in its unit; only its range if that is all that is known."""
+    limits = signed_range(kind, row["ci_low"], row["ci_high"])
+    if math.isnan(row["estimate"]):
+        return limits or "not known"
+    return f"{kind.signed(row['estimate'])} ({limits.replace('+', '')})" if limits else "not known"
+
+
+def change_words(metric: str, change: PairChange) -> str:
+    """Describe a change in words, for screen readers and as a tooltip."""
+    row, label = change.figures[metric], figures_of(change.kind)[metric][0]
+    kind = written_as(metric, change.kind)
+    text = f"change {change_text(row, kind)} {kind.unit}"
+    words = f"{label}: {text}"
+    if not (math.isnan(row["old"]) or math.isnan(row["new"])):
+        levels = " to ".join(plain(kind, row[side]) for side in ("old", "new"))
+        words = f"{label} {levels}, {text}"
+    if math.isnan(row["p_adjusted"]):
+        return words
+    significance = {1: "better", -1: "worse", 0: "no significant change"}[change.direction(metric)]
+    if metric not in BETTER:
+        return f"{words}, adjusted {p_value(row['p_adjusted'])}"
+    if not change.alike:
+        significance = "different questions"
+    return f"{words}, adjusted {p_value(row['p_adjusted'])}, {significance}"

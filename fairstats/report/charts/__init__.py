@@ -1,0 +1,1 @@
+"""Charts of rows: the marks, and their HTML and SVG."""

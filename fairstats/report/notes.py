@@ -1,0 +1,232 @@
+"""State what the screening of a release's answers found, in plain text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats._lib.formatting import escape_html, level, number_word, percent, points, span
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.benchmarks.kinds import CHOICE
+from fairstats.release.contents import Board, Release
+from fairstats.report.tables import breakable, written_table
+from fairstats.screening.findings import NOT_CHECKED
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+
+def screening_of(release: Release, board: Board, model: str | None = None) -> pd.DataFrame:
+    """Return the screening of a board's answers, or of one model's."""
+    rows = release.screening
+    rows = rows[
+        (rows["benchmark"] == board.benchmark.name)
+        & (rows["benchmark_version"] == board.version)
+        & (rows["strategy"] == board.strategy)
+    ]
+    return rows if model is None else rows[rows["model"] == model]
+
+
+def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the checks with a flag, without those that were not possible."""
+    return rows[_checked(rows) & (rows["flag"] != "ok")]
+
+
+def flag_notes(rows: pd.DataFrame, overruled: Collection[str]) -> list[str]:
+    """Return a sentence for each flag, see `flags_of`; these models were overruled."""
+    blocked = "Screening blocks these answers; the publisher overruled it. "
+    # Such answers are published only if they are not blocked without the overruled ones.
+    indirect = "Screening blocks these answers because of others that the publisher overruled. "
+    return [
+        f"{row['model']}: "
+        + ("" if row["flag"] != "block" else blocked if row["model"] in overruled else indirect)
+        + str(row["note"])
+        for row in flags_of(rows).to_dict("records")
+    ]
+
+
+def screening_summary(rows: pd.DataFrame) -> str:
+    """State how many checks were made and how many flags they gave; empty without any check."""
+    if rows.empty:
+        return ""
+    checked = _checked(rows)
+    flags = len(flags_of(rows))
+    what = "of copied, shifted, forced or invented answers"
+    found = "no sign" if not flags else "one sign" if flags == 1 else f"{number_word(flags)} signs"
+    n = int(checked.sum())
+    text = f"Screening found {found} {what} in {n:,} check{'s' * (n != 1)}."
+    if flags:
+        text += " A flag is a reason to ask, not a proof."
+    if missing := int((~checked).sum()):
+        were = "check was" if missing == 1 else "checks were"
+        text += f" {number_word(missing).capitalize()} more {were} not possible."
+    return text
+
+
+def _checked(rows: pd.DataFrame) -> pd.Series:
+    return ~rows["note"].str.startswith(NOT_CHECKED)
+
+
+#: What a submitter without an interest in the result writes.
+_NONE = "none"
+_LABELS = {
+    "submitter": "Sent by",
+    "provider": "Run by",
+    "run": "Run",
+    "attempts": "Attempts",
+    "conflicts": "Interests",
+    "accepted": "Accepted by",
+}
+
+
+def submissions_of(release: Release, board: Board, model: str | None = None) -> pd.DataFrame:
+    """Return the submissions of a board, or of one model on it."""
+    rows = release.submissions
+    rows = rows[
+        (rows["benchmark"] == board.benchmark.name)
+        & (rows["benchmark_version"] == board.version)
+        & (rows["strategy"] == board.strategy)
+    ]
+    return rows if model is None else rows[rows["model"] == model]
+
+
+def selected_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the submissions that were chosen among several runs."""
+    return rows[rows["attempts"] > 1]
+
+
+def selection_notes(rows: pd.DataFrame) -> list[str]:
+    """Return a sentence for each submission that was chosen among several runs."""
+    return [
+        f"{row['model']}: one of {row['attempts']:,} complete runs, chosen by the submitter "
+        f"({row['chosen_by'].rstrip('.')}). The best of several runs looks better than a typical "
+        "one."
+        for row in selected_runs(rows).to_dict("records")
+    ]
+
+
+def submission_caveats(rows: pd.DataFrame) -> list[str]:
+    """Return what limits the trust in submitted answers, one sentence or two each."""
+    notes = selection_notes(rows)
+    for row in rows.to_dict("records"):
+        if row["conflicts"].strip(" .").casefold() != _NONE:
+            notes.append(f"The submitter states an interest in the result: {row['conflicts']}.")
+        if row["overruled"]:
+            who = row["accepted_by"]
+            notes.append(f"{who} accepted answers that screening blocks: {row['overruled']}.")
+    return [note.replace("..", ".") for note in notes]
+
+
+def submission_facts(rows: pd.DataFrame) -> list[str]:
+    """Return who sent answers, how they were made and who accepted them, each sentence once."""
+    facts = []
+    for row in rows.to_dict("records"):
+        settings = json.loads(row["settings"])
+        listed = ", ".join(f"{name} = {value}" for name, value in settings.items())
+        runs = f"{row['attempts']:,} complete run{'s' * (row['attempts'] > 1)} made"
+        facts += [
+            f"Sent by {row['submitter']}. Interests: {row['conflicts']}",
+            f"Run {_days(row)} by {row['provider']}, {listed or 'default settings'}; {runs}",
+            f"Training data: {row['training_data']}",
+            f"Accepted by {row['accepted_by']} on {row['accepted_at'][:10]}",
+        ]
+    return list(dict.fromkeys(fact.rstrip(".") + "." for fact in facts))
+
+
+def submissions_table(rows: pd.DataFrame, models: list[str], *, name: str) -> GT:
+    """Make a table of who sent which model's answers.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The submissions of a board.
+    models : list of str
+        The models of the board, in its order.
+    name : str
+        The table's id, unique on the page.
+    """
+    by_model = rows.set_index("model").to_dict("index")
+    cells = []
+    for model in models:
+        cell = {"model": escape_html(breakable(model))}
+        row = by_model.get(model)
+        if row is None:
+            cell |= dict.fromkeys(_LABELS, "–") | {"submitter": "added by the publisher"}
+        else:
+            cell |= {key: row[key] for key in ("submitter", "provider", "conflicts")}
+            cell |= {"run": _days(row), "attempts": f"{row['attempts']:,}"}
+            cell["accepted"] = f"{row['accepted_by']}, {row['accepted_at'][:10]}"
+        cells.append(cell)
+    return written_table(
+        cells, _LABELS, name=name, stub="model", heading="Model", html=["model"], right=["attempts"]
+    )
+
+
+def _days(row: dict[str, str]) -> str:
+    """Return the days of the run."""
+    return (
+        row["started"] if row["started"] == row["ended"] else f"{row['started']} to {row['ended']}"
+    )
+
+
+# More pairs than these are counted, not named.
+_MOST_PAIRS = 4
+_PAIR = ["attribute", "group_a", "group_b"]
+
+
+def _beyond_noise(figures: pd.DataFrame, release: Release) -> str:
+    """Return one clause for a pair from its estimates by metric; empty without several samples."""
+    if "excess_disagreement" not in figures.index:
+        return ""
+    agreement = figures.loc["same_prompt_agreement", "estimate"]
+    excess = figures.loc["excess_disagreement"]
+    low, high = points(excess["ci_low"]), points(excess["ci_high"])
+    return (
+        f"two samples of the same prompt differ in {percent(1 - agreement)} of cases, so "
+        f"{points(excess['estimate'])} points of the change are beyond sampling noise "
+        f"({level(release.alpha)} interval {low} to {high})"
+    )
+
+
+def _of_many(own: pd.DataFrame, benchmark: Benchmark) -> str:
+    """Return one paragraph on more pairs than can be named."""
+    own = own[own["attribute"].isin([attribute.name for attribute in benchmark.varied])]
+    agreement = own.loc[own["metric"] == "same_prompt_agreement", "estimate"].dropna()
+    excess = own[(own["metric"] == "excess_disagreement") & own["estimate"].notna()]
+    if agreement.empty or excess.empty:
+        return ""
+    differ = span(percent(1 - agreement.max()), percent(1 - agreement.min()))
+    beyond = int((excess["ci_low"] > 0).sum())
+    below = int((excess["ci_high"] < 0).sum())
+    text = (
+        f"Each prompt was asked several times. Two samples of the same prompt differ in {differ} "
+        f"of cases. In {beyond} of {len(excess)} pairs, the groups change answers clearly more "
+        "often than that (intervals not adjusted)."
+    )
+    if below:
+        text += (
+            f" In {below}, samples of the same prompt differ clearly more often than the groups, "
+            "so they may not be repetitions of one prompt."
+        )
+    return text
+
+
+def noise_line(rows: pd.DataFrame, benchmark: Benchmark, release: Release) -> str:
+    """Return one paragraph on the pairs of one answer set; empty without several samples."""
+    own = rows[
+        rows["metric"].isin(["same_prompt_agreement", "excess_disagreement"])
+        & (rows["attribute"] != BASELINE)
+    ]
+    if benchmark.kind != CHOICE and len(own) > 2 * _MOST_PAIRS:
+        return _of_many(own, benchmark)
+    clauses = []
+    for (attribute, a, b), pair in own.groupby(_PAIR, sort=False):
+        label = benchmark.attribute(str(attribute)).pair_label((str(a), str(b)))
+        said = _beyond_noise(pair.set_index("metric"), release)
+        clauses.append(f"{label}: {said}.")
+    if not clauses:
+        return ""
+    return "Each prompt was asked several times. " + " ".join(clauses)

@@ -1,0 +1,1 @@
+"""The page that compares published with recomputed figures."""
