@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from plotnine import geom_linerange, geom_segment
 
 from fairstats._lib.formatting import capital, escape_html
 from fairstats.answers.strategies import strategy_label
@@ -18,7 +16,6 @@ from fairstats.report.page_output import output_format
 from fairstats.report.words import words_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from great_tables import GT
     from great_tables._text import BaseText, Text
 
@@ -132,18 +129,3 @@ def cell_label(text: str) -> str:
     if output_format() != "html":
         return ""
     return f'<span class="cell-label" aria-hidden="true">{escape_html(text)}</span>'
-
-
-class geom_intervals(geom_linerange):
-    """Draw the same lines as `geom_linerange`, in less time.
-
-    plotnine transforms the ends of each line separately. Here this is done once per panel.
-    """
-
-    def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
-        ends = data.assign(xend=data["x"], y=data["ymin"], yend=data["ymax"])
-        ends = coord.transform(ends, panel_params)
-        transformed: Any = SimpleNamespace(transform=lambda line, _: line)
-        for _, line in ends.groupby("group"):
-            line = line.reset_index(drop=True)
-            geom_segment.draw_group(line, panel_params, transformed, ax, self.params)

@@ -235,7 +235,7 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
         scale_color_manual,
     )
 
-    from fairstats.report.tables import geom_intervals
+    from fairstats.report.ratings.interval_lines import geom_intervals
 
     rows = preferences[preferences["metric"].isin(_SHARES[:2])]
     rows = rows[rows["estimate"].notna()]

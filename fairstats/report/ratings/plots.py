@@ -46,7 +46,7 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         scale_color_manual,
     )
 
-    from fairstats.report.tables import geom_intervals
+    from fairstats.report.ratings.interval_lines import geom_intervals
 
     # plotnine draws from the bottom. Reverse, so the first group is on top, as in the legend.
     groups = [group_label(g, rubric) for g in group_order(rates["rater_group"], rubric)][::-1]
