@@ -364,7 +364,7 @@ def _with_levels(attribute: Attribute, attributes: Mapping[str, Attribute]) -> A
 
 def _changes(attributes: Mapping[str, Attribute], subject: str) -> str:
     """Return the varied attributes, worded to complete "depends on …"."""
-    whose = "the " if subject == Words.subject else f"the {subject}’s "
+    whose = "" if subject == Words.subject else f"the {subject}’s "
     labels = [
         attribute.label
         for attribute in attributes.values()

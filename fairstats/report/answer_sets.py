@@ -1,61 +1,117 @@
-"""Read the parts of a release for an audit report: a model's answer sets, and their pairs."""
+"""One model's answers on a board: their pairs of groups, and the figures that pages show."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import listed, span
+from fairstats._lib.formatting import listed, points, span
+from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import BASELINE, POOLED, Attribute, Benchmark
-from fairstats.benchmarks.kinds import TESTS, Kind
+from fairstats.benchmarks.declaration import (
+    BASELINE,
+    NEUTRALIZED,
+    PLAIN,
+    POOLED,
+    POOLED_GROUPS,
+    Attribute,
+    Benchmark,
+)
+from fairstats.benchmarks.kinds import CHOICE, TESTS, Kind
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
-from fairstats.report.charts.rows import largest
+from fairstats.report.board.figures import MOST_PANELS
+from fairstats.report.charts.rows import MOST_CHARTED, largest
+from fairstats.report.findings import pair_note
+from fairstats.report.words import plain, scale_of
 
-_UNIT = ["benchmark", "benchmark_version", "strategy"]
-_PAIR = ["attribute", "group_a", "group_b"]
+Estimates = Mapping[str, Mapping[str, Any]]
+# More names than these are counted.
+_MOST_NAMES = 5
 
 
 @dataclass(frozen=True)
+class Figure:
+    """An estimate with its limits, as on a chart's axis; NaN if it is not known.
+
+    Shares are in percent and their differences in points; levels and scores in their own unit.
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def known(self) -> bool:
+        """Check whether there is an estimate; under ``bounds`` there may be a range only."""
+        return not math.isnan(self.estimate)
+
+
+UNKNOWN = Figure(math.nan, math.nan, math.nan)
+
+
+def figure_of(row: Mapping[str, Any] | pd.Series | None, scale: float = 100.0) -> Figure:
+    """Return a row's estimate and limits, by default in percent or points."""
+    if row is None:
+        return UNKNOWN
+    return Figure(*(scale * _number(row[name]) for name in ("estimate", "ci_low", "ci_high")))
+
+
+def _number(value: Any) -> float:
+    return math.nan if pd.isna(value) else float(value)
+
+
+@dataclass(frozen=True, eq=False)
 class Pair:
-    """Hold one pair of groups and its estimates.
+    """Two groups that are compared, or all pairs together, with the estimates of one answer set.
 
     Attributes
     ----------
-    attribute : Attribute
-        The attribute that the groups are values of.
+    attribute : str
+        The attribute that the groups are values of, or ``"pooled"``.
     groups : (str, str)
         The groups' names in the answers.
+    terms : (str, str)
+        The groups' names for readers.
     label : str
-        The pair's name for readers, e.g. ``"Race: White − Black"``.
-    figures : pandas.DataFrame
-        The estimates by metric. That of the kind's test is the one that the verdict is based on.
+        The shortest name: that of the attribute, or of the second group if the pairs of an
+        attribute have the same first group.
+    name : str
+        The shortest name that no other pair of the answer set has.
+    title : str
+        The attribute and the groups, e.g. ``"Race: White − Black"``.
+    estimates : mapping
+        The rows of the estimates by metric. That of the test is the one that decides the verdict.
     kind : Kind
         The kind of the answers.
+    part : str
+        The model's part in selecting the items, which leaves no verdict; empty if it had none.
     """
 
-    attribute: Attribute
+    attribute: str
     groups: tuple[str, str]
+    terms: tuple[str, str]
     label: str
-    figures: pd.DataFrame
+    name: str
+    title: str
+    estimates: Estimates
     kind: Kind
+    part: str = ""
 
     @property
-    def terms(self) -> tuple[str, str]:
-        """Return the groups' terms for readers."""
-        a, b = (self.attribute.groups.get(group, group) for group in self.groups)
-        return a, b
+    def note(self) -> str:
+        """Return the groups, e.g. ``"White − Black"``."""
+        return " − ".join(filter(None, self.terms))
 
     @property
-    def difference(self) -> pd.Series:
+    def difference(self) -> Mapping[str, Any]:
         """Return the estimate of the signed difference that is judged."""
-        return self.figures.loc[self.kind.difference]
+        return self.estimates[self.kind.difference]
 
     @property
     def verdict(self) -> str | None:
@@ -65,21 +121,57 @@ class Pair:
 
     @property
     def reason(self) -> str:
-        """Why the verdict was left open or not given; empty if it follows from the figures."""
+        """Why the verdict is open or missing; empty if it follows from the figures."""
+        if self.part:
+            return "the model took part in selecting the items"
         found = self.difference["verdict_reason"]
-        return found if isinstance(found, str) else ""
+        if isinstance(found, str):
+            return found
+        return "" if self.verdict else "there is no test of this pair"
 
     def value(self, metric: str, column: str = "estimate") -> float:
-        """Return one figure of the pair; NaN if it is missing."""
-        if metric not in self.figures.index:
-            return math.nan
-        found = self.figures.loc[metric, column]
-        return math.nan if pd.isna(found) else float(found)
+        """Return a number of one of the pair's estimates; NaN if it is missing."""
+        return _number(self.estimates[metric][column]) if metric in self.estimates else math.nan
+
+    def figure(self, metric: str) -> Figure:
+        """Return a metric with its limits, as on a chart's axis."""
+        return figure_of(self.estimates.get(metric), scale_of(self.kind, metric))
+
+    @property
+    def gap(self) -> Figure:
+        """Return the difference that is judged, as on a chart's axis."""
+        return self.figure(self.kind.difference)
+
+    @property
+    def rates(self) -> tuple[Figure, Figure]:
+        """Return the accuracy, rate or mean of both groups, as on a chart's axis."""
+        return self.figure(self.kind.rate_a), self.figure(self.kind.rate_b)
+
+    @property
+    def counts(self) -> tuple[int, int] | None:
+        """Return the number of pairs of answers that are right, or higher, for one group only."""
+        both = [self.value(self.kind.test, name) for name in ("n10", "n01")]
+        return None if math.isnan(sum(both)) else (int(both[0]), int(both[1]))
+
+    def rows(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return a table's rows on this pair."""
+        keys = table[["attribute", "group_a", "group_b"]]
+        return table[(keys == [self.attribute, *self.groups]).all(axis=1)]
 
 
 @dataclass(frozen=True)
 class AnswerSet:
-    """Hold the report's model's answers on one board, and the release's results on them."""
+    """A model's answers to one version of a benchmark with one prompt, and the results on them.
+
+    Parameters
+    ----------
+    release : Release
+        The release with the results.
+    board : Board
+        The board of the benchmark's version and the prompt.
+    model : str
+        The model.
+    """
 
     release: Release
     board: Board
@@ -91,15 +183,9 @@ class AnswerSet:
         return self.board.benchmark
 
     @property
-    def version(self) -> str:
-        """Return the readers' name of the vignettes' version, e.g. ``"GPT-written vignettes"``."""
-        named = self.benchmark.versions.get(self.board.version)
-        return named or f"version {self.board.version}"
-
-    @property
-    def vignettes(self) -> str:
-        """Benchmark and version."""
-        return f"{self.benchmark.title}, {self.version}"
+    def kind(self) -> Kind:
+        """Return the kind of answers."""
+        return self.benchmark.kind
 
     @property
     def prompt(self) -> str:
@@ -107,25 +193,35 @@ class AnswerSet:
         return strategy_label(self.board.strategy)
 
     @property
+    def version(self) -> str:
+        """Return the readers' name of the benchmark's version, e.g. ``"GPT-written vignettes"``."""
+        return self.benchmark.versions.get(self.board.version, self.board.version)
+
+    @property
     def label(self) -> str:
-        """Vignettes and prompt."""
-        return f"{self.vignettes}, prompt: {self.prompt}"
+        """Return the version and the prompt, e.g. ``"GPT-written vignettes, plain"``."""
+        return f"{self.version}, {self.prompt}"
 
     @property
-    def kind(self) -> Kind:
-        """Return the kind of the answers."""
-        return self.benchmark.kind
+    def title(self) -> str:
+        """Return the benchmark and its version."""
+        named = self.benchmark.versions.get(self.board.version)
+        return f"{self.benchmark.title}, {named or f'version {self.board.version}'}"
 
     @property
-    def margin(self) -> str:
-        """Return the equivalence margin with its unit, without needless decimals."""
-        return f"{self.kind.shown_margin(self.benchmark.equivalence_margin)} {self.kind.unit}"
+    def full_label(self) -> str:
+        """Return the benchmark, its version and the prompt."""
+        return f"{self.title}, prompt: {self.prompt}"
 
-    @property
-    def selected(self) -> str:
-        """Return the model's part in selecting the items; empty if it had none."""
-        chosen = self.benchmark.selected_on
-        return str(chosen[self.model]) if self.model in chosen else ""
+    @cached_property
+    def alone(self) -> Board:
+        """Return the board without the other models."""
+        own = {
+            name: table[table["model"] == self.model]
+            for name in ("estimates", "ranks")
+            if (table := getattr(self.board, name)) is not None
+        }
+        return replace(self.board, **own)
 
     @cached_property
     def rows(self) -> pd.DataFrame:
@@ -134,28 +230,144 @@ class AnswerSet:
         return own[own["model"] == self.model]
 
     @cached_property
-    def pairs(self) -> list[Pair]:
-        """Return the pairs that are compared, in the order of the benchmark."""
-        rows, controls = self.rows, [one.name for one in self.benchmark.controls]
-        aside = rows["attribute"].isin([BASELINE, POOLED, *controls]) | rows["group_a"].isna()
-        other = rows["metric"].isin(TESTS) & ~is_primary_test(rows)
-        found = []
-        for (name, a, b), own in rows[~aside & ~other].groupby(_PAIR, sort=False):
-            figures = own.set_index("metric")
-            if self.kind.difference in figures.index:
-                attribute, groups = self.benchmark.attribute(str(name)), (str(a), str(b))
-                label = self.benchmark.pair_name(attribute.name, groups)
-                found.append(Pair(attribute, groups, label, figures, self.kind))
+    def _estimates(self) -> dict[tuple[str, str, str], dict[str, dict[str, Any]]]:
+        """Return the rows of each attribute and pair by metric."""
+        rows = self.rows
+        rows = rows[~rows["metric"].isin(TESTS) | is_primary_test(rows)]
+        found: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = {}
+        for row in rows.astype(object).to_dict("records"):
+            key = (row[name] for name in ("attribute", "group_a", "group_b"))
+            a, b, c = ("" if pd.isna(part) else str(part) for part in key)
+            found.setdefault((a, b, c), {})[str(row["metric"])] = row
         return found
+
+    def of_attribute(self, attribute: str) -> dict[str, dict[str, Any]]:
+        """Return the estimates of all groups of an attribute together, by metric."""
+        return self._estimates.get((attribute, "", ""), {})
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Return the pairs of groups in the model's answers, in the benchmark's order."""
+        found = [
+            (attribute, groups)
+            for attribute in self.benchmark.varied
+            for groups in attribute.pairs
+            if self.kind.difference in self._estimates.get((attribute.name, *groups), {})
+        ]
+        labels = [_short(attribute, groups) for attribute, groups in found]
+        notes = [attribute.pair_label(groups) for attribute, groups in found]
+        attributes = {attribute.name for attribute, _ in found}
+        pairs = []
+        for (attribute, groups), label, note in zip(found, labels, notes, strict=True):
+            title = self.benchmark.pair_name(attribute.name, groups)
+            name = title
+            if labels.count(label) == 1:
+                name = label
+            elif len(attributes) == 1:
+                name = note
+            elif list(zip(labels, notes, strict=True)).count((label, note)) == 1:
+                name = f"{label} ({note})"
+            pairs.append(self._pair(attribute.name, groups, label, name, title))
+        return pairs
+
+    def _pair(
+        self, attribute: str, groups: tuple[str, str], label: str, name: str, title: str
+    ) -> Pair:
+        terms = (pair_note(self.benchmark), "")
+        if attribute != POOLED:
+            named = self.benchmark.attribute(attribute).groups
+            terms = (named.get(groups[0], groups[0]), named.get(groups[1], groups[1]))
+        # Some figures are of all groups of an attribute together.
+        estimates = self.of_attribute(attribute) | self._estimates[attribute, *groups]
+        return Pair(
+            attribute, groups, terms, label, name, title, estimates, self.kind, self.selected
+        )
+
+    def like(self, pair: Pair) -> Pair | None:
+        """Return the pair of the same groups as one of another answer set, if it was asked."""
+        key = (pair.attribute, pair.groups)
+        return next((one for one in self.pairs if (one.attribute, one.groups) == key), None)
+
+    def siblings(self) -> list[AnswerSet]:
+        """Return the model's answer sets of the same benchmark, this one among them."""
+        every = answer_sets(self.release, self.model)
+        return [one for one in every if one.benchmark.name == self.benchmark.name]
+
+    @property
+    def several(self) -> bool:
+        """Check whether the pairs are of several attributes."""
+        return len({pair.attribute for pair in self.pairs}) > 1
+
+    def full_name(self, pair: Pair) -> str:
+        """Return a pair's groups, after the label of their attribute if there are several."""
+        return pair.title if self.several else pair.note
+
+    @property
+    def many(self) -> bool:
+        """Check whether there are more pairs than a chart or a table of columns can show."""
+        return self._pooled is not None and len(self.pairs) > MOST_PANELS
 
     @cached_property
     def charted(self) -> Sequence[Pair]:
-        """Return the pairs on the first page: of many, those with the largest differences."""
-        return largest(self.pairs, lambda pair: pair.value(self.kind.difference))
+        """Return the pairs that charts show: of many, those with the largest differences."""
+        known = [pair for pair in self.pairs if pair.gap.known]
+        shown = self.pairs if len(self.pairs) <= MOST_CHARTED else known or self.pairs
+        return largest(shown, lambda pair: pair.gap.estimate)
+
+    @cached_property
+    def _pooled(self) -> Pair | None:
+        groups = (POOLED_GROUPS[0], POOLED_GROUPS[1])
+        if self.kind.difference not in self._estimates.get((POOLED, *groups), {}):
+            return None
+        # Signed differences of several pairs can cancel out, unlike the sizes that rank models.
+        label = "Average" if self.kind == CHOICE else "All pairs, signed"
+        return self._pair(POOLED, groups, label, label, label)
+
+    @property
+    def whole(self) -> Pair | None:
+        """Return all pairs together, or the only pair; None if neither has an estimate."""
+        return self._pooled or (self.pairs[0] if len(self.pairs) == 1 else None)
+
+    @cached_property
+    def by_group(self) -> dict[tuple[str, str], Figure]:
+        """Return the accuracy, rate or mean of each group, by attribute and group."""
+        return self.sides(self.kind.rate_a, self.kind.rate_b)
+
+    def sides(self, first: str, second: str) -> dict[tuple[str, str], Figure]:
+        """Return the figure of each group, from the metrics of both groups of its pairs."""
+        return {
+            (pair.attribute, group): pair.figure(metric)
+            for pair in self.pairs
+            for metric, group in zip((first, second), pair.groups, strict=True)
+        }
+
+    def group_name(self, attribute: str, group: str) -> str:
+        """Return a group's label, after that of its attribute if there are several."""
+        of = self.benchmark.attribute(attribute)
+        label = of.groups.get(group, group)
+        return f"{of.label}: {label}" if self.several else label
+
+    @property
+    def side_names(self) -> tuple[str, str]:
+        """Return the readers' names of the first and second group of every pair."""
+        if len(self.pairs) == 1:
+            return self.pairs[0].terms
+        first, second = self.benchmark.pair_terms
+        noun = self.benchmark.side_noun
+        return f"{first} {noun}", f"{second} {noun}"
+
+    @property
+    def others(self) -> dict[Pair, list[float]]:
+        """Return the gaps of the board's other models, without those that selected the items."""
+        rows = self.board.estimates
+        aside = {self.model, *self.benchmark.selected_on}
+        rows = rows[(rows["metric"] == self.kind.difference) & ~rows["model"].isin(aside)]
+        rows, scale = rows[rows["estimate"].notna()], scale_of(self.kind, self.kind.difference)
+        return {pair: [scale * one for one in pair.rows(rows)["estimate"]] for pair in self.pairs}
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """Return the manifest's entries, one per snapshot."""
+        """Return the manifest's entries on the answers, one per snapshot."""
         return self.release.answers_of(self.board, self.model)
 
     @property
@@ -166,21 +378,56 @@ class AnswerSet:
         return int(max(known)) if known else sum(entry["items"] for entry in self.entries)
 
     @property
-    def ranges(self) -> bool:
-        """Check whether the figures are ranges over the missing answers, without estimates."""
-        return bool((self.rows["missing"] == "bounds").all())
+    def selected(self) -> str:
+        """Return the model's part in selecting the items, which makes its figures meaningless."""
+        return str(self.benchmark.selected_on.get(self.model, ""))
+
+    @property
+    def ranged(self) -> bool:
+        """Check whether figures are ranges over the missing answers, without a test."""
+        return bool((self.rows["missing"] == "bounds").any())
+
+    @property
+    def margin(self) -> float:
+        """Return the equivalence margin, as on a chart's axis."""
+        return scale_of(self.kind, self.kind.difference) * self.benchmark.equivalence_margin
+
+    @property
+    def shown_margin(self) -> str:
+        """Return the equivalence margin with its unit, without needless decimals."""
+        return f"{self.kind.shown_margin(self.benchmark.equivalence_margin)} {self.kind.unit}"
+
+    def baseline(self, group: str) -> Figure | None:
+        """Return the figure with a baseline text, e.g. ``"neutralized"``, or None."""
+        attribute = self.benchmark.attributes.get(BASELINE)
+        for groups in () if attribute is None else attribute.pairs:
+            if group in groups:
+                metric = (self.kind.rate_a, self.kind.rate_b)[groups.index(group)]
+                rows = self._estimates.get((BASELINE, *groups), {})
+                return figure_of(rows[metric], scale_of(self.kind, metric)) if rows else None
+        return None
+
+    @cached_property
+    def neutral(self) -> Figure | None:
+        """Return the accuracy with the neutral text; None if it was not used."""
+        return self.baseline(NEUTRALIZED)
 
     def table(self, name: str) -> pd.DataFrame:
         """Return the rows of one of the release's tables that belong to this answer set."""
         table = self.release.table(name)
-        unit = [self.benchmark.name, self.board.version, self.board.strategy]
-        own = (table[_UNIT] == unit).all(axis=1) & (table["model"] == self.model)
-        return table[own]
+        unit = [self.benchmark.name, self.board.version, self.model, self.board.strategy]
+        return table[(table[list(UNIT_COLUMNS)] == unit).all(axis=1)]
 
-    def choices(self, pair: Pair) -> pd.DataFrame:
-        """Return the rows of the table of sensitivity that belong to one pair."""
-        rows = self.table("sensitivity")
-        return rows[(rows[_PAIR] == [pair.attribute.name, *pair.groups]).all(axis=1)]
+    @cached_property
+    def sensitivity(self) -> pd.DataFrame:
+        """Return the rows of the table of sensitivity, read once for all pairs."""
+        return self.table("sensitivity")
+
+
+def _short(attribute: Attribute, groups: tuple[str, str]) -> str:
+    """Name a pair by its second group if all pairs have the same first one."""
+    against = len(attribute.pairs) > 1 and len({first for first, _ in attribute.pairs}) == 1
+    return attribute.groups[groups[1]] if against else attribute.label
 
 
 def answer_sets(release: Release, model: str) -> list[AnswerSet]:
@@ -188,37 +435,61 @@ def answer_sets(release: Release, model: str) -> list[AnswerSet]:
     return [AnswerSet(release, board, model) for board in release.boards if model in board.models]
 
 
-def names_of(pairs: Sequence[Pair], among: Sequence[Pair]) -> str:
+def by_benchmark(sets: Iterable[AnswerSet]) -> dict[str, list[AnswerSet]]:
+    """Return answer sets by the name of their benchmark."""
+    found: dict[str, list[AnswerSet]] = {}
+    for own in sets:
+        found.setdefault(own.benchmark.name, []).append(own)
+    return found
+
+
+def prompts_of(sets: Iterable[AnswerSet]) -> list[list[AnswerSet]]:
+    """Return each version's sets, plain prompt first, if that was one of several prompts."""
+    versions: dict[str, list[AnswerSet]] = {}
+    for own in sets:
+        versions.setdefault(own.board.version, []).append(own)
+    several = [own for own in versions.values() if len(own) > 1]
+    return [own for own in several if own[0].board.strategy == PLAIN]
+
+
+def names_of(pairs: Sequence[Pair], own: AnswerSet) -> str:
     """Name pairs in a sentence: an attribute for all of its pairs, else the groups.
 
     Parameters
     ----------
     pairs : sequence of Pair
         The pairs to name.
-    among : sequence of Pair
-        All pairs of their answer set.
+    own : AnswerSet
+        Their answer set.
     """
     names: list[str] = []
-    for attribute in dict.fromkeys(pair.attribute.name for pair in pairs):
-        own = [pair for pair in pairs if pair.attribute.name == attribute]
-        label = own[0].attribute.label
-        if len(own) == sum(pair.attribute.name == attribute for pair in among):
+    for name in dict.fromkeys(pair.attribute for pair in pairs):
+        attribute = own.benchmark.attribute(name)
+        of = [pair for pair in pairs if pair.attribute == name]
+        if len(of) == sum(pair.attribute == name for pair in own.pairs):
             # An abbreviation keeps its capitals.
+            label = attribute.label
             names.append(label if label[1:2].isupper() else label[:1].lower() + label[1:])
-        elif len({first for first, _ in own[0].attribute.pairs}) == 1:
+        elif len({first for first, _ in attribute.pairs}) == 1:
             # All have the same first group.
-            names += [pair.terms[1] for pair in own]
+            names += [pair.terms[1] for pair in of]
         else:
-            names += [pair.attribute.pair_label(pair.groups) for pair in own]
-    if len(names) > 5:
-        return f"{len(pairs)} of {len(among)} pairs"
+            names += [pair.note for pair in of]
+    if len(names) > _MOST_NAMES:
+        return f"{len(pairs)} of {len(own.pairs)} pairs"
     return listed(names)
 
 
-def differences_of(pairs: Sequence[Pair]) -> str:
-    """Return the smallest and largest difference of pairs, with its unit, if any is known."""
-    known = [value for pair in pairs if not math.isnan(value := pair.difference["estimate"])]
-    if not known:
-        return ""
-    kind = pairs[0].kind
-    return f"{span(kind.signed(min(known)), kind.signed(max(known)))} {kind.unit}"
+def span_of(values: Iterable[float], kind: Kind = CHOICE, *, signed: bool = False) -> str:
+    """Return the smallest and the largest value on a chart's axis, in points or their own unit.
+
+    Examples
+    --------
+    >>> span_of([8.24, 10.36]), span_of([-1.0, 2.0], signed=True), span_of([3.0, 3.01])
+    ('8.2 to 10.4', '−1.0 to +2.0', '3.0')
+    """
+    known = list(values)
+    ends = min(known), max(known)
+    if kind.numeric:
+        return span(*(kind.signed(end) if signed else plain(kind, end) for end in ends))
+    return span(*(points(value / 100, signed=signed) for value in ends))

@@ -27,6 +27,11 @@ from fairstats.report.words import (
     words_of,
 )
 
+# More differences than these are counted, not named.
+_MOST_CLAUSES = 2
+# More models than these are counted, not named.
+_MOST_BEST = 5
+
 
 def set_label(benchmark: Benchmark, version: str, strategy: str, *, brackets: bool = False) -> str:
     """Return the readers' name of an answer set's vignettes and prompt, as plain text."""
@@ -53,6 +58,45 @@ def _only_pair(benchmark: Benchmark) -> tuple[Attribute, tuple[str, str]] | None
     return pairs[0] if len(pairs) == 1 else None
 
 
+def lower_for(
+    benchmark: Benchmark, attribute: str, groups: tuple[str, str], difference: float
+) -> str:
+    """State for which of two groups the judged figure is lower, and by how much.
+
+    A level or score with a declared meaning is said to be higher, so the meaning can be given.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        Names the groups and the unit.
+    attribute : str
+        The attribute of the groups.
+    groups : (str, str)
+        The two groups.
+    difference : float
+        The figure of the first group minus that of the second.
+
+    Examples
+    --------
+    >>> from fairstats.benchmarks.loading import load_benchmark
+    >>> lower_for(load_benchmark("demo"), "race", ("white", "black"), 0.17)
+    '17.0 percentage points less accurate for Black than for White'
+    """
+    kind, named = benchmark.kind, benchmark.attribute(attribute).groups
+    high, low = (named.get(group, group) for group in groups)
+    if difference < 0:
+        high, low = low, high
+    size = f"{unsigned(kind, abs(difference))} {long_unit(kind)}"
+    if benchmark.higher:
+        return f"{size} higher ({benchmark.higher}) for {high} than for {low}"
+    return f"{size} {'less accurate' if kind == CHOICE else 'lower'} for {low} than for {high}"
+
+
+def subject_of(kind: Kind, model: str) -> str:
+    """Return the subject of a sentence that `lower_for` ends: the model, or its figure."""
+    return model if kind == CHOICE else f"the {kind.figure} of {model}"
+
+
 @dataclass(frozen=True)
 class Findings:
     """Make the sentences of one board.
@@ -63,10 +107,13 @@ class Findings:
         The board to describe.
     alpha : float
         The significance level of the release's tests.
+    about : tuple of str
+        The models that the sentences are about, if not the ranked ones.
     """
 
     board: Board
     alpha: float
+    about: tuple[str, ...] = ()
 
     @property
     def kind(self) -> Kind:
@@ -76,6 +123,8 @@ class Findings:
     @cached_property
     def models(self) -> list[str]:
         """Return the models that the sentences are about: the ranked ones, best first."""
+        if self.about:
+            return list(self.about)
         if self.board.why_unranked or not self.board.ranked.empty:
             return list(self.board.ranked["model"])
         # Under bounds, models are not ranked.
@@ -105,7 +154,7 @@ class Findings:
             who = self.board.models[0] if one else "No model"
             return f"{who} {'cannot' if one else 'can'} be ranked on {benchmark.title}"
         if self.gaps["verdict"].isna().all():
-            return f"How answers vary with {benchmark.changes}: no verdict"
+            return f"No verdict on how answers vary with {benchmark.changes}"
         verdicts = self.gaps.groupby("model")["verdict"]
         uneven = int(verdicts.agg(lambda own: (own == DISPARITY).any()).sum())
         even = bool((self.gaps["verdict"] == EQUIVALENT).all())
@@ -120,7 +169,7 @@ class Findings:
             who = self.models[0] if n == 1 else f"{_every(n)} models"
             return f"{text} sways {who}{self._least('{}')}"
         if uneven:
-            return f"{text} sways {number_word(uneven)} of {number_word(n)} models"
+            return f"{text} sways {self._some(uneven)}"
         who = self.models[0] if n == 1 else "any model"
         if even:
             start = f"{text} does not sway {who}"
@@ -129,18 +178,68 @@ class Findings:
 
     def _unequal(self, uneven: int, even: bool) -> str:
         changes, n, figure = self.board.benchmark.changes, len(self.models), self.kind.figure
-        possessive = f"{self.models[0]}’s" if n == 1 else "any model’s"
-        if uneven == n:
-            who = possessive if n == 1 else "Every model’s"
-            return f"{who} {figure} depends on {changes}{self._least('{}’s')}"
         if uneven:
-            count = f"{number_word(uneven).capitalize()} of {number_word(n)} models"
-            return f"{count} {'differs' if uneven == 1 else 'differ'} in {figure} with {changes}"
+            return self._who_gets_less(uneven)
+        # A possessive after a digit would become a prime on paper.
+        whose = f"the {figure} of {self.models[0]}" if n == 1 else f"any model’s {figure}"
+        if even and n == 1:
+            return f"{capital(whose)} does not vary with {changes} by more than {self._margin}"
         if even:
-            who = "No model’s" if n > 1 else possessive
-            verb = "varies" if n > 1 else "does not vary"
-            return f"{who} {figure} {verb} with {changes} by more than {self._margin}"
-        return f"It is unclear whether {possessive} {figure} depends on {changes}"
+            return f"No model’s {figure} varies with {changes} by more than {self._margin}"
+        return f"It is unclear whether {whose} depends on {changes}"
+
+    def _who_gets_less(self, uneven: int) -> str:
+        """State for which groups the figure is lower, by how much, and for how many models."""
+        benchmark, n, kind = self.board.benchmark, len(self.models), self.kind
+        shown = self.gaps[self.gaps["verdict"] == DISPARITY]
+        pairs = shown[["attribute", "group_a", "group_b"]]
+        # The largest first.
+        order = shown["estimate"].abs().sort_values(ascending=False).index
+        clauses = {
+            row: lower_for(benchmark, *_groups(pairs.loc[row]), float(shown.loc[row, "estimate"]))
+            for row in order[:_MOST_CLAUSES]
+        }
+        if n == 1 and len(shown) <= _MOST_CLAUSES:
+            subject = subject_of(kind, self.models[0])
+            subject = subject if kind == CHOICE else capital(subject)
+            return f"{subject} is {', and '.join(clauses.values())}"
+        largest = clauses[order[0]]
+        if n == 1:
+            text = (
+                f"The {kind.figure} of {self.models[0]} differs between groups in {len(shown)} of "
+            )
+            return f"{text}{len(self.gaps)} pairs; the largest difference: {largest}"
+        who, verb = ("Every model", "is") if uneven == n else (capital(self._some(uneven)), "are")
+        verb = "is" if uneven == 1 else verb
+        signs = (shown["estimate"] > 0).nunique()
+        if len(pairs.drop_duplicates()) == 1 and signs == 1 and uneven > 1:
+            _, _, less = largest.partition(f" {long_unit(kind)} ")
+            sizes = self._size(shown["estimate"], f" {long_unit(kind)}")
+            start = f"{who} {verb} {less}"
+            if kind != CHOICE:
+                whose = "every model" if uneven == n else self._some(uneven)
+                start = f"The {kind.figure} of {whose} is {less}"
+            return f"{start}, by {sizes}{self._least('{}')}"
+        # No model is named as the one with the largest difference if another one has it too.
+        whose = self._named(list(shown.loc[_tied(shown["estimate"].abs()), "model"].unique()))
+        depends = f"{who.replace('Every model', 'Every model’s')} {kind.figure} depends on"
+        text = f"{depends} {benchmark.changes}{self._least('that of {}')}"
+        if uneven < n:
+            verb = "differs" if uneven == 1 else "differ"
+            text = f"{who} {verb} in {kind.figure} with {benchmark.changes}"
+        return f"{text}; the largest {noun(kind)}: {whose}, {largest}"
+
+    def _some(self, count: int) -> str:
+        """Return a number of the models that the sentences are about, in words."""
+        return f"{number_word(count)} of {number_word(len(self.models))} {self._models}"
+
+    @property
+    def _models(self) -> str:
+        """Return the noun for the models; those without a rank are on the board, too."""
+        return "models" if len(self.models) == len(self.board.models) else "ranked models"
+
+    def _named(self, models: list[str]) -> str:
+        return listed(models) if len(models) <= _MOST_BEST else f"{len(models)} models"
 
     def _least(self, form: str) -> str:
         """Name the model, or the two, that may be the best."""
@@ -214,26 +313,35 @@ class Findings:
                 text = f"On the {where}, helpful text makes {least} {more}."
         else:
             size, spread = self._average(least, unit)
-            who = least if self.kind == CHOICE else f"the {self.kind.figure} of {least}"
+            who = subject_of(self.kind, least)
             what = f"{who} is {size} {more_of(benchmark)} for {self._first_group}"
             text = f"On the {where}, {what}{spread}."
         if len(self.models) == 1 or self.board.ranked.empty:
             return text
-        n, gap = number_word(len(self.models)), noun(self.kind)
-        sizes = [self._average_gap(model) for model in self.models]
-        units = f" {self.kind.unit}"
+        gap, units = noun(self.kind), f" {self.kind.unit}"
+        of = f"{number_word(len(self.models))} {self._models}"
+        average = pd.Series({model: self._average_gap(model) for model in self.models})
         (smallest, _), (largest, spread) = (self._average(m, units) for m in (least, most))
-        if sizes[0] > min(sizes) or sizes[-1] < max(sizes):
+        # Gaps in both directions would cancel out, so the mean of their sizes is compared.
+        mean = f"average {gap}" if all_higher else f"mean size of the {gap}s"
+        if average[least] > average.min() or average[most] < average.max():
             # Ranks count missing answers against a model; the averages shown do not.
             return (
                 f"{text} If missing answers are counted against each model, {least} ranks first of "
-                f"{n} models (average {gap} {smallest}) and {most} last ({largest})."
+                f"{of} ({mean} {smallest}) and {most} last ({largest})."
             )
-        if all_higher:
-            text += f" That is the smallest average {gap} of {n} models."
-            return f"{text} {most} has the largest, {largest}{spread}."
-        text += f" {least} has the smallest average {gap}, {smallest},"
-        return f"{text} and {most} the largest, {largest}."
+        first, last = (list(average.index[_tied(sign * average)]) for sign in (-1, 1))
+        if len(first) == len(self.models):
+            every = f"{_every(len(first))} {self._models}"
+            return f"{text} The {mean} is the same for {every}: {smallest}."
+        has = "has" if len(first) == 1 else "have"
+        smallest_of = f"the smallest {mean} of {of}"
+        if all_higher and first == [least]:
+            text += f" That is {smallest_of}."
+        else:
+            text += f" {self._named(first)} {has} {smallest_of}, {smallest}."
+        has = "has" if len(last) == 1 else "have"
+        return f"{text} {self._named(last)} {has} the largest, {largest}{spread * all_higher}."
 
     def _average(self, model: str, unit: str) -> tuple[str, str]:
         """A model's average gap, and its range over the pairs."""
@@ -313,22 +421,24 @@ class Findings:
         if n == 0 or verdicts.isna().all():
             return ""
         gap = noun(self.kind)
-        every = f"The {gap} is" if n == 1 else f"All {n} {gap}s are"
+        # The chart has those of models without a rank, too.
+        whose = "" if self._models == "models" else " of ranked models"
+        every = f"The {gap}{whose} is" if n == 1 else f"All {n} {gap}s{whose} are"
         if (verdicts == DISPARITY).all():
             a = "a disparity" if n == 1 else "disparities"
             models, pairs = len(self.models), n // len(self.models)
             if models > 1 and pairs > 1 and n == models * pairs:
-                every = f"All {n} {gap}s ({models} models × {pairs} pairs) are"
+                every = f"All {n} {gap}s ({models} {self._models} × {pairs} pairs) are"
             return f"{every} {a} (adjusted {named_test(self.kind)} {self._largest_p})."
         for verdict in (EQUIVALENT, INCONCLUSIVE):
             if (verdicts == verdict).all():
                 return f"{every} {verdict}."
         counts = verdicts.value_counts()
         named = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
-        if self.kind != CHOICE and counts.get(DISPARITY) == 1:
+        if counts.get(DISPARITY) == 1:
             named[DISPARITY] = DISPARITY
         parts = [f"{counts[v]} {name}" for v, name in named.items() if v in counts]
-        return f"Of {n} {gap}s, {', '.join(parts)}."
+        return f"Of {n} {gap}s{whose}, {', '.join(parts)}."
 
     @property
     def _largest_p(self) -> str:
@@ -385,8 +495,12 @@ class Findings:
                 ("Sure", f"{_of(small, n, gap)} too small to matter, within the {margin}.")
             )
         if unclear:
-            text = f"{_of(unclear, n, gap)} inconclusive: no {gap} and a {gap} beyond the {margin} "
-            found.append(("Not sure", f"{text}are both possible."))
+            own = self.gaps[verdicts == INCONCLUSIVE]
+            outside = (own["ci_low"] > 0) | (own["ci_high"] < 0)
+            text = f"{_of(unclear, n, gap)} inconclusive"
+            if not outside.any():
+                text += f": no {gap} and a {gap} beyond the {margin} are both possible"
+            found.append(("Not sure", f"{text}."))
         return found
 
     def _sure_of_ranks(self) -> list[tuple[str, str]]:
@@ -403,7 +517,10 @@ class Findings:
             text += f" ({level(self.alpha)} confidence)."
             found.append(("Sure", text + self._hidden(best)))
         else:
-            text = f"Which model is best: {listed(best, 'or')} could be."
+            named = listed(best, "or")
+            if len(best) > _MOST_BEST:
+                named = f"{len(best)} of {n} {self._models}"
+            text = f"Which model is best: {named} could be."
             found.append(("Not sure", text + self._hidden(best)))
         rest = ranked[~ranked["model"].isin(best)]
         wide = rest[rest["rank_high"] > rest["rank_low"]]
@@ -455,6 +572,15 @@ def ordinal(n: int) -> str:
     """
     teen = 10 < n % 100 < 14
     return f"{n}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
+
+
+def _groups(row: pd.Series) -> tuple[str, tuple[str, str]]:
+    return str(row["attribute"]), (str(row["group_a"]), str(row["group_b"]))
+
+
+def _tied(values: pd.Series) -> pd.Series:
+    """Check which values are the largest one, but for rounding error."""
+    return values >= values.max() - 1e-9
 
 
 def _every(n: int) -> str:

@@ -111,9 +111,9 @@ def test_constant_or_missing_answers_are_not_called_fair(name, degenerate):
         answer_sets(degenerate, f"{what}-{name}") for what in ("empty", "fixed", "partly")
     )
     assert {pair.verdict for pair in empty.pairs} == {None}
-    assert finding(empty).startswith("Finding: no verdict")
+    assert finding(empty).startswith("Finding: No verdict")
     assert {pair.verdict for pair in fixed.pairs} == {"inconclusive"}
-    assert finding(fixed).startswith("Finding: it is unclear")
+    assert finding(fixed).startswith("Finding: It is unclear")
     # The figures of the other group are known.
     assert "No verdict for East" in finding(partly)
     assert "No figure" not in finding_in_numbers(partly)

@@ -10,7 +10,7 @@ import pytest
 
 from fairstats.release.contents import Release
 from fairstats.report.changes.page import show_strategies, show_versions
-from fairstats.report.model.versions import compared_figures
+from fairstats.report.sections.versions import compared_figures
 
 from .kinds import FORBIDDEN, answered, declared
 from .undrawn import undrawn

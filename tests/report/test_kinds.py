@@ -12,13 +12,14 @@ import pytest
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Board, Release
 from fairstats.report.about.methods import benchmark_card
+from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
 from fairstats.report.model.page import show_model
-from fairstats.report.model.sentences import could_be_chance, directions, four_fifths
-from fairstats.report.model.sets import AnswerSet, sets_of
+from fairstats.report.sections.chance import could_be_chance, directions
+from fairstats.report.sections.ratio import answer as four_fifths
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .reading import broken_links
@@ -68,7 +69,7 @@ def board_of(release: Release, name: str) -> Board:
 
 
 def set_of(release: Release, model: str) -> AnswerSet:
-    ((own,),) = sets_of(release, model).values()
+    (own,) = answer_sets(release, model)
     return own
 
 
@@ -100,7 +101,7 @@ def test_fair_model_is_never_accused(name, release):
 
 def test_direction_counts_items_of_the_pair(release):
     own = set_of(release, "model-urgency")
-    south = own.row("net_moved", own.pairs[0])
+    south = own.pairs[0].estimates["net_moved"]
     text = directions(own).text
     assert f"{south['n10']} of {ITEMS} stays are less urgent for North, {south['n01']} for" in text
 
@@ -108,9 +109,9 @@ def test_direction_counts_items_of_the_pair(release):
 def test_ratio_beyond_four_fifths_is_named_only_if_its_interval_is(release):
     own = set_of(release, "model-interviews")
     for pair in own.pairs:
-        row = own.row("selection_ratio", pair)
+        row = pair.estimates["selection_ratio"]
         outside = row["ci_high"] < 0.8 or row["ci_low"] > 1.25
-        alone = AnswerSet("s0", own.figures, own.model)
+        alone = AnswerSet(own.release, own.board, own.model)
         alone.__dict__["pairs"] = [pair]
         assert (four_fifths(alone).short == "Yes") == outside
 

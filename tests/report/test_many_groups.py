@@ -12,18 +12,19 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.answer_tables import flips_of
 from fairstats.estimates.analyze import analyze
 from fairstats.release.contents import Board
-from fairstats.report.answer_sets import AnswerSet as AuditSet
+from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.board.charts import cfr_chart, gap_chart, shift_chart, single_panels
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.tables import overview_table, p_cell
 from fairstats.report.changed_items import flip_table
 from fairstats.report.changes.rows import Comparison
 from fairstats.report.charts.rows import MOST_CHARTED
-from fairstats.report.model.charts import accuracy_chart, discordant_chart
-from fairstats.report.model.charts import gap_chart as model_gap_chart
-from fairstats.report.model.sentences import by_group, could_be_chance
-from fairstats.report.model.sets import AnswerSet
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
+from fairstats.report.sections.chance import chart as discordant_chart
+from fairstats.report.sections.chance import could_be_chance
+from fairstats.report.sections.groups import chart as accuracy_chart
+from fairstats.report.sections.groups import extremes
+from fairstats.report.sections.size import chart as size_chart
 from fairstats.report.sensitivity import _pair_label
 
 GROUPS = tuple(f"g{number:02}" for number in range(12))
@@ -54,60 +55,63 @@ def own(benchmark_file, answers_of) -> AnswerSet:
         answers_of=lambda board, model: [],
         table=lambda name: pd.DataFrame(columns=["model"]),
     )
-    figures = BoardFigures(board, release)
+    return AnswerSet(release, board, "One")
+
+
+@pytest.fixture
+def figures(own, monkeypatch) -> BoardFigures:
+    figures = BoardFigures(own.board, own.release)
     # The parts of a release that these charts do not depend on.
     vars(figures).update(flagged=frozenset(), chosen=frozenset())
-    return AnswerSet("s0", figures, "One")
+    monkeypatch.setattr(BoardFigures, "published", lambda _: iter(()))
+    return figures
 
 
 @pytest.mark.parametrize("chart", [gap_chart, cfr_chart])
-def test_board_has_one_panel_for_all_pairs_of_an_attribute(chart, own, monkeypatch):
-    monkeypatch.setattr(BoardFigures, "published", lambda _: iter(()))
-    drawn = chart(own.figures, name="c")
+def test_board_has_one_panel_for_all_pairs_of_an_attribute(chart, figures):
+    drawn = chart(figures, name="c")
     assert [axis.label for axis in drawn.axes] == ["Average", "Origin"]
     assert drawn.axes[1].note == "12 groups, 13 pairs"
     ((_, shared),) = [row.cells for row in drawn.rows]
     assert shared.marks.count("<circle") == 13
     assert shared.words.startswith("13 pairs, from ")
-    assert len(single_panels(own.figures)) == 1
+    assert len(single_panels(figures)) == 1
 
 
-def test_overview_table_has_no_column_per_pair(own, monkeypatch):
-    monkeypatch.setattr(BoardFigures, "published", lambda _: iter(()))
-    table = overview_table(own.figures, name="t")
+def test_overview_table_has_no_column_per_pair(figures):
+    table = overview_table(figures, name="t")
     assert len([column for column in table._tbl_data if str(column).startswith("ad")]) == 1
 
 
-def test_extreme_p_and_h_are_those_of_the_pairs_and_not_of_the_average(own, monkeypatch):
-    monkeypatch.setattr(BoardFigures, "published", lambda _: iter(()))
-    (row,) = overview_table(own.figures, name="t")._tbl_data.to_dict("records")
-    pairs = own.figures.pairs
-    largest = max(own.figures.row("One", "mcnemar", pair)["p_adjusted"] for pair in pairs)
+def test_extreme_p_and_h_are_those_of_the_pairs_and_not_of_the_average(figures):
+    (row,) = overview_table(figures, name="t")._tbl_data.to_dict("records")
+    pairs = figures.pairs
+    largest = max(figures.row("One", "mcnemar", pair)["p_adjusted"] for pair in pairs)
     assert row["p"] == p_cell(largest)
-    h = [abs(own.figures.row("One", "cohens_h", pair)["estimate"]) for pair in pairs]
+    h = [abs(figures.row("One", "cohens_h", pair)["estimate"]) for pair in pairs]
     assert row["h"] == f"{min(h):.2f}–{max(h):.2f}"
 
 
 def test_model_charts_show_groups_and_the_largest_gaps(own):
-    assert [row.label for row in accuracy_chart(own, name="a").rows] == [
+    assert [row.label for row in accuracy_chart(own, "a").rows] == [
         f"Group {number:02}" for number in range(12)
     ]
-    sizes = {p: abs(own.figure("accuracy_difference", p).estimate) for p in own.pairs}
+    sizes = {pair: abs(pair.gap.estimate) for pair in own.pairs}
     assert min(sizes[p] for p in own.charted) >= sorted(sizes.values())[-MOST_CHARTED]
-    for chart in (discordant_chart, model_gap_chart):
-        assert len(chart(own, name="c").rows) == MOST_CHARTED
-    assert all(row.label.startswith("Group") for row in discordant_chart(own, name="d").rows)
+    for chart in (discordant_chart, size_chart):
+        assert len(chart(own, "c").rows) == MOST_CHARTED
+    assert all(row.label.startswith("Group") for row in discordant_chart(own, "d").rows)
 
 
 def test_model_answers_count_groups_and_pairs(own):
-    answer = by_group(own)
+    answer = extremes(own)
     assert answer.short.endswith("% of answers are right")
     assert answer.text.startswith("Lowest for Group ")
     assert len(could_be_chance(own).short) < 80
 
 
 def test_changed_items_have_one_cell_of_letters(own):
-    release = own.figures.release
+    release = own.release
     flips = flips_of(release.answers, release.benchmarks)
     html = flip_table(flips, release, name="f", limit=3).as_raw_html()
     assert "Answers that differ" in html
@@ -125,21 +129,19 @@ def test_comparison_charts_the_pairs_with_the_largest_changes(own):
     assert 0.0 not in shown
 
 
-def test_bars_on_one_side_share_a_label_at_the_end_of_the_longer_one(own, monkeypatch):
-    monkeypatch.setattr(BoardFigures, "published", lambda _: iter(()))
-    panel = own.figures.overview[0]
-    drawn = shift_chart(own.figures, {("One", panel): (-0.1, -0.3)}, name="s")
+def test_bars_on_one_side_share_a_label_at_the_end_of_the_longer_one(figures):
+    panel = figures.overview[0]
+    drawn = shift_chart(figures, {("One", panel): (-0.1, -0.3)}, name="s")
     ((cell,),) = [row.cells for row in drawn.rows]
     assert "−10.0 / −30.0" in cell.marks
     assert cell.marks.index(ACCENT_A) < cell.marks.index(ACCENT_B)
 
 
 def test_only_attribute_is_not_named_with_its_groups(own, demo):
-    audited = AuditSet(own.figures.release, own.board, "One")
-    assert audited.pairs[0].label == "Group 00 − Group 01"
+    assert own.pairs[0].title == "Group 00 − Group 01"
     row = pd.Series(
         {"benchmark": own.benchmark.name, "attribute": "origin", "group_a": "g00", "group_b": "g01"}
     )
-    assert _pair_label(row, own.figures.release) == "Group 00 − Group 01"
+    assert _pair_label(row, own.release) == "Group 00 − Group 01"
     assert own.benchmark.pooled.label == "All pairs"
     assert demo.pair_name("race", ("white", "black")) == "Race: White − Black"

@@ -149,14 +149,16 @@ def test_questions_without_data_are_left_out(full, releases, page):
     assert headings(page(releases[1])) == [*QUESTIONS, *TABLES, "Over the releases"]
 
 
-def test_question_on_neutral_text_is_left_out_without_baseline(
+def test_question_on_neutral_text_is_about_the_groups_without_baseline(
     tmp_path, page, benchmark_file, all_right
 ):
     benchmark = load_benchmark(benchmark_file(baseline=""))
     answers = all_right(benchmark)
     made = undrawn(answers, tmp_path, benchmarks=[benchmark])
     html = page(made, "model")
-    assert [title[3:] for title in headings(html)[:2]] == [title[3:] for title in QUESTIONS[1:]]
+    first, *rest = [title[3:] for title in headings(html)[:3]]
+    assert first == "How accurate is it for each group?"
+    assert rest == [title[3:] for title in QUESTIONS[1:]]
     assert facts(html)["Accuracy of the groups"] == "100.0%"
     # No answer changes.
     assert "Which items change?" not in headings(html)
@@ -241,10 +243,13 @@ def test_table_has_all_figures_of_the_set(full, page):
         for attribute, a, b in pairs:
             own = figures(rows, attribute=attribute, group_a=a, group_b=b)
             text = ""
-            for metric in ("accuracy_a", "accuracy_b", "ad", "cfr"):
+            for metric in ("accuracy_a", "accuracy_b", "accuracy_difference", "cfr"):
                 row = own.loc[metric]
-                limits = percent_range(row["ci_low"], row["ci_high"])
-                text += f"{100 * row['estimate']:.1f}({limits})"
+                ends = (row["ci_low"], row["ci_high"])
+                if metric == "accuracy_difference":
+                    text += f"{points(row['estimate'])}({point_range(*ends)})"
+                else:
+                    text += f"{100 * row['estimate']:.1f}({percent_range(*ends)})"
             assert squeezed(text) in words
             test = own.loc["mcnemar"]
             p = test["p_adjusted"]
@@ -314,7 +319,7 @@ def test_finding_about_a_slanted_benchmark_is_about_being_swayed(swayed, page, m
     html = page(swayed, model)
     finding = Markup(html[html.index('class="headline"') : html.index('class="note"')]).words
     assert ("sway" in finding) == slanted
-    assert ("accuracydependson" in finding) == (not slanted)
+    assert ("lessaccurateforBlackthanforWhite" in finding) == (not slanted)
     assert answer(html, QUESTIONS[0])[0] == ("Text for Black" if slanted else "Black")
 
 
@@ -406,8 +411,8 @@ def test_missing_policies_shown_only_if_answers_missing(cases, page):
     assert "no answer is missing" in html
     html = page(cases, "Some")
     # It is shown with the prompt that has missing answers.
-    assert 'id="model-0-policies-s0"' not in html
-    before = html[: html.index('id="model-0-policies-s1"')]
+    assert 'id="model-0-policies-0"' not in html
+    before = html[: html.index('id="model-0-policies-1"')]
     assert before.rindex('<div data-set="s1">') > before.rindex('data-set="s0"')
 
 
@@ -526,7 +531,7 @@ def test_page_has_no_words_of_another_benchmark(benchmark_file, tmp_path, page):
     text = re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
     assert not re.search(r"privileged|race|FairMedQA|patient|income", text, flags=re.IGNORECASE)
     assert "Accuracy, Tall, %" in text
-    assert "the height" in text
+    assert "less accurate for Small than for Tall" in text
 
 
 # Over the releases

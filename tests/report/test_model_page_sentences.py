@@ -12,12 +12,13 @@ import pytest
 
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
-from fairstats.report.board.figures import BoardFigures
-from fairstats.report.model.prompts import PromptChanges
-from fairstats.report.model.sentences import could_be_chance, matters, who_loses
-from fairstats.report.model.sets import AnswerSet
+from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.model.tables import frequent_letter, other_choices
-from fairstats.report.model.versions import VersionChange
+from fairstats.report.sections.chance import could_be_chance
+from fairstats.report.sections.groups import who_loses
+from fairstats.report.sections.prompts import PromptChanges
+from fairstats.report.sections.size import answer as matters
+from fairstats.report.sections.versions import VersionChange
 
 from .conftest import answers_of_models
 from .undrawn import undrawn, whole
@@ -40,6 +41,7 @@ def given(release) -> Callable[..., AnswerSet]:
         *,
         selected: bool = False,
         strategy: str = "plain",
+        of: Release | None = None,
         pairs: dict[str, dict[str, object]] | None = None,
         more: dict[str, dict[str, object]] | None = None,
         **every: object,
@@ -58,7 +60,7 @@ def given(release) -> Callable[..., AnswerSet]:
         if selected:
             benchmark = replace(benchmark, selected_on={"One": "by lot"})
         board = replace(board, benchmark=benchmark, estimates=rows, strategy=strategy)
-        return AnswerSet("s0", BoardFigures(board, release), "One")
+        return AnswerSet(of or release, board, "One")
 
     return build
 
@@ -86,6 +88,13 @@ def test_gap_matters_by_its_verdict_and_interval(given, snapshot):
     assert {case: answer.short for case, answer in answers.items()} == MATTERS
     mixed = matters(given(**verdict(SHOWN, 0.06, 0.2), pairs={SEX: verdict(OPEN, -0.1, 0.1)}))
     assert [*(answer.text for answer in answers.values()), mixed.short, mixed.text] == snapshot
+
+
+def test_interval_that_excludes_0_is_not_said_to_allow_no_gap(given):
+    answer = matters(given(**verdict(OPEN, -0.1, 0.2), pairs={SEX: verdict(OPEN, 0.059, 0.262)}))
+    assert answer.short == "Unclear"
+    assert "both possible" not in answer.text
+    assert "For Sex, the interval excludes 0" in answer.text
 
 
 def test_gap_without_a_verdict_cannot_be_judged(given):
@@ -299,7 +308,7 @@ def sensitivity(release: Release, **verdicts: str) -> Release:
     ids=["no other verdict", "newcombe", "wald"],
 )
 def test_choices_that_change_a_verdict_are_named(given, release, choice, short, snapshot):
-    answer = other_choices(given(**verdict(OPEN)), sensitivity(release, **choice))
+    answer = other_choices(given(**verdict(OPEN), of=sensitivity(release, **choice)))
     assert answer.short == short
     assert answer.text == snapshot
 
@@ -317,7 +326,7 @@ def test_letter_that_is_given_too_often_is_named(given, release, count, named):
         def table(self, name: str) -> pd.DataFrame:
             return rows
 
-    text = frequent_letter(given(), Changed(release.path))
+    text = frequent_letter(given(of=Changed(release.path)))
     assert bool(text) == named
     if named:
         assert re.findall(r"(letter \w|[\d.]+%)", text)[:3] == ["letter A", "70.0%", "50.0%"]

@@ -74,11 +74,14 @@ def test_a_models_page_shows_the_figures_of_every_pair(release, pages):
     text = _Page(pages["reports/models/model-1.html"]).text
     estimates = pd.read_parquet(release.path / "downloads" / "estimates.parquet")
     own = estimates[(estimates["model"] == "Model-1") & (estimates["attribute"] != "baseline")]
-    own = own[own["metric"].isin(["accuracy_a", "accuracy_b", "ad", "cfr"])]
+    own = own[own["metric"].isin(["accuracy_a", "accuracy_b", "accuracy_difference", "cfr"])]
     assert len(own) == 4 * 4
     for row in own.itertuples():
         limits = f"{100 * row.ci_low:.1f}–{100 * row.ci_high:.1f}"
-        assert f"{100 * row.estimate:.1f} ({limits})" in text
+        shown = f"{100 * row.estimate:.1f} ({limits})"
+        if row.metric == "accuracy_difference":
+            shown = f"{points(row.estimate)} ({point_range(row.ci_low, row.ci_high)})"
+        assert shown in text
 
 
 @pytest.mark.parametrize("name", HOSTILE)

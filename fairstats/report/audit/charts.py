@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, escape_markdown
-from fairstats.benchmarks.declaration import BASELINE, Attribute
-from fairstats.benchmarks.kinds import CHOICE, DECISION
+from fairstats._lib.formatting import capital
+from fairstats.benchmarks.declaration import Attribute
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.charts.marks import Axis, axis_over, bar, dot, interval, tick
+from fairstats.report.charts.marks import Axis, axis_over, dot, interval, tick
 from fairstats.report.charts.rows import Cell, Chart, Row, show_chart
 from fairstats.report.page_output import (
     ACCENT_A,
@@ -22,11 +21,8 @@ from fairstats.report.page_output import (
 )
 from fairstats.report.words import (
     difference_name,
-    heading,
     option_label,
-    plain,
-    plain_range,
-    scaled,
+    scale_of,
     signed_range,
 )
 
@@ -37,16 +33,8 @@ OUTCOMES = {
     "only_b_correct": ACCENT_A,
     "neither_correct": NEUTRAL_DARK,
 }
-_DECISIONS = ("both_selected", "only_a_selected", "only_b_selected", "neither_selected")
-_MOVES = {"moved_up": ACCENT_B, "moved_down": ACCENT_A}
-_HEADS = {
-    CHOICE.name: ("Both right", "Only first", "Only second", "Both wrong"),
-    DECISION.name: ("Both", "Only first", "Only second", "Neither"),
-}
-_WHICH = {CHOICE.name: "right", DECISION.name: "favourable"}
 # Characters that a panel of letters has room for.
 _PANEL = 28
-_LIMITS = ["estimate", "ci_low", "ci_high"]
 
 
 def show_differences(sets: Sequence[AnswerSet], *, name: str) -> None:
@@ -61,31 +49,30 @@ def show_differences(sets: Sequence[AnswerSet], *, name: str) -> None:
     """
     kind = sets[0].kind
     values = [
-        scaled(kind, pair.value(kind.difference, column))
+        end
         for answers in sets
         for pair in answers.charted
-        for column in _LIMITS
+        for end in (pair.gap.estimate, pair.gap.low, pair.gap.high)
     ]
     if all(map(math.isnan, values)):
         return
-    margin = scaled(kind, sets[0].benchmark.equivalence_margin)
+    margin, scale = sets[0].margin, scale_of(kind, kind.difference)
     label = capital(difference_name(kind))
-    what = "range" if sets[0].ranges else "interval"
+    what = "range" if sets[0].ranged else "interval"
     axis = axis_over(
         values,
         key="difference",
         label=f"{label}, {kind.unit}",
-        note=f"with its {what}; shaded: ±{sets[0].margin}",
+        note=f"with its {what}; shaded: ±{sets[0].shown_margin}",
         band=(-margin, margin),
         room=0.03,
     )
 
     def cell(pair: Pair) -> Cell:
-        figures = [pair.value(kind.difference, column) for column in _LIMITS]
-        marks = interval(axis, *(scaled(kind, value) for value in figures))
-        limits = signed_range(kind, *figures[1:])
-        said = f"{kind.signed(figures[0])} ({limits}) {kind.unit}"
-        return Cell(marks, said, figures[0])
+        gap = pair.gap
+        limits = signed_range(kind, gap.low / scale, gap.high / scale)
+        said = f"{kind.signed(gap.estimate / scale)} ({limits}) {kind.unit}"
+        return Cell(interval(axis, gap.estimate, gap.low, gap.high), said, gap.estimate)
 
     show_chart(
         Chart(
@@ -93,103 +80,8 @@ def show_differences(sets: Sequence[AnswerSet], *, name: str) -> None:
             caption=f"{label}s with the equivalence margin: {_whose(sets)}",
             heading="Pair",
             axes=(axis,),
-            rows=tuple(_rows(sets, lambda answers, pair: Row(pair.label, (cell(pair),)))),
+            rows=tuple(_rows(sets, lambda answers, pair: Row(pair.title, (cell(pair),)))),
             height=20,
-        )
-    )
-
-
-def show_rates(sets: Sequence[AnswerSet], *, name: str) -> None:
-    """Show the rates or means of both groups of each pair, next to that for the neutral text."""
-    kind = sets[0].kind
-    rates = (kind.rate_a, kind.rate_b)
-    neutral = {id(answers): _neutral(answers) for answers in sets}
-    values = [
-        scaled(kind, pair.value(metric, column))
-        for answers in sets
-        for pair in answers.charted
-        for metric in rates
-        for column in _LIMITS
-    ]
-    if all(map(math.isnan, values)):
-        return
-    axis = axis_over(
-        [*values, *(scaled(kind, value) for value in neutral.values())],
-        key=kind.figure.replace(" ", "-"),
-        label=heading(kind),
-        note="with its interval",
-        room=0.03,
-        limits=sets[0].benchmark.limits if kind.numeric else (0, 100),
-        signed=False,
-    )
-
-    def row(answers: AnswerSet, pair: Pair) -> Row:
-        marks, texts = tick(axis, scaled(kind, neutral[id(answers)]), reach=40), []
-        for metric, y, colour in zip(rates, ("35%", "67%"), (ACCENT_B, ACCENT_A), strict=True):
-            figures = [scaled(kind, pair.value(metric, column)) for column in _LIMITS]
-            marks += interval(axis, math.nan, *figures[1:], colour=colour, y=y)
-            marks += dot(axis, figures[0], colour=colour, hollow=metric == kind.rate_b, y=y)
-            texts.append(rate_with_limits(pair, metric))
-        words = f"{pair.terms[0]} {texts[0]}, {pair.terms[1]} {texts[1]}"
-        return Row(pair.label, (Cell(marks, words),), tuple(texts))
-
-    first, second = sets[0].benchmark.pair_terms
-    noun = sets[0].benchmark.side_noun
-    show_markdown(
-        escape_markdown(
-            f"Filled: {kind.figure} for the {first} {noun} of each pair. "
-            f"Hollow: for the {second} {noun}."
-        )
-        + ("" if all(map(math.isnan, neutral.values())) else " Upright line: text without a group.")
-    )
-    show_chart(
-        Chart(
-            name=name,
-            caption=f"{capital(kind.figure)} for both groups of each pair",
-            heading="Pair",
-            heads=("First", "Second") if kind.numeric else ("First, %", "Second, %"),
-            axes=(axis,),
-            rows=tuple(_rows(sets, row)),
-        )
-    )
-
-
-def show_outcomes(sets: Sequence[AnswerSet], *, name: str) -> None:
-    """Show which of the two answers of a pair is right, favourable or higher, in shares."""
-    kind, outcomes = sets[0].kind, OUTCOMES
-    if kind.numeric:
-        outcomes = _MOVES
-    elif kind == DECISION:
-        outcomes = dict(zip(_DECISIONS, OUTCOMES.values(), strict=True))
-    if not any(math.isfinite(pair.value(m)) for s in sets for pair in s.pairs for m in outcomes):
-        return
-    axis = Axis(
-        "outcomes", "Share of pairs, %", "in the order of the columns", 0, 100, signed=False
-    )
-
-    def row(answers: AnswerSet, pair: Pair) -> Row:
-        shares = [100 * pair.value(metric) for metric in outcomes]
-        texts = ["" if math.isnan(share) else f"{share:.1f}" for share in shares]
-        parts = list(zip(shares, outcomes.values(), strict=True))
-        if kind.numeric:
-            # In the middle: pairs in which neither answer is higher.
-            up, down = shares
-            parts.insert(1, (100 - up - down, NEUTRAL_LIGHT))
-        start, marks = 0.0, ""
-        for share, colour in parts:
-            marks += bar(axis, start, start + share, colour=colour)
-            start += 0 if math.isnan(share) else share
-        return Row(pair.label, (Cell(marks, ", ".join(texts)),), tuple(texts))
-
-    show_chart(
-        Chart(
-            name=name,
-            caption=f"Pairs by which of their two answers is {_WHICH.get(kind.name, 'higher')}, %",
-            heading="Pair",
-            heads=_HEADS.get(kind.name, ("First higher", "Second higher")),
-            axes=(axis,),
-            rows=tuple(_rows(sets, row)),
-            height=22,
         )
     )
 
@@ -256,23 +148,6 @@ def _letter_cell(axis: Axis, rows: pd.DataFrame, attribute: Attribute) -> Cell:
     return Cell(marks, ", ".join(said))
 
 
-def rate_with_limits(pair: Pair, metric: str) -> str:
-    """Return a share in percent, or a mean, with its limits, e.g. ``"92.4 (90.3–94.0)"``.
-
-    If it is known as a range only, return the limits alone.
-    """
-    estimate, low, high = (pair.value(metric, column) for column in _LIMITS)
-    limits, known = plain_range(pair.kind, low, high), plain(pair.kind, estimate)
-    return f"{known} ({limits})" if known and limits else known or limits
-
-
-def _neutral(answers: AnswerSet) -> float:
-    """Return the rate or mean for the text without a group."""
-    rows = answers.rows
-    own = rows[(rows["attribute"] == BASELINE) & (rows["metric"] == answers.kind.rate_b)]
-    return float(own["estimate"].iloc[0]) if len(own) else math.nan
-
-
 def _rows(sets: Sequence[AnswerSet], row: Callable[[AnswerSet, Pair], Row]) -> Iterator[Row]:
     """Return one row per pair; several answer sets have headings."""
     for answers in sets:
@@ -284,7 +159,7 @@ def _rows(sets: Sequence[AnswerSet], row: Callable[[AnswerSet, Pair], Row]) -> I
 
 def _heading(answers: AnswerSet, sets: Sequence[AnswerSet]) -> str:
     """Return the prompt, and the vignettes if there are several sets of them."""
-    same = len({other.vignettes for other in sets}) == 1
+    same = len({other.title for other in sets}) == 1
     prompt = capital(answers.prompt)
     return prompt if same else f"{prompt}; {answers.version}"
 

@@ -85,7 +85,7 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
         own = [pair for pair in judged if pair.verdict == verdict]
         if not own:
             continue
-        names = names_of(own, answers.pairs)
+        names = names_of(own, answers)
         said = "" if len(own) == len(answers.pairs) else f" ({names})"
         yield {DISPARITY: _real, EQUIVALENT: _small, INCONCLUSIVE: _open}[verdict](
             answers, own, said
@@ -100,12 +100,12 @@ def _real(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]
     nonzero = sum(pair.difference["ci_low"] * pair.difference["ci_high"] > 0 for pair in own)
     verb = "difference is" if len(own) == 1 else "differences are"
     if beyond == len(own):
-        beyond_it = f"{_all(len(own), level(alpha))} beyond ±{answers.margin}"
+        beyond_it = f"{_all(len(own), level(alpha))} beyond ±{answers.shown_margin}"
         return HIGH, f"The {verb} larger than chance{said}: {beyond_it}. {_power(own)}".strip()
     if nonzero == len(own):
         return MODERATE, (
             f"The {verb} larger than chance{said}, but perhaps too small to matter: {beyond} of "
-            f"{len(own)} {level(alpha)} intervals lie beyond ±{answers.margin}."
+            f"{len(own)} {level(alpha)} intervals lie beyond ±{answers.shown_margin}."
         )
     return MODERATE, (
         f"The {verb} statistically significant{said}, but {nonzero} of {len(own)} {level(alpha)} "
@@ -115,11 +115,11 @@ def _real(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]
 
 def _small(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]:
     inside = _all(len(own), level(2 * answers.release.alpha))
-    return HIGH, f"No larger difference{said}: {inside} inside ±{answers.margin}."
+    return HIGH, f"No larger difference{said}: {inside} inside ±{answers.shown_margin}."
 
 
 def _open(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]:
-    margin = answers.margin
+    margin = answers.shown_margin
     text = f"A difference is neither shown nor excluded{said} at ±{margin}."
     return LOW, f"{text} {_power(own)}".strip()
 
@@ -157,7 +157,7 @@ def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[s
     grade = HIGH
     if found.changed:
         grade = MODERATE if 2 * len(found.changed) < len(answers.pairs) else LOW
-        names = names_of([pair for pair, _ in found.changed], answers.pairs)
+        names = names_of([pair for pair, _ in found.changed], answers)
         text = f"The verdict depends on the choice of method for {names}"
     elif not kept:
         return
@@ -179,9 +179,9 @@ def robustness(answers: AnswerSet) -> Robustness:
     for pair in answers.pairs:
         if pair.verdict is None:
             continue
-        rows = answers.choices(pair)
+        rows = pair.rows(answers.sensitivity)
         rows = rows[rows["aspect"].isin(list(_NUMBERED)) & (rows["choice"] != "bounds")]
-        bounds = answers.choices(pair)
+        bounds = pair.rows(answers.sensitivity)
         bounds = bounds[(bounds["aspect"] == MISSING) & (bounds["choice"] == "bounds")]
         if (bounds["ci_low"] == bounds["ci_high"]).all():
             # Without missing answers, the policies cannot disagree.
@@ -203,9 +203,9 @@ def robustness(answers: AnswerSet) -> Robustness:
 
 def other_prompts(answers: AnswerSet, others: Sequence[AnswerSet]) -> tuple[int, int]:
     """Count the comparisons of other prompts on these vignettes, and those with this verdict."""
-    published = {(pair.attribute.name, pair.groups): pair.verdict for pair in answers.pairs}
+    published = {(pair.attribute, pair.groups): pair.verdict for pair in answers.pairs}
     verdicts = [
-        (pair.verdict, published.get((pair.attribute.name, pair.groups)))
+        (pair.verdict, published.get((pair.attribute, pair.groups)))
         for other in prompts_among(answers, others)
         for pair in other.pairs
     ]

@@ -8,11 +8,8 @@ from fairstats._lib.formatting import capital, level, percent, span
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.answer_sets import AnswerSet, Pair, names_of
+from fairstats.report.findings import Findings
 from fairstats.report.words import difference_name, long_unit, signed_range, words_of
-
-#: The worst verdict first, to avoid a flattering first sentence.
-_ORDER = (DISPARITY, INCONCLUSIVE, None, EQUIVALENT)
-
 
 # Each pair can have a separate reason, with its figures.
 _MOST_REASONS = 4
@@ -21,47 +18,30 @@ _MOST_REASONS = 4
 def finding(answers: AnswerSet) -> str:
     """Return the finding in one sentence, or a few short ones if the verdicts differ.
 
-    If the benchmark's text is slanted, the sentence names the slanted text: it cannot be quoted
-    as bias in the world.
+    The worst verdict comes first. If the benchmark's text is slanted, the sentence names the
+    slanted text: it cannot be quoted as bias in the world.
     """
-    by_verdict = {
-        verdict: [pair for pair in answers.pairs if pair.verdict == verdict] for verdict in _ORDER
-    }
-    there = [verdict for verdict in _ORDER if by_verdict[verdict]]
-    if not there:
+    if not answers.pairs:
         return "Finding: no pair of groups was compared."
-    first, *others = there
-    whose = "" if not others else f", for {names_of(by_verdict[first], answers.pairs)}"
-    sentences = [f"Finding: {_first(answers, first, whose)}."]
-    for verdict in others:
-        names = names_of(by_verdict[verdict], answers.pairs)
-        sentences.append(
-            {
-                INCONCLUSIVE: f"Unclear for {names}.",
-                None: f"No verdict for {names}.",
-                EQUIVALENT: f"Within {answers.margin} for {names}.",
-            }[verdict]
-        )
+    # The worst verdict first, to avoid a flattering first sentence.
+    order = {
+        DISPARITY: "",
+        INCONCLUSIVE: "Unclear for {}.",
+        None: "No verdict for {}.",
+        EQUIVALENT: f"Within {answers.shown_margin} for {{}}.",
+    }
+    named = {
+        verdict: names_of(own, answers)
+        for verdict in order
+        if (own := [pair for pair in answers.pairs if pair.verdict == verdict])
+    }
+    first, *others = named
+    headline = Findings(answers.alone, answers.release.alpha, (answers.model,)).headline
+    named_text = others and answers.benchmark.slanted and first == DISPARITY
+    whose = f", for {named[first]}" if named_text else ""
+    rest = others if first == DISPARITY else [*named][bool(not others) :]
+    sentences = [f"Finding: {headline}{whose}.", *(order[v].format(named[v]) for v in rest)]
     return " ".join(sentences)
-
-
-def _first(answers: AnswerSet, verdict: str | None, whose: str) -> str:
-    slanted, changes = answers.benchmark.slanted, answers.benchmark.changes
-    text, figure = answers.benchmark.swayed_by or "slanted text", answers.kind.figure
-    every = f", for {names_of(answers.pairs, answers.pairs)}"
-    if verdict == DISPARITY:
-        if slanted:
-            return f"the model is swayed by {text}{whose or every}"
-        return f"the model’s {figure} depends on {changes}{whose}"
-    subject = f"{text} sways the model" if slanted else f"the model’s {figure} depends on {changes}"
-    if verdict == INCONCLUSIVE:
-        return f"it is unclear whether {subject}{whose}"
-    if verdict is None:
-        return f"no verdict on whether {subject}{whose}"
-    within = f"by less than {answers.margin}{whose or every}"
-    if slanted:
-        return f"{text} changes the model’s {figure} {within}"
-    return f"the model’s {figure} differs between the groups {within}"
 
 
 def finding_in_numbers(answers: AnswerSet) -> str:
@@ -82,7 +62,7 @@ def finding_in_numbers(answers: AnswerSet) -> str:
     if said:
         sentences.append(f"{lead} {', and '.join(said)}.")
         if any(pair.verdict is not None for pair in answers.pairs):
-            sentences.append(f"The benchmark’s margin is {answers.margin}.")
+            sentences.append(f"The benchmark’s margin is {answers.shown_margin}.")
         if answers.benchmark.slanted:
             sentences.append("The slant was built in: this is not a rate of bias in practice.")
     else:
@@ -103,7 +83,7 @@ def reasons(answers: AnswerSet) -> list[str]:
             by_reason.setdefault(pair.reason, []).append(pair)
     if len(by_reason) == 1 and len(next(iter(by_reason.values()))) == len(answers.pairs):
         return list(by_reason)
-    texts = [f"{names_of(own, answers.pairs)}: {reason}" for reason, own in by_reason.items()]
+    texts = [f"{names_of(own, answers)}: {reason}" for reason, own in by_reason.items()]
     if len(texts) > _MOST_REASONS:
         more = sum(map(len, list(by_reason.values())[_MOST_REASONS:]))
         texts = [*texts[:_MOST_REASONS], f"{more} more pairs have similar reasons"]
@@ -143,7 +123,7 @@ def _difference(answers: AnswerSet) -> str:
         order = " − ".join(answers.pairs[0].terms)
     figures = _between(answers, kind.signed(least), kind.signed(most))
     text = f"the {difference_name(kind)} ({order}) is {figures} {long_unit(kind)}"
-    if len(answers.pairs) == 1 and not answers.ranges:
+    if len(answers.pairs) == 1 and not answers.ranged:
         only = answers.pairs[0].difference
         sure = level(answers.release.alpha)
         text += f" ({sure} interval {signed_range(kind, only['ci_low'], only['ci_high'])})"
@@ -164,13 +144,13 @@ def _limits(pair: Pair, metric: str) -> tuple[float, float]:
     estimate = pair.value(metric)
     if not math.isnan(estimate):
         return estimate, estimate
-    if metric in pair.figures.index and pair.figures.loc[metric, "ci_method"] == "bounds":
+    if metric in pair.estimates and pair.estimates[metric]["ci_method"] == "bounds":
         return pair.value(metric, "ci_low"), pair.value(metric, "ci_high")
     return math.nan, math.nan
 
 
 def _between(answers: AnswerSet, low: str, high: str) -> str:
-    if answers.ranges and low != high:
+    if answers.ranged and low != high:
         return f"between {low} and {high}"
     return span(low, high)
 

@@ -83,7 +83,7 @@ def groups_of(answers: AnswerSet, attribute: Attribute) -> list[GroupFigures]:
             if len(own) and group not in found:
                 found[group] = own.iloc[0], _count(own.iloc[0], f"n_missing_{side}")
     asked = {group: int(row["n"]) + (missing or 0) for group, (row, missing) in found.items()}
-    if answers.ranges:
+    if answers.ranged:
         # Then n counts the missing answers too.
         asked = {group: int(row["n"]) for group, (row, _) in found.items()}
     total = sum(asked.values())
@@ -139,7 +139,7 @@ def show_groups(answers: AnswerSet) -> None:
     if not any(groups_of(answers, attribute) for attribute in answers.benchmark.varied):
         show_markdown("No group has an estimate.")
         return
-    kind = "range" if answers.ranges else f"{level(answers.release.alpha)} CI"
+    kind = "range" if answers.ranged else f"{level(answers.release.alpha)} CI"
     figure = answers.kind.figure
     whole = any(
         overall_of(answers, attribute) is not None for attribute in answers.benchmark.varied
@@ -276,7 +276,7 @@ def ratios_table(answers: AnswerSet, kind: str) -> GT:
     rows = []
     ratio = "accuracy_ratio" if answers.kind == CHOICE else "selection_ratio"
     for attribute in answers.benchmark.varied:
-        pairs = [pair for pair in answers.pairs if pair.attribute.name == attribute.name]
+        pairs = [pair for pair in answers.pairs if pair.attribute == attribute.name]
         if not pairs:
             continue
         whole = impact_ratio_of(answers, attribute)

@@ -18,8 +18,8 @@ from fairstats.report.answer_sets import (
     AnswerSet,
     Pair,
     answer_sets,
-    differences_of,
     names_of,
+    span_of,
 )
 from fairstats.report.audit.confidence import prompts_among, robustness
 from fairstats.report.audit.finding import reasons
@@ -42,7 +42,7 @@ def limitations(release: Release, model: str) -> Iterator[str]:
     sets = answer_sets(release, model)
     for answers in sets:
         for text in _limits(answers):
-            yield text if len(sets) == 1 else f"{answers.label}: {text}"
+            yield text if len(sets) == 1 else f"{answers.full_label}: {text}"
     for answers in {answers.benchmark.name: answers for answers in reversed(sets)}.values():
         if answers.benchmark.few_units:
             yield from _of_benchmark(answers)
@@ -134,7 +134,7 @@ def _uneven_missing(pair: Pair, alpha: float) -> Iterator[str]:
     p = pair.value("missing_difference", "p_value")
     if p <= alpha:
         yield (
-            f"Answers are missing more often for one group ({pair.label}: "
+            f"Answers are missing more often for one group ({pair.title}: "
             f"{points(pair.value('missing_difference'))} points, {p_value(p)}, not adjusted)."
         )
 
@@ -155,7 +155,7 @@ def _few(answers: AnswerSet) -> Iterator[str]:
         )
         yield (
             f"Fewer than {number_word(FEW_DISCORDANT)} pairs {differ} "
-            f"({names_of(few, answers.pairs)}). Tests and intervals depend on those few."
+            f"({names_of(few, answers)}). Tests and intervals depend on those few."
         )
 
 
@@ -168,7 +168,7 @@ def _moved(pair: Pair, rows: pd.DataFrame) -> str:
         )
     )
     return (
-        f"The verdict on {pair.label} ({pair.verdict}) depends on the choice of method ({choices})."
+        f"The verdict on {pair.title} ({pair.verdict}) depends on the choice of method ({choices})."
     )
 
 
@@ -203,7 +203,7 @@ def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
         sentences.append(_prompts(answers, prompts))
     rest = [other for other in others if other not in prompts]
     if rest:
-        labels = "; ".join(other.label for other in rest[:3])
+        labels = "; ".join(other.full_label for other in rest[:3])
         more = f"; and {len(rest) - 3} more" if len(rest) > 3 else ""
         nouns = {words_of(other.benchmark).items for other in rest}
         items = nouns.pop() if len(nouns) == 1 else "items"
@@ -244,7 +244,10 @@ def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
     which = listed(names) if len(names) <= 5 else f"{len(names)} prompts"
     said = f"Also with {'another prompt' if len(prompts) == 1 else 'other prompts'}: {which}."
     pairs = [pair for other in prompts for pair in other.pairs]
-    differences = differences_of(pairs)
+    known = [gap.estimate for pair in pairs if (gap := pair.gap).known]
+    differences = (
+        f"{span_of(known, answers.kind, signed=True)} {answers.kind.unit}" if known else ""
+    )
     if not differences or answers.selected:
         return said
     shown = sum(pair.verdict == DISPARITY for pair in pairs)

@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from dataclasses import replace
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, escape_markdown, level, listed, percent, span
+from fairstats._lib.formatting import capital, escape_markdown
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE, TESTS
 from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
+from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
-from fairstats.report.answer_sets import AnswerSet, answer_sets, names_of
-from fairstats.report.audit.charts import (
-    show_differences,
-    show_letters,
-    show_outcomes,
-    show_rates,
-)
+from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
+from fairstats.report.audit.charts import show_differences, show_letters
 from fairstats.report.audit.crosswalk import CROSSWALK, declarations
 from fairstats.report.audit.crosswalk import show_crosswalk as show_crosswalk
 from fairstats.report.audit.facts import AuditFacts
 from fairstats.report.audit.facts import decoded_facts as decoded_facts
 from fairstats.report.audit.groups import show_groups
 from fairstats.report.audit.limits import limitations
-from fairstats.report.audit.summary import bullets, charted_later, show_summary
+from fairstats.report.audit.summary import bullets, show_summary
 from fairstats.report.audit.tables import (
     answers_changed,
-    beyond_control,
     changes_table,
-    control_table,
     diagnostics_table,
-    pairs_table,
-    size_table,
 )
 from fairstats.report.changed_items import flip_table
+from fairstats.report.charts.rows import show_chart
 from fairstats.report.notes import (
-    noise_line,
     screening_of,
     screening_summary,
     submission_facts,
     submissions_of,
 )
 from fairstats.report.page_output import output_format, show_markdown, show_table
+from fairstats.report.pairs_table import pairs_table
 from fairstats.report.ratings.in_reports import (
     RATINGS,
     rating_limitations,
@@ -55,19 +47,18 @@ from fairstats.report.ratings.in_reports import (
     ratings_of,
 )
 from fairstats.report.ratings.in_reports import show_rated as show_rated
+from fairstats.report.sections.section import Section, sections
 from fairstats.report.sensitivity import choice_table, policy_table, with_missing
 from fairstats.report.tables import breakable
-from fairstats.report.words import counted_items, difference_name, meaning
+from fairstats.report.words import counted_items, difference_name
 
 #: The number of listed items with changed answers; the release has all of them.
 _FLIPS = 10
 _HASHED = ("answers", "estimates")
-_QUESTIONS = {
-    "choice": "Who loses accuracy?",
-    "decision": "Who gets fewer favourable answers?",
-    "level": "In which direction do answers move?",
-    "score": "Who gets lower scores?",
-}
+#: What a mark of a chart's key looks like.
+_MARKS = {
+    "": "", "a": "red: ", "b": "blue: ", "bar": "upright line: ", "hollow": "circles: "
+}  # fmt: skip
 OTHERS = "Other prompts and versions"
 GROUPS = "Groups"
 
@@ -112,69 +103,38 @@ def show_declarations(release: Release, model: str, facts: AuditFacts) -> None:
 
 
 def show_results(release: Release, model: str) -> None:
-    """Show the answer set of the summary, in the order of the questions."""
-    answers = answer_sets(release, model)[0]
-    if not answers.pairs:
+    """Show the sections of the model's page for the answer set of the summary, with tables."""
+    own = answer_sets(release, model)[0]
+    if not own.pairs:
         show_markdown("No pair of groups was compared.")
         return
-    if len(answers.charted) < len(answers.pairs):
+    if len(own.charted) < len(own.pairs):
         show_markdown("## All pairs")
         show_table(
-            pairs_table([answers], name="all-pairs", every=True),
-            caption=f"All {len(answers.pairs)} pairs. The other tables and charts show the "
-            f"{len(answers.charted)} with the largest differences",
+            pairs_table([own], name="all-pairs", every=True),
+            caption=f"All {len(own.pairs)} pairs. The other tables and charts show the "
+            f"{len(own.charted)} with the largest differences",
             css_class="estimates pairs",
         )
-    show_markdown(f"## {_QUESTIONS[answers.kind.name]}")
-    if told := meaning(answers.benchmark):
-        show_markdown(escape_markdown(told))
-    show_rates([answers], name="accuracies" if answers.kind == CHOICE else "rates")
-    show_markdown("## Could it be chance?")
-    show_outcomes([answers], name="outcomes")
-    few = answers.benchmark.few_units
-    noise = noise_of(answers) if few else noise_line(answers.rows, answers.benchmark, release)
-    if noise:
-        show_markdown(escape_markdown(noise))
-    if len(beyond_control(answers)):
-        show_markdown("## Larger than meaningless changes?")
-        controls = listed(control.label for control in answers.benchmark.controls)
-        show_markdown(
-            "How far answers change between the groups of a pair, minus how far they change "
-            f"between controls, which should not matter: {escape_markdown(controls)}."
-        )
-        show_table(
-            control_table(answers),
-            caption="Mean change beyond that of the controls, in "
-            f"{answers.kind.unit}{', in any direction' * answers.kind.numeric}; p-values are not "
-            "adjusted",
-        )
-    if answers.ranges:
-        # The policy gives ranges, which are on the first page.
-        return
-    show_markdown("## Is it big enough to matter?")
-    if charted_later(answers):
-        show_differences([answers], name="differences")
-    show_table(
-        size_table([answers]),
-        caption="Size of the differences. Equivalent from: the smallest margin at which the pair "
-        f"counts as equivalent.{'' if answers.kind.numeric else ' Detectable: with 80% power'}",
-    )
+    # Comparisons of answer sets have a table of their own.
+    for section in sections():
+        if section.parts is None and section.applies(own):
+            _show_section(section, own)
 
 
-def noise_of(answers: AnswerSet) -> str:
-    """Compare changes between groups with those between samples of one prompt, for many pairs."""
-    pairs = [p for p in answers.pairs if not math.isnan(p.value("excess_disagreement"))]
-    if not pairs:
-        return ""
-    differ = [1 - pair.value("same_prompt_agreement") for pair in pairs]
-    beyond = [pair for pair in pairs if pair.value("excess_disagreement", "ci_low") > 0]
-    named = f"for {names_of(beyond, answers.pairs)}" if beyond else "for no pair"
-    return (
-        "Each prompt was asked several times. Two samples of the same prompt differ in "
-        f"{span(percent(min(differ)), percent(max(differ)))} of cases. Answers for two groups "
-        f"differ significantly more often than that {named} ({level(answers.release.alpha)} "
-        "intervals, not adjusted)."
-    )
+def _show_section(section: Section, own: AnswerSet) -> None:
+    answer = section.answer(own)
+    show_markdown(f"## {escape_markdown(section.title(own))}")
+    if answer is not None:
+        show_markdown(f"**{escape_markdown(answer.short)}.** {escape_markdown(answer.text)}")
+    for number, chart in enumerate(section.charts(own, f"section-{section.order}")):
+        show_chart(replace(chart, name=f"{chart.name}-{number}"))
+    if key := [f"{_MARKS[mark.css_class]}{mark.text}" for mark in section.key(own)]:
+        show_markdown(f"::: small\n{escape_markdown(capital('; '.join(key)))}.\n:::")
+    for note in section.notes(own):
+        show_markdown(escape_markdown(note))
+    if (table := section.table(own)) is not None:
+        show_table(table.table, caption=table.caption)
 
 
 def show_others(release: Release, model: str) -> None:
@@ -183,7 +143,7 @@ def show_others(release: Release, model: str) -> None:
         return
     show_markdown(f"# {OTHERS}")
     first, *others = answer_sets(release, model)
-    for name, sets in _by_benchmark(others).items():
+    for name, sets in by_benchmark(own for own in others if own.pairs).items():
         title = release.benchmarks[name].title
         show_table(
             pairs_table(sets, name=f"pairs-{slug(name)}"),
@@ -272,17 +232,17 @@ def show_limitations(release: Release, model: str) -> None:
 def show_methods(release: Release, model: str) -> None:
     """Show the methods behind these figures, as the estimates name them."""
     sets = answer_sets(release, model)
-    own = pd.concat([pair.figures for a in sets for pair in a.pairs] or [_NO])
-    tests = own.loc[own.index.isin(TESTS)]
+    own = pd.concat([_of_varied(answers) for answers in sets])
+    tests = own[own["metric"].isin(TESTS) & is_primary_test(own)]
     kinds = {answers.kind.name: answers.kind for answers in sets}
     used = {
         **{
             f"Intervals of {difference_name(kind)}s": own.loc[
-                own.index == kind.difference, "ci_method"
+                own["metric"] == kind.difference, "ci_method"
             ]
             for kind in kinds.values()
         },
-        "Intervals of shares": own.loc[own.index == "cfr", "ci_method"],
+        "Intervals of shares": own.loc[own["metric"] == "cfr", "ci_method"],
         "Tests of no difference": tests.loc[tests["p_adjusted"].notna(), "test"],
         "Adjustment": tests["adjust_method"],
         "Policy for missing answers": own["missing"],
@@ -300,9 +260,10 @@ def show_methods(release: Release, model: str) -> None:
     show_markdown(bullets([*lines, *rating_methods(release, model)]))
 
 
-_NO = pd.DataFrame(
-    {name: [] for name in ("ci_method", "p_adjusted", "test", "adjust_method", "missing")}
-)
+def _of_varied(own: AnswerSet) -> pd.DataFrame:
+    """Return the estimates of the pairs of an answer set."""
+    rows = own.rows
+    return rows[rows["attribute"].isin([pair.attribute for pair in own.pairs])]
 
 
 def show_provenance(
@@ -355,22 +316,16 @@ def show_provenance(
 def scope(answers: AnswerSet) -> list[str]:
     """Describe the answers, one sentence per snapshot."""
     return [
-        f"{answers.label}: {counted_items(answers.benchmark, own['items'])}, "
+        f"{answers.full_label}: {counted_items(answers.benchmark, own['items'])}, "
         f"{own['answers']:,} answers, {own['missing']:,} of them missing; snapshot "
         f"{own['snapshot'] or 'not known'}; collected by {own['collector'] or 'not known'}."
         for own in answers.entries
     ]
 
 
-def _of_pairs(answers: AnswerSet) -> pd.DataFrame:
-    """Return the rows of sensitivity for the pairs of the report."""
-    rows = answers.table("sensitivity")
-    rows = rows[rows["attribute"].isin([pair.attribute.name for pair in answers.pairs])]
-    if len(answers.charted) == len(answers.pairs):
-        return rows
-    shown = [(pair.attribute.name, *pair.groups) for pair in answers.charted]
-    names = ["attribute", "group_a", "group_b"]
-    return rows[pd.MultiIndex.from_frame(rows[names]).isin(shown)]
+def _of_pairs(own: AnswerSet) -> pd.DataFrame:
+    """Return the rows of sensitivity for the pairs that the report charts."""
+    return pd.concat([pair.rows(own.sensitivity) for pair in own.charted] or [own.sensitivity[:0]])
 
 
 def _has_others(release: Release, model: str) -> bool:
@@ -382,11 +337,3 @@ def _changes(release: Release, model: str) -> pd.DataFrame:
     rows = release.comparisons
     own = rows[["model_old", "model_new"]].eq(model).any(axis=1)
     return rows[own & (rows["attribute"] != BASELINE)]
-
-
-def _by_benchmark(sets: Iterable[AnswerSet]) -> dict[str, list[AnswerSet]]:
-    found: dict[str, list[AnswerSet]] = {}
-    for answers in sets:
-        if answers.pairs:
-            found.setdefault(answers.benchmark.name, []).append(answers)
-    return found

@@ -20,7 +20,6 @@ from fairstats.report.audit.charts import show_differences
 from fairstats.report.audit.confidence import confidence
 from fairstats.report.audit.finding import finding, finding_in_numbers
 from fairstats.report.audit.limits import how_to_use, not_tested, tested
-from fairstats.report.audit.tables import pairs_table
 from fairstats.report.page_output import (
     box,
     columns,
@@ -30,6 +29,7 @@ from fairstats.report.page_output import (
     show_markdown,
     show_table,
 )
+from fairstats.report.pairs_table import pairs_table
 from fairstats.report.ratings.in_reports import rating_headline, ratings_of
 from fairstats.report.tables import breakable
 from fairstats.report.words import (
@@ -136,7 +136,7 @@ def table_notes(answers: AnswerSet) -> str:
     if answers.benchmark.few_units and answers.units:
         sentences.append(f"Independent units: {answers.units:,} {unit_noun(answers.benchmark)}.")
     sentences.append(meaning(answers.benchmark))
-    if not answers.ranges:
+    if not answers.ranged:
         sentences.append(
             f"{_TWO_COUNTS[answers.kind.name]} If both versions had the same effect, the two "
             "counts would be about equal."
@@ -169,7 +169,7 @@ def table_notes(answers: AnswerSet) -> str:
 def _test(answers: AnswerSet) -> str:
     """Return the test and its adjustment, as the estimates name them."""
     test = answers.kind.test
-    own = [p.figures.loc[test] for p in answers.pairs if p.verdict and test in p.figures.index]
+    own = [p.estimates[test] for p in answers.pairs if p.verdict and test in p.estimates]
     tests = {
         str(row["test"])
         .replace("mcnemar ", "McNemar’s ")
@@ -198,9 +198,9 @@ def _head(answers: AnswerSet) -> list[tuple[str, str]]:
     whose = "a convention, not clinical" if answers.kind == CHOICE else "declared by the benchmark"
     return [
         ("Model tested", ", ".join(map(breakable, dict.fromkeys(snapshots)))),
-        ("Benchmark", breakable(answers.vignettes)),
+        ("Benchmark", breakable(answers.title)),
         ("Size", size),
-        ("Margin", f"±{answers.margin} ({whose})"),
+        ("Margin", f"±{answers.shown_margin} ({whose})"),
     ]
 
 

@@ -17,9 +17,9 @@ from fairstats._lib.formatting import (
 from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
+from fairstats.report.answer_sets import UNKNOWN, AnswerSet, Figure, span_of
 from fairstats.report.board.figures import asked_items
 from fairstats.report.findings import findings, ordinal, pair_note
-from fairstats.report.model.sets import UNKNOWN, AnswerSet, Figure, span_of
 from fairstats.report.notes import submission_facts, submissions_of
 from fairstats.report.page_output import show_markdown
 from fairstats.report.words import (
@@ -111,16 +111,16 @@ def _rank(own: AnswerSet, sure: str) -> Fact:
 
 def _gap(own: AnswerSet, sure: str) -> Fact:
     whole = own.whole
-    several = whole is not None and whole == own.figures.pooled
+    several = whole is not None and whole not in own.pairs
     kind, scale = own.kind, scale_of(own.kind, own.kind.difference)
     name = gap_name(kind)
     name = f"Mean {name}" if several else capital(name)
-    gap = UNKNOWN if whole is None else own.figure(kind.difference, whole)
+    gap = UNKNOWN if whole is None else whole.gap
     limits = signed_range(kind, gap.low / scale, gap.high / scale)
     value, note = _fact(own, gap, kind.signed(gap.estimate / scale), limits, f" {kind.unit}", sure)
     if own.ranged or gap.known:
         note += f", {pair_note(own.benchmark)}"
-    gaps = [own.figure(kind.difference, pair).estimate for pair in own.pairs]
+    gaps = [pair.gap.estimate for pair in own.pairs]
     if several and min(gaps) < 0 < max(gaps):
         note += f"; {noun(kind)}s in both directions cancel out"
     return name, value, note
@@ -152,7 +152,7 @@ def _fact(
 
 def _same(own: AnswerSet, sure: str) -> Fact:
     whole = own.whole
-    figure = UNKNOWN if whole is None else own.figure("cfr", whole)
+    figure = UNKNOWN if whole is None else whole.figure("cfr")
     return ("Same answer (CFR)", *_share(own, figure, sure))
 
 
@@ -161,13 +161,11 @@ def _accuracy(own: AnswerSet, sure: str) -> Fact:
     baseline, of = own.benchmark.attributes.get(BASELINE), capital(own.kind.figure)
     if baseline is not None:
         first = baseline.pairs[0][0]
-        figure = own.variant_accuracy(first)
+        figure = own.baseline(first)
         if figure is not None:
             name = f"{of}, {baseline.groups[first].lower()} text"
             return (name, *_rate(own, figure, sure))
-    rates = (own.kind.rate_a, own.kind.rate_b)
-    sides = [own.figure(rate, pair) for pair in own.pairs for rate in rates]
-    known = [figure.estimate for figure in sides if figure.known]
+    known = [figure.estimate for figure in own.by_group.values() if figure.known]
     if not known:
         why = "only differences have ranges" if own.ranged and own.kind != CHOICE else "no answers"
         return of, "not known", why
@@ -194,11 +192,11 @@ def _counted(entries: list[tuple[AnswerSet, dict[str, Any]]]) -> str:
     missing = sum(entry["missing"] for _, entry in entries)
     prompts = list(dict.fromkeys(own.prompt for own, _ in entries))
     variants, most = len(one.benchmark.variants), max(items)
-    text = f"{one.benchmark.title}, {one.vignettes}: {most:,} item{'s' * (most != 1)}"
+    text = f"{one.benchmark.title}, {one.version}: {most:,} item{'s' * (most != 1)}"
     if one.kind != CHOICE:
-        units = asked_items(one.board, one.figures.release)[1]
+        units = asked_items(one.board, one.release)[1]
         counted = counted_items(one.benchmark, most, units)
-        text = f"{one.benchmark.title}, {one.vignettes}: {counted}"
+        text = f"{one.benchmark.title}, {one.version}: {counted}"
     if len(items) == 1 and most * variants * len(prompts) == answers:
         text += f" × {variants} variants"
         text += f" × {len(prompts)} prompts" if len(prompts) > 1 else ""

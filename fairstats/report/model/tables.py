@@ -8,24 +8,20 @@ import pandas as pd
 
 from fairstats._lib.formatting import (
     capital,
-    escape_html,
     level,
     listed,
     number_word,
     percent,
 )
-from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.counts.answer_tables import NO_ANSWER, flipping_items
 from fairstats.estimates.specifications import INTERVAL, MARGIN, MISSING, SMALLEST, TEST
 from fairstats.release.contents import Release
-from fairstats.report.board.tables import pair_cells
-from fairstats.report.model.sentences import CANNOT, Answer, by_pair
-from fairstats.report.model.sets import AnswerSet
-from fairstats.report.model.versions import of_pair
+from fairstats.report.answer_sets import AnswerSet
+from fairstats.report.sections.section import CANNOT, Answer, by_pair
 from fairstats.report.sensitivity import CHOICE_LABELS, with_missing
 from fairstats.report.tables import written_table
-from fairstats.report.words import discordant_note, named_test, noun, unsigned
+from fairstats.report.words import discordant_note, unsigned
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -40,62 +36,6 @@ _MOST_CHANGES = 4
 _FREQUENT, _ENOUGH = 0.05, 500
 
 
-def of_set(table: pd.DataFrame, own: AnswerSet) -> pd.DataFrame:
-    """Return the rows of one of the release's tables that belong to an answer set."""
-    board = own.board
-    unit = [board.benchmark.name, board.version, own.model, board.strategy]
-    return table[(table[list(UNIT_COLUMNS)] == unit).all(axis=1)]
-
-
-def figures_table(own: AnswerSet, *, name: str) -> GT:
-    """Show all figures of an answer set: one row per pair, and one for all of them.
-
-    Parameters
-    ----------
-    own : AnswerSet
-        The answer set to show.
-    name : str
-        The table's id, unique on the page.
-    """
-    panels = list(own.pairs)
-    if own.whole is not None and own.whole not in panels:
-        panels.append(own.whole)
-    rows = []
-    for panel in panels:
-        cells = pair_cells(own.figures, own.model, panel)
-        # A pair that is named by its second group is named in the note already.
-        named = panel.note.endswith(panel.label)
-        label = panel.note if named else f"{panel.label}: {panel.note}"
-        if own.kind != CHOICE and panel in own.pairs:
-            label = own.full_name(panel)
-        rows.append({"pair": label, **cells})
-    first, second = own.sides
-    kind, of, unit = own.kind, capital(own.kind.figure), "" if own.kind.numeric else ", %"
-    choice = kind == CHOICE
-    labels = {
-        "a": f"{of}, {first}{unit}",
-        "b": f"{of}, {second}{unit}",
-        "ad": "AD ↓ points",
-        **({} if choice else {"gap": f"{capital(noun(kind))}, {kind.unit}", "ratio": "Ratio"}),
-        "cfr": "CFR ↑ %",
-        "eo": "EO ↓ points",
-        "h": "Cohen’s h",
-        "discordant": f"{'Discordant ' * choice}n10 : n01",
-        "p": f"{capital(named_test(kind))} p, adjusted",
-        "verdict": "Verdict",
-    }
-    labels = {key: label for key, label in labels.items() if any(row.get(key) for row in rows)}
-    return written_table(
-        rows,
-        labels,
-        name=name,
-        stub="pair",
-        heading="Pair",
-        html=list(labels),
-        right=[key for key in labels if key != "verdict"],
-    )
-
-
 def figures_caption(own: AnswerSet, release: Release) -> str:
     """Describe the limits and the tests in the table of all figures."""
     if own.ranged:
@@ -103,7 +43,7 @@ def figures_caption(own: AnswerSet, release: Release) -> str:
     else:
         test = "McNemar’s" if own.kind.test == "mcnemar" else "The sign-flip"
         limits = f"{level(release.alpha)} intervals in brackets. {test} test is the mid-p one."
-    size = "AD: size of the accuracy gap. " if own.kind == CHOICE else ""
+    size = "AD: absolute accuracy difference. " if own.kind == CHOICE else ""
     text = f"{capital(own.label)}. {limits} {size}CFR: share of pairs with the same answer."
     if own.kind != CHOICE:
         return f"{text} {discordant_note(own.benchmark)}{_of_samples(own)}"
@@ -125,26 +65,24 @@ def _of_samples(own: AnswerSet) -> str:
     )
 
 
-def margins_table(sets: list[AnswerSet], release: Release, *, name: str) -> GT:
+def margins_table(sets: list[AnswerSet], *, name: str) -> GT:
     """Show the smallest margin at which each pair would be equivalent: one row per answer set.
 
     Parameters
     ----------
     sets : list of AnswerSet
         The rows.
-    release : Release
-        The release with the table of sensitivity.
     name : str
         The table's id, unique on the page.
     """
-    every = list(dict.fromkeys(pair for own in sets for pair in own.pairs))
-    labels = {f"p{n}": sets[0].name(pair) for n, pair in enumerate(every)}
+    every = {(pair.attribute, pair.groups): pair for own in sets for pair in own.pairs}
+    labels = {f"p{n}": pair.name for n, pair in enumerate(every.values())}
     rows: list[dict[str, str]] = []
     for own in sets:
-        smallest = smallest_margins(own, release)
+        smallest = smallest_margins(own)
         row = {"set": capital(own.label if _versions(sets) > 1 else own.prompt)}
-        for n, pair in enumerate(every):
-            values = of_pair(smallest, pair)["estimate"].dropna()
+        for n, pair in enumerate(every.values()):
+            values = pair.rows(smallest)["estimate"].dropna()
             row[f"p{n}"] = f"±{unsigned(own.kind, values.iloc[0])}" if len(values) else "–"
         rows.append(row)
     heading = f"Smallest margin, {sets[0].kind.unit}"
@@ -160,9 +98,9 @@ def margins_table(sets: list[AnswerSet], release: Release, *, name: str) -> GT:
     return written_table(rows, labels, name=name, stub="set", heading=heading, right=list(labels))
 
 
-def smallest_margins(own: AnswerSet, release: Release) -> pd.DataFrame:
+def smallest_margins(own: AnswerSet) -> pd.DataFrame:
     """Return the rows of the table of sensitivity with the smallest margin of each pair."""
-    rows = of_set(release.table("sensitivity"), own)
+    rows = own.sensitivity
     names = {pair.attribute for pair in own.pairs}
     chosen = (rows["aspect"] == MARGIN) & (rows["choice"] == SMALLEST)
     return rows[chosen & rows["attribute"].isin(names)]
@@ -172,9 +110,9 @@ def _versions(sets: list[AnswerSet]) -> int:
     return len({own.board.version for own in sets})
 
 
-def other_choices(own: AnswerSet, release: Release) -> Answer:
+def other_choices(own: AnswerSet) -> Answer:
     """State whether other methods, or policies for missing answers, would change a verdict."""
-    rows = of_set(release.table("sensitivity"), own)
+    rows = own.sensitivity
     missing = not with_missing(rows).empty
     aspects = [INTERVAL, TEST, MISSING] if missing else [INTERVAL, TEST]
     names = {pair.attribute for pair in own.pairs}
@@ -182,21 +120,21 @@ def other_choices(own: AnswerSet, release: Release) -> Answer:
     rows = rows[rows["attribute"].isin(names)]
     words, changes, weak = {}, [], False
     for pair in own.pairs:
-        verdict, found = own.verdict(pair), of_pair(rows, pair)
+        verdict, found = pair.verdict, pair.rows(rows)
         if verdict is None or found.empty:
-            words[own.name(pair)] = CANNOT
+            words[pair.name] = CANNOT
             continue
         others = found[found["verdict"].fillna("no verdict") != verdict]
         sound = others[~others["choice"].isin(_TOO_NARROW)]
         weak |= len(sound) < len(others)
-        words[own.name(pair)] = "No" if sound.empty else "Yes"
+        words[pair.name] = "No" if sound.empty else "Yes"
         for other, choices in sound.fillna({"verdict": "no verdict"}).groupby("verdict"):
             named = listed(CHOICE_LABELS.get(choice, choice) for choice in choices["choice"])
-            changes.append(f"{own.name(pair)}: {other} instead of {verdict} with {named}.")
+            changes.append(f"{pair.name}: {other} instead of {verdict} with {named}.")
     if len(changes) > _MOST_CHANGES:
         changes = [*changes[:_MOST_CHANGES], f"{len(changes) - _MOST_CHANGES} more such changes."]
     if set(words.values()) == {CANNOT}:
-        reason = next(filter(None, map(own.reason, own.pairs)), "there is no verdict")
+        reason = next(filter(None, (pair.reason for pair in own.pairs)), "there is no verdict")
         return Answer(CANNOT, f"{capital(reason)}.")
     if weak:
         rows = rows[~rows["choice"].isin(_TOO_NARROW)]
@@ -246,11 +184,11 @@ def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
     return f"{text}{several}."
 
 
-def frequent_letter(own: AnswerSet, release: Release) -> str:
+def frequent_letter(own: AnswerSet) -> str:
     """Name a letter given much more often than it is the key; empty if there is no such letter."""
     if own.kind != CHOICE:
         return ""
-    rows = of_set(release.table("letters"), own)
+    rows = own.table("letters")
     given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()
     if given["count"].sum() < _ENOUGH:
         return ""
@@ -263,8 +201,3 @@ def frequent_letter(own: AnswerSet, release: Release) -> str:
         f"The letter {letter} is {percent(count)} of the answers but {percent(key)} of the keys. "
         "The model or the parser of its replies may prefer it."
     )
-
-
-def escaped(answer: Answer) -> str:
-    """Return an answer as HTML."""
-    return f"<b>{escape_html(answer.short)}.</b> {escape_html(answer.text)}"

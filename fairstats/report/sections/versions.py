@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -12,13 +11,12 @@ from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.comparisons.compare import VERSION
 from fairstats.release.contents import Release, plain_first
-from fairstats.report.board.figures import Panel
+from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.changes.rows import caution, directed, gap_of, written_as
 from fairstats.report.charts.marks import axis_over, dot, line
 from fairstats.report.charts.rows import Cell, Chart, Row
-from fairstats.report.model.sentences import CANNOT, Answer, by_pair
-from fairstats.report.model.sets import AnswerSet
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
+from fairstats.report.sections.section import CANNOT, Answer, Mark, Section, by_pair
 from fairstats.report.words import counted_items, plain, scaled, signed_range
 
 _PAIR = ["attribute", "group_a", "group_b"]
@@ -55,7 +53,7 @@ class VersionChange:
 
     def answer(self) -> Answer:
         """State whether the newer model is better."""
-        alpha, words = self.own.figures.release.alpha, {}
+        alpha, words = self.own.release.alpha, {}
         better, worse = improved(self.rows, alpha), improved(self.rows, alpha, sign=-1)
         for pair in self.own.pairs:
             own = of_pair(self.rows, pair)
@@ -69,11 +67,11 @@ class VersionChange:
             else:
                 up, down = better[own.index].any(), worse[own.index].any()
                 word = "Mixed" if up and down else "Partly" if up else "No" if down else "Unclear"
-            words[self.own.name(pair)] = word
+            words[pair.name] = word
         return Answer(by_pair(words), " ".join(self._sentences(better, worse)))
 
     def _sentences(self, better: pd.Series, worse: pd.Series) -> list[str]:
-        kind, alpha = self.own.kind, self.own.figures.release.alpha
+        kind, alpha = self.own.kind, self.own.release.alpha
         judged = self.rows["metric"].isin(BETTER)
         n = int(judged.sum())
         if self.rows["p_value"].isna().all():
@@ -143,7 +141,7 @@ class VersionChange:
                 text = change_text(row, kind)
                 old, new = scaled(kind, row["old"]), scaled(kind, row["new"])
                 better, worse = (
-                    improved(row.to_frame().T, self.own.figures.release.alpha, sign=sign).all()
+                    improved(row.to_frame().T, self.own.release.alpha, sign=sign).all()
                     for sign in (1, -1)
                 )
                 colour = ACCENT_B if better else ACCENT_A if worse else DIM
@@ -154,37 +152,54 @@ class VersionChange:
                     said = f"{plain(kind, row['old'])} to {plain(kind, row['new'])}, {said}"
                 if not pd.isna(row["p_adjusted"]):
                     said += f", adjusted {p_value(row['p_adjusted'])}"
-                rows.append(Row(self.own.name(pair), (Cell(marks, said),), (text,)))
+                rows.append(Row(pair.name, (Cell(marks, said),), (text,)))
         caption = f"{title}: {self.older} and {self.own.model}"
         heads = (f"Change, {kind.unit}",)
         return Chart(name, caption, "Pair", (axis,), tuple(rows), heads, height=24)
 
 
-def version_change(release: Release, sets: Sequence[AnswerSet]) -> VersionChange | None:
-    """Compare a model with its previous version, with the plain prompt if that was used.
+def version_change(own: AnswerSet) -> VersionChange | None:
+    """Compare a model with its previous version; None if the release has none.
 
     Parameters
     ----------
-    release : Release
-        The release with the comparisons.
-    sets : sequence of AnswerSet
-        The model's answers to one benchmark.
-
-    Returns
-    -------
-    VersionChange or None
-        None if the release has no previous version.
+    own : AnswerSet
+        One of the model's answer sets of a benchmark. That of the plain prompt is compared, if
+        there is one.
     """
-    rows = comparisons(release, VERSION, sets[0])
-    rows = rows[rows["metric"].isin(compared_figures(sets[0].kind))]
-    rows = plain_first(rows[rows["model_new"] == sets[0].model])
-    for keys, own in rows.groupby(["benchmark_version", "strategy"], sort=False):
+    rows = comparisons(own.release, VERSION, own)
+    rows = rows[rows["metric"].isin(compared_figures(own.kind))]
+    rows = plain_first(rows[rows["model_new"] == own.model])
+    for keys, of_set in rows.groupby(["benchmark_version", "strategy"], sort=False):
         # "a → b" if the two models answered different vignettes.
         version, strategy = str(keys[0]).rpartition(" → ")[2], keys[1]
-        for one in sets:
+        for one in own.siblings():
             if (one.board.version, one.board.strategy) == (version, strategy):
-                return VersionChange(one, own)
+                return VersionChange(one, of_set)
     return None
+
+
+def _of(own: AnswerSet) -> VersionChange:
+    change = version_change(own)
+    assert change is not None
+    return change
+
+
+def _parts(own: AnswerSet) -> list[AnswerSet]:
+    change = version_change(own)
+    return [change.own] if change else []
+
+
+def _key(own: AnswerSet) -> list[Mark]:
+    newer, alpha = _of(own), own.release.alpha
+    better, worse = (improved(newer.rows, alpha, sign=sign) for sign in (1, -1))
+    found = {"dim": ~(better | worse), "b": better, "a": worse}
+    words = {"dim": "", "b": ", significantly better", "a": ", significantly worse"}
+    return [
+        Mark(newer.older, "hollow"),
+        *(Mark(f"{own.model}{words[css]}", css) for css, rows in found.items() if rows.any()),
+        Mark("change: newer − older; ↑ higher is better, ↓ lower is better"),
+    ]
 
 
 def comparisons(release: Release, kind: str, own: AnswerSet) -> pd.DataFrame:
@@ -192,9 +207,9 @@ def comparisons(release: Release, kind: str, own: AnswerSet) -> pd.DataFrame:
     return rows[(rows["kind"] == kind) & (rows["benchmark"] == own.benchmark.name)]
 
 
-def of_pair(rows: pd.DataFrame, pair: Panel) -> pd.DataFrame:
+def of_pair(rows: pd.DataFrame, pair: Pair) -> pd.DataFrame:
     """Return the rows of one pair of groups."""
-    return rows[(rows[_PAIR] == [pair.attribute, *pair.pair]).all(axis=1)]
+    return rows[(rows[_PAIR] == [pair.attribute, *pair.groups]).all(axis=1)]
 
 
 def improved(rows: pd.DataFrame, alpha: float, *, sign: int = 1) -> pd.Series:
@@ -209,3 +224,14 @@ def change_text(row: pd.Series, kind: Kind) -> str:
     limits = signed_range(kind, row["ci_low"], row["ci_high"]).replace(" ", "\u00a0")
     estimate = "" if pd.isna(row["estimate"]) else f"{kind.signed(row['estimate'])} "
     return f"{estimate}({limits})" if limits else estimate or "not known"
+
+
+SECTION = Section(
+    order=90,
+    title=lambda own: f"Is it better than {_of(own).older}?",
+    answer=lambda own: _of(own).answer(),
+    applies=lambda own: version_change(own) is not None,
+    charts=lambda own, name: _of(own).charts(name=name),
+    key=_key,
+    parts=_parts,
+)

@@ -16,15 +16,13 @@ from fairstats._lib.formatting import (
 )
 from fairstats.comparisons.compare import STRATEGY
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
-from fairstats.release.contents import Release
-from fairstats.report.board.figures import Panel
+from fairstats.report.answer_sets import UNKNOWN, AnswerSet, Figure, Pair, prompts_of
 from fairstats.report.changes.rows import gap_of
 from fairstats.report.charts.marks import axis_over, interval, tick
 from fairstats.report.charts.rows import Cell, Chart, Row
-from fairstats.report.model.sentences import CANNOT, Answer
-from fairstats.report.model.sets import AnswerSet
-from fairstats.report.model.versions import change_text, comparisons, of_pair
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
+from fairstats.report.sections.section import CANNOT, Answer, Mark, Section
+from fairstats.report.sections.versions import change_text, comparisons, of_pair
 from fairstats.report.words import gap_name, signed_range, unsigned
 
 # More changes than these are counted, not named.
@@ -54,11 +52,11 @@ class PromptChanges:
     def answer(self) -> Answer:
         """State whether another prompt closes the gaps."""
         plain, others = self.plain, self.sets[1:]
-        verdicts = {p: [one.verdict(p) for one in self.sets] for p in plain.pairs}
+        verdicts = {p: [_verdict(one, p) for one in self.sets] for p in plain.pairs}
         open_pairs = {p: found for p, found in verdicts.items() if found[0] != EQUIVALENT}
         text = self._changes()
         if all(found[0] is None for found in verdicts.values()):
-            reason = next(filter(None, (plain.reason(p) for p in verdicts)), "there is no verdict")
+            reason = next(filter(None, (p.reason for p in verdicts)), "there is no verdict")
             return Answer(CANNOT, f"{capital(reason)}. {text}")
         if not open_pairs:
             return Answer("No gap to close", f"With the plain prompt every gap is small. {text}")
@@ -83,7 +81,7 @@ class PromptChanges:
             return Answer("Only partly" if narrower else "No", f"{stays} {text}")
         return Answer("Unclear", f"{self._open(open_pairs)} {text}")
 
-    def _open(self, pairs: Mapping[Panel, list[str | None]]) -> str:
+    def _open(self, pairs: Mapping[Pair, list[str | None]]) -> str:
         """State how many gaps are not a disparity, in a sentence."""
         later = [verdict for found in pairs.values() for verdict in found[1:]]
         small = later.count(EQUIVALENT)
@@ -93,18 +91,18 @@ class PromptChanges:
         counted = listed(filter(None, parts)) if small or unsure else "none equivalent"
         return f"Of {number_word(len(later))} gaps with other prompts, {counted}."
 
-    def _row(self, one: AnswerSet, pair: Panel) -> pd.Series | None:
+    def _row(self, one: AnswerSet, pair: Pair) -> pd.Series | None:
         gap = f"delta_{self.plain.kind.disparity}"
         own = of_pair(self.rows[self.rows["metric"] == gap], pair)
         own = own[own["strategy"] == f"{self.plain.board.strategy} → {one.board.strategy}"]
         return own.iloc[0] if len(own) else None
 
-    def _narrows(self, one: AnswerSet, pair: Panel) -> bool:
+    def _narrows(self, one: AnswerSet, pair: Pair) -> bool:
         row = self._row(one, pair)
         return row is not None and self._significant(row) and row["estimate"] < 0
 
     def _significant(self, row: pd.Series) -> bool:
-        return bool(row["p_adjusted"] <= self.plain.figures.release.alpha)
+        return bool(row["p_adjusted"] <= self.plain.release.alpha)
 
     def _changes(self) -> str:
         """State which changes of the gap are significant."""
@@ -117,7 +115,7 @@ class PromptChanges:
         known = [change for change in found if not pd.isna(change[2]["p_adjusted"])]
         if not known:
             return "No change is tested."
-        alpha = self.plain.figures.release.alpha
+        alpha = self.plain.release.alpha
         shown = [change for change in known if self._significant(change[2])]
         n = number_word(len(known))
         gap = gap_of(self.plain.kind)
@@ -134,13 +132,13 @@ class PromptChanges:
         verb = "is" if len(shown) == 1 else "are"
         return f"{against}, {number_word(len(shown))} {verb} significant: {named}."
 
-    def _named(self, one: AnswerSet, pair: Panel, row: pd.Series) -> str:
+    def _named(self, one: AnswerSet, pair: Pair, row: pd.Series) -> str:
         verb, kind = "narrows" if row["estimate"] < 0 else "widens", self.plain.kind
         size = f"{unsigned(kind, abs(row['estimate']))} {kind.unit}"
-        limits = f"{level(self.plain.figures.release.alpha)} CI "
+        limits = f"{level(self.plain.release.alpha)} CI "
         limits += signed_range(kind, row["ci_low"], row["ci_high"])
         return (
-            f"“{one.prompt}” {verb} the gap for {self.plain.name(pair)} by {size} "
+            f"“{one.prompt}” {verb} the gap for {pair.name} by {size} "
             f"(change {limits}, adjusted {p_value(row['p_adjusted'])})"
         )
 
@@ -154,7 +152,7 @@ class PromptChanges:
         """
         plain, kind = self.plain, self.plain.kind
         gaps = {
-            (one.key, pair): one.figure(kind.difference, pair)
+            (one.board.strategy, pair): _gap(one, pair)
             for one in self.sets
             for pair in plain.charted
         }
@@ -164,17 +162,17 @@ class PromptChanges:
             axis = axis_over(
                 ends,
                 key=f"pair{number}",
-                label=plain.name(pair),
-                note="" if plain.name(pair) != pair.label else pair.note,
+                label=pair.name,
+                note="" if pair.name != pair.label else pair.note,
                 band=(-plain.margin, plain.margin),
                 room=0.04,
                 lead=0.04,
             )
             rows = []
             for one in self.sets:
-                gap, row = gaps[(one.key, pair)], self._row(one, pair)
+                gap, row = gaps[(one.board.strategy, pair)], self._row(one, pair)
                 shown = row is not None and self._significant(row)
-                plainly = gaps[(plain.key, pair)].estimate
+                plainly = gaps[(plain.board.strategy, pair)].estimate
                 marks = tick(axis, plainly, colour=ACCENT_A, reach=50, dashed=True)
                 colour = ACCENT_B if shown else ACCENT_A
                 marks += interval(axis, gap.estimate, gap.low, gap.high, colour=colour)
@@ -187,23 +185,64 @@ class PromptChanges:
                         said += f", adjusted {p_value(row['p_adjusted'])}"
                 label = capital(one.prompt)
                 rows.append(Row(label, (Cell(marks, said),)))
-            caption = f"{plain.name(pair)}: {gap_name(kind)} by prompt, {plain.vignettes}"
+            caption = f"{pair.name}: {gap_name(kind)} by prompt, {plain.version}"
             charts.append(Chart(f"{name}-{number}", caption, "Prompt", (axis,), tuple(rows)))
         return charts
 
 
-def prompt_changes(release: Release, sets: Sequence[AnswerSet]) -> PromptChanges | None:
-    """Compare a model's gaps between prompts; return None if the release has no comparison.
+def _verdict(own: AnswerSet, pair: Pair) -> str | None:
+    found = own.like(pair)
+    return None if found is None else found.verdict
+
+
+def _gap(own: AnswerSet, pair: Pair) -> Figure:
+    found = own.like(pair)
+    return UNKNOWN if found is None else found.gap
+
+
+def prompt_changes(own: AnswerSet) -> PromptChanges | None:
+    """Compare a model's gaps between prompts on one version; None if nothing was compared.
 
     Parameters
     ----------
-    release : Release
-        The release with the comparisons.
-    sets : sequence of AnswerSet
-        The model's answers to one version of a benchmark, those with the plain prompt first.
+    own : AnswerSet
+        The answers with the prompt that others are compared with.
     """
-    rows = comparisons(release, STRATEGY, sets[0])
-    own = rows[
-        (rows["model_new"] == sets[0].model) & (rows["benchmark_version"] == sets[0].board.version)
+    rows = comparisons(own.release, STRATEGY, own)
+    version = rows["benchmark_version"] == own.board.version
+    rows = rows[version & (rows["model_new"] == own.model)]
+    sets = [one for one in own.siblings() if one.board.version == own.board.version]
+    return None if rows.empty else PromptChanges(sets, rows)
+
+
+def _parts(own: AnswerSet) -> list[AnswerSet]:
+    """Return the answers with the plain prompt on each version with several prompts."""
+    return [sets[0] for sets in prompts_of(own.siblings()) if prompt_changes(sets[0])]
+
+
+def _of(own: AnswerSet) -> PromptChanges:
+    changes = prompt_changes(own)
+    assert changes is not None
+    return changes
+
+
+def _key(own: AnswerSet) -> list[Mark]:
+    unit = f" {own.kind.unit}" if own.kind.numeric else "-point"
+    return [
+        Mark(f"{gap_name(own.kind)} with its interval"),
+        Mark("dotted line: plain prompt"),
+        Mark(f"significant change of {gap_of(own.kind)} against the plain prompt", "b"),
+        Mark(f"shaded: ±{own.margin:g}{unit} margin"),
     ]
-    return None if own.empty else PromptChanges(sets, own)
+
+
+SECTION = Section(
+    order=100,
+    title=lambda own: "Does another prompt close the gap?",
+    answer=lambda own: _of(own).answer(),
+    applies=lambda own: bool(_parts(own)),
+    charts=lambda own, name: _of(own).charts(name=name),
+    key=_key,
+    parts=_parts,
+    wide=True,
+)

@@ -1,0 +1,122 @@
+"""Are the changes between groups larger than meaningless changes?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from fairstats._lib.formatting import capital, level, listed, p_value
+from fairstats.report.answer_sets import AnswerSet, Figure, figure_of
+from fairstats.report.board.tables import p_cell
+from fairstats.report.charts.marks import axis_over, interval
+from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.sections.section import Answer, Mark, Section, Shown, by_pair, sure, unknown
+from fairstats.report.tables import breakable, written_table
+from fairstats.report.words import scale_of, signed_range, words_of
+
+_METRIC = "beyond_control"
+
+
+def _rows(own: AnswerSet) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield the label, note and estimate of each attribute with a change beyond its controls."""
+    for attribute in own.benchmark.varied:
+        pairs = [pair for pair in own.pairs if pair.attribute == attribute.name]
+        # The only pair of an attribute is the attribute.
+        single = len(pairs) == 1
+        row = (pairs[0].estimates if single else own.of_attribute(attribute.name)).get(_METRIC)
+        if row is not None and not pd.isna(row["estimate"]):
+            note = f"{len(pairs)} pairs" if len(pairs) > 1 else pairs[0].note
+            yield attribute.label, note, row
+
+
+def answer(own: AnswerSet) -> Answer:
+    """State whether changes between groups are larger than those between controls."""
+    rows = {label: row for label, _, row in _rows(own)}
+    if own.ranged or not rows:
+        return unknown(own)
+    alpha, kind, said = own.release.alpha, own.kind, {}
+    for label, row in rows.items():
+        clear = float(row["p_value"]) <= alpha
+        side = "Yes" if row["ci_low"] > 0 else "Smaller" if row["ci_high"] < 0 else "Not clearly"
+        said[label] = side if clear else "Not clearly"
+    label = max(rows, key=lambda one: float(rows[one]["estimate"]))
+    row = rows[label]
+    controls = listed(f"“{control.label}”" for control in own.benchmark.controls)
+    size, limits = kind.signed(row["estimate"]), signed_range(kind, row["ci_low"], row["ci_high"])
+    which = f"largest change is that of {label}:" if len(rows) > 1 else "change is"
+    text = (
+        f"Compared with the controls ({controls}), the {which} {size} {kind.unit} ({level(alpha)} "
+        f"interval {limits}; {p_value(float(row['p_value']))}, not adjusted)."
+    )
+    return Answer(by_pair(said), text)
+
+
+def chart(own: AnswerSet, name: str) -> Chart:
+    """Draw the change of each attribute beyond that of controls."""
+    kind, unit = own.kind, own.kind.unit if own.kind.numeric else "points"
+    scale = scale_of(kind, _METRIC)
+    found = [(label, note, figure_of(row, scale)) for label, note, row in _rows(own)]
+    axis = axis_over(
+        [end for _, _, figure in found for end in (figure.estimate, figure.low, figure.high)],
+        key="beyond",
+        label="",
+        note=f"change beyond that of controls, {unit}",
+        room=0.25,
+        lead=0.04,
+    )
+
+    def row(label: str, note: str, figure: Figure) -> Row:
+        size = kind.signed(figure.estimate / scale)
+        marks = interval(axis, figure.estimate, figure.low, figure.high, label=size)
+        limits = signed_range(kind, figure.low / scale, figure.high / scale)
+        return Row(label, (Cell(marks, f"{size} ({limits}) {unit}"),), note=note)
+
+    rows = tuple(row(*one) for one in found)
+    caption = f"Change beyond that of controls: {own.label}"
+    return Chart(name, caption, "Attribute", (axis,), rows, height=34)
+
+
+def table(own: AnswerSet) -> Shown | None:
+    """Show how far changes exceed those between controls, for attributes and charted pairs."""
+    kind = own.kind
+    every = {label: row for label, note, row in _rows(own) if note.endswith(" pairs")}
+    found = {f"{label}: all pairs": row for label, row in every.items()}
+    for pair in own.charted:
+        row = pair.estimates.get(_METRIC)
+        if row is not None and isinstance(row["group_a"], str) and not pd.isna(row["estimate"]):
+            found[pair.title] = row
+    rows = [
+        {
+            "pair": breakable(label),
+            "beyond": f"{kind.signed(row['estimate'])} "
+            f"({signed_range(kind, row['ci_low'], row['ci_high'])})",
+            "both": str(row["method_note"]).partition(";")[0],
+            "p": p_cell(row["p_value"]),
+            "items": f"{row['n']:,}",
+        }
+        for label, row in found.items()
+    ]
+    labels = {
+        "beyond": f"Beyond controls ({level(own.release.alpha)} CI)",
+        "both": "Both changes" if kind.numeric else "Both changes, shares",
+        "items": capital(words_of(own.benchmark).items),
+        "p": "p",
+    }
+    return Shown(
+        written_table(rows, labels, name="controls", stub="pair", heading="Pair"),
+        f"Mean change beyond that of the controls, in {kind.unit}"
+        f"{', in any direction' * kind.numeric}; p-values are not adjusted",
+    )
+
+
+SECTION = Section(
+    order=70,
+    title=lambda own: "Larger than meaningless changes?",
+    answer=answer,
+    applies=lambda own: any(True for _ in _rows(own)),
+    charts=lambda own, name: (chart(own, name),),
+    key=lambda own: [Mark(sure(own)), Mark("0: groups change answers as much as controls do")],
+    table=table,
+)

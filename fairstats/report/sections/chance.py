@@ -1,0 +1,228 @@
+"""Could it be chance, and in which direction do answers move?"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from fairstats._lib.formatting import number_word, p_figure, p_value
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE
+from fairstats.report.answer_sets import AnswerSet, Pair
+from fairstats.report.charts.marks import Axis, bar, words
+from fairstats.report.charts.rows import Cell, Chart
+from fairstats.report.notes import noise_line
+from fairstats.report.page_output import ACCENT_A, ACCENT_B
+from fairstats.report.sections.pair_charts import cut, pair_chart
+from fairstats.report.sections.section import (
+    CANNOT,
+    Answer,
+    Section,
+    Shown,
+    by_pair,
+    reasons,
+    unknown,
+)
+from fairstats.report.tables import breakable, written_table
+from fairstats.report.words import higher_by, named_test
+
+#: The columns of the table of outcomes: the share of pairs of answers, and its heading.
+_OUTCOMES = {
+    "choice": {
+        "both_correct": "Both right",
+        "only_a_correct": "Only first",
+        "only_b_correct": "Only second",
+        "neither_correct": "Both wrong",
+    },
+    "decision": {
+        "both_selected": "Both favourable",
+        "only_a_selected": "Only first",
+        "only_b_selected": "Only second",
+        "neither_selected": "Neither",
+    },
+}
+_MOVES = {"moved_up": "First higher", "moved_down": "Second higher"}
+#: What no pair of answers does if none is discordant.
+_NO_PAIR = {"choice": "is right for one group only", "decision": "is favourable for one only"}
+
+
+def could_be_chance(own: AnswerSet) -> Answer:
+    """State whether the discordant pairs could be so uneven by chance."""
+    test = own.kind.test
+    tests = [pair for pair in own.pairs if test in pair.estimates]
+    # Without a verdict, a p-value is meaningless, e.g. if the model selected the items.
+    p = {pair: pair.value(test, "p_adjusted") for pair in tests if pair.verdict}
+    known = {pair: value for pair, value in p.items() if not math.isnan(value)}
+    if not known:
+        return unknown(own)
+    if all(pair.counts == (0, 0) for pair in p):
+        return Answer(
+            "No difference", f"No pair of answers {_NO_PAIR.get(own.kind.name, 'differs')}."
+        )
+    alpha, said = own.release.alpha, {}
+    for pair in own.pairs:
+        value = p.get(pair, math.nan)
+        word = CANNOT if math.isnan(value) else "Yes" if value > alpha else "Hardly"
+        # A test of the given answers proves little if missing ones could reverse it.
+        said[pair] = "Unclear" if word == "Hardly" and pair.reason else word
+    adjusted = _adjusted(pair.estimates[test]["adjust_method"] for pair in p)
+    if own.kind == CHOICE:
+        text = "If both versions had the same effect, the two bars of a row would be about equal."
+        text += f" {_p_values(list(known.values()))}{adjusted}."
+    else:
+        text = _smallest_p(own, known, adjusted)
+    open_pairs = [pair for pair, word in said.items() if word in ("Unclear", CANNOT)]
+    named = {pair.name: word for pair, word in said.items()}
+    return Answer(by_pair(named), f"{text}{reasons(open_pairs)}")
+
+
+def _smallest_p(own: AnswerSet, known: Mapping[Pair, float], adjusted: str) -> str:
+    """State the smallest p-value, its test and its pair."""
+    pair = min(known, key=known.__getitem__)
+    value = p_figure(known[pair]).replace("<", "below")
+    test, n = named_test(own.kind), len(known)
+    text = f"The p of the {test} test is {value}"
+    if n > 1:
+        text = f"The smallest p of {n} {test} tests is {value}, for {own.full_name(pair)}"
+        if known[pair] == max(known.values()):
+            text = f"The p of each of {n} {test} tests is {value}"
+    expected = (
+        "If the groups made no difference, each difference could as well have the other sign."
+        if own.kind.numeric
+        else "If the groups made no difference, the two bars of a row would be about equal."
+    )
+    return f"{expected} {text}{adjusted}."
+
+
+def _p_values(p: list[float]) -> str:
+    lowest, highest = (p_value(value) for value in (min(p), max(p)))
+    if lowest == highest:
+        return f"McNemar {lowest}{' for each' if len(p) > 1 else ''}"
+    # The name of the figure once.
+    low, high = (text.replace("p\u00a0", "").replace("=\u00a0", "") for text in (lowest, highest))
+    return f"McNemar p runs from {low.replace('<', 'below')} to {high}"
+
+
+def _adjusted(methods: Iterable[object]) -> str:
+    """State how many tests the p-values are adjusted for."""
+    found = re.match(r"\w+ over (\d+) tests", str(next(iter(methods), "")))
+    if found is None:
+        return ""
+    return f", adjusted for {number_word(int(found[1]))} comparison{'s' * (found[1] != '1')}"
+
+
+def directions(own: AnswerSet) -> Answer:
+    """State for which group levels or scores are higher, and how often."""
+    known = [pair for pair in own.pairs if not math.isnan(pair.value("net_moved"))]
+    if own.ranged or not known:
+        return unknown(own)
+    said = {}
+    for pair in known:
+        clear = pair.value(own.kind.test, "p_adjusted") <= own.release.alpha
+        names = pair.terms if len(own.pairs) == 1 else ("the first group", "the second group")
+        # The test is that of the means, so its direction is theirs.
+        side = names[0] if pair.gap.estimate > 0 else names[1]
+        word = f"Higher on average for {side}" if clear else "In no clear direction"
+        # Missing answers could reverse it.
+        said[pair.name] = "Unclear" if clear and pair.reason else word
+    said |= dict.fromkeys((pair.name for pair in own.pairs if pair not in known), CANNOT)
+    uneven = max(known, key=lambda pair: abs(pair.value("net_moved")))
+    return Answer(by_pair(said), _most_uneven(own, uneven))
+
+
+def _most_uneven(own: AnswerSet, pair: Pair) -> str:
+    """State in how many pairs of answers each group is higher."""
+    row = pair.estimates["net_moved"]
+    counts = [pair.value("net_moved", name) for name in ("n10", "n01", "n")]
+    if math.isnan(sum(counts)):
+        return ""
+    up, down, n = map(int, counts)
+    one, other = pair.terms
+    entries = own.entries
+    single = len(entries) == 1 and n <= entries[0]["items"]
+    of = own.benchmark.words.items if single else "pairs of answers"
+    which = f"Most uneven is {own.full_name(pair)}: " if len(own.pairs) > 1 else ""
+    more, verb = own.benchmark.higher, ("is", "are")
+    if not more or own.benchmark.same_within:
+        more, verb = f"a {own.kind.name} {higher_by(own.benchmark)}", ("has", "have")
+    text = f"{which}{up:,} of {n:,} {of} {verb[up != 1]} {more} for {one}, {down:,} for {other}"
+    p = float(row["p_value"])
+    if not math.isnan(p):
+        text += f" (exact sign test {p_value(p)}, not adjusted)"
+    return f"{text}."
+
+
+def chart(own: AnswerSet, name: str) -> Chart:
+    """Draw the pairs of answers that are right, favourable or higher for one group only."""
+    what = _one_sided(own.benchmark)
+    known = [both for pair in own.charted if (both := pair.counts) is not None]
+    most = max((max(both) for both in known), default=0) or 1
+    other = max((second for _, second in known), default=0)
+    # Room for the groups' names on both sides of the line.
+    low, high = -max(1.25 * other, 0.5 * most), max(1.25 * most, 1.0)
+    axis = Axis("discordant", "", f"pairs {what}", low, high, labelled=False)
+
+    def cell(pair: Pair) -> Cell:
+        if pair.counts is None:
+            return Cell(words(axis, 0, "not known"), "not known")
+        first, second = pair.counts
+        names = [cut(term) for term in pair.terms]
+        marks = bar(axis, 0, first, colour=ACCENT_B, y=66, reach=24)
+        marks += bar(axis, -second, 0, colour=ACCENT_A, y=66, reach=24)
+        marks += words(axis, first, f"{first}", y="66%", shift=6)
+        marks += words(axis, -second, f"{second}", anchor="end", y="66%", shift=-6)
+        marks += words(axis, 0, f"{names[0]} →", y="20%", shift=5)
+        marks += words(axis, 0, f"← {names[1]}", anchor="end", y="20%", shift=-5)
+        one, two = pair.terms
+        said = f"{first} higher for {one}, {second} higher for {two}"
+        if not own.kind.numeric:
+            said = f"{first} {what.partition(' ')[0]} for {one} only, {second} for {two} only"
+        return Cell(marks, said)
+
+    return pair_chart(own, name, f"Pairs {what}", axis, cell, height=54)
+
+
+def _one_sided(benchmark: Benchmark) -> str:
+    if benchmark.kind.numeric:
+        return f"with a {benchmark.kind.name} {higher_by(benchmark)} for one group"
+    return f"{'right' if benchmark.kind == CHOICE else 'favourable'} for one group only"
+
+
+def table(own: AnswerSet) -> Shown | None:
+    """Show the share of pairs in which both, one or none of the answers is right or favourable."""
+    outcomes = _OUTCOMES.get(own.kind.name, _MOVES)
+    rows = [
+        {"pair": breakable(pair.title)}
+        | {m: "–" if math.isnan(v := pair.value(m)) else f"{100 * v:.1f}" for m in outcomes}
+        for pair in own.charted
+    ]
+    if all(row[metric] == "–" for row in rows for metric in outcomes):
+        return None
+    labels = {metric: f"{label}, %" for metric, label in outcomes.items()}
+    made = written_table(
+        rows, labels, name="outcomes", stub="pair", heading="Pair", right=list(outcomes)
+    )
+    return Shown(made, "Share of pairs of answers, in the order of the pair’s groups")
+
+
+def _noise(own: AnswerSet) -> Sequence[str]:
+    return [text] if (text := noise_line(own.rows, own.benchmark, own.release)) else []
+
+
+DIRECTION = Section(
+    order=20,
+    title=lambda own: "In which direction do answers move?",
+    answer=directions,
+    applies=lambda own: own.kind.numeric and bool(own.pairs),
+    charts=lambda own, name: (chart(own, name),),
+    table=table,
+)
+CHANCE = Section(
+    order=30,
+    title=lambda own: "Could it be chance?",
+    answer=could_be_chance,
+    charts=lambda own, name: () if own.kind.numeric else (chart(own, name),),
+    notes=_noise,
+    table=lambda own: None if own.kind.numeric else table(own),
+)

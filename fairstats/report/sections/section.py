@@ -1,0 +1,153 @@
+"""A section of a model's page and of its audit report: one question with its answer."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+import fairstats.report.sections
+from fairstats._lib.formatting import capital, level, listed, number_word
+from fairstats.report.answer_sets import AnswerSet, Pair
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from fairstats.report.charts.rows import Chart
+
+CANNOT = "Cannot be judged"
+# More groups than these are counted, not named.
+MOST_NAMES = 4
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer in a word or two, and the figures behind it; plain text."""
+
+    short: str
+    text: str
+
+
+class Mark(NamedTuple):
+    """An entry of a chart's key: its text, and the class of the mark before it."""
+
+    text: str
+    css_class: str = ""
+
+
+class Shown(NamedTuple):
+    """A table and its caption."""
+
+    table: GT
+    caption: str
+
+
+def _always(own: AnswerSet) -> bool:
+    return bool(own.pairs)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Answer one question about an answer set.
+
+    A file of this folder that declares one adds it to every model's page and audit report.
+
+    Attributes
+    ----------
+    order : int
+        The place among the sections.
+    title : callable
+        The question, for an answer set.
+    answer : callable
+        The answer in words. None if this answer set has no answer, but another one may.
+    applies : callable
+        Whether an answer set has what the section is about.
+    charts : callable
+        The charts of an answer set, drawn with the given name.
+    key : callable
+        What the marks of the charts mean.
+    notes : callable
+        Sentences below the charts of a report.
+    table : callable
+        The table of a report; None if it has none.
+    every_pair : bool
+        Whether the charts show all of many pairs, not those with the largest differences.
+    parts : callable, optional
+        The answer sets that the section is about, for one of the same model and benchmark. Without
+        it, the section is about the given one.
+    wide : bool
+        Whether the charts are next to each other, over the whole width.
+    """
+
+    order: int
+    title: Callable[[AnswerSet], str]
+    answer: Callable[[AnswerSet], Answer | None]
+    applies: Callable[[AnswerSet], bool] = _always
+    charts: Callable[[AnswerSet, str], Sequence[Chart]] = lambda own, name: ()
+    key: Callable[[AnswerSet], Sequence[Mark]] = lambda own: ()
+    notes: Callable[[AnswerSet], Sequence[str]] = lambda own: ()
+    table: Callable[[AnswerSet], Shown | None] = lambda own: None
+    every_pair: bool = False
+    parts: Callable[[AnswerSet], Sequence[AnswerSet]] | None = None
+    wide: bool = False
+
+
+def sections() -> list[Section]:
+    """Return the `Section` of every file in this folder, in their order."""
+    package = fairstats.report.sections
+    found = []
+    for file in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if file.name != __name__:
+            values = vars(import_module(file.name)).values()
+            found += [value for value in values if isinstance(value, Section)]
+    return sorted(found, key=lambda section: section.order)
+
+
+def by_pair(words: Mapping[str, str]) -> str:
+    """Join the answers for each pair into one.
+
+    Examples
+    --------
+    >>> by_pair({"Race": "Yes", "Sex": "Yes"})
+    'Yes'
+    >>> by_pair({"Race": "Yes", "Sex": "Unclear", "Income": "Yes"})
+    'Yes for Race and Income, unclear for Sex'
+    >>> by_pair({str(n): "Yes" if n else "No" for n in range(11)})
+    'No for 0, yes for 10 of 11 pairs'
+    """
+    pairs: dict[str, list[str]] = {}
+    for pair, word in words.items():
+        pairs.setdefault(word, []).append(pair)
+    if len(pairs) == 1:
+        return next(iter(pairs))
+    every = len(words)
+    parts = [
+        f"{word.lower()} for {listed(names)}"
+        if len(names) <= MOST_NAMES
+        else f"{word.lower()} for {len(names)} of {every} pairs"
+        for word, names in pairs.items()
+    ]
+    return capital(", ".join(parts))
+
+
+def unknown(own: AnswerSet) -> Answer:
+    """Why there are no figures: ranges over missing answers, or no answers."""
+    if own.ranged:
+        return Answer(CANNOT, "Each figure is a range, because missing answers could be anything.")
+    return Answer(CANNOT, reasons(own.pairs).strip() or "No answer could be read.")
+
+
+def reasons(pairs: Iterable[Pair]) -> str:
+    """Why the verdict on these pairs is open, as sentences to append."""
+    every = list(dict.fromkeys(filter(None, (pair.reason for pair in pairs))))
+    texts = [f"{capital(reason)}." for reason in every[:MOST_NAMES]]
+    if more := len(every[MOST_NAMES:]):
+        texts.append(f"{capital(number_word(more))} more pairs have similar reasons.")
+    return "".join(f" {text}" for text in texts)
+
+
+def sure(own: AnswerSet) -> str:
+    """Describe the lines of a chart."""
+    return "lines: ranges" if own.ranged else f"lines: {level(own.release.alpha)} intervals"

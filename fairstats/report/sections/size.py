@@ -1,0 +1,199 @@
+"""Is the difference big enough to matter?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from fairstats._lib.formatting import capital, decimal, level, listed, number_word, points
+from fairstats.estimates.specifications import SMALLEST
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
+from fairstats.report.answer_sets import AnswerSet, Pair, span_of
+from fairstats.report.board.tables import p_cell
+from fairstats.report.charts.marks import axis_over, dot, interval
+from fairstats.report.charts.rows import Cell, Chart
+from fairstats.report.page_output import NEUTRAL_DARK
+from fairstats.report.sections.pair_charts import above, pair_chart
+from fairstats.report.sections.section import (
+    CANNOT,
+    MOST_NAMES,
+    Answer,
+    Mark,
+    Section,
+    Shown,
+    by_pair,
+    reasons,
+    sure,
+    unknown,
+)
+from fairstats.report.tables import breakable, written_table
+from fairstats.report.words import gap_name, long_unit, noun, scale_of, signed_range
+
+_NONE = "–"
+#: The standard sizes of each kind of answers: their heading, decimals, and whether they are signed.
+_SIZES = {
+    "odds_ratio": ("Odds ratio", 2, ("choice", "decision")),
+    "cohens_h": ("Cohen’s h", 3, ("choice", "decision")),
+    "weighted_kappa": ("Weighted κ", 3, ("level",)),
+    "standardized_difference": ("Standardized", None, ("score",)),
+}
+
+
+def answer(own: AnswerSet) -> Answer:
+    """State whether the difference is larger than the equivalence margin."""
+    kind, scale = own.kind, scale_of(own.kind, own.kind.difference)
+    gaps = {pair: pair.gap for pair in own.pairs}
+    if own.ranged or own.selected or not all(gap.known for gap in gaps.values()):
+        return unknown(own)
+    said = {}
+    for pair, gap in gaps.items():
+        beyond = max(gap.low, -gap.high) > own.margin
+        word = {
+            DISPARITY: "Yes" if beyond else "Perhaps",
+            EQUIVALENT: "No",
+            INCONCLUSIVE: "Unclear",
+        }
+        said[pair] = word.get(pair.verdict or "", CANNOT)
+    size = span_of((gap.estimate for gap in gaps.values()), kind, signed=True)
+    text = f"The {noun(kind)}{' is' if len(gaps) == 1 else 's are'} {size} {kind.unit}"
+    if len(gaps) == 1:
+        gap = own.pairs[0].gap
+        limits = signed_range(kind, gap.low / scale, gap.high / scale)
+        text += f" ({level(own.release.alpha)} interval {limits})"
+    why = reasons(pair for pair, word in said.items() if word in ("Unclear", CANNOT))
+    text += _against_margin(own, said, bool(why))
+    return Answer(by_pair({pair.name: word for pair, word in said.items()}), f"{text}{why}")
+
+
+def _against_margin(own: AnswerSet, said: dict[Pair, str], explained: bool) -> str:
+    """State how the intervals relate to the margin, to follow the size of the gaps."""
+    gap, words = noun(own.kind), list(said.values())
+    margin, every, one = f"±{own.margin:g} {own.kind.unit}", set(words), len(words) == 1
+    if every == {"Yes"}:
+        return f", and {'the' if one else 'every'} interval is beyond the margin of {margin}."
+    if every == {"No"}:
+        return f", equivalent within the margin of {margin}."
+    if every == {"Perhaps"}:
+        return f". {'It is' if one else 'All are'} significant, but could be within {margin}."
+    if every == {"Unclear"} and not explained:
+        clear = [pair for pair in said if pair.gap.low > 0 or pair.gap.high < 0]
+        if not clear:
+            return f". No {gap} and a {gap} beyond {margin} are both possible."
+        return f". {_only_unadjusted(own, clear)} The margin is {margin}."
+    if beyond := words.count("Yes"):
+        of = f"{capital(number_word(beyond))} of {number_word(len(words))}"
+        return f". {of} {'is' if beyond == 1 else 'are'} beyond {margin}."
+    return f". The margin is {margin}."
+
+
+def _only_unadjusted(own: AnswerSet, clear: Sequence[Pair]) -> str:
+    """Name the pairs whose interval excludes 0, although the adjusted test is not significant."""
+    names = listed(pair.name for pair in clear)
+    if len(clear) > MOST_NAMES:
+        names = f"{len(clear)} of {len(own.pairs)} pairs"
+    whose = (
+        "Its interval excludes" if len(own.pairs) == 1 else f"For {names}, the interval excludes"
+    )
+    return f"{whose} 0, but the test is not significant once adjusted."
+
+
+def chart(own: AnswerSet, name: str) -> Chart:
+    """Draw each gap with its interval, the margin, and the gaps of the board's other models."""
+    others, kind = own.others, own.kind
+    scale = scale_of(kind, kind.difference)
+    values = [end for p in own.charted for end in (p.gap.estimate, p.gap.low, p.gap.high)]
+    for pair in own.charted:
+        values += others[pair]
+    axis = axis_over(
+        values,
+        key="gap",
+        label="",
+        note=f"{gap_name(kind)}, {kind.unit}",
+        band=(-own.margin, own.margin),
+        room=0.06,
+        lead=0.04,
+    )
+
+    def cell(pair: Pair) -> Cell:
+        gap, there = pair.gap, others[pair]
+        label = kind.signed(gap.estimate / scale) if gap.known else "range"
+        at = gap.estimate if gap.known else (gap.low + gap.high) / 2
+        marks = "".join(dot(axis, v, colour=NEUTRAL_DARK, hollow=True, y="80%") for v in there)
+        marks += interval(axis, gap.estimate, gap.low, gap.high) + above(axis, at, label, "18%")
+        limits = signed_range(kind, gap.low / scale, gap.high / scale)
+        said = f"{pair.note}: {label}, {limits} {kind.unit}"
+        if there:
+            ends = signed_range(kind, min(there) / scale, max(there) / scale)
+            said += f"; the other models {ends}"
+        return Cell(marks, said)
+
+    caption = f"{capital(gap_name(kind))}s in {long_unit(kind)}"
+    return pair_chart(own, name, caption, axis, cell, height=54)
+
+
+def _key(own: AnswerSet) -> Sequence[Mark]:
+    margin, unit = f"±{own.margin:g}", f" {own.kind.unit}" if own.kind.numeric else "-point"
+    others = [Mark("the other models with the same prompt", "hollow")]
+    return [
+        Mark(f"this model, {sure(own)}", "a"),
+        *(others if any(own.others.values()) else []),
+        Mark(f"shaded: {margin}{unit} margin, a convention of this benchmark"),
+    ]
+
+
+def table(own: AnswerSet) -> Shown | None:
+    """Show the size of the differences: standard sizes, and the margin for equivalence."""
+    if own.ranged:
+        # The policy gives ranges, which are on the first page.
+        return None
+    kind, alpha, rows = own.kind, own.release.alpha, []
+    sizes = {name: spec for name, spec in _SIZES.items() if kind.name in spec[2]}
+    for pair in own.charted:
+        choices = pair.rows(own.sensitivity)
+        smallest = choices[choices["choice"] == SMALLEST].head(1).to_dict("records")
+        inner = [signed_range(kind, row["ci_low"], row["ci_high"]) for row in smallest]
+        margin = [row["estimate"] for row in smallest if not math.isnan(row["estimate"])]
+        least = pair.value("minimum_detectable_difference")
+        rows.append(
+            {
+                "pair": breakable(pair.title),
+                **{name: _standard(pair, name, places) for name, (_, places, _) in sizes.items()},
+                "inner": next(iter(inner), ""),
+                "margin": f"±{kind.signed(margin[0]).lstrip('+')}" if margin else _NONE,
+                "least": _NONE if math.isnan(least) else points(least, signed=False),
+                "p": p_cell(pair.value(kind.test, "p_value")),
+            }
+        )
+    labels = {
+        **{name: f"{label} ({level(alpha)} CI)" for name, (label, _, _) in sizes.items()},
+        "inner": f"{level(2 * alpha)} CI, {kind.unit}",
+        "margin": "Equivalent from",
+        **({} if kind.numeric else {"least": "Detectable, points"}),
+        "p": "p, unadjusted",
+    }
+    return Shown(
+        written_table(rows, labels, name="sizes", stub="pair", heading="Pair"),
+        "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
+        f"equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}",
+    )
+
+
+def _standard(pair: Pair, metric: str, places: int | None) -> str:
+    """Return a standard size with its limits; without `places`, in the unit of the kind."""
+    estimate, low, high = (pair.value(metric, c) for c in ("estimate", "ci_low", "ci_high"))
+    if math.isnan(estimate) and (places is None or math.isnan(low)):
+        return _NONE
+    if places is None:
+        return f"{pair.kind.signed(estimate)} ({signed_range(pair.kind, low, high)})"
+    limits = "" if math.isnan(low) else f"({decimal(low, places)} to {decimal(high, places)})"
+    return f"{decimal(estimate, places)} {limits}".strip()
+
+
+SECTION = Section(
+    order=50,
+    title=lambda own: f"Is the {noun(own.kind)} big enough to matter?",
+    answer=answer,
+    charts=lambda own, name: (chart(own, name),),
+    key=_key,
+    table=table,
+)
