@@ -9,13 +9,14 @@ from fairstats._lib.formatting import (
     capital,
     escape_html,
     escape_markdown,
+    number_word,
     span,
 )
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, SCORE
 from fairstats.release.contents import MANIFEST, Release
-from fairstats.report.answer_sets import AnswerSet, answer_sets
+from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
 from fairstats.report.audit.charts import show_differences
 from fairstats.report.audit.confidence import confidence
 from fairstats.report.audit.finding import finding, finding_in_numbers
@@ -41,7 +42,9 @@ from fairstats.report.words import (
 )
 
 # The first page has room for a chart of this number of pairs.
-_CHARTED = 6
+_CHARTED = 5
+# It has room for the findings on this number of other benchmarks.
+_MOST_OTHERS = 3
 _OPINIONS = ("supported", "supported, with the reservations attached", "not supported")
 _VERIFIED = (
     "`fairstats verify`: every figure matched",
@@ -83,6 +86,8 @@ def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
             show_markdown(_facts(_head(answers)))
         with box("finding"):
             show_markdown(f"**{_text(finding(answers))}**\n\n{_text(finding_in_numbers(answers))}")
+            if elsewhere := _elsewhere(answers, others):
+                show_markdown(_text(elsewhere))
             if rated := rating_headline(release, model):
                 show_markdown(_text(rated))
         if answers.pairs:
@@ -109,6 +114,19 @@ def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
         _show_statement()
         with box("contents"):
             show_markdown(_contents(sections))
+
+
+def _elsewhere(answers: AnswerSet, others: Iterable[AnswerSet]) -> str:
+    """Return the findings on the model's other benchmarks; empty if it has none."""
+    by_name = by_benchmark(others)
+    by_name.pop(answers.benchmark.name, None)
+    found = [sets[0] for sets in by_name.values()]
+    texts = [
+        f"On {own.title}: {finding(own).removeprefix('Finding: ')}" for own in found[:_MOST_OTHERS]
+    ]
+    if more := len(found) - len(texts):
+        texts.append(f"{capital(number_word(more))} more benchmarks are under Results.")
+    return " ".join(texts)
 
 
 def charted_later(answers: AnswerSet) -> bool:
