@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from fairstats._lib.formatting import number_word
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.toml_files import Fault, Flag, Number, Proportion, Table, must, parse, read_toml
@@ -362,6 +363,10 @@ def _with_levels(attribute: Attribute, attributes: Mapping[str, Attribute]) -> A
     return replace(attribute, levels=MappingProxyType(levels))
 
 
+# More attributes than these are counted in "depends on …", not named.
+_MOST_NAMES = 4
+
+
 def _changes(attributes: Mapping[str, Attribute], subject: str) -> str:
     """Return the varied attributes, worded to complete "depends on …"."""
     whose = "" if subject == Words.subject else f"the {subject}’s "
@@ -373,6 +378,9 @@ def _changes(attributes: Mapping[str, Attribute], subject: str) -> str:
         if attribute.pairs or not attribute.crosses
     ]
     names = [x if x[1:2].isupper() else x[:1].lower() + x[1:] for x in labels]
+    if len(names) > _MOST_NAMES:
+        of = "" if subject == Words.subject else f" of the {subject}"
+        return f"one of {number_word(len(names))} attributes{of}"
     return whose + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 

@@ -300,7 +300,7 @@ class Findings:
         if not all_higher or unordered:
             name = difference_name(self.kind)
             what = f"{name}s run from {signed_range(self.kind, values.min(), values.max())}{unit}"
-            if len(values) == 1 and self.kind != CHOICE:
+            if len(values) == 1:
                 what = f"the {name} is {self.kind.signed(values.iloc[0])}{unit}"
             text = f"On the {where}, {what} ({pair_note(benchmark)})."
         elif benchmark.slanted and self.kind == CHOICE:
@@ -318,12 +318,11 @@ class Findings:
             text = f"On the {where}, {what}{spread}."
         if len(self.models) == 1 or self.board.ranked.empty:
             return text
-        gap, units = noun(self.kind), f" {self.kind.unit}"
+        units = f" {self.kind.unit}"
         of = f"{number_word(len(self.models))} {self._models}"
         average = pd.Series({model: self._average_gap(model) for model in self.models})
         (smallest, _), (largest, spread) = (self._average(m, units) for m in (least, most))
-        # Gaps in both directions would cancel out, so the mean of their sizes is compared.
-        mean = f"average {gap}" if all_higher else f"mean size of the {gap}s"
+        mean = self._mean
         if average[least] > average.min() or average[most] < average.max():
             # Ranks count missing answers against a model; the averages shown do not.
             return (
@@ -342,6 +341,13 @@ class Findings:
             text += f" {self._named(first)} {has} {smallest_of}, {smallest}."
         has = "has" if len(last) == 1 else "have"
         return f"{text} {self._named(last)} {has} the largest, {largest}{spread * all_higher}."
+
+    @property
+    def _mean(self) -> str:
+        """Name what models are compared by; gaps in both directions would cancel out."""
+        gap = noun(self.kind)
+        one_way = bool((self.gaps["estimate"] > 0).all())
+        return f"average {gap}" if one_way else f"mean size of the {gap}s"
 
     def _average(self, model: str, unit: str) -> tuple[str, str]:
         """A model's average gap, and its range over the pairs."""
@@ -403,7 +409,7 @@ class Findings:
             return f"{name} between groups"
         if not (values > 0).all():
             low, high = (kind.signed(value) for value in (values.min(), values.max()))
-            if low == high and kind != CHOICE:
+            if low == high:
                 return f"{name}: {low} {kind.unit}"
             return f"{name}s run from {low} to {high} {kind.unit}"
         size = self._size(values, f" {kind.unit}")
@@ -423,6 +429,7 @@ class Findings:
         gap = noun(self.kind)
         # The chart has those of models without a rank, too.
         whose = "" if self._models == "models" else " of ranked models"
+        whose = " of the ranked model" if whose and len(self.models) == 1 else whose
         every = f"The {gap}{whose} is" if n == 1 else f"All {n} {gap}s{whose} are"
         if (verdicts == DISPARITY).all():
             a = "a disparity" if n == 1 else "disparities"
@@ -512,7 +519,7 @@ class Findings:
         if len(best) == n:
             return [("Not sure", "Which model is best: every ranked model could be.")]
         if len(best) == 1:
-            text = f"{best[0]} has the smallest average {noun(self.kind)}"
+            text = f"{best[0]} has the smallest {self._mean}"
             text += f" and {last[0]} the largest" if len(last) == 1 else ""
             text += f" ({level(self.alpha)} confidence)."
             found.append(("Sure", text + self._hidden(best)))
@@ -542,18 +549,16 @@ class Findings:
             for a, b in zip(given[hidden], worst[hidden], strict=True)
         ):
             return ""
-        size, gap = self._size(given, f" {self.kind.unit}"), noun(self.kind)
+        size = self._size(given, f" {self.kind.unit}")
         if set(self.board.estimates["missing"]) == {"incorrect"}:
             as_ = "wrong" if self.kind == CHOICE else "unfavourable"
             counted = f"with missing answers counted as {as_}"
         else:
             counted = "on the given answers"
+        whom = "it" if len(best) == 1 else "them"
         return (
-            f" Its average {gap} is {size} {counted}, and up to "
-            f"{unsigned(self.kind, worst.max())} if the missing answers were against it."
-            if len(best) == 1
-            else f" Their average {gap}s are {size} {counted}, and up to "
-            f"{unsigned(self.kind, worst.max())} if the missing answers were against them."
+            f" The {self._mean} is {size} {counted}, and up to "
+            f"{unsigned(self.kind, worst.max())} if the missing answers were against {whom}."
         )
 
 

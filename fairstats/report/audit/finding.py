@@ -107,6 +107,11 @@ def _difference(answers: AnswerSet) -> str:
     if any(map(math.isnan, (*low, *high))):
         return ""
     least, most = min(low), max(high)
+    sure = ""
+    if len(answers.pairs) == 1 and not answers.ranged:
+        only = answers.pairs[0].difference
+        sure = f" ({level(answers.release.alpha)} interval "
+        sure += f"{signed_range(kind, only['ci_low'], only['ci_high'])})"
     decided = all(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)
     if decided:
         for sign, place in ((1, 0), (-1, 1)):
@@ -116,18 +121,13 @@ def _difference(answers: AnswerSet) -> str:
                 more = f"higher ({benchmark.higher})" if benchmark.higher else "higher"
                 return (
                     f"{kind.figure} is {span(*size)} {long_unit(kind)} {more} for "
-                    f"{_group(answers, place)}"
+                    f"{_group(answers, place)}{sure}"
                 )
     order = " − ".join(benchmark.pair_terms)
     if len(answers.pairs) == 1:
         order = " − ".join(answers.pairs[0].terms)
     figures = _between(answers, kind.signed(least), kind.signed(most))
-    text = f"the {difference_name(kind)} ({order}) is {figures} {long_unit(kind)}"
-    if len(answers.pairs) == 1 and not answers.ranged:
-        only = answers.pairs[0].difference
-        sure = level(answers.release.alpha)
-        text += f" ({sure} interval {signed_range(kind, only['ci_low'], only['ci_high'])})"
-    return text
+    return f"the {difference_name(kind)} ({order}) is {figures} {long_unit(kind)}{sure}"
 
 
 def _all_limits(answers: AnswerSet, metric: str) -> tuple[list[float], list[float]]:
