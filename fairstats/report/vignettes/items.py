@@ -21,8 +21,7 @@ from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.page_output import closed, show_markdown, show_table
-from fairstats.report.ratings.parts import files_of
-from fairstats.report.tables import written_table
+from fairstats.report.tables import files_of, written_table
 
 ITEMS = "item_gaps"
 #: The number of items shown per pair, besides the significant ones; the table has all.

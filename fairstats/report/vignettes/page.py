@@ -28,8 +28,7 @@ from fairstats.estimates.same_variants import CANNOT_TELL, DIFFERENT, SAME
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown, show_table
-from fairstats.report.ratings.parts import files_of
-from fairstats.report.tables import written_table
+from fairstats.report.tables import files_of, written_table
 from fairstats.report.vignettes.items import show_items
 from fairstats.vignettes.leakage import DISTINCT, OVERLAP
 from fairstats.vignettes.selection import DIFFERENCE, ONE_SIDED
