@@ -78,19 +78,7 @@ def _intervals(
     The thick line is the interval with all ratings treated as independent. The thin line treats
     only raters and items as independent.
     """
-    from plotnine import (
-        aes,
-        coord_flip,
-        facet_wrap,
-        geom_blank,
-        geom_point,
-        ggplot,
-        guide_legend,
-        guides,
-        labs,
-        position_dodge,
-        scale_color_manual,
-    )
+    import plotnine as p9
 
     from fairstats.report.ratings.interval_lines import geom_intervals
 
@@ -100,24 +88,24 @@ def _intervals(
         series=pd.Categorical(rows["series"], list(colours)),
         panel=in_order(rows["panel"]),
     )
-    apart = position_dodge(width=0.6)
-    legend = guide_legend(title="", reverse=reverse, nrow=(len(colours) + 1) // 2)
+    apart = p9.position_dodge(width=0.6)
+    legend = p9.guide_legend(title="", reverse=reverse, nrow=(len(colours) + 1) // 2)
     plot = (
-        ggplot(rows, aes("label", "estimate", color="series"))
+        p9.ggplot(rows, p9.aes("label", "estimate", color="series"))
         + geom_intervals(
-            aes(ymin="crossed_low", ymax="crossed_high"), size=0.4, position=apart, na_rm=True
+            p9.aes(ymin="crossed_low", ymax="crossed_high"), size=0.4, position=apart, na_rm=True
         )
-        + geom_intervals(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=apart)
-        + geom_point(size=2.2, position=apart, na_rm=True)
-        + geom_blank(aes(y="least"))
-        + geom_blank(aes(y="most"))
-        + scale_color_manual(dict(colours))
-        + guides(color=legend if len(colours) > 1 else False)
-        + coord_flip()
-        + labs(x="", y=title, color="")
+        + geom_intervals(p9.aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=apart)
+        + p9.geom_point(size=2.2, position=apart, na_rm=True)
+        + p9.geom_blank(p9.aes(y="least"))
+        + p9.geom_blank(p9.aes(y="most"))
+        + p9.scale_color_manual(dict(colours))
+        + p9.guides(color=legend if len(colours) > 1 else False)
+        + p9.coord_flip()
+        + p9.labs(x="", y=title, color="")
         + plot_theme()
     )
-    return plot + facet_wrap("panel", ncol=1) if rows["titled"].any() else plot
+    return plot + p9.facet_wrap("panel", ncol=1) if rows["titled"].any() else plot
 
 
 def _axis(rows: pd.DataFrame, rubric: Rubric) -> pd.Categorical:
@@ -137,18 +125,7 @@ def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
     rubric : Rubric
         Provides the labels and their order.
     """
-    from plotnine import (
-        aes,
-        coord_flip,
-        facet_wrap,
-        geom_col,
-        ggplot,
-        guide_legend,
-        guides,
-        labs,
-        position_stack,
-        scale_fill_manual,
-    )
+    import plotnine as p9
 
     most = int(votes["n_ratings"].max())
     names = [f"{count} of {most}" for count in range(most + 1)]
@@ -162,12 +139,12 @@ def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
         panel=in_order(votes["panel"]),
     )
     return (
-        ggplot(rows, aes("label", "share", fill="reports"))
-        + geom_col(width=0.62, position=position_stack(reverse=True))
-        + scale_fill_manual(dict(zip(names, fills, strict=True)), drop=False)
-        + guides(fill=guide_legend(title="", nrow=1))
-        + facet_wrap("panel", ncol=1)
-        + coord_flip()
-        + labs(x="", y="%")
+        p9.ggplot(rows, p9.aes("label", "share", fill="reports"))
+        + p9.geom_col(width=0.62, position=p9.position_stack(reverse=True))
+        + p9.scale_fill_manual(dict(zip(names, fills, strict=True)), drop=False)
+        + p9.guides(fill=p9.guide_legend(title="", nrow=1))
+        + p9.facet_wrap("panel", ncol=1)
+        + p9.coord_flip()
+        + p9.labs(x="", y="%")
         + plot_theme()
     )

@@ -182,21 +182,7 @@ def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
     benchmark : Benchmark
         Gives the attributes' labels and order.
     """
-    from plotnine import (
-        aes,
-        element_line,
-        facet_wrap,
-        geom_line,
-        geom_linerange,
-        geom_point,
-        ggplot,
-        labs,
-        position_dodge,
-        scale_color_manual,
-        scale_x_continuous,
-        scale_y_continuous,
-        theme,
-    )
+    import plotnine as p9
 
     labels = {**{a.name: a.label for a in benchmark.varied}, POOLED: "All variants"}
     rows = overlap[(overlap["measure"] == "iou") & overlap["attribute"].isin(list(labels))]
@@ -207,21 +193,21 @@ def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
     )
     retrievers = sorted(rows["retriever"].unique())
     colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(retrievers)}
-    apart = position_dodge(width=1.2)
+    apart = p9.position_dodge(width=1.2)
     plot = (
-        ggplot(rows, aes("top_k", "estimate", color="retriever"))
-        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=0.7, position=apart)
-        + geom_point(size=1.6, position=apart)
-        + facet_wrap("panel", nrow=1)
-        + scale_color_manual(colours)
-        + scale_x_continuous(breaks=sorted(rows["top_k"].unique()))
-        + scale_y_continuous(limits=(0, 100))
-        + labs(x="k, snippets per vignette", y="in common, %", color="")
+        p9.ggplot(rows, p9.aes("top_k", "estimate", color="retriever"))
+        + p9.geom_linerange(p9.aes(ymin="ci_low", ymax="ci_high"), size=0.7, position=apart)
+        + p9.geom_point(size=1.6, position=apart)
+        + p9.facet_wrap("panel", nrow=1)
+        + p9.scale_color_manual(colours)
+        + p9.scale_x_continuous(breaks=sorted(rows["top_k"].unique()))
+        + p9.scale_y_continuous(limits=(0, 100))
+        + p9.labs(x="k, snippets per vignette", y="in common, %", color="")
         + plot_theme()
-        + theme(panel_grid_major_y=element_line(color=RULE, size=0.4))
+        + p9.theme(panel_grid_major_y=p9.element_line(color=RULE, size=0.4))
     )
     # A line needs two values of k.
-    return plot + geom_line(size=0.5, position=apart) if rows["top_k"].nunique() > 1 else plot
+    return plot + p9.geom_line(size=0.5, position=apart) if rows["top_k"].nunique() > 1 else plot
 
 
 def answer_sets(release: Release, name: str, version: str) -> pd.DataFrame:
