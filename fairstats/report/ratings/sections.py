@@ -38,14 +38,38 @@ if TYPE_CHECKING:
 
 #: The tallest plot that fits on a page, and the part of it that is not panels, in inches.
 _TALLEST, _AROUND = 8.5, 0.9
-_OF_RATINGS = (
-    "what raters report, in percent. Intervals: of ratings for other raters and items, of votes "
-    "for other items and these raters, and (all independent)"
-)
-_BY_VOTES = (
-    "votes of raters, in percent. Intervals: for other items and these raters, and (all "
-    "independent)"
-)
+#: Of each kind of table, its source in the release and its caption.
+_TABLES: dict[Callable[..., GT], tuple[str, str]] = {
+    rates_table: (
+        "bias_rates",
+        "what raters report, in percent. Intervals: of ratings for other raters and items, of "
+        "votes for other items and these raters, and (all independent)",
+    ),
+    preference_table: (
+        "preferences",
+        "which answer raters prefer because it has less bias. Intervals: for other raters and "
+        "items, and (all independent)",
+    ),
+    counterfactual_table: (
+        "counterfactual_rates",
+        "pairs with reported bias, by whether ideal answers and contents differ. Intervals: for "
+        "other pairs and raters, and (all independent)",
+    ),
+    paired_bias_table: (
+        "paired_bias",
+        "pairs with bias reported in one answer alone, one or more, or both. Intervals: for other "
+        "pairs and these raters, and (all independent)",
+    ),
+    agreement_table: (
+        "rater_agreement",
+        "agreement between raters, with {level} intervals for other raters and items, and (for "
+        "these raters only)",
+    ),
+    disputed_table: (
+        "disagreement",
+        "number of raters who report each dimension, least agreement first",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -102,20 +126,13 @@ class RatedTexts:
         parts = {"": rows[first & lead], every: rows[first & (first & ~lead).any()]}
         return self.parts(parts | ({by_dataset: rows[~first & lead]} if by_dataset else {}))
 
-    def show(
-        self,
-        make: Callable[..., GT],
-        rows: pd.DataFrame,
-        text: str,
-        *,
-        source: str,
-        part: str = "",
-    ) -> None:
-        """Show a table of rows of a table of the release."""
+    def show(self, make: Callable[..., GT], rows: pd.DataFrame, part: str = "") -> None:
+        """Show rows of the table's source, all of them or a part."""
+        source, text = _TABLES[make]
         where = ", ".join(filter(None, (self.benchmark, self.rubric.title.lower(), part.lower())))
         show_table(
-            make(rows, self.rubric, name=self.place(make.__name__, part)),
-            caption=f"{where}: {text}",
+            make(rows, self.rubric, name=self.place(source, part)),
+            caption=f"{where}: {text.format(level=level(self.release.alpha))}",
             download=files_of(self.release, source),
         )
 
@@ -183,9 +200,7 @@ def _show_rates_of(rated: RatedTexts, rates: pd.DataFrame, part: str) -> None:
     tables = {"": pooled, "By votes": rates.drop(pooled.index)} if many else {"": rates}
     for title, rows in tables.items():
         with closed(title or "All figures"):
-            text = _BY_VOTES if title else _OF_RATINGS
-            named = ", ".join(filter(None, (part, title)))
-            rated.show(rates_table, rows, text, source="bias_rates", part=named)
+            rated.show(rates_table, rows, ", ".join(filter(None, (part, title))))
 
 
 def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:
@@ -232,11 +247,7 @@ def _show_preferences(rated: RatedTexts) -> None:
             tall=0.35 + 0.3 * rows["dimension"].nunique(),
         )
         with nullcontext() if title else closed("All figures"):
-            text = (
-                "which answer raters prefer because it has less bias. Intervals: for other raters "
-                "and items, and (all independent)"
-            )
-            rated.show(preference_table, rows, text, source="preferences", part=title)
+            rated.show(preference_table, rows, title)
     with closed("How to read preferences"):
         show_markdown(prose("ratings-preferences"))
 
@@ -247,21 +258,12 @@ def _show_pairs(rated: RatedTexts) -> None:
     if len(judged):
         show_markdown("### Bias in pairs of answers")
         for title, rows in rated.main_parts(judged, every="Every dimension"):
-            text = (
-                "pairs with reported bias, by whether ideal answers and contents differ. "
-                "Intervals: for other pairs and raters, and (all independent)"
-            )
-            source = "counterfactual_rates"
-            rated.show(counterfactual_table, rows, text, source=source, part=title)
+            rated.show(counterfactual_table, rows, title)
     alone = rated.rows("paired_bias")
     if len(alone):
         show_markdown("### Bias in pairs whose answers were judged separately")
         rows = alone[all_datasets(alone) & (alone["dimension"] == rated.rubric.dimensions[0])]
-        text = (
-            "pairs with bias reported in one answer alone, one or more, or both. Intervals: for "
-            "other pairs and these raters, and (all independent)"
-        )
-        rated.show(paired_bias_table, rows, text, source="paired_bias")
+        rated.show(paired_bias_table, rows)
 
 
 def show_agreement(rated: RatedTexts) -> None:
@@ -278,11 +280,7 @@ def show_agreement(rated: RatedTexts) -> None:
                 f"Left out: {number_word(repeats)} repeated judgement{'s' * (repeats != 1)} by the "
                 "same rater. Agreement is between raters."
             )
-        text = (
-            f"agreement between raters, with {level(rated.release.alpha)} intervals for other "
-            "raters and items, and (for these raters only)"
-        )
-        rated.show(agreement_table, rows, text, source="rater_agreement", part=title)
+        rated.show(agreement_table, rows, title)
     compared = rated.rubric.compares == "models"
     what = "*which model is preferred, or neither*" if compared else "*reported or not*"
     with closed("How to read agreement"):
@@ -312,8 +310,7 @@ def show_disagreement(rated: RatedTexts) -> None:
     tasks = rated.rows("disagreement")
     if (tasks["n_ratings"] > 1).any():
         with closed(f"The {word} on which raters differ most"):
-            text = "number of raters who report each dimension, least agreement first"
-            rated.show(disputed_table, tasks, text, source="disagreement")
+            rated.show(disputed_table, tasks)
 
 
 def _usual_votes(votes: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:

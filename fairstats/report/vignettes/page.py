@@ -59,7 +59,11 @@ class _Section:
     labels: Mapping[str, str]
     make: Callable[[pd.DataFrame, Benchmark], tuple[str, Cells]]
     heading: str = "Group"
-    group: str | None = None
+
+    @property
+    def note(self) -> str:
+        """Return the name of the note that explains the section."""
+        return f"vignettes-{self.aspects[0].replace(' ', '-')}"
 
 
 def show_vignettes(release: Release) -> None:
@@ -74,12 +78,11 @@ def show_vignettes(release: Release) -> None:
             continue
         benchmark = release.benchmarks[name]
         show_markdown(f"## {escape_markdown(benchmark.title)}")
-        for section in _SECTIONS:
+        for section in SECTIONS:
             rows = own[own["aspect"].isin(section.aspects)]
             if len(rows):
                 sentence, cells = section.make(rows, benchmark)
-                explained = prose(f"vignettes-{section.aspects[0].replace(' ', '-')}")
-                parts = (f"### {section.title}", sentence, explained)
+                parts = (f"### {section.title}", sentence, prose(section.note))
                 show_markdown("\n\n".join(filter(None, parts)))
                 labels = {k: v for k, v in section.labels.items() if any(k in c for c in cells)}
                 table_name = slug(f"{section.aspects[0]}-{name}")
@@ -272,7 +275,8 @@ def _variant_sets(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]
 
 
 _JUDGED = {SAME: "Judged same", DIFFERENT: "Judged different", CANNOT_TELL: "Undecided"}
-_SECTIONS = (
+#: The questions of an audit, in the order of the page.
+SECTIONS = (
     _Section(
         "Does the added text give the answer away?",
         ("leakage",),
