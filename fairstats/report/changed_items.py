@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_html, escape_markdown
+from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.problems import first_of
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.engine_frames import UNIT_COLUMNS
@@ -17,11 +17,14 @@ from fairstats.release.contents import Release
 from fairstats.report.page_output import output_format
 from fairstats.report.sensitivity import unit_label
 from fairstats.report.tables import breakable, written_table
+from fairstats.report.templates import filled
 
 if TYPE_CHECKING:
     from great_tables import GT
     from great_tables._text import BaseText
 
+
+Pairs = Sequence[tuple[Attribute, tuple[str, str]]]
 
 #: The items of a unit that `flip_table` lists.
 FLIPS_SHOWN = 40
@@ -68,112 +71,84 @@ def flip_table(
     """
     from great_tables import html
 
-    pairs = _pairs(rows, release)
-    rows = rows[rows["attribute"].isin([attribute.name for attribute, _ in pairs])]
     benchmarks = [release.benchmarks[str(one)] for one in rows["benchmark"].unique()]
+    pairs = [
+        (attribute, pair)
+        for benchmark in benchmarks
+        for attribute in benchmark.varied
+        for pair in attribute.pairs
+    ]
+    rows = rows[rows["attribute"].isin([attribute.name for attribute, _ in pairs])]
     answers = ["answer_a", "answer_b", "answer_key"]
     for benchmark in benchmarks:
         if benchmark.labels:
             rows = rows.assign(**rows[answers].replace(dict(benchmark.labels)))
-    keyed = any(benchmark.has_key for benchmark in benchmarks)
     many = len(pairs) > _MOST_COLUMNS
     several = bool((rows["sample"] > 0).any())
     items = flipping_items(rows)
     table = []
     for unit, flips in rows.groupby(list(UNIT_COLUMNS), sort=False):
         own = items[(items[list(UNIT_COLUMNS)] == list(unit)).all(axis=1)]
-        heading = _flip_heading(unit, len(own), min(len(own), limit), release)
+        heading = _flip_heading(unit, len(own), limit, release)
         shown = own["item_id"].head(limit)
         by_item = dict(list(flips[flips["item_id"].isin(shown)].groupby("item_id", sort=False)))
         for item in shown:
             for sample, found in by_item[item].groupby("sample", sort=True):
                 label = f"{item}, sample {sample}" if several else str(item)
-                row = _letters_row if many else _flip_row
-                table.append({"set": heading, **row(label, found, pairs)})
-    group = "set" if headed else None
+                cells = _by_letter(found, pairs) if many else _by_pair(found, pairs)
+                key = found["answer_key"].iloc[0]
+                table.append({"set": heading, "item": breakable(label), "key": key, **cells})
+    keyed = any(benchmark.has_key for benchmark in benchmarks)
+    labels: dict[str, str | BaseText] = {"key": "Key"} if keyed else {}
     if many:
-        named: dict[str, str | BaseText] = {"key": "Key"} if keyed else {}
-        named["answers"] = "Answers that differ"
-        return written_table(
-            table, named, name=name, stub="item", heading="Item", group=group, html=["item", *named]
-        )
-    columns = {f"pair-{place}": pair for place, pair in enumerate(pairs)}
-    labels: dict[str, str | BaseText] = {"key": html("Key")} if keyed else {}
-    for column, (attribute, pair) in columns.items():
-        sides = f"<small>{escape_html(_sides(attribute, pair))}</small>"
-        labels[column] = html(f"{escape_html(attribute.label)}<br>{sides}")
-    return written_table(
-        table, labels, name=name, stub="item", heading="Item", group=group, html=["item", *labels]
-    )
+        labels["answers"] = "Answers that differ"
+    else:
+        for place, (attribute, pair) in enumerate(pairs):
+            sides = " / ".join(attribute.groups.get(group, group) for group in pair)
+            heading = filled("pair_heading", label=attribute.label, sides=sides)
+            labels[f"pair-{place}"] = html(heading)
+    group = "set" if headed else None
+    return written_table(table, labels, name=name, stub="item", heading="Item", group=group)
 
 
-def _pairs(rows: pd.DataFrame, release: Release) -> list[tuple[Attribute, tuple[str, str]]]:
-    """Return the declared pairs of these rows' benchmark."""
-    names = rows["benchmark"].unique()
-    return [
-        (attribute, pair)
-        for name in names
-        for attribute in release.benchmarks[str(name)].varied
-        for pair in attribute.pairs
-    ]
+def _flip_heading(unit: tuple[Hashable, ...], items: int, limit: int, release: Release) -> str:
+    which = f"all {items:,} items that flip; they are in {FLIPS_FILE} too"
+    if items == 1:
+        which = f"the only item that flips; it is in {FLIPS_FILE} too"
+    elif items > limit:
+        which = f"the {limit:,} of {items:,} items that flip for most pairs"
+        which += f"; all are in {FLIPS_FILE}"
+    return f"{unit_label(unit, release)}: {which}"
 
 
-def _sides(attribute: Attribute, pair: tuple[str, str]) -> str:
-    return " / ".join(attribute.groups.get(group, group) for group in pair)
-
-
-def _flip_heading(unit: tuple[Hashable, ...], items: int, shown: int, release: Release) -> str:
-    subject = unit_label(unit, release)
-    if shown == items:
-        return f"{subject}: all {items:,} items that flip; they are in {FLIPS_FILE} too"
-    return (
-        f"{subject}: the {shown:,} of {items:,} items that flip for most pairs; all are in "
-        f"{FLIPS_FILE}"
-    )
-
-
-def _letters_row(
-    label: str, flips: pd.DataFrame, pairs: list[tuple[Attribute, tuple[str, str]]]
-) -> dict[str, str]:
+def _by_letter(flips: pd.DataFrame, pairs: Pairs) -> dict[str, str]:
+    """Return one cell: each letter with the groups that got it, the key's first."""
     key = str(flips["answer_key"].iloc[0])
     attributes = {attribute.name: attribute for attribute, _ in pairs}
     groups: dict[str, dict[str, None]] = {}
-    for name, a, b, letter_a, letter_b in flips[_LETTERS].itertuples(index=False):
+    for name, *both in flips[_LETTERS].itertuples(index=False):
         of = attributes[name]
-        for group, letter in ((a, letter_a), (b, letter_b)):
+        for group, letter in zip(both[:2], both[2:], strict=True):
             named = of.groups.get(group, group)
             named = named if len(attributes) == 1 else f"{of.label}: {named}"
             groups.setdefault(str(letter), {})[named] = None
-    parts = []
-    for letter, names in sorted(groups.items(), key=lambda entry: entry[0] != key):
-        shown = escape_html(letter)
-        shown = f"<strong>{shown}</strong>" if letter == key else shown
-        line = f"{shown}: {escape_html(first_of(list(names), _MOST_GROUPS))}"
-        # The class lets the line wrap; cells of letters do not.
-        parts.append(f'<span class="said">{line}</span>')
-    return {
-        "item": escape_html(breakable(label)),
-        "key": escape_html(key),
-        "answers": ("" if output_format() == "html" else "<br>").join(parts),
-    }
+    lines = [
+        (letter, first_of(list(names), _MOST_GROUPS))
+        for letter, names in sorted(groups.items(), key=lambda entry: entry[0] != key)
+    ]
+    return {"answers": filled("letters", lines=lines, key=key, breaks=output_format() != "html")}
 
 
-def _flip_row(
-    label: str, flips: pd.DataFrame, pairs: list[tuple[Attribute, tuple[str, str]]]
-) -> dict[str, str]:
+def _by_pair(flips: pd.DataFrame, pairs: Pairs) -> dict[str, str]:
+    """Return a cell per pair: both letters; empty if they are the same, or one is missing."""
     key = str(flips["answer_key"].iloc[0])
-    letters = {
-        (attribute, a, b): (letter_a, letter_b)
-        for attribute, a, b, letter_a, letter_b in flips[_LETTERS].itertuples(index=False)
+    found = flips[_LETTERS].itertuples(index=False)
+    letters = {(name, a, b): both for name, a, b, *both in found}
+    return {
+        f"pair-{place}": filled("pair_letters", letters=both, key=key)
+        for place, (attribute, pair) in enumerate(pairs)
+        if (both := letters.get((attribute.name, *pair)))
     }
-    row = {"item": escape_html(breakable(label)), "key": escape_html(key)}
-    for place, (attribute, pair) in enumerate(pairs):
-        # An empty cell: the letters are the same there, or one is missing.
-        row[f"pair-{place}"] = " / ".join(
-            f"<strong>{escape_html(letter)}</strong>" if letter == key else escape_html(letter)
-            for letter in letters.get((attribute.name, *pair), ())
-        )
-    return row
 
 
 #: The number of items shown, and the number of characters of each variant.

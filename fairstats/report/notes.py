@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_html, level, number_word, percent, points, span
+from fairstats._lib.formatting import capital, counted, level, number_word, percent, points, span
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Board, Release
@@ -21,13 +21,21 @@ if TYPE_CHECKING:
 
 def screening_of(release: Release, board: Board, model: str | None = None) -> pd.DataFrame:
     """Return the screening of a board's answers, or of one model's."""
-    rows = release.screening
-    rows = rows[
-        (rows["benchmark"] == board.benchmark.name)
-        & (rows["benchmark_version"] == board.version)
-        & (rows["strategy"] == board.strategy)
-    ]
-    return rows if model is None else rows[rows["model"] == model]
+    return _own(release.screening, board, model)
+
+
+def submissions_of(release: Release, board: Board, model: str | None = None) -> pd.DataFrame:
+    """Return the submissions of a board, or of one model on it."""
+    return _own(release.submissions, board, model)
+
+
+def _own(table: pd.DataFrame, board: Board, model: str | None) -> pd.DataFrame:
+    unit = {
+        "benchmark": board.benchmark.name,
+        "benchmark_version": board.version,
+        "strategy": board.strategy,
+    } | ({} if model is None else {"model": model})
+    return table[(table[list(unit)] == list(unit.values())).all(axis=1)]
 
 
 def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
@@ -52,17 +60,16 @@ def screening_summary(rows: pd.DataFrame) -> str:
     """State how many checks were made and how many flags they gave; empty without any check."""
     if rows.empty:
         return ""
-    checked = _checked(rows)
-    flags = len(flags_of(rows))
-    what = "of copied, shifted, forced or invented answers"
-    found = "no sign" if not flags else "one sign" if flags == 1 else f"{number_word(flags)} signs"
-    n = int(checked.sum())
-    text = f"Screening found {found} {what} in {n:,} check{'s' * (n != 1)}."
+    checked, flags = _checked(rows), len(flags_of(rows))
+    text = (
+        f"Screening found {number_word(flags)} sign{'s' * (flags > 1)} of copied, shifted, forced "
+        f"or invented answers in {counted(int(checked.sum()), 'check')}."
+    )
     if flags:
         text += " A flag is a reason to ask, not a proof."
     if missing := int((~checked).sum()):
         were = "check was" if missing == 1 else "checks were"
-        text += f" {number_word(missing).capitalize()} more {were} not possible."
+        text += f" {capital(number_word(missing))} more {were} not possible."
     return text
 
 
@@ -80,17 +87,6 @@ _LABELS = {
     "conflicts": "Interests",
     "accepted": "Accepted by",
 }
-
-
-def submissions_of(release: Release, board: Board, model: str | None = None) -> pd.DataFrame:
-    """Return the submissions of a board, or of one model on it."""
-    rows = release.submissions
-    rows = rows[
-        (rows["benchmark"] == board.benchmark.name)
-        & (rows["benchmark_version"] == board.version)
-        & (rows["strategy"] == board.strategy)
-    ]
-    return rows if model is None else rows[rows["model"] == model]
 
 
 def selected_runs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -126,7 +122,7 @@ def submission_facts(rows: pd.DataFrame) -> list[str]:
     for row in rows.to_dict("records"):
         settings = json.loads(row["settings"])
         listed = ", ".join(f"{name} = {value}" for name, value in settings.items())
-        runs = f"{row['attempts']:,} complete run{'s' * (row['attempts'] > 1)} made"
+        runs = f"{counted(row['attempts'], 'complete run')} made"
         facts += [
             f"Sent by {row['submitter']}. Interests: {row['conflicts']}",
             f"Run {_days(row)} by {row['provider']}, {listed or 'default settings'}; {runs}",
@@ -148,47 +144,30 @@ def submissions_table(rows: pd.DataFrame, models: list[str], *, name: str) -> GT
     name : str
         The table's id, unique on the page.
     """
-    by_model = rows.set_index("model").to_dict("index")
-    cells = []
-    for model in models:
-        cell = {"model": escape_html(breakable(model))}
-        row = by_model.get(model)
-        if row is None:
-            cell |= dict.fromkeys(_LABELS, "–") | {"submitter": "added by the publisher"}
-        else:
-            cell |= {key: row[key] for key in ("submitter", "provider", "conflicts")}
-            cell |= {"run": _days(row), "attempts": f"{row['attempts']:,}"}
-            cell["accepted"] = f"{row['accepted_by']}, {row['accepted_at'][:10]}"
-        cells.append(cell)
+    sent = {
+        row["model"]: row
+        | {
+            "run": _days(row),
+            "attempts": f"{row['attempts']:,}",
+            "accepted": f"{row['accepted_by']}, {row['accepted_at'][:10]}",
+        }
+        for row in rows.to_dict("records")
+    }
+    own = dict.fromkeys(_LABELS, "–") | {"submitter": "added by the publisher"}
+    cells = [sent.get(model, own) | {"model": breakable(model)} for model in models]
     return written_table(
-        cells, _LABELS, name=name, stub="model", heading="Model", html=["model"], right=["attempts"]
+        cells, _LABELS, name=name, stub="model", heading="Model", right=["attempts"]
     )
 
 
 def _days(row: dict[str, str]) -> str:
     """Return the days of the run."""
-    return (
-        row["started"] if row["started"] == row["ended"] else f"{row['started']} to {row['ended']}"
-    )
+    return span(row["started"], row["ended"])
 
 
 # More pairs than these are counted, not named.
 _MOST_PAIRS = 4
 _PAIR = ["attribute", "group_a", "group_b"]
-
-
-def _beyond_noise(figures: pd.DataFrame, release: Release) -> str:
-    """Return one clause for a pair from its estimates by metric; empty without several samples."""
-    if "excess_disagreement" not in figures.index:
-        return ""
-    agreement = figures.loc["same_prompt_agreement", "estimate"]
-    excess = figures.loc["excess_disagreement"]
-    low, high = points(excess["ci_low"]), points(excess["ci_high"])
-    return (
-        f"two samples of the same prompt differ in {percent(1 - agreement)} of cases, so "
-        f"{points(excess['estimate'])} points of the change are beyond sampling noise "
-        f"({level(release.alpha)} interval {low} to {high})"
-    )
 
 
 def _of_many(own: pd.DataFrame, benchmark: Benchmark) -> str:
@@ -224,9 +203,16 @@ def noise_line(rows: pd.DataFrame, benchmark: Benchmark, release: Release) -> st
         return _of_many(own, benchmark)
     clauses = []
     for (attribute, a, b), pair in own.groupby(_PAIR, sort=False):
-        label = benchmark.attribute(str(attribute)).pair_label((str(a), str(b)))
-        said = _beyond_noise(pair.set_index("metric"), release)
-        clauses.append(f"{label}: {said}.")
-    if not clauses:
-        return ""
-    return "Each prompt was asked several times. " + " ".join(clauses)
+        figures = pair.set_index("metric")
+        if len(figures) < 2:
+            continue
+        excess = figures.loc["excess_disagreement"]
+        low, high = points(excess["ci_low"]), points(excess["ci_high"])
+        differ = percent(1 - figures.loc["same_prompt_agreement", "estimate"])
+        clauses.append(
+            f" {benchmark.attribute(str(attribute)).pair_label((str(a), str(b)))}: two samples of "
+            f"the same prompt differ in {differ} of cases, so {points(excess['estimate'])} points "
+            f"of the change are beyond sampling noise ({level(release.alpha)} interval {low} to "
+            f"{high})."
+        )
+    return f"Each prompt was asked several times.{''.join(clauses)}" if clauses else ""

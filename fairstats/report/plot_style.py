@@ -35,27 +35,27 @@ PLOT_WIDTH = 5.2
 
 def plot_theme() -> theme:
     """Return the theme of every plot: the pages' ink, no boxes, few lines."""
-    from plotnine import element_blank, element_line, element_rect, element_text, theme
+    import plotnine as p9
 
-    return theme(
+    return p9.theme(
         figure_size=(7, 3),
-        text=element_text(family="DejaVu Sans", color=INK, size=9),
-        axis_text=element_text(color=INK, size=8.5),
-        axis_title=element_text(color=DIM, size=8.5),
-        axis_ticks=element_blank(),
-        panel_background=element_blank(),
-        plot_background=element_rect(fill="none", color="none"),
-        panel_grid_major_x=element_line(color=RULE, size=0.4),
-        panel_grid_major_y=element_blank(),
-        panel_grid_minor=element_blank(),
-        strip_background=element_blank(),
-        strip_text_y=element_text(angle=0, color=DIM, size=8.5, ha="left"),
-        strip_text_x=element_text(color=DIM, size=8.5, ha="left"),
+        text=p9.element_text(family="DejaVu Sans", color=INK, size=9),
+        axis_text=p9.element_text(color=INK, size=8.5),
+        axis_title=p9.element_text(color=DIM, size=8.5),
+        axis_ticks=p9.element_blank(),
+        panel_background=p9.element_blank(),
+        plot_background=p9.element_rect(fill="none", color="none"),
+        panel_grid_major_x=p9.element_line(color=RULE, size=0.4),
+        panel_grid_major_y=p9.element_blank(),
+        panel_grid_minor=p9.element_blank(),
+        strip_background=p9.element_blank(),
+        strip_text_y=p9.element_text(angle=0, color=DIM, size=8.5, ha="left"),
+        strip_text_x=p9.element_text(color=DIM, size=8.5, ha="left"),
         legend_position="top",
         legend_direction="horizontal",
         legend_key_size=10,
-        legend_background=element_blank(),
-        legend_text=element_text(size=8.5),
+        legend_background=p9.element_blank(),
+        legend_text=p9.element_text(size=8.5),
         panel_spacing=0.02,
     )
 
@@ -94,47 +94,44 @@ def difference_layers(
     zero : bool
         Whether to draw a line at 0.
     """
-    from plotnine import (
-        aes,
-        annotate,
-        geom_hline,
-        geom_linerange,
-        geom_point,
-        geom_segment,
-        geom_vline,
-    )
+    import plotnine as p9
 
     drawn: dict[str, Any] = {} if colour is None else {"color": colour}
     layers: list[Any] = []
-    across = "y" if along == "x" else "x"
     if margin is not None:
+        across = "y" if along == "x" else "x"
         ends = {f"{across}min": -float("inf"), f"{across}max": float("inf")}
         ends |= {f"{along}min": lowest * margin, f"{along}max": margin}
-        layers.append(annotate("rect", **ends, fill=BAND))
+        layers.append(p9.annotate("rect", **ends, fill=BAND))
+    if zero:
+        line: Any = p9.geom_vline if along == "x" else p9.geom_hline
+        layers.append(line(**{f"{along}intercept": 0}, color=DIM, size=0.4))
     if along == "x":
-        ranges = aes(x="ci_low", xend="ci_high", yend="row")
-        if zero:
-            layers.append(geom_vline(xintercept=0, color=DIM, size=0.4))
-        layers.append(geom_segment(ranges, size=0.9, na_rm=True, **drawn))
+        ranges = p9.aes(x="ci_low", xend="ci_high", yend="row")
+        layers.append(p9.geom_segment(ranges, size=0.9, na_rm=True, **drawn))
     else:
-        if zero:
-            layers.append(geom_hline(yintercept=0, color=DIM, size=0.4))
-        layers.append(geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=0.9, **drawn))
-    return [*layers, geom_point(size=2.2, na_rm=True, **drawn)]
+        layers.append(p9.geom_linerange(p9.aes(ymin="ci_low", ymax="ci_high"), size=0.9, **drawn))
+    return [*layers, p9.geom_point(size=2.2, na_rm=True, **drawn)]
 
 
 def public_theme(width: float, height: float) -> theme:
     """Return the look of the pages' plots on white, for a notebook or a file."""
-    from plotnine import element_line, element_rect, element_text, theme
+    import plotnine as p9
 
-    return plot_theme() + theme(
+    return plot_theme() + p9.theme(
         figure_size=(width, height),
-        plot_background=element_rect(fill="white", color="none"),
+        plot_background=p9.element_rect(fill="white", color="none"),
         panel_spacing=0.03,
-        panel_grid_major_x=element_line(color=RULE, size=0.4),
-        legend_title=element_text(size=8.5, color=DIM),
-        plot_caption=element_text(size=8, color=DIM, ha="left"),
+        panel_grid_major_x=p9.element_line(color=RULE, size=0.4),
+        legend_title=p9.element_text(size=8.5, color=DIM),
+        plot_caption=p9.element_text(size=8, color=DIM, ha="left"),
     )
+
+
+def in_use(colours: Mapping[str, str], values: Iterable[object]) -> dict[str, str]:
+    """Return the colours of the values that a plot has, in the order of the legend."""
+    present = set(values)
+    return {name: colour for name, colour in colours.items() if name in present}
 
 
 def in_order(labels: Iterable[object], *, reverse: bool = False) -> pd.Categorical:
@@ -169,37 +166,31 @@ def declared(names: Iterable[str], benchmarks: Benchmarks) -> dict[str, Benchmar
 def pair_labels(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> list[str]:
     """Return the label of each row's pair, e.g. ``"White − Black"``."""
     labels = []
-    keys = zip(*(table[n] for n in ("benchmark", "attribute", "group_a", "group_b")), strict=True)
-    for name, attribute, a, b in keys:
-        if attribute == POOLED:
-            labels.append("All pairs")
-        elif name in known and attribute in known[name].attributes:
-            labels.append(known[name].attributes[attribute].pair_label((a, b)))
-        else:
-            labels.append(f"{a} − {b}")
-    return list(map(plain, labels))
-
-
-def set_labels(table: pd.DataFrame, *, model: str = "model") -> list[str]:
-    """Return the label of each row's answer set: the model, and the prompt if there are several."""
-    several = table["strategy"].nunique() > 1
-    return [
-        plain(f"{name}, {strategy_label(strategy)}" if several else str(name))
-        for name, strategy in zip(table[model], table["strategy"], strict=True)
-    ]
-
-
-def board_labels(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> list[str]:
-    """Return the label of each row's vignettes, in short lines; empty if there is one set."""
-    if len(table[["benchmark", "benchmark_version"]].drop_duplicates()) == 1:
-        return [""] * len(table)
-    several = table["benchmark"].nunique() > 1
-    labels = []
-    for name, version in zip(table["benchmark"], table["benchmark_version"], strict=True):
-        titles = known[name].versions if name in known else {}
-        text = titles.get(version, str(version))
-        labels.append(plain(fill(f"{name}, {text}" if several else text, 18)))
+    keys = table[["benchmark", "attribute", "group_a", "group_b"]]
+    for name, attribute, a, b in keys.itertuples(index=False):
+        of = known[name].attributes.get(attribute) if name in known else None
+        label = of.pair_label((a, b)) if of else f"{a} − {b}"
+        labels.append(plain("All pairs" if attribute == POOLED else label))
     return labels
+
+
+def placed(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
+    """Add where a row is drawn: ``row``, its answer set; ``pair``; and ``board``, its vignettes."""
+    several = table["strategy"].nunique() > 1
+    boards = table[["benchmark", "benchmark_version"]]
+    rows, names = [], []
+    for model, strategy in zip(table["model"], table["strategy"], strict=True):
+        rows.append(plain(f"{model}, {strategy_label(strategy)}" if several else str(model)))
+    for name, version in boards.itertuples(index=False):
+        titles = known[name].versions if name in known else {}
+        title = titles.get(version, str(version))
+        title = f"{name}, {title}" if boards["benchmark"].nunique() > 1 else title
+        names.append(plain(fill(title, 18)) if len(boards.drop_duplicates()) > 1 else "")
+    return table.assign(
+        row=in_order(rows, reverse=True),
+        pair=in_order(map(in_lines, pair_labels(table, known))),
+        board=in_order(names),
+    )
 
 
 def signed(value: float) -> str:
@@ -235,28 +226,19 @@ def power_svg(curve: pd.DataFrame, *, target: float, needed: int | None) -> str:
     needed : int or None
         The number of items that reaches it, drawn as a vertical line.
     """
-    from plotnine import (
-        aes,
-        annotate,
-        geom_hline,
-        geom_line,
-        geom_vline,
-        ggplot,
-        labs,
-        scale_y_continuous,
-    )
+    import plotnine as p9
 
     plot = (
-        ggplot(curve, aes("n_items", "power"))
-        + geom_hline(yintercept=target, color=NEUTRAL_DARK, size=0.5, linetype="dashed")
-        + geom_line(color=ACCENT_B, size=1)
-        + scale_y_continuous(limits=(0, 1), labels=lambda ticks: [f"{t:.0%}" for t in ticks])
-        + labs(x="items", y="power")
+        p9.ggplot(curve, p9.aes("n_items", "power"))
+        + p9.geom_hline(yintercept=target, color=NEUTRAL_DARK, size=0.5, linetype="dashed")
+        + p9.geom_line(color=ACCENT_B, size=1)
+        + p9.scale_y_continuous(limits=(0, 1), labels=lambda ticks: [f"{t:.0%}" for t in ticks])
+        + p9.labs(x="items", y="power")
         + plot_theme()
     )
     if needed is not None:
-        plot += geom_vline(xintercept=needed, color=NEUTRAL_DARK, size=0.5, linetype="dashed")
-        plot += annotate(
+        plot += p9.geom_vline(xintercept=needed, color=NEUTRAL_DARK, size=0.5, linetype="dashed")
+        plot += p9.annotate(
             "text", x=needed, y=0.04, label=f" {needed} items", ha="left", color=DIM, size=8.5
         )
     return plot_svg(plot, width=PLOT_WIDTH, height=3.2, name="power")

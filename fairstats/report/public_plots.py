@@ -20,22 +20,21 @@ from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
 from fairstats.report.plot_style import (
     VERDICT_COLOURS,
     Benchmarks,
-    board_labels,
     declared,
     difference_layers,
-    in_lines,
     in_order,
+    in_use,
     pair_labels,
+    placed,
     plain,
     public_theme,
     require_columns,
     require_rows,
-    set_labels,
     signed,
 )
 
 if TYPE_CHECKING:
-    from plotnine import ggplot
+    from plotnine import ggplot, theme
 
 _LIMITS = ["estimate", "ci_low", "ci_high"]
 #: What a pair's answers can be, from left to right, with the patterns and the colour.
@@ -89,31 +88,22 @@ def plot_forest(
     >>> plot_forest(pd.DataFrame([row]), metric="cfr").labels.x
     'CFR, counterfactual fairness rate, %'
     """
-    from plotnine import aes, facet_grid, ggplot, labs, scale_color_manual, scale_x_continuous
+    import plotnine as p9
 
     needed = [*PAIR_COLUMNS, "metric", *_LIMITS, "verdict"]
     require_columns(estimates, needed, name="estimates", source="analyze")
-    drawn = estimates[
-        estimates["group_a"].notna()
-        & estimates["attribute"].ne(BASELINE)
-        & estimates["ci_low"].notna()
-    ]
+    drawn = estimates.dropna(subset=["group_a", "ci_low"])
+    drawn = drawn[drawn["attribute"] != BASELINE]
     require_rows(drawn, name="estimates", what="intervals of pairs of groups")
     metric = check_choice("metric", metric, drawn["metric"].unique())
-    if margin is not None:
-        margin = float(check_margin(check_number("margin", margin)))
     drawn = drawn[drawn["metric"] == metric].copy()
     known = declared(drawn["benchmark"], benchmarks)
-    directed = metric == "accuracy_difference"
-    drawn[_LIMITS] = 100 * drawn[_LIMITS]
-    drawn["row"] = in_order(set_labels(drawn), reverse=True)
-    drawn["pair"] = in_order(map(in_lines, pair_labels(drawn, known)))
-    drawn["board"] = in_order(board_labels(drawn, known))
-    drawn["result"] = drawn["verdict"].fillna("no verdict") if directed else "no verdict"
+    directed, gaps = metric == "accuracy_difference", metric in ("accuracy_difference", "ad")
     judged = set(estimates["margin"].dropna()) if "margin" in estimates else set()
-    declared_ = {known[name].equivalence_margin for name in drawn["benchmark"] if name in known}
-    margins = judged or declared_
-    if margin is None and len(margins) == 1:
+    margins = judged or {known[n].equivalence_margin for n in drawn["benchmark"] if n in known}
+    if margin is not None:
+        margin = float(check_margin(check_number("margin", margin)))
+    elif len(margins) == 1:
         (margin,) = margins
     if directed and judged and margin not in {None, *judged}:
         used = ", ".join(f"{one:g}" for one in sorted(judged))
@@ -121,35 +111,38 @@ def plot_forest(
             f"margin={margin:g} is not that of the verdicts in the table ({used}): give it to "
             "fairstats.analyze"
         )
-    band = 100 * margin if margin is not None and metric in ("accuracy_difference", "ad") else None
-    gaps = metric in ("accuracy_difference", "ad")
-    unit = "percentage points" if gaps else "%"
-    label = METRICS[metric].label if metric in METRICS else metric
+    drawn[_LIMITS] *= 100
+    drawn = placed(drawn, known)
+    drawn["result"] = drawn["verdict"].fillna("no verdict") if directed else "no verdict"
     plot = (
-        ggplot(drawn, aes("estimate", "row", color="result"))
+        p9.ggplot(drawn, p9.aes("estimate", "row", color="result"))
         + difference_layers(
-            band,
+            100 * margin if margin is not None and gaps else None,
             along="x",
             colour=None if directed else ACCENT_B,
             lowest=-1 if directed else 0,
             zero=gaps,
         )
-        + facet_grid("board ~ pair", scales="free_y", space="free_y")
-        + scale_x_continuous(breaks=_few, labels=_signs if directed else True)
-        + scale_color_manual(
-            {
-                name: VERDICT_COLOURS[name]
-                for name in VERDICT_COLOURS
-                if name in set(drawn["result"])
-            },
-            guide="legend" if directed else None,
+        + p9.facet_grid("board ~ pair", scales="free_y", space="free_y")
+        + p9.scale_x_continuous(breaks=_few, labels=_signs if directed else True)
+        + p9.scale_color_manual(
+            in_use(VERDICT_COLOURS, drawn["result"]), guide="legend" if directed else None
         )
-        + labs(x=f"{label}, {unit}", y="", color="")
+        + p9.labs(
+            x=f"{METRICS[metric].label if metric in METRICS else metric}, "
+            f"{'percentage points' if gaps else '%'}",
+            y="",
+            color="",
+        )
     )
+    return plot + _size(drawn, wide=1.9, least=5, high=1.5, row=0.24)
+
+
+def _size(drawn: pd.DataFrame, *, wide: float, least: float, high: float, row: float) -> theme:
+    """Return the look of panels by pair (`wide` inches each) and rows by answer set."""
     rows = len(drawn[["board", "row"]].drop_duplicates())
-    boards = drawn["board"].nunique()
-    width = 2.4 + 1.9 * drawn["pair"].nunique() + 1.4 * (boards > 1)
-    return plot + public_theme(max(width, 5), 1.5 + 0.24 * rows)
+    width = 2.4 + wide * drawn["pair"].nunique() + 1.4 * (drawn["board"].nunique() > 1)
+    return public_theme(max(width, least), high + row * rows)
 
 
 def _signs(values: Sequence[float] | Sequence[str]) -> list[str]:
@@ -186,30 +179,14 @@ def plot_outcomes(counts: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplo
     >>> plot_outcomes(pd.DataFrame([row | patterns])).data["share"].tolist()
     [80.0, 20.0, 0.0, 0.0, 0.0]
     """
-    from plotnine import (
-        aes,
-        coord_flip,
-        facet_grid,
-        geom_col,
-        ggplot,
-        guide_legend,
-        guides,
-        labs,
-        position_stack,
-        scale_fill_manual,
-        scale_y_continuous,
-    )
+    import plotnine as p9
 
     require_columns(counts, [*PAIR_COLUMNS, *PATTERNS], name="counts", source="count_outcomes")
     total = counts[list(PATTERNS)].sum(axis=1)
     rows = counts[counts["attribute"].ne(BASELINE) & total.gt(0)]
     require_rows(rows, name="counts", what="pairs of groups")
     known = declared(rows["benchmark"], benchmarks)
-    labelled = rows[list(PAIR_COLUMNS)].assign(
-        row=in_order(set_labels(rows), reverse=True),
-        pair=in_order(map(in_lines, pair_labels(rows, known))),
-        board=in_order(board_labels(rows, known)),
-    )
+    labelled = placed(rows[list(PAIR_COLUMNS)], known)
     drawn = pd.concat(
         [
             labelled.assign(
@@ -221,18 +198,16 @@ def plot_outcomes(counts: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplo
     )
     drawn["outcome"] = pd.Categorical(drawn["outcome"], list(OUTCOMES))
     plot = (
-        ggplot(drawn, aes("row", "share", fill="outcome"))
-        + geom_col(width=0.72, position=position_stack(reverse=True))
-        + coord_flip()
-        + scale_y_continuous(breaks=[0, 50, 100])
-        + facet_grid("board ~ pair", scales="free_y", space="free_y")
-        + scale_fill_manual({name: colour for name, (_, colour) in OUTCOMES.items()})
-        + guides(fill=guide_legend(nrow=2))
-        + labs(x="", y="share of pairs, %", fill="")
+        p9.ggplot(drawn, p9.aes("row", "share", fill="outcome"))
+        + p9.geom_col(width=0.72, position=p9.position_stack(reverse=True))
+        + p9.coord_flip()
+        + p9.scale_y_continuous(breaks=[0, 50, 100])
+        + p9.facet_grid("board ~ pair", scales="free_y", space="free_y")
+        + p9.scale_fill_manual({name: colour for name, (_, colour) in OUTCOMES.items()})
+        + p9.guides(fill=p9.guide_legend(nrow=2))
+        + p9.labs(x="", y="share of pairs, %", fill="")
     )
-    bars = len(labelled[["board", "row"]].drop_duplicates())
-    width = 2.4 + 1.7 * labelled["pair"].nunique() + 1.4 * (labelled["board"].nunique() > 1)
-    return plot + public_theme(max(width, 5.2), 1.6 + 0.26 * bars)
+    return plot + _size(labelled, wide=1.7, least=5.2, high=1.6, row=0.26)
 
 
 def _few(limits: tuple[float, float], n: int = 3) -> list[float]:
@@ -271,51 +246,44 @@ def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
     >>> plot_versions(pd.DataFrame([row])).data["change"].tolist()
     ['better']
     """
-    from plotnine import (
-        aes,
-        facet_grid,
-        geom_point,
-        geom_segment,
-        ggplot,
-        labs,
-        scale_color_manual,
-        scale_x_continuous,
-    )
+    import plotnine as p9
 
     needed = [*COMPARED_PAIR, "metric", "old", "new", "ci_low", "ci_high"]
     require_columns(comparisons, needed, name="comparisons", source="compare")
     own = comparisons["metric"].isin(FIGURES) & comparisons["attribute"].ne(BASELINE)
-    drawn = comparisons[own].dropna(subset=["old", "new"]).copy()
+    drawn = comparisons[own].dropna(subset=["old", "new"])
     require_rows(drawn, name="comparisons", what="figure that both models have")
-    known = declared(drawn["benchmark"], benchmarks)
-    drawn["row"] = in_order(pair_labels(drawn, known), reverse=True)
     titles = {
         name: f"{label}, {'points' if name == 'delta_ad' else '%'}"
         for name, (label, _) in FIGURES.items()
     }
-    drawn["figure"] = pd.Categorical(drawn["metric"].map(titles), list(titles.values()))
-    strategies = drawn["strategy"].nunique() > 1
-    drawn["models"] = in_order(
-        plain(f"{old} → {new}" + (f"\n{strategy_label(strategy)}" if strategies else ""))
-        for old, new, strategy in zip(
-            drawn["model_old"], drawn["model_new"], drawn["strategy"], strict=True
+    several = drawn["strategy"].nunique() > 1
+    models = [
+        plain(f"{old} → {new}" + (f"\n{strategy_label(strategy)}" if several else ""))
+        for old, new, strategy in drawn[["model_old", "model_new", "strategy"]].itertuples(
+            index=False
         )
-    )
-    drawn[["old", "new"]] *= 100
-    good = drawn["metric"].map(BETTER)
+    ]
     side = (drawn["ci_low"] > 0).astype(int) - (drawn["ci_high"] < 0).astype(int)
     names = {1: "better", -1: "worse", 0: "no clear change"}
-    drawn["change"] = (good * side).map(names)
+    known = declared(drawn["benchmark"], benchmarks)
+    drawn = drawn.assign(
+        **100 * drawn[["old", "new"]],
+        row=in_order(pair_labels(drawn, known), reverse=True),
+        figure=pd.Categorical(drawn["metric"].map(titles), list(titles.values())),
+        models=in_order(models),
+        change=(drawn["metric"].map(BETTER) * side).map(names),
+    )
     colours = {"better": ACCENT_B, "worse": ACCENT_A, "no clear change": DIM}
     plot = (
-        ggplot(drawn, aes("new", "row", color="change"))
-        + geom_segment(aes(x="old", xend="new", yend="row"), size=0.8)
-        + geom_point(aes(x="old"), fill="white", color=DIM, size=2.2)
-        + geom_point(size=2.2)
-        + facet_grid("models ~ figure", scales="free", space="free_y")
-        + scale_color_manual({n: colours[n] for n in colours if n in set(drawn["change"])})
-        + scale_x_continuous(breaks=partial(_few, n=4), expand=(0.08, 0))
-        + labs(x="open: older, filled: newer", y="", color="")
+        p9.ggplot(drawn, p9.aes("new", "row", color="change"))
+        + p9.geom_segment(p9.aes(x="old", xend="new", yend="row"), size=0.8)
+        + p9.geom_point(p9.aes(x="old"), fill="white", color=DIM, size=2.2)
+        + p9.geom_point(size=2.2)
+        + p9.facet_grid("models ~ figure", scales="free", space="free_y")
+        + p9.scale_color_manual(in_use(colours, drawn["change"]))
+        + p9.scale_x_continuous(breaks=partial(_few, n=4), expand=(0.08, 0))
+        + p9.labs(x="open: older, filled: newer", y="", color="")
     )
     rows = len(drawn[["models", "row"]].drop_duplicates())
     return plot + public_theme(8.4, 1.4 + 0.3 * rows)

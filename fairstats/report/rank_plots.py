@@ -17,6 +17,7 @@ from fairstats.report.plot_style import (
     Benchmarks,
     declared,
     in_order,
+    in_use,
     pair_labels,
     plain,
     public_theme,
@@ -63,19 +64,7 @@ def plot_ranks(ranks: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplot:
     >>> plot_ranks(table).labels.x
     'rank by AD, 95% confidence set'
     """
-    from plotnine import (
-        aes,
-        element_text,
-        facet_wrap,
-        geom_point,
-        geom_segment,
-        ggplot,
-        labs,
-        scale_color_manual,
-        scale_x_continuous,
-        scale_y_discrete,
-        theme,
-    )
+    import plotnine as p9
 
     needed = [*_BOARD, "model", "metric", "may_be_best", "ci_level", *_RANKS]
     require_columns(ranks, needed, name="ranks", source="rank_models")
@@ -94,21 +83,23 @@ def plot_ranks(ranks: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplot:
     drawn["best"] = np.where(drawn["may_be_best"].astype(bool), "may be the best", "not the best")
     level = f"{100 * float(drawn['ci_level'].iloc[0]):g}%"
     plot = (
-        ggplot(drawn, aes("rank", "row", color="best"))
-        + geom_segment(aes(x="rank_low", xend="rank_high", yend="row"), size=0.9)
-        + geom_point(size=2.4)
-        + scale_color_manual({"may be the best": ACCENT_B, "not the best": DIM})
-        + scale_x_continuous(breaks=_whole)
-        + scale_y_discrete(labels=_names)
-        + labs(x=f"rank by {_LABELS.get(metric, metric)}, {level} confidence set", y="", color="")
+        p9.ggplot(drawn, p9.aes("rank", "row", color="best"))
+        + p9.geom_segment(p9.aes(x="rank_low", xend="rank_high", yend="row"), size=0.9)
+        + p9.geom_point(size=2.4)
+        + p9.scale_color_manual({"may be the best": ACCENT_B, "not the best": DIM})
+        + p9.scale_x_continuous(breaks=_whole)
+        + p9.scale_y_discrete(labels=_names)
+        + p9.labs(
+            x=f"rank by {_LABELS.get(metric, metric)}, {level} confidence set", y="", color=""
+        )
     )
     panels = drawn["panel"].nunique()
     rows = int(drawn.groupby("panel", observed=True).size().max())
     if panels > 1:
-        plot += facet_wrap("panel", scales="free", ncol=2)
+        plot += p9.facet_wrap("panel", scales="free", ncol=2)
     high = -(-panels // 2)
     size = public_theme(min(panels, 2) * 4.4, 0.9 + high * (0.5 + 0.24 * rows))
-    return plot + size + theme(axis_text_y=element_text(color=INK, size=8.5))
+    return plot + size + p9.theme(axis_text_y=p9.element_text(color=INK, size=8.5))
 
 
 def plot_pairwise(differences: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplot:
@@ -139,19 +130,7 @@ def plot_pairwise(differences: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
     >>> plot_pairwise(pd.DataFrame([row])).data["result"].tolist()
     ['better', 'worse']
     """
-    from plotnine import (
-        aes,
-        coord_equal,
-        element_blank,
-        element_text,
-        facet_wrap,
-        geom_text,
-        geom_tile,
-        ggplot,
-        labs,
-        scale_fill_manual,
-        theme,
-    )
+    import plotnine as p9
 
     needed = [*_BOARD, "metric", "model_a", "model_b", "difference", "differ"]
     require_columns(differences, needed, name="differences", source="rank_differences")
@@ -168,19 +147,17 @@ def plot_pairwise(differences: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
     names = [plain(str(name)) for name in order]
     drawn["row"] = pd.Categorical(drawn["model_a"].map(plain), names[::-1])
     drawn["column"] = pd.Categorical(drawn["model_b"].map(plain), names)
-    value = 100 * drawn["difference"]
-    drawn["text"] = [f"{v:+.1f}".replace("-", MINUS) for v in value]
-    clear = drawn["differ"].astype(bool)
-    better_row = np.where(sign * value > 0, "better", "worse")
-    drawn["result"] = np.where(clear, better_row, "not significant")
+    drawn["text"] = [f"{100 * v:+.1f}".replace("-", MINUS) for v in drawn["difference"]]
+    drawn["result"] = np.where(sign * drawn["difference"] > 0, "better", "worse")
+    drawn.loc[~drawn["differ"].astype(bool), "result"] = "not significant"
     fills = {"better": "#a9c9d6", "worse": "#e3b7a5", "not significant": "#f0ede6"}
     plot = (
-        ggplot(drawn, aes("column", "row", fill="result"))
-        + geom_tile(color="white", size=0.6)
-        + geom_text(aes(label="text"), size=7.5, color=INK)
-        + scale_fill_manual({n: fills[n] for n in fills if n in set(drawn["result"])})
-        + coord_equal()
-        + labs(
+        p9.ggplot(drawn, p9.aes("column", "row", fill="result"))
+        + p9.geom_tile(color="white", size=0.6)
+        + p9.geom_text(p9.aes(label="text"), size=7.5, color=INK)
+        + p9.scale_fill_manual(in_use(fills, drawn["result"]))
+        + p9.coord_equal()
+        + p9.labs(
             x=f"{_LABELS.get(metric, metric)} of the row minus that of the column, points",
             y="",
             fill="the row's model is",
@@ -188,15 +165,15 @@ def plot_pairwise(differences: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
     )
     panels = drawn["panel"].nunique()
     if panels > 1:
-        plot += facet_wrap("panel", ncol=2)
+        plot += p9.facet_wrap("panel", ncol=2)
     side = 1.6 + 0.5 * len(order)
     size = public_theme(min(panels, 2) * side + 0.6, 0.8 + -(-panels // 2) * side)
     return (
         plot
         + size
-        + theme(
-            axis_text_x=element_text(rotation=40, ha="right", color=INK, size=8.5),
-            panel_grid_major_x=element_blank(),
+        + p9.theme(
+            axis_text_x=p9.element_text(rotation=40, ha="right", color=INK, size=8.5),
+            panel_grid_major_x=p9.element_blank(),
             legend_key_size=11,
         )
     )
@@ -293,22 +270,7 @@ def plot_specification(specifications: pd.DataFrame, *, benchmarks: Benchmarks =
     >>> plot_specification(table).data["panel"].unique().tolist()
     ['Difference,\\npoints', 'Missing answers']
     """
-    from plotnine import (
-        aes,
-        element_blank,
-        element_text,
-        facet_grid,
-        geom_hline,
-        geom_linerange,
-        geom_point,
-        ggplot,
-        guide_legend,
-        guides,
-        labs,
-        scale_color_manual,
-        scale_y_continuous,
-        theme,
-    )
+    import plotnine as p9
 
     require_columns(
         specifications, SPECIFICATION_COLUMNS, name="specifications", source="specification_curve"
@@ -322,22 +284,20 @@ def plot_specification(specifications: pd.DataFrame, *, benchmarks: Benchmarks =
             "e.g. table[(table['model'] == 'm') & (table['attribute'] == 'race')]"
         )
     verdict = rows["verdict"].fillna("no verdict")
-    used = [name for name in VERDICT_COLOURS if (verdict == name).any()]
-    rows = rows.assign(verdict=pd.Categorical(verdict, used))
+    used = in_use(VERDICT_COLOURS, verdict)
+    rows = rows.assign(verdict=pd.Categorical(verdict, list(used)))
     rows = rows.sort_values(["estimate", "ci_low", "verdict", *CHOICES], kind="stable")
     rows = rows.assign(place=np.arange(1, len(rows) + 1))
     difference = "Difference,\npoints"
     curve = rows[["place", "verdict"]].assign(
-        panel=difference, **{n: 100 * rows[n] for n in ("estimate", "ci_low", "ci_high")}
+        panel=difference, **100 * rows[["estimate", "ci_low", "ci_high"]]
     )
     names: dict[int, str] = {}
     parts, heights = [curve], [5.0]
     for number, (column, title) in enumerate(_TITLES.items(), 1):
-        values = list(
-            dict.fromkeys(
-                rows[column].sort_values() if column == "margin" else specifications[column]
-            )
-        )
+        values = specifications[column].unique()
+        if column == "margin":
+            values = np.sort(values)
         if len(values) < 2:
             continue
         at = {value: _STEP * number - place for place, value in enumerate(values)}
@@ -364,29 +324,33 @@ def plot_specification(specifications: pd.DataFrame, *, benchmarks: Benchmarks =
     zero = pd.DataFrame({"panel": pd.Categorical([difference], drawn["panel"].cat.categories)})
     curve_size = max(0.15, min(1.2, 160 / len(rows)))
     plot = (
-        ggplot(drawn, aes("place", color="verdict"))
-        + geom_hline(aes(yintercept=0), data=zero.assign(at=0), color=DIM, size=0.4)
-        + geom_linerange(
-            aes(ymin="ci_low", ymax="ci_high"), size=curve_size, alpha=0.45, na_rm=True
+        p9.ggplot(drawn, p9.aes("place", color="verdict"))
+        + p9.geom_hline(p9.aes(yintercept=0), data=zero.assign(at=0), color=DIM, size=0.4)
+        + p9.geom_linerange(
+            p9.aes(ymin="ci_low", ymax="ci_high"), size=curve_size, alpha=0.45, na_rm=True
         )
-        + geom_point(aes(y="estimate"), size=min(1.6, max(0.5, 2.4 - len(rows) / 300)), na_rm=True)
-        + geom_point(aes(y="choice"), shape="|", size=2.0, stroke=curve_size * 0.5, na_rm=True)
-        + facet_grid("panel ~ .", scales="free_y", space={"x": [1], "y": heights})
-        + scale_y_continuous(breaks=breaks, labels=labels, expand=(0, 0.6))
-        + scale_color_manual({name: VERDICT_COLOURS[name] for name in used})
-        + guides(color=guide_legend(override_aes={"size": 3, "alpha": 1, "shape": "o"}))
-        + labs(
+        + p9.geom_point(
+            p9.aes(y="estimate"), size=min(1.6, max(0.5, 2.4 - len(rows) / 300)), na_rm=True
+        )
+        + p9.geom_point(
+            p9.aes(y="choice"), shape="|", size=2.0, stroke=curve_size * 0.5, na_rm=True
+        )
+        + p9.facet_grid("panel ~ .", scales="free_y", space={"x": [1], "y": heights})
+        + p9.scale_y_continuous(breaks=breaks, labels=labels, expand=(0, 0.6))
+        + p9.scale_color_manual(used)
+        + p9.guides(color=p9.guide_legend(override_aes={"size": 3, "alpha": 1, "shape": "o"}))
+        + p9.labs(
             title=f"{model}: {pair}",
             x=f"{len(rows):,} specifications, sorted by the difference",
             y="",
             color="",
         )
     )
-    look = theme(
-        plot_title=element_text(size=10, ha="left", color=INK),
-        panel_grid_major_x=element_blank(),
-        axis_text_x=element_blank(),
-        strip_text_y=element_text(angle=0, color=DIM, size=8.5, ha="left"),
+    look = p9.theme(
+        plot_title=p9.element_text(size=10, ha="left", color=INK),
+        panel_grid_major_x=p9.element_blank(),
+        axis_text_x=p9.element_blank(),
+        strip_text_y=p9.element_text(angle=0, color=DIM, size=8.5, ha="left"),
         panel_spacing=0.015,
     )
     return plot + public_theme(8, 1.3 + 0.32 * sum(heights)) + look

@@ -11,13 +11,15 @@ import pandas as pd
 from fairstats._lib.formatting import capital, escape_html
 from fairstats.answers.strategies import strategy_label
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
-from fairstats.release.contents import Release
+from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.page_output import output_format
+from fairstats.report.templates import filled
 from fairstats.report.words import words_of
 
 if TYPE_CHECKING:
     from great_tables import GT
     from great_tables._text import BaseText, Text
+    from markupsafe import Markup
 
 
 #: Each verdict's mark. It is always next to the word, so no reader needs shape or colour.
@@ -86,7 +88,7 @@ def written_table(
     Parameters
     ----------
     rows : iterable of mappings, or DataFrame
-        The cells by column; a missing one is empty.
+        The cells by column; a missing one is empty. Text is escaped, `figure_cell` is not.
     labels : mapping
         The columns to show, in order, with their headings.
     name : str
@@ -101,17 +103,48 @@ def written_table(
         The columns aligned to the right; the others are aligned to the left.
     """
     from great_tables import GT
+    from markupsafe import Markup, escape
 
     columns = [*([group] if group else []), stub, *labels]
     frame = pd.DataFrame(rows, columns=columns, dtype=object).fillna("")
+    marked = [c for c in columns if frame[c].map(lambda cell: isinstance(cell, Markup)).any()]
+    frame[marked] = frame[marked].map(lambda cell: str(escape(cell)))
     table = (
         GT(frame, rowname_col=stub, groupname_col=group, id=name)
         .tab_stubhead(heading)
         .cols_label(cases=dict(labels))
-        .fmt_passthrough(columns=list(html), escape=False)
+        .fmt_passthrough(columns=[*html, *marked], escape=False)
         .cols_align("left")
     )
     return table.cols_align("right", columns=list(right)) if right else table
+
+
+def figure_cell(figure: str, *below: str, of: str = "", strong: bool = True) -> Markup:
+    """Write the cell of a figure: what it is of next to it, and small lines below it.
+
+    Parameters
+    ----------
+    figure : str
+        The written figure.
+    *below : str
+        The lines, e.g. limits; empty ones are left out.
+    of : str
+        The counts behind the figure.
+    strong : bool
+        Whether the figure is bold.
+    """
+    lines = [line for line in below if line]
+    return filled("figure_cell", figure=figure, of=of, below=lines, strong=strong)
+
+
+def prose_cell(text: str) -> Markup:
+    """Write a cell of prose, which wraps; other cells do not."""
+    return filled("prose_cell", text=text)
+
+
+def files_of(release: Release, table: str) -> str | None:
+    """Return the table's name if its files are published; a one-file report has none."""
+    return table if (release.path / DOWNLOADS / f"{table}.csv").exists() else None
 
 
 def breakable(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from fairstats.estimates.same_variants import (
@@ -69,8 +71,8 @@ def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
                 "ci_low": found.excess_low,
                 "ci_high": found.excess_high,
                 "ci_method": "t over items",
-                "note": f"correlation of flips of the same attribute {found.matched:.3f}, of "
-                f"different attributes of an item {found.crossed:.3f}",
+                "note": f"correlation of flips of the same attribute {_known(found.matched)}, of "
+                f"different attributes of an item {_known(found.crossed)}",
             }
         )
     for (benchmark, declared), own in pairs.groupby(["benchmark", "declared"], sort=True):
@@ -98,6 +100,10 @@ def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 _SIDE = ("benchmark_version", "model", "strategy")
+
+
+def _known(correlation: float) -> str:
+    return "not known" if math.isnan(correlation) else f"{correlation:.3f}"
 
 
 def variant_set_flags(pairs: pd.DataFrame) -> pd.DataFrame:

@@ -206,6 +206,14 @@ def test_no_pair_has_no_finding(answers):
     assert variant_set_flags(table).empty
 
 
+def test_correlation_of_one_attribute_is_not_known(answers):
+    one, other = (flips[:, :1] for flips in _flips(1, n=60))
+    table = variant_sets(pd.concat([answers(one, model="a"), answers(other, model="b")]))
+    notes = variant_set_findings(table)["note"]
+    assert notes.str.endswith("of different attributes of an item not known").any()
+    assert not notes.str.contains(r"\bnan\b").any()
+
+
 def test_verdict_follows_the_flips(answers):
     one, other = _flips(1, n=600)
     old, new = answers(one, model="old"), answers(other, model="new")

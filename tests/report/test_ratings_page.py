@@ -16,9 +16,13 @@ from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.report.audit import sections as audit_sections
 from fairstats.report.page_output import collected
-from fairstats.report.ratings.comparisons import preference_table
-from fairstats.report.ratings.page import report_ratings, show_ratings
-from fairstats.report.ratings.tables import agreement_table, in_words, rates_table
+from fairstats.report.ratings.page import report_ratings, show_ratings, who_judged
+from fairstats.report.ratings.tables import (
+    agreement_table,
+    in_words,
+    preference_table,
+    rates_table,
+)
 from tests.drawn_ratings import drawn_ratings, fewer
 
 from .conftest import HOSTILE, answers_of_models
@@ -84,11 +88,18 @@ def test_hostile_names_are_escaped(page, ratings):
     assert "<img" not in page
     assert "<i>" not in page
     assert HOSTILE[4] not in page
+    assert "&amp;lt;" not in page  # escaped once
     assert set(ratings["dataset"]) == {HOSTILE[2], HOSTILE[4]}
 
 
 def test_each_group_of_raters_is_named_once(page):
     assert re.search("judge gave 24 .*experts gave 72 .*physicians gave 72 ", page)
+
+
+def test_one_rater_is_not_several(ratings):
+    one = ratings[ratings["rater_group"] == "physician"].head(1)
+    text = who_judged(one, load_rubric(one["rubric"].iloc[0]))
+    assert text == "One rater (physicians) gave 1 judgement, on 1 answer."
 
 
 def test_rates_are_those_of_the_table(release):

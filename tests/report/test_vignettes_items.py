@@ -11,7 +11,7 @@ import pytest
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.item_statistics import released_items
-from fairstats.report.vignettes.items import ITEMS, show_items
+from fairstats.report.vignettes.page import ITEMS, show_items
 from tests.make_answers import make_answers
 
 from .conftest import HOSTILE

@@ -8,11 +8,10 @@ import pandas as pd
 
 from fairstats._lib.formatting import level, percent
 from fairstats._lib.installation import resource
-from fairstats.report.tables import written_table
+from fairstats.report.prose import prose
 
 if TYPE_CHECKING:
     from great_tables import GT
-    from great_tables._text import BaseText
 
 #: 1 − the confidence level of all intervals in the file.
 ALPHA = 0.05
@@ -48,27 +47,24 @@ def read_coverage() -> pd.DataFrame:
 
 def coverage_text(coverage: pd.DataFrame) -> str:
     """State at which points the default intervals miss their level, and the computation."""
+    defaults = {
+        f"{_ESTIMANDS[estimand]}, {_METHODS[method]}": _rows(coverage, estimand, method)
+        for estimand, method in DEFAULTS.items()
+    }
     sizes, accuracies = coverage["n"], coverage.loc[coverage["method"] == "newcombe", "p"]
-    defaults = {e: _rows(coverage, e, method) for e, method in DEFAULTS.items()}
-    lines = [
-        f"- {_ESTIMANDS[estimand]}, {_METHODS[DEFAULTS[estimand]]}: {_misses(rows)}"
-        for estimand, rows in defaults.items()
-    ]
-    points = sum(map(len, defaults.values()))
-    enough = sum(int((rows["coverage"] >= LEAST).sum()) for rows in defaults.values())
-    return (
-        f"The default {level(ALPHA)} intervals contain the true value with at least "
-        f"{_share(LEAST)} probability at {enough} of {points} points. A point is a combination of "
-        "a number of pairs and probabilities. The intervals should cover "
-        f"{_share(LEAST)} to {_share(MOST)} everywhere:\n\n" + "\n".join(lines) + "\n\n"
-        "Coverage is the probability that an interval contains the true value. It is not "
-        "simulated. The probabilities of all tables of counts whose interval contains the true "
-        "value are summed (`benchmarks/coverage.py`). The omitted tables have a total probability "
-        f"below 10^−12^. The points have {sizes.min()} to {sizes.max()} pairs. p10 and p01 are the "
-        "probabilities that only *a* is right and that only *b* is right, from nearly fair to "
-        "strongly biased. The intervals of Newcombe and of Cohen's h also depend on the "
-        f"accuracies. There p is the mean of the two, {_share(accuracies.min())} to "
-        f"{_share(accuracies.max())}.\n\n{_why_not(coverage)}"
+    enough = pd.concat(defaults)["coverage"] >= LEAST
+    return prose(
+        "coverage",
+        level=level(ALPHA),
+        least=_share(LEAST),
+        most=_share(MOST),
+        enough=str(enough.sum()),
+        points=str(len(enough)),
+        misses="\n".join(f"- {name}: {_misses(rows)}" for name, rows in defaults.items()),
+        fewest=str(sizes.min()),
+        largest=str(sizes.max()),
+        accuracies=f"{_share(accuracies.min())} to {_share(accuracies.max())}",
+        rejected=", and ".join(_rejected(coverage, method) for method in ("wald", "bootstrap")),
     )
 
 
@@ -77,77 +73,64 @@ def _misses(rows: pd.DataFrame) -> str:
     below = rows[rows["coverage"] < LEAST].sort_values("coverage")
     above = rows[rows["coverage"] > MOST]
     points = [f"{percent(row['coverage'])} at {_point(row)}" for _, row in below.iterrows()]
-    text = f"below {_share(LEAST)} at {len(below)} of {len(rows)} points"
-    if points:
-        text += f" ({'; '.join(points)})"
+    named = f" ({'; '.join(points)})" if points else ""
+    text = f"below {_share(LEAST)} at {len(below)} of {len(rows)} points{named}"
     text += f", above {_share(MOST)} at {len(above)}"
     if len(above):
-        kind = "failures" if rows["p10"].isna().all() else "discordant pairs"
-        text += f" (all with at most {_events(above).max():.3g} expected {kind})"
-    return text + "."
+        single = rows["p10"].isna().all()
+        # Expected discordant pairs, or expected failures for a single share.
+        events = above["n"] * (1 - above["p"] if single else above["p10"] + above["p01"])
+        kind = "failures" if single else "discordant pairs"
+        text += f" (all with at most {events.max():.3g} expected {kind})"
+    return f"{text}."
 
 
-def _events(rows: pd.DataFrame) -> pd.Series:
-    """Compute expected discordant pairs, or expected failures for a single share."""
-    return rows["n"] * (rows["p10"] + rows["p01"]).fillna(1 - rows["p"])
-
-
-def _why_not(coverage: pd.DataFrame) -> str:
-    """State why two common intervals of the difference are not the default."""
-    found = []
-    for method in ("wald", "bootstrap"):
-        rows = _rows(coverage, "difference", method)
-        worst = rows.loc[rows["coverage"].idxmin()]
-        below = (rows["coverage"] < LEAST).sum()
-        found.append(
-            f"{_METHODS[method]} down to {percent(worst['coverage'])} ({_point(worst)}; below "
-            f"{_share(LEAST)} at {below} of {len(rows)} points)"
-        )
+def _rejected(coverage: pd.DataFrame, method: str) -> str:
+    """State why a common interval of the difference is not the default."""
+    rows = _rows(coverage, "difference", method)
+    worst = rows.loc[rows["coverage"].idxmin()]
     return (
-        f"Two common intervals of the difference cover too rarely to be the default: {found[0]}, "
-        f"and {found[1]}. If no pair is discordant, Wald's interval is the single point 0, and "
-        "Tango's is used instead of the bootstrap."
+        f"{_METHODS[method]} down to {percent(worst['coverage'])} ({_point(worst)}; below "
+        f"{_share(LEAST)} at {(rows['coverage'] < LEAST).sum()} of {len(rows)} points)"
     )
 
 
 def range_table(coverage: pd.DataFrame) -> GT:
     """Show each method's lowest and highest coverage, and the points where they occur."""
-    rows = []
-    for estimand, methods in _methods(coverage).items():
-        for method in methods:
-            own = _rows(coverage, estimand, method)
-            low, high = (own.loc[own["coverage"].agg(which)] for which in ("idxmin", "idxmax"))
-            default = " (default)" if method == DEFAULTS[estimand] else ""
-            rows.append(
-                {
-                    "estimand": _ESTIMANDS[estimand],
-                    "method": f"{_METHODS[method]}{default}",
-                    "low": percent(low["coverage"]),
-                    "low_at": _point(low),
-                    "high": percent(high["coverage"]),
-                    "high_at": _point(high),
-                    "below": str((own["coverage"] < LEAST).sum()),
-                    "above": str((own["coverage"] > MOST).sum()),
-                    "points": str(len(own)),
-                }
-            )
-    labels = {
-        "low": "Lowest",
-        "low_at": "At point",
-        "high": "Highest",
-        "high_at": "At point",
-        "below": f"Below {_share(LEAST)}",
-        "above": f"Above {_share(MOST)}",
-        "points": "Points",
-    }
-    return written_table(
-        rows,
-        labels,
-        name="coverage-range",
-        stub="method",
-        heading="Method",
-        group="estimand",
-        right=["low", "high", "below", "above", "points"],
+    from great_tables import GT
+
+    own = _in_order(coverage)
+    own = own.assign(below=own["coverage"] < LEAST, above=own["coverage"] > MOST)
+    rows = own.groupby(["estimand", "method"], sort=False).agg(
+        low=("coverage", "min"),
+        low_at=("coverage", "idxmin"),
+        high=("coverage", "max"),
+        high_at=("coverage", "idxmax"),
+        below=("below", "sum"),
+        above=("above", "sum"),
+        points=("below", "size"),
+    )
+    for column in ("low_at", "high_at"):
+        rows[column] = [_point(own.loc[place]) for place in rows[column]]
+    defaults = set(DEFAULTS.items())
+    rows.insert(
+        0, "label", [_METHODS[m] + " (default)" * ((e, m) in defaults) for e, m in rows.index]
+    )
+    rows.insert(0, "of", [_ESTIMANDS[estimand] for estimand, _ in rows.index])
+    return (
+        GT(rows, rowname_col="label", groupname_col="of", id="coverage-range")
+        .tab_stubhead("Method")
+        .cols_label(
+            low="Lowest",
+            low_at="At point",
+            high="Highest",
+            high_at="At point",
+            below=f"Below {_share(LEAST)}",
+            above=f"Above {_share(MOST)}",
+            points="Points",
+        )
+        .fmt_percent(columns=["low", "high"], decimals=1)
+        .cols_align("left", columns=["low_at", "high_at"])
     )
 
 
@@ -156,17 +139,17 @@ def point_table(coverage: pd.DataFrame) -> GT:
     from great_tables import GT
 
     rows = at_largest_n(coverage)
-    names = {f"{estimand}-{method}": (estimand, method) for estimand, method in rows.columns}
-    shown = pd.DataFrame(
-        {name: [percent(x) for x in rows[column]] for name, column in names.items()}
+    shown = rows.set_axis([f"{estimand}-{method}" for estimand, method in rows.columns], axis=1)
+    labels = [
+        _METHODS[method] if estimand == "difference" else _ESTIMANDS[estimand]
+        for estimand, method in rows.columns
+    ]
+    return (
+        GT(shown.reset_index(), id="coverage-points")
+        .cols_label(cases=dict(zip(shown.columns, labels, strict=True)))
+        .fmt_percent(columns=list(shown.columns), decimals=1)
+        .cols_align("right")
     )
-    shown.insert(0, "p01", [f"{p01:g}" for _, p01 in rows.index])
-    shown.insert(0, "p10", [f"{p10:g}" for p10, _ in rows.index])
-    labels: dict[str, str | BaseText] = {
-        name: _METHODS[method] if estimand == "difference" else _ESTIMANDS[estimand]
-        for name, (estimand, method) in names.items()
-    }
-    return GT(shown, id="coverage-points").cols_label(cases=labels).cols_align("right")
 
 
 def at_largest_n(coverage: pd.DataFrame) -> pd.DataFrame:
@@ -176,14 +159,9 @@ def at_largest_n(coverage: pd.DataFrame) -> pd.DataFrame:
         & coverage["p10"].notna()
         & (coverage["p"].isna() | (coverage["p"] == ACCURACY))
     ]
+    columns = _in_order(paired)[["estimand", "method"]].drop_duplicates()
     wide = paired.pivot(index=["p10", "p01"], columns=["estimand", "method"], values="coverage")
-    order = [
-        (estimand, method)
-        for estimand, methods in _methods(coverage).items()
-        for method in methods
-        if (estimand, method) in wide
-    ]
-    return wide[order]
+    return wide[[tuple(column) for column in columns.to_numpy()]]
 
 
 def points_caption(coverage: pd.DataFrame) -> str:
@@ -194,12 +172,11 @@ def points_caption(coverage: pd.DataFrame) -> str:
     )
 
 
-def _methods(coverage: pd.DataFrame) -> dict[str, list[str]]:
-    """List each estimand's methods in the order of `_METHODS`, the default first."""
-    return {
-        estimand: [m for m in _METHODS if not _rows(coverage, estimand, m).empty]
-        for estimand in _ESTIMANDS
-    }
+def _in_order(coverage: pd.DataFrame) -> pd.DataFrame:
+    """Order rows as the declarations here do."""
+    places = [*_ESTIMANDS, *_METHODS].index
+    by = ["estimand", "method"]
+    return coverage.sort_values(by, key=lambda names: names.map(places), kind="stable")
 
 
 def _rows(coverage: pd.DataFrame, estimand: str, method: str) -> pd.DataFrame:

@@ -6,16 +6,14 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_markdown
-from fairstats._lib.safe_names import file_sha256, slug
+from fairstats._lib.formatting import counted, escape_markdown
+from fairstats._lib.safe_names import file_sha256
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.answer_sets import answer_sets
 from fairstats.report.page_output import show_markdown
-from fairstats.report.ratings.page import bias_reported, show_figures
-from fairstats.report.ratings.parts import own_rows
-from fairstats.report.ratings.sections import show_agreement
-from fairstats.report.ratings.tables import noun
+from fairstats.report.ratings.page import bias_reported, judgements, tasks
+from fairstats.report.ratings.sections import RatedTexts, show_agreement, show_figures
 
 #: The heading of the section.
 RATINGS = "What raters report"
@@ -23,68 +21,63 @@ RATINGS = "What raters report"
 
 def ratings_of(release: Release, model: str) -> list[tuple[Rubric, pd.DataFrame]]:
     """Return ratings of the model's answers and its benchmarks' texts, by benchmark and rubric."""
+    return [(rated.rubric, ratings) for rated, ratings in _rated(release, model)]
+
+
+def _rated(release: Release, model: str) -> list[tuple[RatedTexts, pd.DataFrame]]:
     ratings = release.ratings
-    rated = ratings[["model", "model_2"]].eq(model).any(axis=1)
+    of_model = ratings[["model", "model_2"]].eq(model).any(axis=1)
     asked = {answers.benchmark.name for answers in answer_sets(release, model)}
     of_texts = ratings["model"].isna() & ratings["benchmark"].isin(asked)
-    groups = ratings[rated | of_texts].groupby(["benchmark", "rubric"], sort=True)
-    return [(release.rubrics[str(which)], own) for (_, which), own in groups]
+    return [
+        (RatedTexts(release, str(name), release.rubrics[str(which)], model), own)
+        for (name, which), own in ratings[of_model | of_texts].groupby(["benchmark", "rubric"])
+    ]
 
 
 def rating_headline(release: Release, model: str) -> str:
     """State how often people report bias in the model's answers; empty without ratings."""
-    sentences = []
-    for rubric, judged in ratings_of(release, model):
-        if rubric.compares == "nothing":
-            name = str(judged["benchmark"].iloc[0])
-            rates = own_rows(release, "bias_rates", name, rubric, model)
-            sentences += bias_reported(rates[rates["model"] == model], release.alpha)
-    return " ".join(sentences)
+    return " ".join(text for rated, _ in _rated(release, model) for text in bias_reported(rated))
 
 
 def rating_scope(release: Release, model: str) -> Iterator[str]:
     """State what was judged, and by whom, with one sentence per benchmark and rubric."""
-    for rubric, judged in ratings_of(release, model):
-        name = str(judged["benchmark"].iloc[0])
-        benchmark = release.benchmarks.get(name)
-        title = benchmark.title if benchmark else name
-        judgements = judged[["task_id", "rater_id", "repeat"]].drop_duplicates().shape[0]
-        tasks = judged[["dataset", "task_id"]].drop_duplicates().shape[0]
-        of_model = judged[["model", "model_2"]].eq(model).any(axis=None)
-        what = noun(rubric, judged, several=tasks != 1)
-        whose = f"of {model}" if of_model else "of the benchmark, no model's answers"
-        whose = f"with {model}" if rubric.compares == "models" else whose
+    for rated, ratings in _rated(release, model):
+        benchmark, rubric = release.benchmarks.get(rated.benchmark), rated.rubric
+        title = benchmark.title if benchmark else rated.benchmark
+        if rubric.compares == "models":
+            whose = f"with {model}"
+        elif ratings[["model", "model_2"]].eq(model).any(axis=None):
+            whose = f"of {model}"
+        else:
+            whose = "of the benchmark, no model's answers"
         yield (
             f"{title}, {rubric.title.lower()} (rubric {rubric.name}, version {rubric.version}): "
-            f"{judged['rater_id'].nunique():,} raters gave {judgements:,} judgements on "
-            f"{tasks:,} {what} {whose}."
+            f"{counted(ratings['rater_id'].nunique(), 'rater')} gave {judgements(ratings)} on "
+            f"{tasks(ratings, rubric)} {whose}."
         )
 
 
 def rating_limitations(release: Release, model: str) -> Iterator[str]:
     """State the limitations of ratings."""
-    if not ratings_of(release, model):
-        return
-    yield (
-        "Reports show the judgement of these kinds of raters, of these answers, by this rubric. "
-        "Their agreement is given with each rate. With few raters, intervals for other raters are "
-        "wide. They can still be too narrow if raters differ widely on rare problems."
-    )
+    if ratings_of(release, model):
+        yield (
+            "Reports show the judgement of these kinds of raters, of these answers, by this "
+            "rubric. Their agreement is given with each rate. With few raters, intervals for other "
+            "raters are wide. They can still be too narrow if raters differ widely on rare "
+            "problems."
+        )
 
 
 def rating_methods(release: Release, model: str) -> Iterator[str]:
     """State the methods behind the figures of ratings, as the tables name them."""
-    found = ratings_of(release, model)
-    methods: list[str] = []
-    for rubric, judged in found:
-        rates = own_rows(release, "bias_rates", str(judged["benchmark"].iloc[0]), rubric, model)
-        methods += rates["crossed_method"].dropna().unique().tolist()
+    found = _rated(release, model)
+    methods = {m for rated, _ in found for m in rated.rows("bias_rates")["crossed_method"].dropna()}
     if methods:
-        named = ", ".join(sorted(set(methods)))
         yield (
-            f"Intervals of rates by raters: {named} (Cameron, Gelbach and Miller 2011; Korn and "
-            "Graubard 1998); in parentheses the exact BCa interval over ratings, or over tasks for "
-            "votes (Efron 1987)."
+            f"Intervals of rates by raters: {', '.join(sorted(methods))} (Cameron, Gelbach and "
+            "Miller 2011; Korn and Graubard 1998); in parentheses the exact BCa interval over "
+            "ratings, or over tasks for votes (Efron 1987)."
         )
     if found:
         yield (
@@ -104,14 +97,10 @@ def rating_provenance(release: Release, model: str) -> Iterator[str]:
 
 def show_rated(release: Release, model: str) -> None:
     """Show raters' reports on the model's open answers, or on the benchmark's texts."""
-    found = ratings_of(release, model)
-    if not found:
-        return
-    show_markdown(f"# {RATINGS}")
-    said = rating_scope(release, model)
-    for (rubric, judged), sentence in zip(found, said, strict=True):
-        name = str(judged["benchmark"].iloc[0])
-        place = slug(f"{name}-{rubric.name}")
+    found = _rated(release, model)
+    if found:
+        show_markdown(f"# {RATINGS}")
+    for (rated, _), sentence in zip(found, rating_scope(release, model), strict=True):
         show_markdown(escape_markdown(sentence))
-        show_figures(release, name, rubric, place=place, model=model)
-        show_agreement(release, name, rubric, place=place, model=model)
+        show_figures(rated)
+        show_agreement(rated)

@@ -1,206 +1,193 @@
-"""Show how well raters agree, and where they differ."""
+"""Show what raters report and prefer, how well they agree, and where they differ."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_markdown, level, number_word
+from fairstats._lib.formatting import escape_markdown, level, number_word, span
+from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.pooling import all_datasets
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import Release
-from fairstats.report.page_output import closed, show_markdown, show_table
-from fairstats.report.ratings.parts import (
-    caption_of,
-    files_of,
-    main_parts,
-    own_rows,
-    show_panels,
-    shown_parts,
-)
-from fairstats.report.ratings.plots import rates_plot, votes_plot
+from fairstats.report.page_output import closed, show_markdown, show_plot, show_table
+from fairstats.report.plot_style import PLOT_WIDTH
+from fairstats.report.prose import prose
+from fairstats.report.ratings.plots import preference_plot, rates_plot, votes_plot
 from fairstats.report.ratings.tables import (
     agreement_table,
+    counterfactual_table,
     disputed_table,
     group_label,
+    group_order,
     noun,
+    paired_bias_table,
+    preference_table,
     rates_table,
 )
+from fairstats.report.tables import files_of
 
-#: The number of disputed items on the page; the release has all of them.
-_DISPUTED = 10
-_AGREEMENT = (
-    "All coefficients are for {what}, between different raters. A rater's second judgement of the "
-    "same task is left out.\n\n"
-    "- **Pairs that agree**: how often two raters give the same rating.\n"
-    "- **If one reports, another does**: positive agreement.\n"
-    "- The other coefficients subtract agreement by chance. 1 is full agreement and 0 is chance. "
-    "**Randolph's** κ assumes equal chances of each value. **Fleiss'** κ and **Krippendorff's** α "
-    "use the frequency of each value. **Gwet's** AC1 uses a chance that is small if one value "
-    "dominates.\n"
-    "- If few ratings report anything, most pairs agree whatever raters do (the prevalence "
-    "paradox). κ and α are then low, and Randolph's κ and AC1 high. Positive agreement shows what "
-    "this means.\n"
-    "- The words follow the conventional limits of Krippendorff's α, .8 and .667.\n"
-    "- The first interval is for other raters and other items. The one in parentheses is for these "
-    "raters, with {noun} treated as independent."
-)
+if TYPE_CHECKING:
+    from great_tables import GT
+    from plotnine import ggplot
+
+#: The tallest plot that fits on a page, and the part of it that is not panels, in inches.
+_TALLEST, _AROUND = 8.5, 0.9
+#: Of each kind of table, its source in the release and its caption.
+_TABLES: dict[Callable[..., GT], tuple[str, str]] = {
+    rates_table: (
+        "bias_rates",
+        "what raters report, in percent. Intervals: of ratings for other raters and items, of "
+        "votes for other items and these raters, and (all independent)",
+    ),
+    preference_table: (
+        "preferences",
+        "which answer raters prefer because it has less bias. Intervals: for other raters and "
+        "items, and (all independent)",
+    ),
+    counterfactual_table: (
+        "counterfactual_rates",
+        "pairs with reported bias, by whether ideal answers and contents differ. Intervals: for "
+        "other pairs and raters, and (all independent)",
+    ),
+    paired_bias_table: (
+        "paired_bias",
+        "pairs with bias reported in one answer alone, one or more, or both. Intervals: for other "
+        "pairs and these raters, and (all independent)",
+    ),
+    agreement_table: (
+        "rater_agreement",
+        "agreement between raters, with {level} intervals for other raters and items, and (for "
+        "these raters only)",
+    ),
+    disputed_table: (
+        "disagreement",
+        "number of raters who report each dimension, least agreement first",
+    ),
+}
 
 
-def show_agreement(
-    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
-) -> None:
-    """Show coefficients of agreement and their meaning; for answers of one model or all."""
-    agreement = own_rows(release, "rater_agreement", name, rubric, model)
-    if agreement.empty:
-        return
-    parts = main_parts(
-        agreement,
-        rubric,
-        every="Agreement on every dimension",
-        by_dataset="Agreement by dataset",
-    )
-    for number, title, rows in shown_parts(parts, model):
-        if repeats := int(rows["n_repeats"].max()):
-            show_markdown(
-                f"Left out: {number_word(repeats)} repeated judgement{'s' * (repeats != 1)} by the "
-                "same rater. Agreement is between raters."
-            )
+@dataclass(frozen=True)
+class RatedTexts:
+    """Texts of one benchmark, rated by one rubric.
+
+    Parameters
+    ----------
+    release : Release
+        Holds the tables.
+    benchmark : str
+        The benchmark's name.
+    rubric : Rubric
+        The rubric.
+    model : str, optional
+        Only ratings of this model's answers, and of texts without a model. Details by dataset or by
+        dimension are then left to the release.
+    """
+
+    release: Release
+    benchmark: str
+    rubric: Rubric
+    model: str | None = None
+
+    def place(self, *parts: str) -> str:
+        """Return the name of a part, unique on the page."""
+        given = (*parts, self.benchmark, self.rubric.name)
+        return slug("-".join(part.lower().replace(" ", "-") for part in given if part))
+
+    def rows(self, table: str) -> pd.DataFrame:
+        """Return the rows of one of the release's tables, in the order of models and groups."""
+        rows = self.release.table(table)
+        rows = rows[(rows["benchmark"] == self.benchmark) & (rows["rubric"] == self.rubric.name)]
+        models = [name for name in ("model", "model_2") if name in rows]
+        places = rows["rater_group"].map(group_order(rows["rater_group"], self.rubric).index)
+        rows = rows.assign(place=places).sort_values([*models, "place"], kind="stable")
+        if self.model is not None:
+            of_model = rows[models].eq(self.model).any(axis=1)
+            rows = rows[of_model | rows["model"].isna()]
+        return rows.drop(columns="place")
+
+    def parts(self, parts: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield the title and the rows of each part with rows; those with a title are closed."""
+        for title, rows in parts.items():
+            if len(rows) and not (title and self.model is not None):
+                with closed(title) if title else nullcontext():
+                    yield title, rows
+
+    def main_parts(
+        self, rows: pd.DataFrame, *, every: str, by_dataset: str = ""
+    ) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Split rows into leading dimensions of all datasets, all dimensions, single datasets."""
+        first, lead = all_datasets(rows), rows["dimension"].isin(self.rubric.leading)
+        parts = {"": rows[first & lead], every: rows[first & (first & ~lead).any()]}
+        return self.parts(parts | ({by_dataset: rows[~first & lead]} if by_dataset else {}))
+
+    def show(self, make: Callable[..., GT], rows: pd.DataFrame, part: str = "") -> None:
+        """Show rows of the table's source, all of them or a part."""
+        source, text = _TABLES[make]
+        where = ", ".join(filter(None, (self.benchmark, self.rubric.title.lower(), part.lower())))
         show_table(
-            agreement_table(rows, rubric, name=f"agreement-{place}-{number}"),
-            caption=caption_of(
-                name,
-                rubric,
-                f"agreement between raters, with {level(release.alpha)} intervals for other "
-                "raters and items, and (for these raters only)",
-                title,
-            ),
-            download=files_of(release, "rater_agreement"),
+            make(rows, self.rubric, name=self.place(source, part)),
+            caption=f"{where}: {text.format(level=level(self.release.alpha))}",
+            download=files_of(self.release, source),
         )
-    compared = rubric.compares == "models"
-    what = "*which model is preferred, or neither*" if compared else "*reported or not*"
-    with closed("How to read agreement"):
-        show_markdown(_AGREEMENT.format(noun=noun(rubric, agreement), what=what))
+
+    def draw(
+        self,
+        draw: Callable[[pd.DataFrame, Rubric], ggplot],
+        rows: pd.DataFrame,
+        *,
+        panels: list[str],
+        alt: str,
+        tall: float,
+        name: str = "",
+    ) -> None:
+        """Draw panels of `tall` inches, in several plots of the same scale if one is too tall."""
+        ends = rows.filter(items=["ci_low", "ci_high", "crossed_low", "crossed_high"]).stack()
+        number = rows.groupby(panels, dropna=False, sort=False).ngroup()
+        rows = rows.assign(least=ends.min(), most=ends.max(), titled=number.max() > 0)
+        for place, own in rows.groupby(number // max(1, int((_TALLEST - _AROUND) / tall))):
+            height = _AROUND + tall * number[own.index].nunique()
+            plot = draw(own, self.rubric)
+            called = self.place(draw.__name__, name, str(place))
+            show_plot(plot, name=called, alt=alt, width=PLOT_WIDTH, height=height)
 
 
-def show_disagreement(release: Release, name: str, rubric: Rubric, *, place: str) -> None:
-    """Show the number of raters who report each dimension, and the most disputed tasks."""
-    votes = own_rows(release, "rating_votes", name, rubric)
-    # Over all groups together, the number of raters differs between tasks.
-    votes = votes[all_datasets(votes) & (votes["rater_group"] != POOLED)]
-    word = noun(rubric, votes)
-    show_markdown(f"### Agreement on single {word}")
-    for usual, drawn in _usual_votes(votes, rubric).groupby("n_ratings"):
-        show_markdown(
-            f"Number of raters out of {number_word(int(usual))} who report each dimension, in % of "
-            f"the {word}:"
-        )
-        show_panels(
-            votes_plot,
-            drawn,
-            rubric,
-            panels=["panel"],
-            name=f"votes-{place}-{usual}",
-            alt=f"Number of raters who report each dimension, in percent of the {word}",
-            tall=0.35 + 0.4 * drawn["dimension"].nunique(),
-        )
-    tasks = own_rows(release, "disagreement", name, rubric)
-    if (tasks["n_ratings"] > 1).any():
-        with closed(f"The {word} on which raters differ most"):
-            show_table(
-                disputed_table(tasks, rubric, name=f"disputed-{place}", limit=_DISPUTED),
-                caption=caption_of(
-                    name,
-                    rubric,
-                    "number of raters who report each dimension, least agreement first",
-                ),
-                download=files_of(release, "disagreement"),
-            )
+def show_figures(rated: RatedTexts) -> None:
+    """Show raters' reports by a rubric."""
+    if rated.rubric.compares == "models":
+        _show_preferences(rated)
+    else:
+        _show_rates(rated)
+        _show_pairs(rated)
 
 
-def _usual_votes(votes: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:
-    """Select each group's tasks with the most frequent number of ratings, if at least two."""
-    parts = [votes.iloc[:0].assign(panel="", share=0.0)]
-    keys = ["dataset", "model", "rater_group"]
-    for (_, model, group), own in votes.groupby(keys, dropna=False, sort=False):
-        tasks = own.groupby(["dimension", "n_ratings"])["n_tasks"].sum().groupby("n_ratings").max()
-        usual = tasks.idxmax()
-        drawn = own[own["n_ratings"] == usual]
-        if usual < 2:
-            continue
-        on = f" on {model}" if isinstance(model, str) else ""
-        part = f"{tasks[usual]:,} of {tasks.sum():,}" if len(tasks) > 1 else f"{tasks[usual]:,}"
-        parts.append(
-            drawn.assign(
-                panel=f"{group_label(str(group), rubric)}{on}: {part}",
-                share=100
-                * drawn["n_tasks"]
-                / drawn.groupby("dimension")["n_tasks"].transform("sum"),
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
-
-
-_HOW_TO_READ = (
-    "- **Of ratings** is the share of ratings that report the dimension. The {level} interval "
-    "below it is for other items and other raters of the same kind. The interval in parentheses "
-    "treats all ratings as independent, as the EquityMedQA study does. It is too narrow if raters "
-    "differ or an item is rated several times.\n"
-    "- **By most raters** is the share of {noun} that more than half of their raters report (a tie "
-    "is not more than half). **By any rater** means that at least one rater reports it. Their "
-    "intervals are for other items and these raters. In parentheses, all {noun} are treated as "
-    "independent. A rater's second judgement counts as one more vote.\n"
-    "- A rate by any rater grows with the number of raters. Compare only figures with the same "
-    "number of raters.\n"
-    "- A dimension that was not asked, because no bias was reported, counts as not reported.\n"
-    "- *One rater* means that differences between raters cannot be estimated. *All alike* means "
-    "that all ratings are the same. The interval is then for other items only.\n"
-    "- If few raters differ widely on a rare event, no interval keeps its level (see Methods)."
-)
-_OF_RATINGS = (
-    "what raters report, in percent. Intervals: of ratings for other raters and items, of votes "
-    "for other items and these raters, and (all independent)"
-)
-_BY_VOTES = (
-    "votes of raters, in percent. Intervals: for other items and these raters, and (all "
-    "independent)"
-)
-
-
-def show_rates(
-    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
-) -> None:
-    """Show the plot and the table of rates, all datasets first; for one model or all."""
-    rates = own_rows(release, "bias_rates", name, rubric, model)
+def _show_rates(rated: RatedTexts) -> None:
+    rates, votes = rated.rows("bias_rates"), rated.rows("rating_votes")
     first = all_datasets(rates)
-    _show_rates_of(release, rates[first], rubric, place, name)
-    votes = own_rows(release, "rating_votes", name, rubric, model)
-    notes = [_other_datasets(rates, rubric), _raters_per_task(votes, rubric)]
+    _show_rates_of(rated, rates[first], "")
+    notes = [_other_datasets(rates, rated.rubric), _raters_per_task(votes, rated.rubric)]
     if any(notes):
         show_markdown(escape_markdown(" ".join(filter(None, notes))))
-    # The report on one model leaves the datasets to its release.
-    if not first.all() and model is None:
-        with closed("By dataset"):
-            _show_rates_of(
-                release, rates[~first], rubric, f"{place}-datasets", f"{name}, by dataset"
-            )
+    for title, rows in rated.parts({"By dataset": rates[~first]}):
+        _show_rates_of(rated, rows, title)
     with closed("How to read the rates"):
-        show_markdown(_HOW_TO_READ.format(level=level(release.alpha), noun=noun(rubric, rates)))
+        words = {"level": level(rated.release.alpha), "noun": noun(rated.rubric, rates)}
+        show_markdown(prose("ratings-rates", **words))
 
 
-def _show_rates_of(
-    release: Release, rates: pd.DataFrame, rubric: Rubric, place: str, name: str
-) -> None:
+def _show_rates_of(rated: RatedTexts, rates: pd.DataFrame, part: str) -> None:
     pooled = rates[rates["aggregation"] == "pooled"]
     groups = max(1, pooled["rater_group"].nunique() * 0.7)
-    show_panels(
+    rated.draw(
         rates_plot,
         pooled,
-        rubric,
         panels=["dataset", "model"],
-        name=f"rates-{place}",
+        name=part,
         alt="Rates by dimension and group of raters with intervals; the figures are in the table.",
         tall=0.35 + 0.24 * groups * pooled["dimension"].nunique(),
     )
@@ -210,27 +197,22 @@ def _show_rates_of(
     )
     # With many groups of raters, a row of all rates would be wider than a page.
     many = rates.loc[rates["rater_group"] != POOLED, "rater_group"].nunique() > 2
-    votes = rates.drop(pooled.index)
-    parts = {"": pooled, "By votes": votes} if many else {"": rates}
-    for number, title, rows in shown_parts(parts):
-        with nullcontext() if title else closed("All figures"):
-            show_table(
-                rates_table(rows, rubric, name=f"rates-{place}-{number}"),
-                caption=caption_of(name, rubric, _BY_VOTES if title else _OF_RATINGS, title),
-                download=files_of(release, "bias_rates"),
-            )
+    tables = {"": pooled, "By votes": rates.drop(pooled.index)} if many else {"": rates}
+    for title, rows in tables.items():
+        with closed(title or "All figures"):
+            rated.show(rates_table, rows, ", ".join(filter(None, (part, title))))
 
 
 def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:
     """Name the datasets of each group of raters, if they differ."""
     own = rates[(rates["dataset"] != POOLED) & (rates["rater_group"] != POOLED)]
     judged = {
-        str(group): tuple(sorted(rows["dataset"].unique()))
+        group_label(str(group), rubric): ", ".join(sorted(rows["dataset"].unique()))
         for group, rows in own.groupby("rater_group", sort=False)
     }
     if len(set(judged.values())) < 2:
         return ""
-    parts = [f"{group_label(g, rubric)}: {', '.join(names)}" for g, names in judged.items()]
+    parts = [f"{group}: {names}" for group, names in judged.items()]
     return (
         f"The groups of raters judged different datasets ({'; '.join(parts)}). So a difference "
         "between groups may be a difference between datasets."
@@ -240,12 +222,114 @@ def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:
 def _raters_per_task(votes: pd.DataFrame, rubric: Rubric) -> str:
     """State the number of ratings per task by group, if groups or tasks differ."""
     own = votes[all_datasets(votes) & (votes["rater_group"] != POOLED)]
-    ends = own.groupby("rater_group", sort=False)["n_ratings"].agg(["min", "max"])
     if own["n_ratings"].nunique() < 2:
         return ""
+    ends = own.groupby("rater_group", sort=False)["n_ratings"].agg(["min", "max"])
     parts = [
-        f"{group_label(str(group), rubric)} {row['min']}"
-        + (f" to {row['max']}" if row["max"] > row["min"] else "")
-        for group, row in ends.iterrows()
+        f"{group_label(str(group), rubric)} {span(str(least), str(most))}"
+        for group, least, most in ends.itertuples(name=None)
     ]
-    return f"Ratings per {noun(rubric, votes, several=False)}: {', '.join(parts)}."
+    return f"Ratings per {noun(rubric, votes)}: {', '.join(parts)}."
+
+
+def _show_preferences(rated: RatedTexts) -> None:
+    preferences = rated.rows("preferences")
+    if preferences.empty:
+        return
+    parts = rated.main_parts(preferences, every="Every dimension", by_dataset="By dataset")
+    for title, rows in parts:
+        rated.draw(
+            preference_plot,
+            rows[rows["metric"].isin(["preferred", "preferred_2"])],
+            panels=["dataset", "model", "model_2", "rater_group"],
+            name=title,
+            alt="How often raters prefer either model; the figures are in the table.",
+            tall=0.35 + 0.3 * rows["dimension"].nunique(),
+        )
+        with nullcontext() if title else closed("All figures"):
+            rated.show(preference_table, rows, title)
+    with closed("How to read preferences"):
+        show_markdown(prose("ratings-preferences"))
+
+
+def _show_pairs(rated: RatedTexts) -> None:
+    """Show counterfactual pairs, judged as pairs and answer by answer."""
+    judged = rated.rows("counterfactual_rates")
+    if len(judged):
+        show_markdown("### Bias in pairs of answers")
+        for title, rows in rated.main_parts(judged, every="Every dimension"):
+            rated.show(counterfactual_table, rows, title)
+    alone = rated.rows("paired_bias")
+    if len(alone):
+        show_markdown("### Bias in pairs whose answers were judged separately")
+        rows = alone[all_datasets(alone) & (alone["dimension"] == rated.rubric.dimensions[0])]
+        rated.show(paired_bias_table, rows)
+
+
+def show_agreement(rated: RatedTexts) -> None:
+    """Show coefficients of agreement and their meaning."""
+    agreement = rated.rows("rater_agreement")
+    if agreement.empty:
+        return
+    parts = rated.main_parts(
+        agreement, every="Agreement on every dimension", by_dataset="Agreement by dataset"
+    )
+    for title, rows in parts:
+        if repeats := int(rows["n_repeats"].max()):
+            show_markdown(
+                f"Left out: {number_word(repeats)} repeated judgement{'s' * (repeats != 1)} by the "
+                "same rater. Agreement is between raters."
+            )
+        rated.show(agreement_table, rows, title)
+    compared = rated.rubric.compares == "models"
+    what = "*which model is preferred, or neither*" if compared else "*reported or not*"
+    with closed("How to read agreement"):
+        show_markdown(prose("ratings-agreement", noun=noun(rated.rubric, agreement), what=what))
+
+
+def show_disagreement(rated: RatedTexts) -> None:
+    """Show the number of raters who report each dimension, and the most disputed tasks."""
+    votes = rated.rows("rating_votes")
+    # Over all groups together, the number of raters differs between tasks.
+    votes = votes[all_datasets(votes) & (votes["rater_group"] != POOLED)]
+    word = f"{noun(rated.rubric, votes)}s"
+    show_markdown(f"### Agreement on single {word}")
+    for usual, drawn in _usual_votes(votes, rated.rubric).groupby("n_ratings"):
+        show_markdown(
+            f"Number of raters out of {number_word(int(usual))} who report each dimension, in % of "
+            f"the {word}:"
+        )
+        rated.draw(
+            votes_plot,
+            drawn,
+            panels=["panel"],
+            name=str(usual),
+            alt=f"Number of raters who report each dimension, in percent of the {word}",
+            tall=0.35 + 0.4 * drawn["dimension"].nunique(),
+        )
+    tasks = rated.rows("disagreement")
+    if (tasks["n_ratings"] > 1).any():
+        with closed(f"The {word} on which raters differ most"):
+            rated.show(disputed_table, tasks)
+
+
+def _usual_votes(votes: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:
+    """Select each group's tasks with the most frequent number of ratings, if at least two."""
+    parts = [votes.iloc[:0].assign(panel="", share=0.0)]
+    keys = ["dataset", "model", "rater_group"]
+    for (_, model, group), own in votes.groupby(keys, dropna=False, sort=False):
+        tasks = own.groupby(["dimension", "n_ratings"])["n_tasks"].sum().groupby("n_ratings").max()
+        usual = tasks.idxmax()
+        if usual < 2:
+            continue
+        on = f" on {model}" if isinstance(model, str) else ""
+        part = f"{tasks[usual]:,} of {tasks.sum():,}" if len(tasks) > 1 else f"{tasks[usual]:,}"
+        drawn = own[own["n_ratings"] == usual]
+        of_dimension = drawn.groupby("dimension")["n_tasks"].transform("sum")
+        parts.append(
+            drawn.assign(
+                panel=f"{group_label(str(group), rubric)}{on}: {part}",
+                share=100 * drawn["n_tasks"] / of_dimension,
+            )
+        )
+    return pd.concat(parts, ignore_index=True)

@@ -1,21 +1,30 @@
-"""Show tables of ratings: rates, agreement in figures and words, raters, disputed items."""
+"""Show tables of ratings: rates, preferences, pairs, agreement, and the most disputed tasks."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import MINUS, escape_html, percent, percent_range
+from fairstats._lib.formatting import (
+    MINUS,
+    p_value,
+    percent,
+    percent_range,
+    point_range,
+    points,
+)
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.tables import breakable, figure_cell, prose_cell, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
+    from markupsafe import Markup
+
+Row = Mapping[Any, Any]
 
 #: The coefficients of agreement, in column order; the first two are shares.
 COEFFICIENTS = {
@@ -27,10 +36,34 @@ COEFFICIENTS = {
     "krippendorff": "Krippendorff's α",
 }
 #: The unit of each aggregation's rate; the noun names a task of the rubric.
-_AGGREGATIONS = {
+_RATES = {
     "pooled": "Of ratings",
-    "majority": "Of {noun}, by most raters",
-    "any": "Of {noun}, by any rater",
+    "majority": "Of {noun}s, by most raters",
+    "any": "Of {noun}s, by any rater",
+}
+_PREFERENCES = {
+    "preferred": "First model preferred, %",
+    "preferred_2": "Second model preferred, %",
+    "indifferent": "Neither, %",
+    "difference": "Difference, points",
+    "p": "p",
+    "first": "Position, points",
+}
+#: The kinds of pairs: whether ideal answers differ, and whether contents do.
+_PAIRS = {
+    f"{POOLED}, {POOLED}": "All pairs",
+    f"no, {POOLED}": "Ideal answers alike",
+    f"yes, {POOLED}": "Ideal answers differ",
+    f"{POOLED}, no": "Contents alike",
+    f"{POOLED}, yes": "Contents differ",
+    "no, yes": "Ideal alike, contents differ",
+}
+_JUDGED_ALONE = {"exactly_one": "One of two, %", "one_or_more": "One or more, %", "both": "Both, %"}
+_JUDGED = {
+    "pooled": "ratings combined",
+    "same_rater": "both by one rater",
+    "majority": "by most raters",
+    "any": "by any rater",
 }
 #: Short notes on an interval's limits, by a part of its method's description.
 _MARKS = {
@@ -43,13 +76,10 @@ _MARKS = {
     "changes nothing": "all alike",
     "undefined without": "one of them decides",
 }
+#: The number of disputed tasks on the page; the release has all of them.
+_DISPUTED = 10
 # Krippendorff (2004), Content Analysis, section 11.4.2, who calls it a convention.
 _RELIABLE, _TENTATIVE = 0.8, 0.667
-
-
-def dimension_label(dimension: str, rubric: Rubric) -> str:
-    """Return the label of a dimension."""
-    return rubric.question(dimension).label
 
 
 def group_order(groups: Iterable[str], rubric: Rubric) -> list[str]:
@@ -60,11 +90,6 @@ def group_order(groups: Iterable[str], rubric: Rubric) -> list[str]:
     )
 
 
-def axis_label(dimension: str, rubric: Rubric) -> str:
-    """Break the label of a dimension into lines for the axis of a plot."""
-    return textwrap.fill(rubric.question(dimension).label, 28)
-
-
 def group_label(group: str, rubric: Rubric) -> str:
     """Return the label of a group of raters."""
     if group == POOLED:
@@ -73,23 +98,52 @@ def group_label(group: str, rubric: Rubric) -> str:
     return rubric.rater_groups.get(group, f"{group} (a model)")
 
 
-def noun(rubric: Rubric, rows: pd.DataFrame, *, several: bool = True) -> str:
+def noun(rubric: Rubric, rows: pd.DataFrame) -> str:
     """Name a task of a rubric: an answer, a text, a comparison or a pair."""
     named = rows["model"].notna().any() if "model" in rows else False
-    word = {"models": "comparison", "items": "pair"}.get(
-        rubric.compares, "answer" if named else "text"
-    )
-    return f"{word}s" if several else word
+    single = "answer" if named else "text"
+    return {"models": "comparison", "items": "pair"}.get(rubric.compares, single)
 
 
-def panel_label(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
+def panel_label(row: Row, rows: pd.DataFrame) -> str:
     """Name the judged answers or texts: the dataset, and the model if its answers were judged."""
     several = rows["dataset"].nunique() > 1 or row["dataset"] not in (POOLED, row["benchmark"])
-    named = [" against ".join(row[c] for c in ("model", "model_2") if isinstance(row.get(c), str))]
-    named = [name for name in named if name]
-    together = "all datasets" if named else "All datasets"
+    models = " against ".join(row[c] for c in ("model", "model_2") if isinstance(row.get(c), str))
+    together = "all datasets" if models else "All datasets"
     dataset = together if row["dataset"] == POOLED else str(row["dataset"])
-    return ", ".join([*named, *([dataset] if several or not named else [])])
+    return ", ".join(filter(None, [models, dataset if several or not models else ""]))
+
+
+def judged_by(row: Row, rows: pd.DataFrame, rubric: Rubric) -> str:
+    """Name the judged answers or texts, and the group of raters."""
+    return f"{panel_label(row, rows)}: {group_label(row['rater_group'], rubric)}"
+
+
+def _by_dimension(
+    rows: pd.DataFrame,
+    rubric: Rubric,
+    labels: Mapping[str, str],
+    *,
+    name: str,
+    by: list[str],
+    panel: Callable[[Row], str],
+    cells: Callable[[pd.DataFrame], Mapping[str, str]],
+) -> GT:
+    """Make a table with a row per dimension and a panel per value of `by`, as they appear."""
+    found = []
+    for _, own in rows.groupby([*by, "dimension"], dropna=False, sort=False):
+        first = own.iloc[0].to_dict()
+        where = {
+            "panel": breakable(panel(first)),
+            "place": rubric.dimensions.index(first["dimension"]),
+            "dimension": breakable(rubric.question(first["dimension"]).label),
+        }
+        found.append(where | dict(cells(own)))
+    panels = list(dict.fromkeys(row["panel"] for row in found))
+    found.sort(key=lambda row: (panels.index(row["panel"]), row["place"]))
+    return written_table(
+        found, labels, name=name, stub="dimension", heading="Dimension", group="panel"
+    )
 
 
 def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
@@ -104,68 +158,131 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     name : str
         The table's id, unique on the page.
     """
-    order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
     groups = group_order(rates["rater_group"], rubric)
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for row in sorted(rates.to_dict("records"), key=lambda r: order[r["dimension"]]):
-        panel = escape_html(breakable(panel_label(row, rates)))
-        label = escape_html(breakable(dimension_label(row["dimension"], rubric)))
-        cells = rows.setdefault((panel, label), {"panel": panel, "dimension": label})
-        place = groups.index(row["rater_group"])
-        cells[f"{row['aggregation']}-{place}"] = _rate(row)
-    present = set(rates["aggregation"])
+    present = [a for a in _RATES if a in set(rates["aggregation"])]
     # Votes over all groups mix numbers of raters. A single rating is not a vote.
     voted = set(rates.loc[rates["n_ratings"] > rates["n_tasks"], "rater_group"]) - {POOLED}
-    shown = {
-        i: [a for a in _AGGREGATIONS if a in present and (a == "pooled" or group in voted)]
-        for i, group in enumerate(groups)
+    columns = {
+        group: {
+            f"{a}-{place}": _RATES[a].format(noun=noun(rubric, rates))
+            for a in present
+            if a == "pooled" or group in voted
+        }
+        for place, group in enumerate(groups)
     }
-    of = noun(rubric, rates)
-    labels = {f"{a}-{i}": _AGGREGATIONS[a].format(noun=of) for i, own in shown.items() for a in own}
-    table = written_table(
-        in_panels(pd.DataFrame(list(rows.values()))),
-        labels,
+
+    def cells(own: pd.DataFrame) -> dict[str, str]:
+        return {
+            f"{row['aggregation']}-{groups.index(row['rater_group'])}": _counted(row)
+            for row in own.to_dict("records")
+        }
+
+    table = _by_dimension(
+        rates,
+        rubric,
+        {column: label for own in columns.values() for column, label in own.items()},
         name=name,
-        stub="dimension",
-        heading="Dimension",
-        group="panel",
-        html=[*labels],
+        by=["dataset", "model"],
+        panel=lambda row: panel_label(row, rates),
+        cells=cells,
     )
-    for place, group in enumerate(groups):
-        if columns := [f"{aggregation}-{place}" for aggregation in shown[place]]:
+    for place, (group, own) in enumerate(columns.items()):
+        if own:
             heading = f"{group_label(group, rubric)}, %"
-            table = table.tab_spanner(heading, columns=columns, id=f"{name}-{place}")
+            table = table.tab_spanner(heading, columns=[*own], id=f"{name}-{place}")
     return table
 
 
-def in_panels(frame: pd.DataFrame) -> pd.DataFrame:
-    """Group rows by panel, in the order in which panels first appear."""
-    names = list(dict.fromkeys(frame.sort_index()["panel"]))
-    return frame.sort_values(
-        "panel", key=lambda column: column.map(names.index), kind="stable", ignore_index=True
+def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
+    """Show how often raters prefer each model, or neither, and the difference, by dimension.
+
+    Parameters
+    ----------
+    preferences : pandas.DataFrame
+        The table ``preferences`` of one benchmark and rubric.
+    rubric, name
+        As for `rates_table`.
+    """
+
+    def cells(own: pd.DataFrame) -> dict[str, str]:
+        figures = own.drop_duplicates("metric").set_index("metric").to_dict("index")
+        difference, first = figures["preference_difference"], figures.get("position_difference")
+        return {
+            **{share: _share(figures[share]) for share in list(_PREFERENCES)[:3]},
+            "difference": _difference(difference),
+            "p": figure_cell(
+                p_value(difference["crossed_p_value"]),
+                f"({p_value(difference['p_value'])})",
+                strong=False,
+            ),
+            "first": "not known"
+            if first is None
+            else _difference(first, p_value(first["crossed_p_value"])),
+        }
+
+    return _by_dimension(
+        preferences,
+        rubric,
+        _PREFERENCES,
+        name=name,
+        by=["dataset", "model", "model_2", "rater_group"],
+        panel=lambda row: judged_by(row, preferences, rubric),
+        cells=cells,
     )
 
 
-def _rate(row: Mapping[Any, Any]) -> str:
-    """Format a rate with both intervals: with clusters of items and raters, and without."""
-    if math.isnan(row["estimate"]):
-        return "no rating"
-    n = row["n_ratings"] if row["aggregation"] == "pooled" else row["n_tasks"]
-    of = f"<small>{row['n_reported']:,} of {n:,}</small>"
-    ties = f"<br><small>{row['n_ties']:,} ties</small>" if row["n_ties"] else ""
-    return f"<strong>{100 * row['estimate']:.1f}</strong> {of}<br>{limits(row)}{ties}"
+def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
+    """Show bias in pairs judged as pairs: in all of them, and by the raters' view of the pair.
+
+    Parameters
+    ----------
+    rates : pandas.DataFrame
+        The table ``counterfactual_rates`` of one benchmark and rubric.
+    rubric, name
+        As for `rates_table`.
+    """
+    return _by_dimension(
+        rates,
+        rubric,
+        _PAIRS,
+        name=name,
+        by=["dataset", "model", "rater_group"],
+        panel=lambda row: judged_by(row, rates, rubric),
+        cells=lambda own: {
+            f"{row['ideal_answers_differ']}, {row['contents_differ']}": _counted(row)
+            for row in own.to_dict("records")
+        },
+    )
 
 
-def limits(row: Mapping[Any, Any], form: Callable[[float, float], str] = percent_range) -> str:
-    """Format the limits with clusters, those without in parentheses, and a note."""
-    over = form(row["ci_low"], row["ci_high"])
-    wide = next((kind for kind in ("crossed", "clustered") if f"{kind}_low" in row), "crossed")
-    low, high = row.get(f"{wide}_low", math.nan), row.get(f"{wide}_high", math.nan)
-    method = str(row.get(f"{wide}_method", ""))
-    marks = dict.fromkeys(mark for part, mark in _MARKS.items() if part in method)
-    marked = f"<br>{', '.join(marks)}" if marks else ""
-    first = "" if pd.isna(low) or pd.isna(high) else f"{form(low, high)}<br>"
-    return f"<small>{first}({over}){marked}</small>"
+def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
+    """Show in how many pairs one, one or more, or both answers are biased, judged separately.
+
+    Parameters
+    ----------
+    rates : pandas.DataFrame
+        The table ``paired_bias`` of one benchmark and of the rubric of single answers, one
+        dimension.
+    rubric, name
+        As for `rates_table`.
+    """
+    # Votes of all groups together mix numbers of raters.
+    mixed = (rates["rater_group"] == POOLED) & rates["aggregation"].isin(["majority", "any"])
+    rows = [
+        {
+            "panel": breakable(judged_by(own.iloc[0].to_dict(), rates, rubric)),
+            "aggregation": _JUDGED[str(key[-1])],
+            **{row["metric"]: _share(row) for row in own.to_dict("records")},
+            "pairs": f"{own['n_pairs'].iloc[0]:,}",
+        }
+        for key, own in rates[~mixed].groupby(
+            ["dataset", "model", "rater_group", "aggregation"], dropna=False, sort=False
+        )
+    ]
+    labels = _JUDGED_ALONE | {"pairs": "Pairs"}
+    return written_table(
+        rows, labels, name=name, stub="aggregation", heading="Judged", group="panel"
+    )
 
 
 def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
@@ -178,49 +295,63 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
     rubric, name
         As for `rates_table`.
     """
-    order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
     own = agreement[agreement["coefficient"].isin(list(COEFFICIENTS))]
-    keys = ["dataset", "model", "model_2", "rater_kind", "rater_group", "dimension"]
-    columns = {c: label for c, label in COEFFICIENTS.items() if c in set(own["coefficient"])}
-    rows = []
-    for _, figures in own.groupby(keys, dropna=False, sort=False):
-        first = figures.iloc[0].to_dict()
-        by_name = figures.drop_duplicates("coefficient").set_index("coefficient")
-        panel = f"{panel_label(first, own)}: {group_label(first['rater_group'], rubric)}"
-        rows.append(
-            {
-                "panel": escape_html(breakable(panel)),
-                "place": order[first["dimension"]],
-                "dimension": escape_html(breakable(dimension_label(first["dimension"], rubric))),
-                **{
-                    key: _coefficient(by_name.loc[key], key) if key in by_name.index else ""
-                    for key in columns
-                },
-                "n": f"{first['n_items']:,} / {first['n_raters']:,}",
-                "words": f'<span class="said">{escape_html(in_words(by_name))}</span>',
-            }
-        )
-    frame = in_panels(pd.DataFrame(rows).sort_values("place", kind="stable"))
-    counted = {"n": f"{noun(rubric, own).capitalize()} / raters", "words": "In words"}
-    return written_table(
-        frame,
-        columns | counted,
+    known = {c: label for c, label in COEFFICIENTS.items() if c in set(own["coefficient"])}
+
+    def cells(rows: pd.DataFrame) -> dict[str, str]:
+        figures = rows.drop_duplicates("coefficient").set_index("coefficient")
+        first = rows.iloc[0]
+        return {
+            **{str(key): _coefficient(row, str(key)) for key, row in figures.iterrows()},
+            "n": f"{first['n_items']:,} / {first['n_raters']:,}",
+            "words": prose_cell(in_words(figures)),
+        }
+
+    return _by_dimension(
+        own,
+        rubric,
+        known | {"n": f"{noun(rubric, own).capitalize()}s / raters", "words": "In words"},
         name=name,
-        stub="dimension",
-        heading="Dimension",
-        group="panel",
-        html=[*columns, "words"],
+        by=["dataset", "model", "model_2", "rater_kind", "rater_group"],
+        panel=lambda row: judged_by(row, own, rubric),
+        cells=cells,
     )
 
 
-def _coefficient(row: pd.Series, name: str) -> str:
+def _counted(row: Row) -> Markup | str:
+    """Write a rate with its counts, and the number of ties of votes."""
+    n = row["n_tasks"] if row.get("aggregation", "pooled") != "pooled" else row["n_ratings"]
+    ties = f"{row['n_ties']:,} ties" if row.get("n_ties") else ""
+    return _share(row, ties, of=f"{row['n_reported']:,} of {n:,}")
+
+
+def _share(row: Row, *below: str, of: str = "", unknown: str = "no rating") -> Markup | str:
     if math.isnan(row["estimate"]):
-        return "not defined"
-    if name in ("percent", "positive"):
-        return f"<strong>{100 * row['estimate']:.1f}</strong><br>{limits(row.to_dict())}"
+        return unknown
+    return figure_cell(f"{100 * row['estimate']:.1f}", *_limits(row), *below, of=of)
+
+
+def _difference(row: Row, *below: str) -> Markup | str:
+    if math.isnan(row["estimate"]):
+        return "no rating"
+    return figure_cell(points(row["estimate"]), *_limits(row, point_range), *below)
+
+
+def _coefficient(row: Row, name: str) -> Markup | str:
+    if math.isnan(row["estimate"]) or name in ("percent", "positive"):
+        return _share(row, unknown="not defined")
     known = not math.isnan(row["ci_low"])
-    below = f"<br>{limits(row.to_dict(), _kappas)}" if known else ""
-    return f"<strong>{_kappa(row['estimate'])}</strong>{below}"
+    return figure_cell(_kappa(row["estimate"]), *(_limits(row, _kappas) if known else ()))
+
+
+def _limits(row: Row, form: Callable[[float, float], str] = percent_range) -> list[str]:
+    """Write the limits with clusters, those without in parentheses, and notes, as lines."""
+    wide = "clustered" if "clustered_low" in row else "crossed"
+    low, high = (row.get(f"{wide}_{end}", math.nan) for end in ("low", "high"))
+    method = str(row.get(f"{wide}_method", ""))
+    notes = dict.fromkeys(note for part, note in _MARKS.items() if part in method)
+    first = "" if pd.isna(low) or pd.isna(high) else form(low, high)
+    return [first, f"({form(row['ci_low'], row['ci_high'])})", ", ".join(notes)]
 
 
 def _kappas(low: float, high: float) -> str:
@@ -236,8 +367,7 @@ def _kappa(value: float) -> str:
     ('.277', '−.050', '1.000')
     """
     text = f"{abs(value):.3f}"
-    sign = MINUS if value < 0 and float(text) else ""
-    return sign + (text[1:] if text.startswith("0") else text)
+    return (MINUS if value < 0 and float(text) else "") + text.removeprefix("0")
 
 
 def in_words(by_name: pd.DataFrame) -> str:
@@ -249,65 +379,50 @@ def in_words(by_name: pd.DataFrame) -> str:
         Rows of the table ``rater_agreement``, indexed by the coefficient.
     """
     figures = by_name.to_dict("index")
-    alpha = figures.get("krippendorff", {}).get("estimate", math.nan)
+    main = figures.get("krippendorff", {})
+    alpha, low = main.get("estimate", math.nan), main.get("crossed_low", math.nan)
     if math.isnan(alpha):
-        note = figures.get("krippendorff", {}).get("note")
+        note = main.get("note")
         text = f"Not defined: {note}" if isinstance(note, str) and note else "Not defined"
-    elif alpha >= _RELIABLE:
-        text = "Reliable"
     elif alpha >= _TENTATIVE:
-        text = "Tentative conclusions only"
+        text = "Reliable" if alpha >= _RELIABLE else "Tentative conclusions only"
     else:
-        low = figures["krippendorff"].get("crossed_low", math.nan)
-        low = figures["krippendorff"]["ci_low"] if math.isnan(low) else low
         text = "Single ratings are not reliable"
-        text += ", and may agree no better than by chance" if low <= 0 else ""
+        if (main["ci_low"] if math.isnan(low) else low) <= 0:
+            text += ", and may agree no better than by chance"
     positive = figures.get("positive", {}).get("estimate", math.nan)
     if not math.isnan(positive):
         text += f". If one rater reports it, another does in {percent(positive)}"
     return f"{text}."
 
 
-def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str, limit: int) -> GT:
+def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     """Show the tasks on which raters differ most, with one column per dimension.
 
     Parameters
     ----------
     tasks : pandas.DataFrame
         The table ``disagreement`` of one benchmark and rubric.
-    limit : int
-        The number of tasks to show.
     rubric, name
         As for `rates_table`.
     """
     # If several groups judge, use all raters together.
     groups = set(tasks["rater_group"])
     own = tasks[(tasks["n_ratings"] > 1) & tasks["rater_group"].isin({POOLED} & groups or groups)]
-    keys = ["dataset", "task_id", "rater_group"]
-    lead = own["dimension"].isin(rubric.leading)
     # Order by the dimensions that are always asked; the others break ties. The disagreement is
     # the size of the smaller side, so three against three counts more than one against one.
-    against = own[["n_reported"]].assign(other=own["n_ratings"] - own["n_reported"]).min(axis=1)
-    own = own.assign(against=against)
-    order = pd.DataFrame(
-        {
-            "lead": own[lead].groupby(keys, sort=False)["against"].sum(),
-            "all": own.groupby(keys, sort=False)["against"].sum(),
-        }
-    ).sort_values(["lead", "all"], ascending=False, kind="stable")
+    against = own["n_reported"].combine(own["n_ratings"] - own["n_reported"], min)
+    lead = against.where(own["dimension"].isin(rubric.leading), 0)
+    keys = ["dataset", "task_id", "rater_group"]
+    order = own.assign(lead=lead, all=against).groupby(keys, sort=False)[["lead", "all"]].sum()
+    order = order.sort_values(["lead", "all"], ascending=False, kind="stable").head(_DISPUTED)
+    parts = dict(list(own.groupby(keys, sort=False)))
     rows = []
-    for key in order.index[:limit]:
-        its = own[(own[keys] == list(key)).all(axis=1)]
+    for its in (parts[key] for key in order.index):
         first = its.iloc[0]
-        named = [str(first["item_id"]), first["model"], str(first["task_id"])]
+        named = (str(first["item_id"]), first["model"], str(first["task_id"]))
         label = ", ".join(dict.fromkeys(part for part in named if isinstance(part, str)))
-        cells = {
-            row["dimension"]: f"{row['n_reported']} of {row['n_ratings']}"
-            for row in its.to_dict("records")
-        }
-        rows.append({"task": escape_html(breakable(label)), **cells})
-    present = [d for d in rubric.dimensions if any(d in row for row in rows)]
-    labels = {d: rubric.question(d).label for d in present}
-    return written_table(
-        rows, labels, name=name, stub="task", heading="Item, model, task", html=["task"]
-    )
+        counts = its[["dimension", "n_reported", "n_ratings"]].itertuples(index=False)
+        rows.append({"task": breakable(label)} | {d: f"{k} of {n}" for d, k, n in counts})
+    labels = {q.dimension: q.label for q in rubric.questions if any(q.dimension in r for r in rows)}
+    return written_table(rows, labels, name=name, stub="task", heading="Item, model, task")

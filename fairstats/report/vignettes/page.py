@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import (
+    capital,
     counted,
     decimal,
-    escape_html,
     escape_markdown,
     p_figure,
     p_value,
@@ -28,55 +28,42 @@ from fairstats.estimates.same_variants import CANNOT_TELL, DIFFERENT, SAME
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown, show_table
-from fairstats.report.ratings.parts import files_of
-from fairstats.report.tables import written_table
-from fairstats.report.vignettes.items import show_items
+from fairstats.report.prose import prose
+from fairstats.report.tables import figure_cell, files_of, written_table
 from fairstats.vignettes.leakage import DISTINCT, OVERLAP
 from fairstats.vignettes.selection import DIFFERENCE, ONE_SIDED
 
-#: The release's table of findings.
-FINDINGS = "vignette_findings"
+#: The release's tables of findings, and of the items that make up a gap.
+FINDINGS, ITEMS = "vignette_findings", "item_gaps"
 #: The table of texts that a person should check; a release does not contain it.
 FLAGS = "vignette_flags"
 
 Row = Mapping[str, Any]
 Cells = list[dict[str, str]]
 
-_ANSWERS_ONLY = (
-    "The text of the vignettes was not audited for this release. The results below are based on "
-    "models' answers alone."
-)
-_NO_VERDICT = (
-    "**No verdict.** How many changed answers two models share depends on how the variants "
-    "were written. A verdict needs an odds ratio above which two answer sets count as answers "
-    "to the same variants. The benchmark does not declare one (`same_variants_odds_ratio`)."
-)
-_OF_DUPLICATES = {
-    "nearest_item": "Items with a near-duplicate",
-    "like_neutral": "Variants that hardly differ from the neutralized vignette",
-    "like_other_group": "Variants that hardly differ from another group's",
-    "key": "Items on which most answers are one wrong option",
-}
-#: The number of flags shown per kind; the table has all of them.
-_FLAGS_SHOWN = 12
+#: The number of flags shown per kind, and of items per pair; the tables have all of them.
+_FLAGS_SHOWN, _ITEMS_SHOWN = 12, 8
 _LONGEST = 300
 
 
 @dataclass(frozen=True)
 class _Section:
-    """A question of the audit: its aspects in the findings, how to read it, its table.
+    """A question of the audit: its aspects in the findings, and its table.
 
     `make` returns the finding in a sentence, and the cells by column; those of ``of`` name a row.
     """
 
     title: str
     aspects: tuple[str, ...]
-    explained: str
     caption: str
     labels: Mapping[str, str]
     make: Callable[[pd.DataFrame, Benchmark], tuple[str, Cells]]
     heading: str = "Group"
-    group: str | None = None
+
+    @property
+    def note(self) -> str:
+        """Return the name of the note that explains the section."""
+        return f"vignettes-{self.aspects[0].replace(' ', '-')}"
 
 
 def show_vignettes(release: Release) -> None:
@@ -84,50 +71,55 @@ def show_vignettes(release: Release) -> None:
     findings = release.table(FINDINGS)
     measured = list(dict.fromkeys(release.measures["benchmark"]))
     if not measured:
-        show_markdown(_ANSWERS_ONLY)
-    for name in [*measured, *sorted(set(findings["benchmark"]) - set(measured))]:
+        show_markdown(prose("vignettes-answers-only"))
+    for name in dict.fromkeys([*measured, *sorted(set(findings["benchmark"]))]):
         own = findings[findings["benchmark"] == name]
         if own.empty:
             continue
         benchmark = release.benchmarks[name]
         show_markdown(f"## {escape_markdown(benchmark.title)}")
-        for section in _SECTIONS:
+        for section in SECTIONS:
             rows = own[own["aspect"].isin(section.aspects)]
-            if rows.empty:
-                continue
-            sentence, cells = section.make(rows, benchmark)
-            parts = (f"### {section.title}", sentence, section.explained)
-            show_markdown("\n\n".join(part for part in parts if part))
-            _show_cells(release, cells, section, name=f"{section.aspects[0]}-{name}")
+            if len(rows):
+                sentence, cells = section.make(rows, benchmark)
+                parts = (f"### {section.title}", sentence, prose(section.note))
+                show_markdown("\n\n".join(filter(None, parts)))
+                labels = {k: v for k, v in section.labels.items() if any(k in c for c in cells)}
+                table_name = slug(f"{section.aspects[0]}-{name}")
+                _show(release, cells, labels, section.heading, section.caption, table_name)
         show_items(release, benchmark)
     _show_flags(release)
 
 
-def _show_cells(release: Release, cells: Cells, section: _Section, *, name: str) -> None:
-    """Show finished cells as a table, with links to the files of all findings."""
-    if not cells:
-        return
-    labels = {key: label for key, label in section.labels.items() if any(key in c for c in cells)}
-    table = written_table(
-        cells,
-        labels,
-        name=slug(name),
-        stub="of",
-        heading=section.heading,
-        group=section.group,
-        html=["of", *labels, *([section.group] if section.group else [])],
-    )
-    show_table(table, caption=section.caption, download=files_of(release, FINDINGS))
+def _show(
+    release: Release,
+    cells: Cells,
+    labels: Mapping[str, str],
+    heading: str,
+    caption: str,
+    name: str,
+    source: str = FINDINGS,
+) -> None:
+    """Show cells as a table, grouped by the column ``group`` if they have one."""
+    if cells:
+        table = written_table(
+            cells,
+            labels,
+            name=name,
+            stub="of",
+            heading=heading,
+            group="group" if "group" in cells[0] else None,
+            right=_RIGHT if source == ITEMS else (),
+        )
+        show_table(table, caption=caption, download=files_of(release, source))
 
 
 def _leakage(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
+    titles = {OVERLAP: "Shared words", DISTINCT: "Words of no other option"}
     rows = rows.assign(column=rows["quantity"].str.removesuffix(" difference"))
     cells = [
-        cell | {"measure": title}
-        for measure, title in (
-            (OVERLAP, "Shared words"),
-            (DISTINCT, "Words of no other option"),
-        )
+        cell | {"group": title}
+        for measure, title in titles.items()
         for cell in _cells(rows[rows["measure"] == measure], benchmark, _share)
     ]
     own = rows[rows["measure"] == OVERLAP]
@@ -136,21 +128,18 @@ def _leakage(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
         return "The added text has no words to compare with the options.", cells
     most = _largest(pairs)
     parts = []
-    for group in (most["group_a"], most["group_b"]):
-        of = own[(own["attribute"] == most["attribute"]) & (own["group_a"] == group)]
-        found = of[of["group_b"] == ""].set_index("quantity")["estimate"]
+    for label, of in _groups(own, most, benchmark):
+        figures = of.set_index("quantity")["estimate"].map(percent)
         key, distractors = (
-            f"{percent(found[which])} (by chance {percent(found[f'{which} by chance'])})"
+            f"{figures[which]} (by chance {figures[f'{which} by chance']})"
             for which in ("key", "distractors")
         )
-        label = escape_markdown(_label(benchmark, most | {"group_a": group, "group_b": ""}))
         parts.append(f"for *{label}* {key} of the key's words and {distractors} of a distractor's")
+    largest = ", the largest difference of all pairs" if len(pairs) > 1 else ""
     return (
         f"::: lede\nThe added text has words of the answer options: {parts[0]}; {parts[1]}. The "
         f"key's advantage differs by {points(most['estimate'])} points between the two groups "
-        f"({point_range(most['ci_low'], most['ci_high'])})"
-        + (", the largest difference of all pairs" if len(pairs) > 1 else "")
-        + ".\n:::",
+        f"({point_range(most['ci_low'], most['ci_high'])}){largest}.\n:::",
         cells,
     )
 
@@ -161,11 +150,12 @@ def _added_text(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
     groups, pairs = words[words["group_b"] == ""], words[words["group_b"] != ""]
     if pairs.empty:
         return "", cells
-    least, most, row = groups["estimate"].min(), groups["estimate"].max(), _largest(pairs)
+    row = _largest(pairs)
     return (
-        f"On average, a variant has {_signed(least)} to {_signed(most)} words compared with the "
-        "neutralized vignette, depending on the group. The largest difference between two groups "
-        f"is {_signed(row['estimate'])} words ({escape_markdown(_label(benchmark, row))}; "
+        f"On average, a variant has {_signed(groups['estimate'].min())} to "
+        f"{_signed(groups['estimate'].max())} words compared with the neutralized vignette, "
+        "depending on the group. The largest difference between two groups is "
+        f"{_signed(row['estimate'])} words ({escape_markdown(_label(benchmark, row))}; "
         f"{_signed(row['ci_low'])} to {_signed(row['ci_high'])}).",
         cells,
     )
@@ -173,39 +163,46 @@ def _added_text(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
 
 def _content(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
     cells = _cells(rows.assign(column=rows["measure"]), benchmark, _share)
-    asks = rows[rows["measure"] == "question_asked"]
-    pairs = asks[(asks["group_b"] != "") & asks["estimate"].notna()]
-    shares = asks[asks["group_b"] == ""].set_index(["attribute", "group_a"])["estimate"]
-    if pairs.empty or shares.ge(1).all():
+    asks = rows[(rows["measure"] == "question_asked") & rows["estimate"].notna()]
+    pairs = asks[asks["group_b"] != ""]
+    if pairs.empty or asks.loc[asks["group_b"] == "", "estimate"].ge(1).all():
         return "", cells
     most = _largest(pairs)
-    groups = [
-        f"{percent(shares[most['attribute'], group])} of the variants for "
-        f"*{escape_markdown(_label(benchmark, most | {'group_a': group, 'group_b': ''}))}*"
-        for group in (most["group_a"], most["group_b"])
-    ]
+    groups = " and ".join(
+        f"{percent(of['estimate'].item())} of the variants for *{label}*"
+        for label, of in _groups(asks, most, benchmark)
+    )
     return (
-        f"**Not every variant asks a question.** If the neutralized vignette asks one, "
-        f"{groups[0]} and {groups[1]} do, a difference of {points(most['estimate'])} points "
+        f"**Not every variant asks a question.** If the neutralized vignette asks one, {groups} "
+        f"do, a difference of {points(most['estimate'])} points "
         f"({point_range(most['ci_low'], most['ci_high'])}). A model that gets such a variant with "
         "only its options is not given the question.",
         cells,
     )
 
 
+#: What an audit of duplicates and keys measures, with a sentence on the share of items.
+_DUPLICATES = {
+    "nearest_item": ("Items with a near-duplicate", "{} have a near-duplicate."),
+    "like_neutral": ("Variants that hardly differ from the neutralized vignette", ""),
+    "like_other_group": ("Variants that hardly differ from another group's", ""),
+    "key": (
+        "Items on which most answers are one wrong option",
+        "On {}, most answers are one wrong option.",
+    ),
+}
+
+
 def _duplicates(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
-    said = {
-        "nearest_item": "{} have a near-duplicate.",
-        "key": "On {}, most answers are one wrong option.",
-    }
     # The first row of keys is that of all versions.
-    lead = rows[rows["measure"].isin([*said]) & (rows["n"] > 0)].drop_duplicates("measure")
+    lead = rows[rows["n"] > 0].drop_duplicates("measure")
     sentences = [
-        said[row["measure"]].format(
+        _DUPLICATES[row["measure"]][1].format(
             f"{round(row['estimate'] * row['n']):,} of {counted(row['n'], 'item')} "
             f"({percent(row['estimate'])})"
         )
         for row in lead.to_dict("records")
+        if _DUPLICATES[row["measure"]][1]
     ]
     alike = rows["measure"].isin(["like_neutral", "like_other_group"])
     if alike.any() and not rows.loc[alike, "estimate"].any():
@@ -213,8 +210,8 @@ def _duplicates(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
         rows = rows[~alike]
     cells = [
         {
-            "what": _OF_DUPLICATES[row["measure"]],
-            "of": escape_html(_label(benchmark, row) or _version(benchmark, row)),
+            "group": _DUPLICATES[row["measure"]][0],
+            "of": _label(benchmark, row) or _version(benchmark, row),
             "share": _share(row),
             "n": f"{row['n']:,}",
         }
@@ -235,62 +232,54 @@ def _selection(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
             f"({point_range(most['ci_low'], most['ci_high'])}; "
             f"{escape_markdown(_label(benchmark, most))})."
         )
-    sets = len(others[["benchmark_version", "model", "strategy"]].drop_duplicates())
-    if sets:
+    if sets := len(others[["benchmark_version", "model", "strategy"]].drop_duplicates()):
         sentences.append(
             f"Among {counted(sets, 'other answer set')}, the smallest adjusted p-value for an "
             f"undeclared selection is {p_figure(others['p_value'].min())}."
         )
-    cells = [
-        {
-            "set": escape_html(
-                f"{row['model']}, {prompt_label(row['strategy'])} ({_version(benchmark, row)})"
-            ),
-            "of": escape_html(_label(benchmark, row)),
-            "note": escape_html(row["note"].partition(";")[0]),
-            **(
-                {"difference": _share(row)}
-                if row["quantity"] == DIFFERENCE
-                else {"p": p_value(row["p_value"])}
-            ),
-        }
-        # Of the others, those that are less one-sided than another model show no sign.
-        for row in pd.concat([own, others[others["p_value"] < 1]]).to_dict("records")
-    ]
+    cells = []
+    # Of the others, those that are less one-sided than another model show no sign.
+    for row in pd.concat([own, others[others["p_value"] < 1]]).to_dict("records"):
+        version = _version(benchmark, row)
+        declared = row["quantity"] == DIFFERENCE
+        cells.append(
+            {
+                "group": f"{row['model']}, {prompt_label(row['strategy'])} ({version})",
+                "of": _label(benchmark, row),
+                "note": row["note"].partition(";")[0],
+                **({"difference": _share(row)} if declared else {"p": p_value(row["p_value"])}),
+            }
+        )
     return " ".join(sentences), cells
 
 
 def _variant_sets(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
     ratios = rows[rows["quantity"] == "odds ratio"].groupby("group_a")["estimate"]
-    sentences = [_NO_VERDICT] if benchmark.same_variants_odds_ratio is None else []
+    undeclared = benchmark.same_variants_odds_ratio is None
+    sentences = [prose("vignettes-no-verdict")] if undeclared else []
     cells = []
     for declared, of in rows[rows["measure"] == "pairs"].groupby("group_a", sort=False):
-        found, n = of.set_index("quantity")["estimate"], int(of["n"].iloc[0])
-        cell = {"of": escape_html(str(declared)), "pairs": f"{n:,}"}
+        found, n = of.set_index("quantity")["estimate"].map(percent), int(of["n"].iloc[0])
+        cell = {"of": str(declared), "pairs": f"{n:,}", **found[found.index.isin(_JUDGED)]}
         known = ratios.get_group(declared).dropna()
         if len(known):
             cell["ratio"] = f"{decimal(known.min(), 2)} to {decimal(known.max(), 2)}"
         if SAME in found:
-            cell |= {name: percent(found[name]) for name in (SAME, DIFFERENT, CANNOT_TELL)}
             sentences.append(
                 f"Of {counted(n, 'pair')} of answer sets declared as answers to {declared}, "
-                f"{percent(found[SAME])} are judged to be to the same variants, and "
-                f"{percent(found[DIFFERENT])} to different ones."
+                f"{found[SAME]} are judged to be to the same variants, and {found[DIFFERENT]} to "
+                "different ones."
             )
         cells.append(cell)
     return " ".join(sentences), cells
 
 
-_SECTIONS = (
+_JUDGED = {SAME: "Judged same", DIFFERENT: "Judged different", CANNOT_TELL: "Undecided"}
+#: The questions of an audit, in the order of the page.
+SECTIONS = (
     _Section(
         "Does the added text give the answer away?",
         ("leakage",),
-        "An option's *shared words* are the share of its content words that the variant has and "
-        "the neutralized vignette has not. *Words of no other option* leaves out words that "
-        "several options of the item have. *A distractor* is the mean of the distractors, and the "
-        "*advantage* is the key's value minus that mean. *Chance* is the same figure for the words "
-        "added to all other items for that group. Shared words do not prove that a reader follows "
-        "the hint: a negated word counts, and a paraphrase without a shared word does not.",
         "Words of the options in the added text, % with 95% intervals. Differences from chance, "
         "and those of pairs, first group minus second, in points",
         {
@@ -301,13 +290,10 @@ _SECTIONS = (
             "advantage": "Advantage",
         },
         _leakage,
-        group="measure",
     ),
     _Section(
         "How much text is added?",
         ("added text",),
-        "A longer text repeats more words of any option. *New content words* are the distinct "
-        "words, without inflections and stop words, that the neutralized vignette does not have.",
         "Mean number of words per variant with 95% intervals; for a pair, the first group minus "
         "the second",
         {"words": "Words more than the neutral text", "new_words": "New content words"},
@@ -316,9 +302,6 @@ _SECTIONS = (
     _Section(
         "Is the clinical content unchanged?",
         ("content",),
-        "Rules compare each variant with the neutralized vignette: numbers with their units, "
-        "drugs, findings, and whether a question is asked. Rules miss paraphrases and raise false "
-        "alarms, so a person should check the flags.",
         "Variants that keep the content, % with 95% intervals; for a pair, the first group minus "
         "the second in points",
         {
@@ -333,43 +316,24 @@ _SECTIONS = (
     _Section(
         "Are items duplicated, or keys wrong?",
         ("duplicates", "keys"),
-        "Two texts are compared by the runs of five words that they share. If most answers to an "
-        "item's original and neutralized text are one wrong option, its key may be wrong, or the "
-        "item is hard.",
         "Near-duplicates and shared wrong options, % with 95% intervals",
         {"share": "Share, %", "n": "Items or variants"},
         _duplicates,
-        group="what",
     ),
     _Section(
         "Were items selected by a model?",
         ("selection",),
-        "If variants are kept because they mislead a model, it changes its answers almost only in "
-        "one direction, and its accuracy difference does not show its bias. An undeclared "
-        "selection shows in the same way: an answer set has fewer changes in one direction than "
-        "the most one-sided other model explains (Fisher's exact test, adjusted by Holm).",
         "Accuracy difference minus that of the other models in points, with 95% intervals, and the "
         "test for an undeclared selection",
         {"difference": "Difference", "p": "Undeclared selection", "note": "Changed answers"},
         _selection,
         heading="Pair",
-        group="set",
     ),
     _Section(
         "Are the answers to the same variants?",
         ("variant sets",),
-        "Two models that read the same text tend to change their answers on the same variants. "
-        "Changes on one pair of groups are compared with changes on other pairs of the same items. "
-        "Those have the same difficulty, but not the same text. For unrelated variants the *odds "
-        "ratio* is 1.",
         "Changed answers that two answer sets share, by what is declared",
-        {
-            "pairs": "Pairs of answer sets",
-            "ratio": "Odds ratio, lowest to highest",
-            SAME: "Judged same",
-            DIFFERENT: "Judged different",
-            CANNOT_TELL: "Undecided",
-        },
+        {"pairs": "Pairs of answer sets", "ratio": "Odds ratio, lowest to highest", **_JUDGED},
         _variant_sets,
         heading="Declared",
     ),
@@ -383,31 +347,134 @@ def _show_flags(release: Release) -> None:
     if flags.empty:
         return
     show_markdown(
-        f"## What a person should check\n\nRules raised {len(flags):,} flags. Up to {_FLAGS_SHOWN} "
-        "of each kind are shown; the table of flags has all."
+        f"## What a person should check\n\nRules raised {counted(len(flags), 'flag')}. Up to "
+        f"{_FLAGS_SHOWN} of each kind are shown; the table of flags has all."
     )
     for (aspect, flag), own in flags.groupby(["aspect", "flag"], sort=False):
-        shown = own.head(_FLAGS_SHOWN).rename(columns={"item_id": "of"})
-        shown["detail"] = [
-            text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …" for text in shown["detail"]
+        cells = [
+            {
+                "of": row["item_id"],
+                "of_group": row["group"],
+                "detail": row["detail"][:_LONGEST] + " …" * (len(row["detail"]) > _LONGEST),
+            }
+            for row in own.head(_FLAGS_SHOWN).to_dict("records")
         ]
-        cells = shown[["of", "group", "detail"]].map(escape_html).to_dict("records")
-        labels = {"group": "Group", "detail": "Detail"}
-        name = f"{aspect}: {flag}"
-        table = _Section(name, (), "", name, labels, _duplicates, heading="Item")
+        labels = {"of_group": "Group", "detail": "Detail"}
         with closed(f"{flag} ({len(own):,})"):
-            _show_cells(release, cells, table, name=f"flags-{aspect}-{flag}")
+            name = slug(f"flags-{aspect}-{flag}")
+            _show(release, cells, labels, "Item", f"{aspect}: {flag}", name)
+
+
+_PAIR = ["attribute", "group_a", "group_b"]
+_ITEM_LABELS = {
+    "estimate": "Difference, points",
+    "contribution": "Contribution, points",
+    "share": "Share of the gap",
+    "counts": "Only the first, only the second right",
+    "p": "p",
+    "p_bh": "Adjusted p",
+}
+_RIGHT = [name for name in _ITEM_LABELS if name != "counts"]
+
+
+def show_items(release: Release, benchmark: Benchmark) -> None:
+    """Show the items with the largest contributions to each gap, if the release has the table."""
+    # Earlier releases and separate reports have no such table.
+    if not (release.path / DOWNLOADS / f"{ITEMS}.parquet").exists():
+        return
+    table = release.table(ITEMS)
+    own = table[table["benchmark"] == benchmark.name]
+    for version, of_version in own.groupby("benchmark_version", sort=True):
+        label = benchmark.versions.get(str(version), str(version))
+        named = f" ({escape_markdown(label)})" if own["benchmark_version"].nunique() > 1 else ""
+        title = f"### Which items make up the gap?{named}"
+        pairs = [rows for _, rows in of_version.groupby(_PAIR, sort=False)]
+        notes = [_of_tests(rows, release.alpha) for rows in pairs]
+        # What is true of all pairs is said once; a number of items is that of one pair.
+        alike = len(pairs) > 1 and len(set(notes)) == 1
+        shared = notes[0] if alike and not (of_version["p_bh"] < release.alpha).any() else ""
+        found = [
+            f"- {_gap(rows, benchmark)} {'' if shared else note}".rstrip()
+            for rows, note in zip(pairs, notes, strict=True)
+        ]
+        show_markdown("\n\n".join([title, prose("vignettes-items"), "\n".join(found), shared]))
+        cells = [cell for rows in pairs for cell in _of_items(rows, benchmark, release.alpha)]
+        if cells:
+            caption = (
+                f"{benchmark.title}: items with the largest contributions. p: exact, flips of "
+                "models; adjusted by Benjamini and Hochberg over the items of a pair"
+            )
+            name = slug(f"items-{benchmark.name}-{version}")
+            with closed("The items with the largest contributions"):
+                _show(release, cells, _ITEM_LABELS, "Item", caption, name, ITEMS)
+
+
+def _gap(rows: pd.DataFrame, benchmark: Benchmark) -> str:
+    """State the gap of a pair, and how many items make up half of it."""
+    gap, models = float(rows["gap"].iloc[0]), counted(int(rows["models"].max()), "model")
+    pair = escape_markdown(capital(_pair_label(benchmark, rows.iloc[0])))
+    text = f"{pair}: mean gap {points(gap)} points over {models}."
+    if not gap:
+        return text
+    half = int((rows["share"].cumsum() < 0.5 - 1e-9).sum()) + 1
+    return (
+        f"{text} {counted(half, 'item')} of {len(rows):,} ({percent(half / len(rows))}) "
+        f"make{'s' * (half == 1)} up half of it."
+    )
+
+
+def _of_tests(rows: pd.DataFrame, alpha: float) -> str:
+    """Return how many items of a pair are significant, or why none can be."""
+    if significant := int((rows["p_bh"] < alpha).sum()):
+        return f"{counted(significant, 'item')} significant after adjustment."
+    least = float(rows["least_p"].min())
+    if least * len(rows) > alpha * (rows["p_value"] <= least).sum():
+        return (
+            f"So few models cannot show that a single item differs: {p_figure(least)} is the "
+            f"smallest possible p-value, before adjustment for {counted(len(rows), 'item')}."
+        )
+    return "No item is significant after adjustment."
+
+
+def _of_items(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Cells:
+    shown = (rows["p_bh"] < alpha) | (np.arange(len(rows)) < _ITEMS_SHOWN)
+    return [
+        {
+            "group": _pair_label(benchmark, row),
+            "of": row["item_id"],
+            "estimate": points(row["estimate"]),
+            "contribution": decimal(100 * row["contribution"], 2),
+            "share": percent(row["share"]),
+            "counts": f"{row['n10']:g} and {row['n01']:g} of {row['n']:,}",
+            "p": p_figure(row["p_value"]),
+            "p_bh": p_figure(row["p_bh"]),
+        }
+        for row in rows[shown & (rows["contribution"] != 0)].to_dict("records")
+    ]
+
+
+def _pair_label(benchmark: Benchmark, row: Row | pd.Series) -> str:
+    return benchmark.attribute(row["attribute"]).pair_label((row["group_a"], row["group_b"]))
 
 
 def _cells(rows: pd.DataFrame, benchmark: Benchmark, form: Callable[[Row], str]) -> Cells:
     """Return a row of cells for each group and then each pair; ``column`` names the cells."""
-    cells = []
-    keys = [rows["group_b"] != "", "attribute", "group_a", "group_b"]
-    for _, of in sorted(rows.groupby(keys, sort=False), key=lambda part: bool(part[0][0])):
-        records = of.to_dict("records")
-        cell = {"of": escape_html(_label(benchmark, records[0]))}
-        cells.append(cell | {row["column"]: form(row) for row in records})
-    return cells
+    cells: dict[tuple[bool, str, str, str], dict[str, str]] = {}
+    for row in rows.to_dict("records"):
+        key = (row["group_b"] != "", row["attribute"], row["group_a"], row["group_b"])
+        cell = cells.setdefault(key, {"of": _label(benchmark, row)})
+        cell[row["column"]] = form(row)
+    return [cells[key] for key in sorted(cells, key=lambda key: key[0])]
+
+
+def _groups(
+    rows: pd.DataFrame, pair: Row, benchmark: Benchmark
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the escaped label of each group of a pair, with its own rows."""
+    own = rows[(rows["attribute"] == pair["attribute"]) & (rows["group_b"] == "")]
+    for group in (pair["group_a"], pair["group_b"]):
+        label = _label(benchmark, {**pair, "group_a": group, "group_b": ""})
+        yield escape_markdown(label), own[own["group_a"] == group]
 
 
 def _largest(rows: pd.DataFrame) -> dict[str, Any]:
@@ -419,28 +486,27 @@ def _share(row: Row) -> str:
     """Format a share in percent, or a tested difference in points, with limits and p below."""
     if math.isnan(row["estimate"]):
         return "not known"
+    low, high = row["ci_low"], row["ci_high"]
     if math.isnan(row["p_value"]):
-        limits = percent_range(row["ci_low"], row["ci_high"])
-        return _with_limits(f"{100 * row['estimate']:.1f}", limits)
-    limits = point_range(row["ci_low"], row["ci_high"])
-    return _with_limits(points(row["estimate"]), limits, p_value(row["p_value"]))
+        figure = f"{100 * row['estimate']:.1f}"
+        return figure_cell(figure, percent_range(low, high), strong=False)
+    return _tested(points(row["estimate"]), point_range(low, high), row["p_value"])
 
 
 def _number(row: Row) -> str:
     """Format a mean number with its limits below, and the p-value of a pair."""
     if math.isnan(row["estimate"]):
         return "not known"
-    mean = row["quantity"] == "mean"
-    form = partial(decimal, places=1) if mean else _signed
-    limits = f"{form(row['ci_low'])} to {form(row['ci_high'])}"
-    known = not math.isnan(row["ci_low"])
-    p = p_value(row["p_value"]) if row["group_b"] else ""
-    return _with_limits(form(row["estimate"]), limits if known else "", p)
+    written = [
+        decimal(row[name], 1) if row["quantity"] == "mean" else _signed(row[name])
+        for name in ("estimate", "ci_low", "ci_high")
+    ]
+    limits = "" if math.isnan(row["ci_low"]) else f"{written[1]} to {written[2]}"
+    return _tested(written[0], limits, row["p_value"] if row["group_b"] else math.nan)
 
 
-def _with_limits(figure: str, *below: str) -> str:
-    small = ", ".join(part for part in below if part)
-    return f"{figure}<br><small>{small}</small>" if small else figure
+def _tested(figure: str, limits: str, p: float) -> str:
+    return figure_cell(figure, ", ".join(filter(None, (limits, p_value(p)))), strong=False)
 
 
 def _signed(value: float) -> str:

@@ -1,0 +1,88 @@
+"""Write reports of files outside a release: each is a page of the files' tables, with hashes."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from fairstats._lib.atomic_files import temporary_folder
+from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.installation import __version__
+from fairstats._lib.safe_names import file_sha256
+from fairstats.answers.files import write_parquet
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
+from fairstats.report.builtin_renderer import draw_document
+from fairstats.report.page_output import show_markdown
+from fairstats.report.site_pages import copy_pages
+
+
+def write_tables(
+    folder: Path,
+    tables: Mapping[str, pd.DataFrame],
+    *,
+    title: str,
+    alpha: float,
+    sources: Iterable[Path],
+    **facts: Any,
+) -> Release:
+    """Write what a report reads, as a release without a site.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder to write.
+    tables : mapping of str to pandas.DataFrame
+        The tables, by name.
+    title : str
+        Plain text.
+    alpha : float
+        1 − confidence level.
+    sources : iterable of Path
+        The files that the tables are made from.
+    **facts
+        Other entries of the manifest.
+    """
+    for name, table in tables.items():
+        write_parquet(table, folder / DOWNLOADS / f"{name}.parquet")
+    manifest = {
+        "release": title,
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "fairstats": __version__,
+        "arguments": {"alpha": alpha},
+        **facts,
+        "sources": [{"name": path.name, "sha256": file_sha256(path)} for path in sources],
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    return Release(folder)
+
+
+def draw_report(
+    release: Release, page: str, *, title: str, to: Literal["html", "pdf"], target: Path
+) -> None:
+    """Draw the report ``reports/_<page>_report.qmd``; see `draw_document`."""
+    with temporary_folder("pages") as project:
+        copy_pages(project)
+        body = (project / "reports" / f"_{page}_report.qmd").read_text(encoding="utf-8")
+        draw_document(release, project, page, body, title=title, to=to, target=target)
+
+
+def show_sources(release: Release, *facts: str) -> None:
+    """Show the hashes of the files, further facts, the level and the versions."""
+    lines = [
+        *(f"{source['name']}: sha256 {source['sha256']}" for source in release.manifest["sources"]),
+        "; ".join(
+            [
+                *facts,
+                f"alpha = {release.alpha}",
+                f"fairstats {__version__}, Python {platform.python_version()}",
+            ]
+        ),
+    ]
+    listed = "\n".join(f"- {escape_markdown(line)}" for line in lines)
+    show_markdown(f"## Input files and versions\n\n{listed}")
