@@ -61,6 +61,10 @@ def publish(
         list[Path] | None,
         typer.Option(help="File of vignette measures outside the --answers folders. Repeatable."),
     ] = None,
+    models: Annotated[
+        Path | None,
+        typer.Option(help="TOML file that declares which model succeeds which, see docs/site.md."),
+    ] = None,
     renderer: Annotated[Renderer, typer.Option(help="What draws the pages.")] = "auto",
     missing: Missing = None,
     alpha: Alpha = 0.05,
@@ -85,6 +89,7 @@ def publish(
         renderer=renderer,
         benchmarks=load_given(benchmark),
         rubrics=load_rubric_files(rubric_file),
+        models=models,
     )
     _print_published(published)
     _print_content(published)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast, get_args
 
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, keyword, parameter
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import (
@@ -300,21 +298,12 @@ def _rows(
     return rows
 
 
-def successors() -> list[tuple[str, str]]:
-    """Return pairs of models (older, newer), in which the newer is the next version of the older.
-
-    They are those of FairMedQA, table 2.
-    """
-    path = resource("data", "models", "successors.csv")
-    with path.open(encoding="utf-8", newline="") as file:
-        return [(row["older"], row["newer"]) for row in csv.DictReader(file)]
-
-
 def comparisons_of(
     answers: Any,
     missing: MissingPolicy | None,
     alpha: float,
     benchmarks: Mapping[str, Benchmark],
+    successors: Mapping[str, str],
 ) -> pd.DataFrame:
     """Compute every comparison that the answers of a release allow.
 
@@ -324,6 +313,8 @@ def comparisons_of(
         The answers.
     missing, alpha, benchmarks
         As in `compare`.
+    successors : mapping
+        The older model of each newer one.
 
     Returns
     -------
@@ -349,7 +340,7 @@ def comparisons_of(
             alpha=alpha,
             allow_different_items=True,
         ).assign(kind=kind, family=family_of(kind, old, new, benchmarks))
-        for kind, old, new in (*_versions(units), *_strategies(units))
+        for kind, old, new in (*_versions(units, successors), *_strategies(units))
     ]
     if not tables:
         return pd.DataFrame(columns=list(RELEASE_COMPARISON_COLUMNS))
@@ -378,8 +369,10 @@ def family_of(
     }[benchmarks[name].family]
 
 
-def _versions(units: pd.DataFrame) -> Iterator[tuple[str, pd.Series, pd.Series]]:
-    for older, newer in successors():
+def _versions(
+    units: pd.DataFrame, successors: Mapping[str, str]
+) -> Iterator[tuple[str, pd.Series, pd.Series]]:
+    for newer, older in successors.items():
         old, new = units[units["model"] == older], units[units["model"] == newer]
         both = old.merge(new, on=["benchmark", "strategy"], suffixes=("", "_new"))
         alike = both[both["benchmark_version"] == both["benchmark_version_new"]]

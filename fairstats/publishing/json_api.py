@@ -23,7 +23,7 @@ from fairstats.publishing.feed import badge
 from fairstats.release.contents import Board, Release
 
 #: The version of both documents. A minor version adds fields; a major one changes or removes them.
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 
 # The models' pages, from the folder of the documents.
 _PAGES = "../reports/models"
@@ -138,6 +138,7 @@ def model_document(release: Release, model: str) -> dict[str, Any]:
         "page": f"../{_PAGES}/{slug}.html",
         "leaderboard": "../leaderboard.json",
         "badge": f"../badges/{slug}.json",
+        "successor_of": release.successors.get(model),
         "selected_items": [
             {"benchmark": name, "reason": benchmark.selected_on[model]}
             for name, benchmark in release.benchmarks.items()

@@ -137,6 +137,11 @@ class Release:
         """Return the models whose answers were published although screening blocks them."""
         return list(self.manifest.get("overruled", []))
 
+    @property
+    def successors(self) -> dict[str, str]:
+        """Return the older model of each newer one, which may be in an earlier release."""
+        return dict(self.manifest.get("successors", {}))
+
     def table(self, name: str) -> pd.DataFrame:
         """Return one of the release's tables, see `fairstats.release.tables`."""
         return _read(self.path / DOWNLOADS / f"{name}.parquet")

@@ -336,7 +336,7 @@ def test_infinite_odds_ratio_is_null_and_marked_as_infinite(hostile):
 def test_documents_name_their_release(alone):
     for _, document in documents(alone):
         manifest = alone.manifest
-        assert document["schema_version"] == "1.0"
+        assert document["schema_version"] == "1.1"
         assert document["release"] == {
             "name": "2026.11",
             "created_at": manifest["created_at"],

@@ -11,7 +11,7 @@ import pytest
 
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.comparisons.compare import comparisons_of, successors
+from fairstats.comparisons.compare import comparisons_of
 from fairstats.publishing.publish import publish
 
 from .changes import NAMES, charted, words_of
@@ -30,7 +30,9 @@ def changed(tmp_path_factory):
     plain = answers_of_models((HOSTILE,))
     aware = answers_of_models((HOSTILE,)).assign(strategy="aware")
     path = write_answers(pd.concat([old, new, plain, aware]), folder / "answers.parquet")
-    return publish(path, release="1", out=folder / "out", renderer="builtin")
+    models = folder / "models.toml"
+    models.write_text('[models."GPT-5"]\nsuccessor_of = "GPT-4.1"\n')
+    return publish(path, release="1", out=folder / "out", renderer="builtin", models=models)
 
 
 def page(published, name: str) -> str:
@@ -96,14 +98,11 @@ def test_successor_with_other_questions_is_marked():
     old = answers_of_models(("GPT-4.1",)).assign(benchmark_version="0")
     new = answers_of_models(("GPT-5",))
     known = {"demo": load_benchmark("demo")}
-    table = comparisons_of(pd.concat([old, new]), None, 0.05, known)
+    declared = {"GPT-5": "GPT-4.1"}
+    table = comparisons_of(pd.concat([old, new]), None, 0.05, known, declared)
     assert len(table) == 9
     assert table["method_note"].str.startswith("different questions").all()
-    alike = comparisons_of(pd.concat([old, new, new.assign(model="GPT-4.1")]), None, 0.05, known)
+    both = pd.concat([old, new, new.assign(model="GPT-4.1")])
+    alike = comparisons_of(both, None, 0.05, known, declared)
     assert (alike["method_note"] == "").all()
     assert len(alike) == 9
-
-
-def test_successors_are_pairs_of_models():
-    assert ("Claude-3.7-Sonnet", "Claude-4-Sonnet") in successors()
-    assert all(older != newer for older, newer in successors())
