@@ -322,9 +322,10 @@ def comparisons_of(
         `RELEASE_COMPARISON_COLUMNS`, on the pairs that both answered unless `missing` names another
         policy. p-values are adjusted over the family that the benchmark declares, and
         ``adjust_method`` names it. ``kind`` is "version" for a model and its successor, on one
-        version of a benchmark with one strategy. It is "strategy" for one model with the plain and
-        another strategy. If a model's successor was only asked other questions, the comparison is
-        made and every row is marked.
+        version of a benchmark with one strategy. It is "strategy" for one model with the plain
+        strategy and another. A model without the plain one is compared with its strategy that most
+        models have. If a model's successor was only asked other questions, the comparison is made
+        and every row is marked.
     """
     sets = {
         tuple(own.units.iloc[unit]): AnswerSet(own.of_unit(unit), unit)
@@ -354,7 +355,7 @@ def family_of(
     """Name the comparisons that are adjusted together.
 
     On a board, these are all versions compared with one strategy, or all strategies compared with
-    the plain one.
+    their reference.
     """
     name, version, strategy = old["benchmark"], old["benchmark_version"], old["strategy"]
     if new["benchmark_version"] != version:
@@ -382,11 +383,14 @@ def _versions(
 
 
 def _strategies(units: pd.DataFrame) -> Iterator[tuple[str, pd.Series, pd.Series]]:
-    plain = units[units["strategy"] == PLAIN]
-    others = units[units["strategy"] != PLAIN]
-    keys = ["benchmark", "benchmark_version", "model"]
-    for _, row in plain.merge(others, on=keys, suffixes=("", "_new")).iterrows():
-        yield STRATEGY, row, pd.Series(row.to_dict() | {"strategy": row["strategy_new"]})
+    """Pair the strategies of a model with the plain one; without it, with its most common one."""
+    board = ["benchmark", "benchmark_version", "strategy"]
+    order = units.assign(used=units.groupby(board)["model"].transform("size"))
+    order = order.assign(plain=order["strategy"] == PLAIN)
+    order = order.sort_values(["plain", "used"], ascending=False, kind="stable")
+    for _, own in order.groupby(["benchmark", "benchmark_version", "model"]):
+        for _, other in own.iloc[1:].sort_index().iterrows():
+            yield STRATEGY, own.iloc[0], other
 
 
 def answers_of_one(

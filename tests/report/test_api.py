@@ -48,7 +48,8 @@ def hostile(folder) -> Release:
     wrong = (answers["model"] == "GPT-5") & (answers["group"] == "black")
     answers.loc[wrong, "answer"] = answers.loc[wrong, "answer_key"].map(lambda k: "AB"[k == "A"])
     aware = answers[answers["model"] == HOSTILE[0]].assign(strategy="aware")
-    return undrawn(pd.concat([answers, aware]), folder())
+    newer = {"GPT-5": "GPT-4.1"}
+    return undrawn(pd.concat([answers, aware]), folder(), successors=newer)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,8 @@ def missing(folder) -> Release:
 
 @pytest.fixture(scope="module")
 def bounds(folder) -> Release:
-    return undrawn(answers_of_models(("GPT-4.1", "GPT-5")), folder(), missing="bounds")
+    answers, newer = answers_of_models(("GPT-4.1", "GPT-5")), {"GPT-5": "GPT-4.1"}
+    return undrawn(answers, folder(), missing="bounds", successors=newer)
 
 
 @pytest.fixture(scope="module")

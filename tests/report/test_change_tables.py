@@ -13,9 +13,12 @@ from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import comparisons_of
 from fairstats.publishing.publish import publish
+from fairstats.report.changes.page import show_strategies
+from fairstats.report.model.page import show_model
 
-from .changes import NAMES, charted, words_of
+from .changes import NAMES, charted, declared_successors, words_of
 from .conftest import answers_of_models
+from .undrawn import undrawn
 
 HOSTILE = "<b>x</b> | $y$"
 
@@ -30,8 +33,7 @@ def changed(tmp_path_factory):
     plain = answers_of_models((HOSTILE,))
     aware = answers_of_models((HOSTILE,)).assign(strategy="aware")
     path = write_answers(pd.concat([old, new, plain, aware]), folder / "answers.parquet")
-    models = folder / "models.toml"
-    models.write_text('[models."GPT-5"]\nsuccessor_of = "GPT-4.1"\n')
+    models = declared_successors(folder, **{"GPT-5": "GPT-4.1"})
     return publish(path, release="1", out=folder / "out", renderer="builtin", models=models)
 
 
@@ -106,3 +108,23 @@ def test_successor_with_other_questions_is_marked():
     alike = comparisons_of(both, None, 0.05, known, declared)
     assert (alike["method_note"] == "").all()
     assert len(alike) == 9
+
+
+def test_model_without_the_plain_strategy_is_compared_with_the_most_common():
+    own = answers_of_models(("One", "Two"))
+    tables = [own.assign(strategy=strategy) for strategy in ("role", "cot")]
+    tables.append(own[own["model"] == "Two"].assign(strategy="aware"))
+    known = {"demo": load_benchmark("demo")}
+    table = comparisons_of(pd.concat(tables), None, 0.05, known, {})
+    pairs = table.groupby("model_new")["strategy"].unique().map(list).to_dict()
+    assert pairs == {"One": ["cot → role"], "Two": ["cot → aware", "cot → role"]}
+
+
+def test_no_page_names_a_plain_prompt_that_was_not_declared(tmp_path, drawn):
+    own = answers_of_models(("One", "Two"))
+    tables = [own.assign(strategy=strategy) for strategy in ("cot", "role")]
+    release = undrawn(pd.concat(tables, ignore_index=True), tmp_path)
+    for show in (show_strategies, lambda one: show_model(one, "one")):
+        text = drawn(show, release)
+        assert "plain prompt" not in text
+        assert "prompt “reasoning first”" in text

@@ -10,6 +10,7 @@ import pandas as pd
 from fairstats._lib.formatting import decimal, escape_markdown, number_word
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release
+from fairstats.report.changes.rows import prompted
 from fairstats.report.findings import set_label
 from fairstats.report.page_output import is_in_site, page_root, show_markdown, show_table
 from fairstats.report.tables import written_table
@@ -113,8 +114,10 @@ def _names(sets: pd.DataFrame, release: Release) -> list[str]:
 def _set_name(row: dict[Hashable, Any], release: Release) -> str:
     """Name the vignettes and the prompt of an answer set."""
     declared = (r.benchmarks.get(row["benchmark"]) for r in (release, *reversed(release.earlier)))
-    benchmark = next(filter(None, declared))
-    return set_label(benchmark, row["benchmark_version"], row["strategy"])
+    benchmark, version = next(filter(None, declared)), row["benchmark_version"]
+    if any(prompted(one, benchmark.name) for one in (release, *release.earlier[-1:])):
+        return set_label(benchmark, version, row["strategy"])
+    return benchmark.versions.get(version, version)
 
 
 def _show_changes(release: Release) -> None:

@@ -140,6 +140,8 @@ class Comparison:
     strategy: str
     note: str
     pairs: tuple[PairChange, ...]
+    #: Whether the benchmark was asked with several prompts.
+    prompted: bool = True
 
     @property
     def charted(self) -> tuple[PairChange, ...]:
@@ -148,8 +150,13 @@ class Comparison:
 
     @property
     def prompt(self) -> str:
-        """Return the strategy that is compared with the plain one, or that both models have."""
-        return self.strategy.removeprefix(f"{PLAIN}{_ARROW}")
+        """Return the other strategy of two, or the one that both models have."""
+        return self.strategy.rpartition(_ARROW)[2]
+
+    @property
+    def reference(self) -> str:
+        """Return the strategy that the other one is compared with; empty for two models."""
+        return self.strategy.rpartition(_ARROW)[0]
 
     @property
     def alike(self) -> bool:
@@ -171,7 +178,7 @@ class Comparison:
     @property
     def context(self) -> str:
         """Return what both sides share: the vignettes and, for two models, the prompt."""
-        if self.old == self.new:
+        if self.old == self.new or not self.prompted:
             return self.vignettes
         return set_label(self.benchmark, self.vignettes, self.strategy)
 
@@ -194,9 +201,16 @@ def comparisons_of_kind(release: Release, kind: str) -> dict[str, list[Compariso
         note = caution(_text(own["method_note"].iloc[0]) or "")
         alike = not note.startswith(_UNLIKE)
         pairs = tuple(_pair_changes(own, benchmark, release.alpha, alike))
-        compared = Comparison(benchmark, version, old, new, strategy, note, pairs)
+        asked = prompted(release, name)
+        compared = Comparison(benchmark, version, old, new, strategy, note, pairs, asked)
         found.setdefault(name, []).append(compared)
     return found
+
+
+def prompted(release: Release, benchmark: str) -> bool:
+    """Check whether a benchmark was asked with a prompt that has a name of its own."""
+    own = release.estimates[release.estimates["benchmark"] == benchmark]
+    return bool((own["strategy"] != PLAIN).any())
 
 
 def _pair_changes(

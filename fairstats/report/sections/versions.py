@@ -12,7 +12,7 @@ from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.comparisons.compare import VERSION
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.changes.rows import caution, directed, gap_of, written_as
+from fairstats.report.changes.rows import caution, directed, gap_of, prompted, written_as
 from fairstats.report.charts.marks import axis_over, dot, line
 from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
@@ -97,7 +97,8 @@ class VersionChange:
     @property
     def _with(self) -> str:
         items = counted_items(self.own.benchmark, int(self.rows["n"].max()))
-        return f"{self.own.prompt} prompt, {items}"
+        asked = prompted(self.own.release, self.own.benchmark.name)
+        return f"{self.own.prompt} prompt, {items}" if asked else items
 
     def _notes(self) -> list[str]:
         """Why the comparison is open, or not like for like."""
