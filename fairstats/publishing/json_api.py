@@ -129,6 +129,7 @@ def model_document(release: Release, model: str) -> dict[str, Any]:
     slug = release.slugs[model]
     comparisons = release.comparisons
     part = (comparisons["model_old"] == model) | (comparisons["model_new"] == model)
+    earlier = release.all_comparisons[release.all_comparisons["release_old"].notna()]
     return {
         "$schema": f"../{MODEL_SCHEMA}",
         "schema_version": SCHEMA_VERSION,
@@ -152,6 +153,7 @@ def model_document(release: Release, model: str) -> dict[str, Any]:
         "estimates": _records(release.estimates, release.estimates["model"] == model),
         "ranks": _records(release.ranks, release.ranks["model"] == model),
         "comparisons": _records(comparisons, part),
+        "earlier_comparisons": _records(earlier, earlier["model_new"] == model),
     }
 
 

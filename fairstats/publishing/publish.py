@@ -27,7 +27,7 @@ from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.comparisons.successors import successors_of
 from fairstats.exports.site_files import write_site_files
-from fairstats.publishing.diff import changes
+from fairstats.publishing.diff import changes, earlier_comparisons
 from fairstats.publishing.inputs import (
     Paths,
     read_inputs,
@@ -55,7 +55,7 @@ from fairstats.report.render import Renderer, render
 CITATION = "CITATION.cff"
 PDF = "leaderboard.pdf"
 #: The tables of changes since the previous release. The first release does not have them.
-CHANGES = ("answer_set_changes", "figure_changes", "verdict_changes")
+CHANGES = ("answer_set_changes", "figure_changes", "verdict_changes", "earlier_comparisons")
 
 _LIBRARIES = (
     "great-tables",
@@ -238,7 +238,7 @@ def _publish_into(
         }
         write_manifest(manifest, building)
         if before:
-            write_changes(before[-1], made, building)
+            write_changes(made, building)
         write_documents(made, building)
         manifest["drawn_by"] = draw_pages(made, building, renderer)
         manifest["files"] = file_hashes(building)
@@ -299,10 +299,10 @@ def write_inputs(of: ReleaseInputs, release: Release) -> None:
     write_parquet(of.submissions, release.submissions_path)
 
 
-def write_changes(old: Release, new: Release, folder: Path) -> None:
-    """Write the tables of changes since the previous release."""
-    found = changes(old, new)
-    tables = (found.answer_sets, found.figures, found.verdicts)
+def write_changes(release: Release, folder: Path) -> None:
+    """Write the tables of changes since the earlier releases."""
+    found = changes(release.earlier[-1], release)
+    tables = (found.answer_sets, found.figures, found.verdicts, earlier_comparisons(release))
     for name, table in zip(CHANGES, tables, strict=True):
         write_table(table, folder / DOWNLOADS, name)
 

@@ -63,7 +63,7 @@ def release_of(rows: list[dict[str, Any]], **declared: Any) -> SimpleNamespace:
     estimates = declared.pop("estimates", pd.DataFrame(rows, columns=_VERDICTS))
     benchmark = replace(load_benchmark("demo"), **declared)
     return SimpleNamespace(
-        comparisons=pd.DataFrame(rows),
+        all_comparisons=pd.DataFrame(rows).assign(release_old=None),
         estimates=estimates,
         benchmarks={"demo": benchmark},
         alpha=0.05,

@@ -26,7 +26,7 @@ from fairstats.publishing.json_api import (
     schema_documents,
     write_api,
 )
-from fairstats.release.contents import Release
+from fairstats.release.contents import EARLIER, Release
 
 from .conftest import HOSTILE, answers_of_models
 from .undrawn import undrawn, whole
@@ -190,7 +190,7 @@ def test_the_schema_describes_every_column_and_metric():
         ("comparison", RELEASE_COMPARISON_COLUMNS),
     ):
         assert set(columns) == set(described[name]["required"])
-        assert set(described[name]["properties"]) - set(columns) <= {"infinite"}
+        assert set(described[name]["properties"]) - set(columns) <= {"infinite", *EARLIER}
     metrics = [part.get("const") for part in described["estimate"]["properties"]["metric"]["anyOf"]]
     assert metrics == [*METRICS, None]
 

@@ -47,7 +47,7 @@ def version_finding(compared: Sequence[Comparison]) -> str:
 def _outcome(one: Comparison) -> _Outcome:
     """Return a model's outcome, and the words that follow its name."""
     if not one.alike:
-        return _UNLIKE, "asked different questions than the version before: no verdict"
+        return _UNLIKE, f"asked different questions than {one.before}: no verdict"
     verdicts = [pair.verdict for pair in one.pairs]
     if all(verdict is None for verdict in verdicts):
         return _UNTESTED, ""
@@ -56,11 +56,11 @@ def _outcome(one: Comparison) -> _Outcome:
     if all(verdict == WIN_WIN for verdict in verdicts):
         how = "accuracy and CFR are higher and AD is lower"
         how = how if choices else "CFR is higher and the gap is smaller"
-        return _BETTER, f"better than the version before: {how}{every}"
+        return _BETTER, f"better than {one.before}: {how}{every}"
     if all(verdict == LOSE_LOSE for verdict in verdicts):
         how = "accuracy and CFR are lower and AD is higher"
         how = how if choices else "CFR is lower and the gap is larger"
-        return _WORSE, f"worse than the version before: {how}{every}"
+        return _WORSE, f"worse than {one.before}: {how}{every}"
     words = {WIN_WIN: "better", LOSE_LOSE: "worse"}
     found: dict[str, list[str]] = {word: [] for word in (*words.values(), "unclear")}
     for pair in one.pairs:

@@ -24,7 +24,7 @@ FIGURES = {
     "delta_cfr": ("CFR", "same answer, %"),
     "delta_ad": ("AD", "accuracy gap, points"),
 }
-_SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
+_SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy", "release_old"]
 _PAIR = ["attribute", "group_a", "group_b"]
 _UNLIKE = "different questions"
 _ARROW = " → "
@@ -142,6 +142,8 @@ class Comparison:
     pairs: tuple[PairChange, ...]
     #: Whether the benchmark was asked with several prompts.
     prompted: bool = True
+    #: The earlier release with the answers of the older model; None if they are in this one.
+    release: str | None = None
 
     @property
     def charted(self) -> tuple[PairChange, ...]:
@@ -166,7 +168,18 @@ class Comparison:
     @property
     def models(self) -> str:
         """Return the two models, or the only one."""
-        return self.old if self.old == self.new else f"{self.old}{_ARROW}{self.new}"
+        return self.new if self.reference else f"{self.older}{_ARROW}{self.new}"
+
+    @property
+    def older(self) -> str:
+        """Return the older model, with the earlier release that its answers are in."""
+        return f"{self.old} (release {self.release})" if self.release else self.old
+
+    @property
+    def before(self) -> str:
+        """Name the older one in a sentence about the newer one."""
+        again = self.release and self.old == self.new
+        return f"in release {self.release}" if again else "the version before"
 
     @property
     def vignettes(self) -> str:
@@ -178,7 +191,7 @@ class Comparison:
     @property
     def context(self) -> str:
         """Return what both sides share: the vignettes and, for two models, the prompt."""
-        if self.old == self.new or not self.prompted:
+        if self.reference or not self.prompted:
             return self.vignettes
         return set_label(self.benchmark, self.vignettes, self.strategy)
 
@@ -193,16 +206,18 @@ def comparisons_of_kind(release: Release, kind: str) -> dict[str, list[Compariso
     kind : str
         ``"version"`` or ``"strategy"``.
     """
-    rows = release.comparisons[release.comparisons["kind"] == kind]
+    rows = release.all_comparisons[release.all_comparisons["kind"] == kind]
     found: dict[str, list[Comparison]] = {}
-    for keys, own in rows.groupby(_SETS, sort=False):
+    for (*keys, earlier), own in rows.groupby(_SETS, sort=False, dropna=False):
         name, version, old, new, strategy = map(str, keys)
         benchmark = release.benchmarks[name]
         note = caution(_text(own["method_note"].iloc[0]) or "")
         alike = not note.startswith(_UNLIKE)
         pairs = tuple(_pair_changes(own, benchmark, release.alpha, alike))
         asked = prompted(release, name)
-        compared = Comparison(benchmark, version, old, new, strategy, note, pairs, asked)
+        compared = Comparison(
+            benchmark, version, old, new, strategy, note, pairs, asked, _text(earlier)
+        )
         found.setdefault(name, []).append(compared)
     return found
 
