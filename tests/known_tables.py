@@ -49,7 +49,7 @@ def _digest(of: ReleaseInputs) -> str:
     """Return a hash of everything that the tables of a release depend on."""
     known = vars(of).get("_digest")
     if known is None:
-        digest = hashlib.sha256(repr((of.missing, of.alpha)).encode())
+        digest = hashlib.sha256(repr((of.missing, of.alpha, of.successors)).encode())
         for frame in (of.answers, of.retrievals, of.ratings, of.measures):
             digest.update(repr([*frame.dtypes.items()]).encode())
             digest.update(pd.util.hash_pandas_object(frame).to_numpy().tobytes())

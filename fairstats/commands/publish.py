@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from fairstats._lib.problems import printable
 from fairstats.commands._options import (
     Alpha,
     Benchmarks,
@@ -61,6 +62,10 @@ def publish(
         list[Path] | None,
         typer.Option(help="File of vignette measures outside the --answers folders. Repeatable."),
     ] = None,
+    models: Annotated[
+        Path | None,
+        typer.Option(help="TOML file that declares which model succeeds which, see docs/site.md."),
+    ] = None,
     renderer: Annotated[Renderer, typer.Option(help="What draws the pages.")] = "auto",
     missing: Missing = None,
     alpha: Alpha = 0.05,
@@ -85,6 +90,7 @@ def publish(
         renderer=renderer,
         benchmarks=load_given(benchmark),
         rubrics=load_rubric_files(rubric_file),
+        models=models,
     )
     _print_published(published)
     _print_content(published)
@@ -143,6 +149,9 @@ def report(
 def diff(
     old: Annotated[Path, typer.Argument(help="Folder of the older release.")],
     new: Annotated[Path, typer.Argument(help="Folder of the newer release.")],
+    every: Annotated[
+        bool, typer.Option("--all", help="Also print every answer set and changed figure.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the changed figures as JSON.")
     ] = False,
@@ -150,20 +159,21 @@ def diff(
         bool, typer.Option("--csv", help="Print the changed figures as CSV.")
     ] = False,
 ) -> None:
-    """Show which answers and figures changed between two releases, and why."""
+    """Show which answers, ranks, verdicts and figures changed between two releases, and why."""
     from fairstats.publishing.diff import diff_releases
+    from fairstats.release.manifest import open_release
+    from fairstats.report.changes.since import diff_lines, set_changes
 
     found = diff_releases(old, new)
     if as_json or as_csv:
         print_table(found.figures, as_json=as_json, as_csv=as_csv)
         return
-    print_table(found.answer_sets, as_json=False, as_csv=False)
-    if found.figures.empty:
-        typer.echo("no figure changed")
-    else:
+    releases = open_release(new), open_release(old)
+    changed = set_changes(found.answer_sets, found.verdicts, found.figures, *releases)
+    for line in diff_lines(changed, every=every):
+        typer.echo(printable(line))
+    if every and len(found.figures):
         print_table(found.figures, as_json=False, as_csv=False)
-    if len(found.verdicts):
-        print_table(found.verdicts, as_json=False, as_csv=False)
 
 
 @commands.command()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast, get_args
 
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, keyword, parameter
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import (
@@ -75,6 +73,8 @@ COMPARISON_COLUMNS = (
 VERSION, STRATEGY = "version", "strategy"
 RELEASE_COMPARISON_COLUMNS = ("kind", *COMPARISON_COLUMNS)
 _UNIT = list(UNIT_COLUMNS)
+#: The values of `UNIT_COLUMNS`.
+Unit = tuple[str, ...]
 # What a row has before its verdict.
 _FIGURES = ("old", "new", "estimate", "ci_low", "ci_high", "ci_method", "p_value", "test", "n")
 
@@ -300,21 +300,12 @@ def _rows(
     return rows
 
 
-def successors() -> list[tuple[str, str]]:
-    """Return pairs of models (older, newer), in which the newer is the next version of the older.
-
-    They are those of FairMedQA, table 2.
-    """
-    path = resource("data", "models", "successors.csv")
-    with path.open(encoding="utf-8", newline="") as file:
-        return [(row["older"], row["newer"]) for row in csv.DictReader(file)]
-
-
 def comparisons_of(
     answers: Any,
     missing: MissingPolicy | None,
     alpha: float,
     benchmarks: Mapping[str, Benchmark],
+    successors: Mapping[str, str],
 ) -> pd.DataFrame:
     """Compute every comparison that the answers of a release allow.
 
@@ -324,6 +315,8 @@ def comparisons_of(
         The answers.
     missing, alpha, benchmarks
         As in `compare`.
+    successors : mapping
+        The older model of each newer one.
 
     Returns
     -------
@@ -331,25 +324,54 @@ def comparisons_of(
         `RELEASE_COMPARISON_COLUMNS`, on the pairs that both answered unless `missing` names another
         policy. p-values are adjusted over the family that the benchmark declares, and
         ``adjust_method`` names it. ``kind`` is "version" for a model and its successor, on one
-        version of a benchmark with one strategy. It is "strategy" for one model with the plain and
-        another strategy. If a model's successor was only asked other questions, the comparison is
-        made and every row is marked.
+        version of a benchmark with one strategy. It is "strategy" for one model with the plain
+        strategy and another. A model without the plain one is compared with its strategy that most
+        models have. If a model's successor was only asked other questions, the comparison is made
+        and every row is marked.
     """
-    sets = {
-        tuple(own.units.iloc[unit]): AnswerSet(own.of_unit(unit), unit)
+    sets = answer_sets(answers, benchmarks)
+    pairs = (
+        *((VERSION, *pair) for pair in versions(sets, successors)),
+        *((STRATEGY, *pair) for pair in _strategies(sets)),
+    )
+    compared = [(kind, sets[old], sets[new]) for kind, old, new in pairs]
+    return judged_comparisons(compared, missing, alpha)
+
+
+def answer_sets(answers: Any, benchmarks: Mapping[str, Benchmark]) -> dict[Unit, AnswerSet]:
+    """Return the answer sets of a table of answers, sorted by `UNIT_COLUMNS`."""
+    found = {
+        tuple(map(str, own.units.iloc[unit])): AnswerSet(own.of_unit(unit), unit)
         for own in grid(answers, benchmarks=benchmarks).values()
         for unit in range(len(own.units))
     }
-    units = pd.DataFrame(sorted(sets), columns=_UNIT)
+    return {unit: found[unit] for unit in sorted(found)}
+
+
+def judged_comparisons(
+    pairs: Iterable[tuple[str, AnswerSet, AnswerSet]],
+    missing: MissingPolicy | None,
+    alpha: float,
+) -> pd.DataFrame:
+    """Compare pairs of answer sets, and adjust their p-values over the declared families.
+
+    Parameters
+    ----------
+    pairs : iterable of (kind, old, new)
+        Pairs of answer sets, and the kind of their comparison.
+    missing, alpha
+        As in `compare`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `RELEASE_COMPARISON_COLUMNS`.
+    """
     tables = [
-        changes_of(
-            sets[tuple(old[_UNIT])],
-            sets[tuple(new[_UNIT])],
-            missing=missing,
-            alpha=alpha,
-            allow_different_items=True,
-        ).assign(kind=kind, family=family_of(kind, old, new, benchmarks))
-        for kind, old, new in (*_versions(units), *_strategies(units))
+        changes_of(old, new, missing=missing, alpha=alpha, allow_different_items=True).assign(
+            kind=kind, family=family_of(kind, old, new)
+        )
+        for kind, old, new in pairs
     ]
     if not tables:
         return pd.DataFrame(columns=list(RELEASE_COMPARISON_COLUMNS))
@@ -357,43 +379,52 @@ def comparisons_of(
     return judged[list(RELEASE_COMPARISON_COLUMNS)]
 
 
-def family_of(
-    kind: str, old: pd.Series, new: pd.Series, benchmarks: Mapping[str, Benchmark]
-) -> str:
+def family_of(kind: str, old: AnswerSet, new: AnswerSet) -> str:
     """Name the comparisons that are adjusted together.
 
     On a board, these are all versions compared with one strategy, or all strategies compared with
-    the plain one.
+    their reference.
     """
-    name, version, strategy = old["benchmark"], old["benchmark_version"], old["strategy"]
-    if new["benchmark_version"] != version:
-        version += f" → {new['benchmark_version']}"
-    own = " → ".join(dict.fromkeys([old["model"], new["model"]]))
+    version, strategy = _joined(old, new, "benchmark_version"), new.unit["strategy"]
+    own, name = _joined(old, new, "model"), new.benchmark.name
     if kind == STRATEGY:
         strategy = "strategies"
     return {
         "model": f"{own} on {name}, {version}, {strategy}",
         "board": f"the board {name}, {version}, {strategy}",
         "release": "all comparisons of the release",
-    }[benchmarks[name].family]
+    }[new.benchmark.family]
 
 
-def _versions(units: pd.DataFrame) -> Iterator[tuple[str, pd.Series, pd.Series]]:
-    for older, newer in successors():
-        old, new = units[units["model"] == older], units[units["model"] == newer]
+def versions(units: Collection[Unit], successors: Mapping[str, str]) -> Iterator[tuple[Unit, Unit]]:
+    """Pair the answer sets of models and their successors with the same strategy.
+
+    The versions of the benchmark differ only if a model and its successor have none in common.
+    """
+    table = pd.DataFrame(sorted(units), columns=_UNIT)
+    for newer, older in successors.items():
+        old, new = table[table["model"] == older], table[table["model"] == newer]
         both = old.merge(new, on=["benchmark", "strategy"], suffixes=("", "_new"))
         alike = both[both["benchmark_version"] == both["benchmark_version_new"]]
         for _, row in (both if alike.empty else alike).iterrows():
             renamed = {"benchmark_version": row["benchmark_version_new"], "model": newer}
-            yield VERSION, row, pd.Series(row.to_dict() | renamed)
+            yield _unit(row), _unit(row.to_dict() | renamed)
 
 
-def _strategies(units: pd.DataFrame) -> Iterator[tuple[str, pd.Series, pd.Series]]:
-    plain = units[units["strategy"] == PLAIN]
-    others = units[units["strategy"] != PLAIN]
-    keys = ["benchmark", "benchmark_version", "model"]
-    for _, row in plain.merge(others, on=keys, suffixes=("", "_new")).iterrows():
-        yield STRATEGY, row, pd.Series(row.to_dict() | {"strategy": row["strategy_new"]})
+def _strategies(units: Collection[Unit]) -> Iterator[tuple[Unit, Unit]]:
+    """Pair the strategies of a model with the plain one; without it, with its most common one."""
+    table = pd.DataFrame(sorted(units), columns=_UNIT)
+    board = ["benchmark", "benchmark_version", "strategy"]
+    order = table.assign(used=table.groupby(board)["model"].transform("size"))
+    order = order.assign(plain=order["strategy"] == PLAIN)
+    order = order.sort_values(["plain", "used"], ascending=False, kind="stable")
+    for _, own in order.groupby(["benchmark", "benchmark_version", "model"]):
+        for _, other in own.iloc[1:].sort_index().iterrows():
+            yield _unit(own.iloc[0]), _unit(other)
+
+
+def _unit(row: Mapping[str, Any] | pd.Series) -> Unit:
+    return tuple(str(row[name]) for name in _UNIT)
 
 
 def answers_of_one(

@@ -1,9 +1,10 @@
-"""Compare two releases: list the changes and their reasons."""
+"""Compare releases: list the changes and their reasons, and test what changed in the answers."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +14,29 @@ from fairstats._lib.problems import laid_out
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.kinds import DIFFERENCES
-from fairstats.release.contents import Release
-from fairstats.release.manifest import open_release
+from fairstats.comparisons.compare import (
+    RELEASE_COMPARISON_COLUMNS,
+    VERSION,
+    Unit,
+    answer_sets,
+    judged_comparisons,
+    versions,
+)
+from fairstats.release.contents import EARLIER, Release
+from fairstats.release.manifest import declared, open_release, previous_release
 
 ANSWERS, BENCHMARK, METHOD = "answers", "benchmark", "method"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
+_SIDES = ("snapshot", "answers", "missing", "rank", "ranked")
+#: The columns of `ReleaseDiff.answer_sets`, in order.
+SET_COLUMNS = (
+    *UNIT_COLUMNS,
+    "change",
+    "benchmark_changed",
+    *(f"{name}_{side}" for name in _SIDES for side in ("old", "new")),
+)
+#: The columns of `earlier_comparisons`, in order.
+EARLIER_COLUMNS = (*RELEASE_COMPARISON_COLUMNS, *EARLIER)
 #: The columns of `ReleaseDiff.figures`, in order.
 FIGURE_COLUMNS = (*_ROW, "test", "what", "old", "new", "change", "why")
 #: The columns of `ReleaseDiff.verdicts`, in order.
@@ -34,7 +53,9 @@ class ReleaseDiff:
     Attributes
     ----------
     answer_sets : pandas.DataFrame
-        `UNIT_COLUMNS` and ``change``: "new", "gone", "answers changed" or "same".
+        `SET_COLUMNS`. ``change`` is "new", "gone", "answers changed" or "same", and
+        ``benchmark_changed`` whether the benchmark is declared differently. Next are the snapshot,
+        numbers of answers and of missing answers, rank, and number of ranked models, in both.
     figures : pandas.DataFrame
         `FIGURE_COLUMNS`: every changed figure of a row that is in both releases. ``what`` names it
         (estimate, limits, p-value). Adjusted p-values are left out, because they depend on the
@@ -78,31 +99,123 @@ def diff_releases(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> R
 
 def changes(one: Release, other: Release) -> ReleaseDiff:
     """Compare two releases; either may still be unpublished."""
-    sets = (
-        _answer_hashes(one).to_frame("old").join(_answer_hashes(other).rename("new"), how="outer")
+    sets = _sets(one).merge(
+        _sets(other), how="outer", on=list(UNIT_COLUMNS), suffixes=("_old", "_new")
     )
     change = np.select(
-        [sets["old"].isna(), sets["new"].isna(), sets["old"] == sets["new"]],
+        [sets["hash_old"].isna(), sets["hash_new"].isna(), sets["hash_old"] == sets["hash_new"]],
         ["new", "gone", "same"],
         "answers changed",
     )
-    answer_sets = sets.index.to_frame(index=False).assign(change=change)
+    unlike = {
+        name
+        for name in one.benchmarks.keys() & other.benchmarks.keys()
+        if declared(one.benchmarks[name]) != declared(other.benchmarks[name])
+    }
+    answer_sets = sets.assign(change=change)
+    answer_sets["benchmark_changed"] = answer_sets["benchmark"].isin(unlike)
+    answer_sets = answer_sets[list(SET_COLUMNS)]
     verdicts = verdict_changes(one.estimates, other.estimates)
     return ReleaseDiff(answer_sets, _figures(one, other, answer_sets), verdicts)
 
 
-def _answer_hashes(release: Release) -> pd.Series:
-    """Hash the answers of each unit, ignoring their order and optional columns."""
+def _sets(release: Release) -> pd.DataFrame:
+    """Return the facts of each answer set that two releases are compared by."""
+    keys = list(UNIT_COLUMNS)
     answers = pd.read_parquet(release.answers_path)
+    rows = []
+    for key, own in answers.groupby(keys):
+        snapshots = own["snapshot"].dropna().unique() if "snapshot" in own else []
+        missing = int(own["answer"].isna().sum())
+        rows.append((*key, ", ".join(sorted(snapshots)) or None, len(own), missing, _hash(own)))
+    found = pd.DataFrame(rows, columns=[*keys, "snapshot", "answers", "missing", "hash"])
+    ranks = release.ranks.set_index(keys)["rank"].astype("Int64")
+    ranked = ranks.groupby(level=["benchmark", "benchmark_version", "strategy"]).transform("count")
+    found = found.join(ranks, on=keys).join(ranked.rename("ranked"), on=keys)
+    return found.astype({"snapshot": "str"} | dict.fromkeys(_SIDES[1:], "Int64"))
+
+
+def _hash(answers: pd.DataFrame) -> str:
+    """Hash the answers of a unit, ignoring their order and optional columns."""
     columns = [*KEY_COLUMNS, "answer", "answer_key", "cluster"]
     answers = answers[[name for name in columns if name in answers]]
-    answers = answers.sort_values(list(KEY_COLUMNS))
-    hashes = {
-        key: hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest()
-        for key, rows in answers.groupby(list(UNIT_COLUMNS))
+    text = answers.sort_values(list(KEY_COLUMNS)).to_csv(index=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def earlier_comparisons(release: Release) -> pd.DataFrame:
+    """Compare the answers of a release with those of earlier ones, as `fairstats.compare`.
+
+    Parameters
+    ----------
+    release : Release
+        The release, with the earlier ones next to it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `EARLIER_COLUMNS`, for each answer set that differs from that of the newest earlier release
+        which has it, and for each model whose declared predecessor only earlier releases have.
+        ``release_old`` is the earlier release, ``manifest_old`` the hash of its manifest. A
+        benchmark that was declared differently is not compared.
+    """
+    answers = pd.read_parquet(release.answers_path)
+    units = _units(answers)
+    waiting = set(units)
+    # Models of this release are compared in its table of comparisons.
+    names = {(benchmark, model) for benchmark, _, model, _ in units}
+    seeking = {
+        (benchmark, newer): release.successors[newer]
+        for benchmark, newer in sorted(names)
+        if newer in release.successors and (benchmark, release.successors[newer]) not in names
     }
-    index = pd.MultiIndex.from_tuples(list(hashes), names=list(UNIT_COLUMNS))
-    return pd.Series(list(hashes.values()), index=index)
+    tables = []
+    for before in reversed(release.earlier):
+        there = {tuple(one[name] for name in UNIT_COLUMNS) for one in before.manifest["answers"]}
+        pairs = [(unit, unit) for unit in units if unit in waiting & there]
+        waiting -= there
+        for (benchmark, newer), older in list(seeking.items()):
+            own = [one for one in units if (one[0], one[2]) == (benchmark, newer)]
+            old = [one for one in there if (one[0], one[2]) == (benchmark, older)]
+            if found := list(versions([*own, *old], {newer: older})):
+                pairs += found
+                del seeking[benchmark, newer]
+        tables += _compared(release, answers, before, pairs)
+    if not tables:
+        return pd.DataFrame(columns=list(EARLIER_COLUMNS))
+    return pd.concat(tables, ignore_index=True)[list(EARLIER_COLUMNS)]
+
+
+def _units(answers: pd.DataFrame) -> list[Unit]:
+    found = answers[list(UNIT_COLUMNS)].drop_duplicates().sort_values(list(UNIT_COLUMNS))
+    return list(found.itertuples(index=False, name=None))
+
+
+def _compared(
+    release: Release, answers: pd.DataFrame, before: Release, pairs: Sequence[tuple[Unit, Unit]]
+) -> list[pd.DataFrame]:
+    """Compare pairs of answer sets of an earlier and this release, if the answers differ."""
+    alike = {
+        name: own
+        for name, own in release.benchmarks.items()
+        if name in before.benchmarks and declared(own) == declared(before.benchmarks[name])
+    }
+    pairs = [pair for pair in pairs if pair[0][0] in alike]
+    if not pairs:
+        return []
+    sides = []
+    for place, table in enumerate((pd.read_parquet(before.answers_path), answers)):
+        chosen = {pair[place] for pair in pairs}
+        keys = list(UNIT_COLUMNS)
+        sides.append({key: own for key, own in table.groupby(keys) if key in chosen})
+    pairs = [pair for pair in pairs if _hash(sides[0][pair[0]]) != _hash(sides[1][pair[1]])]
+    if not pairs:
+        return []
+    old, new = (answer_sets(pd.concat(own.values()), alike) for own in sides)
+    compared = [(VERSION, old[first], new[second]) for first, second in pairs]
+    table = judged_comparisons(compared, release.manifest["arguments"]["missing"], release.alpha)
+    facts = previous_release(before)
+    return [table.assign(**dict(zip(EARLIER, facts.values(), strict=True)))]
 
 
 def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFrame:
@@ -118,12 +231,12 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
         sides = sides[[*keys, "old", "new"]].assign(what=what)
         same = np.isclose(sides["old"], sides["new"], rtol=1e-9, atol=1e-12, equal_nan=True)
         parts.append(sides[~same])
-    moved = pd.concat(parts).merge(answer_sets, on=list(UNIT_COLUMNS))
-    declared = {
+    moved = pd.concat(parts).merge(answer_sets[[*UNIT_COLUMNS, "change"]], on=list(UNIT_COLUMNS))
+    same_file = {
         name: old.benchmarks[name].declaration == new.benchmarks[name].declaration
         for name in moved["benchmark"].unique()
     }
-    unlike = ~moved["benchmark"].map(declared).astype(bool)
+    unlike = ~moved["benchmark"].map(same_file).astype(bool)
     why = np.select([moved["change"] == "answers changed", unlike], [ANSWERS, BENCHMARK], METHOD)
     moved = moved.assign(change=moved["new"] - moved["old"], why=why)
     return moved[list(FIGURE_COLUMNS)].reset_index(drop=True)

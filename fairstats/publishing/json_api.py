@@ -23,7 +23,7 @@ from fairstats.publishing.feed import badge
 from fairstats.release.contents import Board, Release
 
 #: The version of both documents. A minor version adds fields; a major one changes or removes them.
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 
 # The models' pages, from the folder of the documents.
 _PAGES = "../reports/models"
@@ -129,6 +129,7 @@ def model_document(release: Release, model: str) -> dict[str, Any]:
     slug = release.slugs[model]
     comparisons = release.comparisons
     part = (comparisons["model_old"] == model) | (comparisons["model_new"] == model)
+    earlier = release.all_comparisons[release.all_comparisons["release_old"].notna()]
     return {
         "$schema": f"../{MODEL_SCHEMA}",
         "schema_version": SCHEMA_VERSION,
@@ -138,6 +139,7 @@ def model_document(release: Release, model: str) -> dict[str, Any]:
         "page": f"../{_PAGES}/{slug}.html",
         "leaderboard": "../leaderboard.json",
         "badge": f"../badges/{slug}.json",
+        "successor_of": release.successors.get(model),
         "selected_items": [
             {"benchmark": name, "reason": benchmark.selected_on[model]}
             for name, benchmark in release.benchmarks.items()
@@ -151,6 +153,7 @@ def model_document(release: Release, model: str) -> dict[str, Any]:
         "estimates": _records(release.estimates, release.estimates["model"] == model),
         "ranks": _records(release.ranks, release.ranks["model"] == model),
         "comparisons": _records(comparisons, part),
+        "earlier_comparisons": _records(earlier, earlier["model_new"] == model),
     }
 
 

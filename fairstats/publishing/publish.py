@@ -8,7 +8,7 @@ import platform
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -25,8 +25,9 @@ from fairstats.answers.files import (
 )
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.comparisons.successors import successors_of
 from fairstats.exports.site_files import write_site_files
-from fairstats.publishing.diff import changes
+from fairstats.publishing.diff import changes, earlier_comparisons
 from fairstats.publishing.inputs import (
     Paths,
     read_inputs,
@@ -54,7 +55,7 @@ from fairstats.report.render import Renderer, render
 CITATION = "CITATION.cff"
 PDF = "leaderboard.pdf"
 #: The tables of changes since the previous release. The first release does not have them.
-CHANGES = ("answer_set_changes", "figure_changes", "verdict_changes")
+CHANGES = ("answer_set_changes", "figure_changes", "verdict_changes", "earlier_comparisons")
 
 _LIBRARIES = (
     "great-tables",
@@ -104,6 +105,7 @@ def publish(
     renderer: Renderer = "auto",
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     rubrics: Rubrics = (),
+    models: str | os.PathLike[str] | None = None,
 ) -> Published:
     """Publish answers as a release of a site, in ``out/v/release/``, with all of its inputs.
 
@@ -139,6 +141,10 @@ def publish(
         built-in one's name must have the same declaration.
     rubrics : iterable or mapping of Rubric
         Rubrics of the ratings that are not built in.
+    models : path, optional
+        A TOML file that declares which model is the successor of which, see
+        `fairstats.comparisons.successors.read_successors`. The older model may be in an earlier
+        release of the site.
     renderer : {"auto", "quarto", "builtin"}
         The renderer that draws the pages.
 
@@ -155,8 +161,8 @@ def publish(
         of its answers names (see `fairstats.retrieval.variant_lists.strategy_problems`). If answers
         are majority votes, or `alpha` is not from 0.001 to 0.1. If a benchmark has the name of a
         built-in one but a different declaration. If screening blocks answers of a model that
-        `overrule` does not name (see `fairstats.screen`), or a submission was not accepted. Then no
-        file is written.
+        `overrule` does not name (see `fairstats.screen`), or a submission was not accepted. If
+        `models` names an unknown model, or a model succeeds itself. Then no file is written.
     fairstats._lib.problems.RenderError
         If a page cannot be drawn; then no file is written either.
     """
@@ -175,6 +181,12 @@ def publish(
         benchmarks=benchmarks,
         rubrics=rubrics,
     )
+    check_manifests(Path(out))
+    earlier = {
+        entry["model"] for one in releases_of(Path(out)) for entry in one.manifest["answers"]
+    }
+    named = successors_of(set(of.answers["model"]), earlier, of.benchmarks, models)
+    of = replace(of, successors=named)
     tables = tables_of(of)
     overruled = refuse_blocked(of, tables["screening"], overrule)
     with named_errors(Path(out)), locked(Path(out)):
@@ -220,12 +232,13 @@ def _publish_into(
             "arguments": {"missing": of.missing, "alpha": of.alpha, "renderer": renderer},
             "sources": sources,
             "overruled": overruled,
+            "successors": dict(of.successors),
             **facts,
             "previous": previous_release(before[-1]) if before else None,
         }
         write_manifest(manifest, building)
         if before:
-            write_changes(before[-1], made, building)
+            write_changes(made, building)
         write_documents(made, building)
         manifest["drawn_by"] = draw_pages(made, building, renderer)
         manifest["files"] = file_hashes(building)
@@ -286,10 +299,10 @@ def write_inputs(of: ReleaseInputs, release: Release) -> None:
     write_parquet(of.submissions, release.submissions_path)
 
 
-def write_changes(old: Release, new: Release, folder: Path) -> None:
-    """Write the tables of changes since the previous release."""
-    found = changes(old, new)
-    tables = (found.answer_sets, found.figures, found.verdicts)
+def write_changes(release: Release, folder: Path) -> None:
+    """Write the tables of changes since the earlier releases."""
+    found = changes(release.earlier[-1], release)
+    tables = (found.answer_sets, found.figures, found.verdicts, earlier_comparisons(release))
     for name, table in zip(CHANGES, tables, strict=True):
         write_table(table, folder / DOWNLOADS, name)
 

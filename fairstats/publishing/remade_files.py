@@ -102,9 +102,10 @@ def _earlier_problems(release: Release, manifest: dict[str, Any]) -> Iterator[Pr
     """Check the files of earlier releases, which the pages also read."""
     for earlier in release.earlier:
         yield from file_problems(earlier.path, read_manifest(earlier.path)["files"])
-    previous = manifest.get("previous")
-    if previous is not None and not release.earlier:
-        message = f"the previous release, {previous['release']}, is missing"
+    oldest = read_manifest(release.earlier[0].path) if release.earlier else manifest
+    previous = oldest.get("previous")
+    if previous is not None:
+        message = f"an earlier release, {previous['release']}, is missing"
         yield Problem(
             str(release.path),
             f"was not verified: {message}",
@@ -116,7 +117,7 @@ def _write_changes(release: Release, manifest: dict[str, Any], again: Path) -> l
     """Make the tables of changes again, and compare their figures like those of other tables."""
     if manifest.get("previous") is None:
         return []
-    write_changes(release.earlier[-1], release, again)
+    write_changes(release, again)
     problems: list[Problem] = []
     for name in CHANGES:
         found = pd.read_parquet(again / DOWNLOADS / f"{name}.parquet")

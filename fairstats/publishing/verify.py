@@ -385,6 +385,7 @@ def _inputs(release: Release, manifest: dict[str, Any]) -> ReleaseInputs:
         alpha=manifest["arguments"]["alpha"],
         benchmarks=release.benchmarks,
         rubrics=release.rubrics,
+        successors=release.successors,
     )
 
 

@@ -27,6 +27,8 @@ DEFAULT_SITE = "site"
 RELEASES = "v"
 DOWNLOADS = "downloads"
 MANIFEST = "manifest.json"
+#: Columns that name the earlier release of a comparison, and the hash of its manifest.
+EARLIER = ("release_old", "manifest_old")
 #: Bytes from which on a table is read again each time, to save memory.
 _LARGE = 2_000_000
 
@@ -128,6 +130,19 @@ class Release:
         return self.table("comparisons")
 
     @cached_property
+    def all_comparisons(self) -> pd.DataFrame:
+        """Return the comparisons, then those with answers of earlier releases.
+
+        ``release_old`` names the earlier release; it is missing within this release.
+        """
+        own = self.comparisons.assign(**dict.fromkeys(EARLIER))
+        # The first release of a site does not have such comparisons.
+        if not (self.path / DOWNLOADS / "earlier_comparisons.parquet").exists():
+            return own
+        earlier = self.table("earlier_comparisons")
+        return own if earlier.empty else pd.concat([own, earlier], ignore_index=True)
+
+    @cached_property
     def screening(self) -> pd.DataFrame:
         """Return the checks of its answer sets, see `fairstats.screen`."""
         return self.table("screening")
@@ -136,6 +151,11 @@ class Release:
     def overruled(self) -> list[str]:
         """Return the models whose answers were published although screening blocks them."""
         return list(self.manifest.get("overruled", []))
+
+    @property
+    def successors(self) -> dict[str, str]:
+        """Return the older model of each newer one, which may be in an earlier release."""
+        return dict(self.manifest.get("successors", {}))
 
     def table(self, name: str) -> pd.DataFrame:
         """Return one of the release's tables, see `fairstats.release.tables`."""

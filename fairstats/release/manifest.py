@@ -89,6 +89,7 @@ class _Manifest(_Strict):
     sources: list[dict[str, str]]
     # Releases made before answers were screened have none.
     overruled: list[str] = []
+    successors: dict[str, str] = {}
     rows: dict[str, int]
     answers: list[_AnswerSet]
     content: dict[str, _Sha256]
@@ -177,6 +178,8 @@ def _content(tables: Mapping[str, pd.DataFrame], of: ReleaseInputs) -> dict[str,
     texts = {name: table.to_csv(index=False) for name, table in tables.items()}
     for kind, given in (("benchmarks", of.benchmarks), ("rubrics", of.rubrics)):
         texts[kind] = "".join(declared(given[name]) for name in sorted(given))
+    if of.successors:
+        texts["successors"] = json.dumps(sorted(of.successors.items()))
     return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -84,6 +84,8 @@ class ReleaseInputs:
         The benchmarks of the answers, by name.
     rubrics : mapping of str to Rubric
         The rubrics of the ratings, by name.
+    successors : mapping of str to str
+        The older model of each newer one, see `fairstats.comparisons.successors`.
     """
 
     answers: pd.DataFrame
@@ -95,6 +97,7 @@ class ReleaseInputs:
     alpha: float
     benchmarks: Mapping[str, Benchmark]
     rubrics: Mapping[str, Rubric]
+    successors: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of_answers(
@@ -207,7 +210,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "comparisons": ReleaseTable(
         RELEASE_COMPARISON_COLUMNS,
         ("kind", "model_old", "model_new", "strategy", "attribute", "group_a", "metric"),
-        lambda of: comparisons_of(of.opened, of.missing, of.alpha, of.benchmarks),
+        lambda of: comparisons_of(of.opened, of.missing, of.alpha, of.benchmarks, of.successors),
     ),
     "screening": ReleaseTable(
         SCREENING_COLUMNS,

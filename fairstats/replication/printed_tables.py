@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fairstats._lib.installation import resource
-from fairstats.comparisons.compare import successors
+from fairstats.comparisons.successors import known_successors
 
 #: The benchmark with the released answers for these tables.
 BENCHMARK = "fairmedqa"
@@ -133,6 +133,6 @@ def _variant_set(table: PublishedTable, printed: pd.DataFrame) -> pd.Series:
     """
     version = pd.Series("gpt-agent", printed.index)
     if table.name == "fairmedqa-3":
-        older = {old for old, _ in successors()}
+        older = known_successors([BENCHMARK]).values()
         version = version.mask(printed["model"].isin(older), "deepseek-agent")
     return version

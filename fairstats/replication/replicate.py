@@ -24,8 +24,8 @@ import pandas as pd
 from fairstats._lib.installation import resource
 from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_answers
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
-from fairstats.comparisons.change_verdicts import answer_set, judge_changes
-from fairstats.comparisons.compare import VERSION, changes_of, family_of
+from fairstats.comparisons.change_verdicts import answer_set
+from fairstats.comparisons.compare import VERSION, judged_comparisons
 from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_outcomes
 from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, CountingPolicy, apply_policy
@@ -293,24 +293,21 @@ def _with_verdicts(table: pd.DataFrame, opened: OpenAnswers, alpha: float) -> pd
     keys = ["benchmark", "benchmark_version", "model_old", "model"]
     pair = ["attribute", "group_a", "group_b"]
     there = table[table["model_old"].notna() & (table["status"] != NO_ANSWERS)]
-    known, tables = opened.benchmarks, []
+    pairs = []
     for benchmark, version, *models in (
         there[keys].drop_duplicates().itertuples(index=False, name=None)
     ):
         unit = {"benchmark": benchmark, "benchmark_version": version, "strategy": PLAIN}
-        old, new = (answers_where(opened, **unit, model=model) for model in models)
-        sides = (
-            answer_set(grid(table, benchmarks=known), name)
-            for table, name in ((old, "old"), (new, "new"))
+        old, new = (
+            answer_set(
+                grid(answers_where(opened, **unit, model=model), benchmarks=opened.benchmarks), side
+            )
+            for model, side in zip(models, ("old", "new"), strict=True)
         )
-        found = changes_of(*sides, missing=None, alpha=alpha, allow_different_items=True)
-        family = family_of(VERSION, old.iloc[0], new.iloc[0], known)
-        tables.append(found.assign(family=family))
-    verdicts: dict[tuple[str, ...], str] = {}
-    if tables:
-        judged = judge_changes(pd.concat(tables, ignore_index=True), alpha=alpha)
-        shown = judged[[*keys[:-1], "model_new", *pair, "verdict"]]
-        verdicts = {row[:-1]: row[-1] for row in shown.itertuples(index=False, name=None)}
+        pairs.append((VERSION, old, new))
+    judged = judged_comparisons(pairs, None, alpha)
+    shown = judged[[*keys[:-1], "model_new", *pair, "verdict"]]
+    verdicts = {row[:-1]: row[-1] for row in shown.itertuples(index=False, name=None)}
     named = table[[*keys, *pair]].itertuples(index=False, name=None)
     return table.assign(verdict=[verdicts.get(key) for key in named])
 

@@ -16,7 +16,6 @@ from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
-    PLAIN,
     POOLED,
     POOLED_GROUPS,
     Attribute,
@@ -444,12 +443,11 @@ def by_benchmark(sets: Iterable[AnswerSet]) -> dict[str, list[AnswerSet]]:
 
 
 def prompts_of(sets: Iterable[AnswerSet]) -> list[list[AnswerSet]]:
-    """Return each version's sets, plain prompt first, if that was one of several prompts."""
+    """Return each version's sets if there are several, the plain prompt first."""
     versions: dict[str, list[AnswerSet]] = {}
     for own in sets:
         versions.setdefault(own.board.version, []).append(own)
-    several = [own for own in versions.values() if len(own) > 1]
-    return [own for own in several if own[0].board.strategy == PLAIN]
+    return [own for own in versions.values() if len(own) > 1]
 
 
 def names_of(pairs: Sequence[Pair], own: AnswerSet) -> str:

@@ -44,7 +44,7 @@ class Page:
 
 
 def _compares(kind: str) -> Callable[[Release], bool]:
-    return lambda release: kind in set(release.comparisons["kind"])
+    return lambda release: kind in set(release.all_comparisons["kind"])
 
 
 def _has_retrieval(release: Release) -> bool:

@@ -344,6 +344,17 @@ def test_a_link_out_of_the_release_is_no_file_of_it(release, tmp_path):
     assert problem.message.startswith("is a link")
 
 
+def test_comparisons_with_earlier_releases_are_computed_again(site):
+    path = site / "v" / "2" / "downloads" / "earlier_comparisons.parquet"
+    table = pd.read_parquet(path)
+    assert set(table["model_new"]) == {"One"}
+    table["estimate"] += 0.01
+    table.to_parquet(path)
+    rehash(site / "v" / "2")
+    _, found, _ = verify(site, pages=False)
+    assert any(problem.path == str(path) for problem in found.problems)
+
+
 def test_a_diff_says_what_moved_and_why(published):
     found = diff_releases(published / "v" / "1", published / "v" / "2")
     sets = found.answer_sets.set_index("model")["change"].to_dict()

@@ -6,6 +6,7 @@ import html
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,12 +50,20 @@ def compared(
     return rows
 
 
+def declared_successors(folder: Path, **older: str) -> Path:
+    """Write a file that declares the older model of each newer one."""
+    path = folder / "models.toml"
+    tables = (f'[models."{new}"]\nsuccessor_of = "{old}"\n' for new, old in older.items())
+    path.write_text("".join(tables), encoding="utf-8")
+    return path
+
+
 def release_of(rows: list[dict[str, Any]], **declared: Any) -> SimpleNamespace:
     """The part of a release that is used by the sentences, charts and tables of changes."""
-    estimates = declared.pop("estimates", pd.DataFrame(columns=_VERDICTS))
+    estimates = declared.pop("estimates", pd.DataFrame(rows, columns=_VERDICTS))
     benchmark = replace(load_benchmark("demo"), **declared)
     return SimpleNamespace(
-        comparisons=pd.DataFrame(rows),
+        all_comparisons=pd.DataFrame(rows).assign(release_old=None),
         estimates=estimates,
         benchmarks={"demo": benchmark},
         alpha=0.05,

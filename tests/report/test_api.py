@@ -26,7 +26,7 @@ from fairstats.publishing.json_api import (
     schema_documents,
     write_api,
 )
-from fairstats.release.contents import Release
+from fairstats.release.contents import EARLIER, Release
 
 from .conftest import HOSTILE, answers_of_models
 from .undrawn import undrawn, whole
@@ -48,7 +48,8 @@ def hostile(folder) -> Release:
     wrong = (answers["model"] == "GPT-5") & (answers["group"] == "black")
     answers.loc[wrong, "answer"] = answers.loc[wrong, "answer_key"].map(lambda k: "AB"[k == "A"])
     aware = answers[answers["model"] == HOSTILE[0]].assign(strategy="aware")
-    return undrawn(pd.concat([answers, aware]), folder())
+    newer = {"GPT-5": "GPT-4.1"}
+    return undrawn(pd.concat([answers, aware]), folder(), successors=newer)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,8 @@ def missing(folder) -> Release:
 
 @pytest.fixture(scope="module")
 def bounds(folder) -> Release:
-    return undrawn(answers_of_models(("GPT-4.1", "GPT-5")), folder(), missing="bounds")
+    answers, newer = answers_of_models(("GPT-4.1", "GPT-5")), {"GPT-5": "GPT-4.1"}
+    return undrawn(answers, folder(), missing="bounds", successors=newer)
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +190,7 @@ def test_the_schema_describes_every_column_and_metric():
         ("comparison", RELEASE_COMPARISON_COLUMNS),
     ):
         assert set(columns) == set(described[name]["required"])
-        assert set(described[name]["properties"]) - set(columns) <= {"infinite"}
+        assert set(described[name]["properties"]) - set(columns) <= {"infinite", *EARLIER}
     metrics = [part.get("const") for part in described["estimate"]["properties"]["metric"]["anyOf"]]
     assert metrics == [*METRICS, None]
 
@@ -336,7 +338,7 @@ def test_infinite_odds_ratio_is_null_and_marked_as_infinite(hostile):
 def test_documents_name_their_release(alone):
     for _, document in documents(alone):
         manifest = alone.manifest
-        assert document["schema_version"] == "1.0"
+        assert document["schema_version"] == "1.1"
         assert document["release"] == {
             "name": "2026.11",
             "created_at": manifest["created_at"],

@@ -34,7 +34,9 @@ def releases(tmp_path_factory) -> dict[str, Release]:
         fair = old.assign(answer=first.reindex(pd.MultiIndex.from_frame(old[own])).to_numpy())
         fair["status"] = "ok"
         tables = [old, fair.assign(model="GPT-5"), fair.assign(strategy="cot")]
-        made[name] = undrawn(pd.concat(tables, ignore_index=True), folder, benchmarks=[benchmark])
+        answers = pd.concat(tables, ignore_index=True)
+        newer = {"GPT-5": "GPT-4.1"}
+        made[name] = undrawn(answers, folder, benchmarks=[benchmark], successors=newer)
     return made
 
 

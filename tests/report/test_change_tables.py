@@ -11,11 +11,14 @@ import pytest
 
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.comparisons.compare import comparisons_of, successors
+from fairstats.comparisons.compare import comparisons_of
 from fairstats.publishing.publish import publish
+from fairstats.report.changes.page import show_strategies
+from fairstats.report.model.page import show_model
 
-from .changes import NAMES, charted, words_of
+from .changes import NAMES, charted, declared_successors, words_of
 from .conftest import answers_of_models
+from .undrawn import undrawn
 
 HOSTILE = "<b>x</b> | $y$"
 
@@ -30,7 +33,8 @@ def changed(tmp_path_factory):
     plain = answers_of_models((HOSTILE,))
     aware = answers_of_models((HOSTILE,)).assign(strategy="aware")
     path = write_answers(pd.concat([old, new, plain, aware]), folder / "answers.parquet")
-    return publish(path, release="1", out=folder / "out", renderer="builtin")
+    models = declared_successors(folder, **{"GPT-5": "GPT-4.1"})
+    return publish(path, release="1", out=folder / "out", renderer="builtin", models=models)
 
 
 def page(published, name: str) -> str:
@@ -96,14 +100,31 @@ def test_successor_with_other_questions_is_marked():
     old = answers_of_models(("GPT-4.1",)).assign(benchmark_version="0")
     new = answers_of_models(("GPT-5",))
     known = {"demo": load_benchmark("demo")}
-    table = comparisons_of(pd.concat([old, new]), None, 0.05, known)
+    declared = {"GPT-5": "GPT-4.1"}
+    table = comparisons_of(pd.concat([old, new]), None, 0.05, known, declared)
     assert len(table) == 9
     assert table["method_note"].str.startswith("different questions").all()
-    alike = comparisons_of(pd.concat([old, new, new.assign(model="GPT-4.1")]), None, 0.05, known)
+    both = pd.concat([old, new, new.assign(model="GPT-4.1")])
+    alike = comparisons_of(both, None, 0.05, known, declared)
     assert (alike["method_note"] == "").all()
     assert len(alike) == 9
 
 
-def test_successors_are_pairs_of_models():
-    assert ("Claude-3.7-Sonnet", "Claude-4-Sonnet") in successors()
-    assert all(older != newer for older, newer in successors())
+def test_model_without_the_plain_strategy_is_compared_with_the_most_common():
+    own = answers_of_models(("One", "Two"))
+    tables = [own.assign(strategy=strategy) for strategy in ("role", "cot")]
+    tables.append(own[own["model"] == "Two"].assign(strategy="aware"))
+    known = {"demo": load_benchmark("demo")}
+    table = comparisons_of(pd.concat(tables), None, 0.05, known, {})
+    pairs = table.groupby("model_new")["strategy"].unique().map(list).to_dict()
+    assert pairs == {"One": ["cot → role"], "Two": ["cot → aware", "cot → role"]}
+
+
+def test_no_page_names_a_plain_prompt_that_was_not_declared(tmp_path, drawn):
+    own = answers_of_models(("One", "Two"))
+    tables = [own.assign(strategy=strategy) for strategy in ("cot", "role")]
+    release = undrawn(pd.concat(tables, ignore_index=True), tmp_path)
+    for show in (show_strategies, lambda one: show_model(one, "one")):
+        text = drawn(show, release)
+        assert "plain prompt" not in text
+        assert "prompt “reasoning first”" in text

@@ -19,6 +19,7 @@ from .conftest import HOSTILE, answers_of_models
 from .undrawn import undrawn, whole
 
 yaml = pytest.importorskip("yaml", reason="pyyaml reads the citation")
+NEWER = {"GPT-5": "GPT-4.1"}
 TABLES = ("estimates", "ranks", "comparisons")
 
 
@@ -29,13 +30,14 @@ def hostile(tmp_path_factory):
     # If every answer for the black group is wrong, the odds ratio is infinite.
     wrong = (answers["model"] == "GPT-5") & (answers["group"] == "black")
     answers.loc[wrong, "answer"] = answers.loc[wrong, "answer_key"].map(lambda k: "AB"[k == "A"])
-    return undrawn(answers, tmp_path_factory.mktemp("downloads"))
+    return undrawn(answers, tmp_path_factory.mktemp("downloads"), successors=NEWER)
 
 
 @pytest.fixture(scope="module")
 def bounds(tmp_path_factory):
     answers = answers_of_models(("GPT-4.1", "GPT-5"))
-    return undrawn(answers, tmp_path_factory.mktemp("bounds"), missing="bounds")
+    folder = tmp_path_factory.mktemp("bounds")
+    return undrawn(answers, folder, missing="bounds", successors=NEWER)
 
 
 def from_json(text: str, like: pd.DataFrame) -> pd.DataFrame:

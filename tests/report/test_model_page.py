@@ -127,7 +127,8 @@ def full(tmp_path_factory) -> Release:
     answers["answer"] = answers["answer"].mask(better, answers["answer_key"])
     asked = answers[answers["model"] == NEW].assign(strategy=HOSTILE[1])
     asked["answer"] = asked["answer"].mask(asked["group"] == "black", asked["answer_key"])
-    return undrawn(pd.concat([answers, asked]), tmp_path_factory.mktemp("full"))
+    folder = tmp_path_factory.mktemp("full")
+    return undrawn(pd.concat([answers, asked]), folder, successors={NEW: OLD})
 
 
 # The questions
@@ -146,7 +147,8 @@ def test_all_questions_are_numbered_in_order(full, page):
 def test_questions_without_data_are_left_out(full, releases, page):
     # The older version has no predecessor and one prompt.
     assert headings(page(full, OLD)) == [*QUESTIONS, *TABLES]
-    assert headings(page(releases[1])) == [*QUESTIONS, *TABLES, "Over the releases"]
+    since = "4. What changed since release 1?"
+    assert headings(page(releases[1])) == [*QUESTIONS, since, *TABLES, "Over the releases"]
 
 
 def test_question_on_neutral_text_is_about_the_groups_without_baseline(
@@ -604,7 +606,7 @@ def test_first_release_is_marked_as_the_first(releases, news):
 
 
 def test_new_gone_and_changed_answer_sets_are_named(news):
-    label = squeezed("(24 demonstration vignettes, plain prompt).")
+    label = squeezed("(24 demonstration vignettes).")
     for change in ("Added:New", "Removed:Two", "Changedanswers:One"):
         assert f"{change}{label}" in news[1]
     assert f"Added:Two{label}Changedfigures:none." in news[2]

@@ -192,6 +192,7 @@ def comparison(verdicts: dict[str, object], **columns: object) -> pd.DataFrame:
     rows = [
         {
             "model_old": "Old",
+            "release_old": None,
             "strategy": "plain → cot",
             "attribute": attribute,
             "group_a": groups[attribute][0],

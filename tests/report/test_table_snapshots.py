@@ -76,7 +76,8 @@ def release(benchmark, tmp_path_factory) -> Release:
     lost = (answers["model"] == OLD) & answers["item_id"].isin(["i50", "i51"])
     lost &= answers["group"] != "black"
     answers.loc[lost, ["answer", "status"]] = [None, "unparsed"]
-    return undrawn(answers, tmp_path_factory.mktemp("snapshots"), benchmarks=[benchmark])
+    folder = tmp_path_factory.mktemp("snapshots")
+    return undrawn(answers, folder, benchmarks=[benchmark], successors={NEW: OLD})
 
 
 def first_board(release: Release) -> BoardFigures:

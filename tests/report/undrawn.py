@@ -17,6 +17,8 @@ from fairstats.release.tables import TABLES
 from fairstats.report.site_pages import PAGES
 from fairstats.retrieval.retrievals_table import write_retrievals
 
+from .changes import declared_successors
+
 #: Tables that leaderboards, the pages of models and audit reports do not read.
 _UNREAD = {"vignette_findings", "item_gaps", "votes", "overlap", "retrieval_effects"}
 
@@ -27,9 +29,12 @@ def undrawn(
     *,
     retrievals: pd.DataFrame | None = None,
     every: bool = False,
+    successors: dict[str, str] | None = None,
     **options: Any,
 ) -> Release:
     """Publish answers as a release with an empty site; options as for `fairstats.publish`.
+
+    `successors` gives the older model of each newer one.
 
     The release lacks tables that few pages read, unless `every` is true.
     """
@@ -48,6 +53,8 @@ def undrawn(
         for name in () if every else _UNREAD.union(RATING_TABLES):
             del tables[name]
         options = {"release": "2026.11"} | options
+        if successors:
+            options["models"] = declared_successors(folder, **successors)
         return Release(
             fairstats.publishing.publish.publish(source.parent, out=folder / "out", **options).path
         )

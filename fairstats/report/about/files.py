@@ -34,7 +34,8 @@ _CONTENTS = {
     "vignette_findings": "quality of the variants: leakage, wording, content, items",
     "figure_changes": "figures that changed since the previous release",
     "verdict_changes": "verdicts that changed since the previous release",
-    "answer_set_changes": "answers added, removed or changed since the previous release",
+    "answer_set_changes": "answers, snapshots and ranks of this and the previous release",
+    "earlier_comparisons": "changes from the answers in earlier releases",
 }
 #: Where no answer is a letter, right or wrong.
 _WITHOUT_CHOICES = {
@@ -48,7 +49,7 @@ _INPUTS = {
     "measures": "measurements of each variant, without its text",
     "submissions": "who sent in which answers, how they were made, and who accepted them",
 }
-_CHANGES = ("figure_changes", "verdict_changes", "answer_set_changes")
+_CHANGES = ("figure_changes", "verdict_changes", "answer_set_changes", "earlier_comparisons")
 
 
 def show_files(release: Release) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -10,8 +10,8 @@ import pandas as pd
 from fairstats._lib.formatting import decimal, escape_markdown, number_word
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release
-from fairstats.report.findings import set_label
-from fairstats.report.page_output import is_in_site, page_root, show_markdown, show_table
+from fairstats.report.changes.since import GONE, NEW, REASONS, SetChange, set_changes, set_name
+from fairstats.report.page_output import closed, is_in_site, page_root, show_markdown, show_table
 from fairstats.report.tables import written_table
 
 if TYPE_CHECKING:
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 _SHOWN = ("accuracy_difference", "cfr")
 _MOST_ROWS = 60
 _ARGUMENTS = ("missing", "alpha")
-_REASONS = {
-    "answers": "different answers",
-    "benchmark": "different benchmark file",
-    "method": "different method",
-}
 _PARTS = {
     "estimate": "estimate",
     "ci_low": "lower limit",
@@ -79,7 +74,7 @@ def _news(release: Release) -> str:
     text += f" {_changed_arguments(release)}"
     moved = release.table("figure_changes")
     why = moved["why"].value_counts()
-    reasons = ", ".join(f"{count:,} ({_REASONS[name]})" for name, count in why.items())
+    reasons = ", ".join(f"{count:,} ({REASONS[name]})" for name, count in why.items())
     text += f" Changed figures: {reasons or 'none'}."
     verdicts = len(release.table("verdict_changes"))
     text += f" Changed verdicts: {verdicts or 'none'}."
@@ -105,28 +100,29 @@ def _names(sets: pd.DataFrame, release: Release) -> list[str]:
     """Name the answer sets of a change by model, with vignettes and prompts in brackets."""
     names = []
     for model, own in sets.groupby("model", sort=True):
-        labels = [_set_name(row, release) for row in own.to_dict("records")]
+        labels = [set_name(row, *_declaring(release)) for row in own.to_dict("records")]
         names.append(f"{model} ({'; '.join(labels)})")
     return names
 
 
-def _set_name(row: dict[Hashable, Any], release: Release) -> str:
-    """Name the vignettes and the prompt of an answer set."""
-    declared = (r.benchmarks.get(row["benchmark"]) for r in (release, *reversed(release.earlier)))
-    benchmark = next(filter(None, declared))
-    return set_label(benchmark, row["benchmark_version"], row["strategy"])
+def _declaring(release: Release) -> tuple[Release, ...]:
+    """Return the two releases that declare the benchmarks of their changes."""
+    return release, *release.earlier[-1:]
 
 
 def _show_changes(release: Release) -> None:
-    before = release.earlier[-1].name
-    verdicts = release.table("verdict_changes")
-    if len(verdicts):
+    before, moved = release.earlier[-1].name, release.table("figure_changes")
+    tables = (release.table(name) for name in ("answer_set_changes", "verdict_changes"))
+    found = set_changes(*tables, moved, *_declaring(release))
+    changed = [one for one in found if one.matters and one.change not in (NEW, GONE)]
+    # Changed verdicts come first.
+    changed = sorted(changed, key=lambda one: not one.verdicts)
+    if changed:
         show_table(
-            verdicts_table(verdicts.head(_MOST_ROWS), release),
-            caption=f"Verdicts that changed since {before}",
-            download="verdict_changes",
+            changes_table(changed[:_MOST_ROWS]),
+            caption=f"Answers, ranks and verdicts since {before}",
+            download="answer_set_changes",
         )
-    moved = release.table("figure_changes")
     if moved.empty:
         show_markdown(
             "All figures in both releases are the same. Ranks and adjusted p-values may differ, "
@@ -143,35 +139,20 @@ def _show_changes(release: Release) -> None:
             f"[figure_changes.csv]({page_root()}{DOWNLOADS}/figure_changes.csv)."
         )
         return
-    show_table(
-        moved_table(largest, release),
-        caption=f"{len(moved):,} figures changed since {before}. Shown: the {len(largest)} "
-        "largest changes of accuracy differences and CFR.",
-        download="figure_changes",
-    )
+    with closed(f"{len(moved):,} changed figures"):
+        show_table(
+            moved_table(largest, release),
+            caption=f"{len(moved):,} figures changed since {before}. Shown: the {len(largest)} "
+            "largest changes of accuracy differences and CFR.",
+            download="figure_changes",
+        )
 
 
-def verdicts_table(verdicts: pd.DataFrame, release: Release) -> GT:
-    """Show changed verdicts: the old one, and the new one with its reason."""
-    rows = [
-        {
-            "set": f"{row['model']}, {_set_name(row, release)}",
-            "pair": _pair(row, release),
-            "old": row["old"],
-            "new": _with_reason(row),
-        }
-        for row in verdicts.to_dict("records")
-    ]
-    labels = {"pair": "Pair", "old": "Old", "new": "New"}
-    return written_table(
-        rows, labels, name="verdicts", stub="set", heading="Model, vignettes, prompt"
-    )
-
-
-def _with_reason(row: dict[Hashable, Any]) -> str:
-    """Return the new verdict, with its reason if there is one."""
-    reason = row["verdict_reason"]
-    return f"{row['new']} ({reason})" if isinstance(reason, str) and reason else str(row["new"])
+def changes_table(changed: Sequence[SetChange]) -> GT:
+    """Show what changed for each answer set: a clause per fact and verdict."""
+    rows = [{"set": f"{one.model}, {one.name}", "changed": one.text} for one in changed]
+    heading = "Model, vignettes, prompt"
+    return written_table(rows, {"changed": "Change"}, name="sets", stub="set", heading=heading)
 
 
 def _pair(row: dict[Hashable, Any], release: Release) -> str:
@@ -185,7 +166,7 @@ def moved_table(moved: pd.DataFrame, release: Release) -> GT:
     for row in moved.to_dict("records"):
         rows.append(
             {
-                "set": f"{row['model']}, {_set_name(row, release)}",
+                "set": f"{row['model']}, {set_name(row, *_declaring(release))}",
                 "pair": _pair(row, release),
                 "metric": f"{METRICS[row['metric']].label_of()}, {_PARTS[row['what']]}",
                 "old": decimal(row["old"]) or "range",

@@ -19,6 +19,7 @@ from fairstats.report.changes.rows import (
 )
 from fairstats.report.charts.marks import Axis, axis_over, dot, line, words
 from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 from fairstats.report.words import scaled
 
@@ -121,12 +122,12 @@ def _dumbbell(axis: Axis, metric: str, pair: PairChange) -> Cell:
 
 
 def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
-    """Draw the gap with each prompt and with the plain one: a panel per prompt, a row per pair.
+    """Draw the gap with each prompt and the reference: a panel per prompt, a row per pair.
 
     Parameters
     ----------
     compared : sequence of Comparison
-        Prompts with the plain one, of one benchmark.
+        Prompts with one reference, of one benchmark.
     name : str
         The chart's name on the page.
     """
@@ -150,12 +151,13 @@ def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
         ]
         groups.append((model, context if several else "", rows))
     gap = "AD" if benchmark.kind == CHOICE else "Gap"
-    caption = f"{gap} of each model with each prompt and with the plain prompt, by pair of groups"
+    reference = prompt_label(compared[0].reference)
+    caption = f"{gap} of each model with each prompt and with the {reference}, by pair of groups"
     return Chart(name, caption, "Pair", tuple(axes.values()), tuple(_rows(groups)), height=24)
 
 
 def _gaps(pair: PairChange) -> tuple[float, ...]:
-    """Return the gap with the plain and the other prompt, and the limits of the change."""
+    """Return the gap with the reference and the other prompt, and the limits of the change."""
     row, most = pair.gap, math.inf if pair.kind.numeric else 1.0
     old = row["old"]
     # AD is in [0, 1], but the interval of a change is not limited by the old AD.

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from fairstats._lib.formatting import level, listed, number_word, p_value
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import PLAIN
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.changes.rows import Comparison, PairChange, figures_of, gap_of
+from fairstats.report.findings import prompt_label
 from fairstats.report.words import signed_range
 
 _NO_TEST = "Each change is a range, because missing answers could be anything. There is no test."
@@ -47,7 +47,7 @@ def version_finding(compared: Sequence[Comparison]) -> str:
 def _outcome(one: Comparison) -> _Outcome:
     """Return a model's outcome, and the words that follow its name."""
     if not one.alike:
-        return _UNLIKE, "asked different questions than the version before: no verdict"
+        return _UNLIKE, f"asked different questions than {one.before}: no verdict"
     verdicts = [pair.verdict for pair in one.pairs]
     if all(verdict is None for verdict in verdicts):
         return _UNTESTED, ""
@@ -56,11 +56,11 @@ def _outcome(one: Comparison) -> _Outcome:
     if all(verdict == WIN_WIN for verdict in verdicts):
         how = "accuracy and CFR are higher and AD is lower"
         how = how if choices else "CFR is higher and the gap is smaller"
-        return _BETTER, f"better than the version before: {how}{every}"
+        return _BETTER, f"better than {one.before}: {how}{every}"
     if all(verdict == LOSE_LOSE for verdict in verdicts):
         how = "accuracy and CFR are lower and AD is higher"
         how = how if choices else "CFR is lower and the gap is larger"
-        return _WORSE, f"worse than the version before: {how}{every}"
+        return _WORSE, f"worse than {one.before}: {how}{every}"
     words = {WIN_WIN: "better", LOSE_LOSE: "worse"}
     found: dict[str, list[str]] = {word: [] for word in (*words.values(), "unclear")}
     for pair in one.pairs:
@@ -117,7 +117,7 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
     Parameters
     ----------
     compared : sequence of Comparison
-        Prompts with the plain one, of one benchmark.
+        Prompts with one reference, of one benchmark.
     release : Release
         Holds the verdicts on the gaps.
     """
@@ -129,7 +129,7 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
 
 
 def _closing(changes: Sequence[_Change], release: Release) -> str:
-    """State which gaps are a disparity with the plain prompt and equivalent with another one."""
+    """State which gaps are a disparity with the reference and equivalent with another prompt."""
     benchmark = changes[0][0].benchmark
     gaps = release.estimates[release.estimates["metric"] == benchmark.kind.difference]
     verdicts = dict(
@@ -137,16 +137,17 @@ def _closing(changes: Sequence[_Change], release: Release) -> str:
     )
     after: list[tuple[str, str]] = []
     for one, pair in changes:
-        plain, other = (
+        before, other = (
             verdicts.get((one.benchmark.name, one.version, one.new, strategy, *pair.pair))
-            for strategy in (PLAIN, one.prompt)
+            for strategy in (one.reference, one.prompt)
         )
-        if plain == DISPARITY:
+        if before == DISPARITY:
             after.append((str(other), f"{one.new} with “{_label(one)}” ({in_sentence(pair.name)})"))
     n, closed = len(after), [name for verdict, name in after if verdict == EQUIVALENT]
     margin = benchmark.kind.shown(benchmark.equivalence_margin).removeprefix("+")
     if n == 0:
-        return "With the plain prompt no gap between groups is a disparity."
+        reference = prompt_label(changes[0][0].reference)
+        return f"With the {reference} no gap between groups is a disparity."
     if not closed:
         if all(verdict == DISPARITY for verdict, _ in after):
             where = f" in all {n} comparisons" if n > 1 else ""
@@ -164,7 +165,8 @@ def _narrowing(changes: Sequence[_Change], alpha: float) -> str:
     n, kind = len(changes), changes[0][1].kind
     metric, name = f"delta_{kind.disparity}", gap_of(kind)
     significant = [(one, pair) for one, pair in changes if pair.direction(metric)]
-    of = f"Of {n} changes in {name} from the plain prompt," if n > 1 else f"The change in {name}"
+    reference = prompt_label(changes[0][0].reference)
+    of = f"Of {n} changes in {name} from the {reference}," if n > 1 else f"The change in {name}"
     if not significant:
         return f"{of} none is significant." if n > 1 else f"{of} is not significant."
     if len(significant) == 1:

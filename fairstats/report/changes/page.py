@@ -14,6 +14,7 @@ from fairstats.report.changes.findings import how_to_read_changes, prompt_findin
 from fairstats.report.changes.rows import Comparison, PairChange, comparisons_of_kind, gap_of
 from fairstats.report.changes.tables import change_table, shared_verdict
 from fairstats.report.charts.rows import MOST_CHARTED, show_chart
+from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import (
     closed,
     download_links,
@@ -63,14 +64,14 @@ def show_versions(release: Release) -> None:
 
 
 def show_strategies(release: Release) -> None:
-    """Show whether prompts other than the plain one make gaps smaller."""
+    """Show whether other prompts than the reference make gaps smaller."""
 
     def show(compared: Sequence[Comparison], number: int) -> None:
         _show_text(prompt_finding(compared, release), compared)
         kind, margin = compared[0].benchmark.kind, compared[0].benchmark.equivalence_margin
-        gap = capital(gap_of(kind))
+        gap, reference = capital(gap_of(kind)), escape_markdown(prompt_label(compared[0].reference))
         marks = (
-            f"○ {gap} with the plain prompt. ● {gap} with another prompt, and the "
+            f"○ {gap} with the {reference}. ● {gap} with another prompt, and the "
             f"{level(release.alpha)} interval of the change. Figures: change in {kind.unit}. "
             f"Shaded: {gap_of(kind)} up to {kind.shown_margin(margin)} {kind.unit}, the "
             "equivalence margin"
@@ -93,11 +94,13 @@ def _show_benchmarks(
     release: Release, kind: str, show: Callable[[Sequence[Comparison], int], None]
 ) -> None:
     """Show the comparisons of a kind, benchmark by benchmark."""
-    compared = comparisons_of_kind(release, kind)
-    for number, own in enumerate(compared.values()):
+    number, compared = 0, comparisons_of_kind(release, kind)
+    for of_benchmark in compared.values():
         if len(compared) > 1:
-            show_markdown(f"## {escape_markdown(own[0].benchmark.title)}")
-        show(own, number)
+            show_markdown(f"## {escape_markdown(of_benchmark[0].benchmark.title)}")
+        for reference in dict.fromkeys(one.reference for one in of_benchmark):
+            show([one for one in of_benchmark if one.reference == reference], number)
+            number += 1
     if output_format() == "html":
         links = download_links("comparisons")
         show_html(f'<p class="downloads">All comparisons: {links}</p>')

@@ -24,7 +24,7 @@ FIGURES = {
     "delta_cfr": ("CFR", "same answer, %"),
     "delta_ad": ("AD", "accuracy gap, points"),
 }
-_SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
+_SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy", "release_old"]
 _PAIR = ["attribute", "group_a", "group_b"]
 _UNLIKE = "different questions"
 _ARROW = " → "
@@ -140,6 +140,10 @@ class Comparison:
     strategy: str
     note: str
     pairs: tuple[PairChange, ...]
+    #: Whether the benchmark was asked with several prompts.
+    prompted: bool = True
+    #: The earlier release with the answers of the older model; None if they are in this one.
+    release: str | None = None
 
     @property
     def charted(self) -> tuple[PairChange, ...]:
@@ -148,8 +152,13 @@ class Comparison:
 
     @property
     def prompt(self) -> str:
-        """Return the strategy that is compared with the plain one, or that both models have."""
-        return self.strategy.removeprefix(f"{PLAIN}{_ARROW}")
+        """Return the other strategy of two, or the one that both models have."""
+        return self.strategy.rpartition(_ARROW)[2]
+
+    @property
+    def reference(self) -> str:
+        """Return the strategy that the other one is compared with; empty for two models."""
+        return self.strategy.rpartition(_ARROW)[0]
 
     @property
     def alike(self) -> bool:
@@ -159,7 +168,18 @@ class Comparison:
     @property
     def models(self) -> str:
         """Return the two models, or the only one."""
-        return self.old if self.old == self.new else f"{self.old}{_ARROW}{self.new}"
+        return self.new if self.reference else f"{self.older}{_ARROW}{self.new}"
+
+    @property
+    def older(self) -> str:
+        """Return the older model, with the earlier release that its answers are in."""
+        return f"{self.old} (release {self.release})" if self.release else self.old
+
+    @property
+    def before(self) -> str:
+        """Name the older one in a sentence about the newer one."""
+        again = self.release and self.old == self.new
+        return f"in release {self.release}" if again else "the version before"
 
     @property
     def vignettes(self) -> str:
@@ -171,7 +191,7 @@ class Comparison:
     @property
     def context(self) -> str:
         """Return what both sides share: the vignettes and, for two models, the prompt."""
-        if self.old == self.new:
+        if self.reference or not self.prompted:
             return self.vignettes
         return set_label(self.benchmark, self.vignettes, self.strategy)
 
@@ -186,17 +206,26 @@ def comparisons_of_kind(release: Release, kind: str) -> dict[str, list[Compariso
     kind : str
         ``"version"`` or ``"strategy"``.
     """
-    rows = release.comparisons[release.comparisons["kind"] == kind]
+    rows = release.all_comparisons[release.all_comparisons["kind"] == kind]
     found: dict[str, list[Comparison]] = {}
-    for keys, own in rows.groupby(_SETS, sort=False):
+    for (*keys, earlier), own in rows.groupby(_SETS, sort=False, dropna=False):
         name, version, old, new, strategy = map(str, keys)
         benchmark = release.benchmarks[name]
         note = caution(_text(own["method_note"].iloc[0]) or "")
         alike = not note.startswith(_UNLIKE)
         pairs = tuple(_pair_changes(own, benchmark, release.alpha, alike))
-        compared = Comparison(benchmark, version, old, new, strategy, note, pairs)
+        asked = prompted(release, name)
+        compared = Comparison(
+            benchmark, version, old, new, strategy, note, pairs, asked, _text(earlier)
+        )
         found.setdefault(name, []).append(compared)
     return found
+
+
+def prompted(release: Release, benchmark: str) -> bool:
+    """Check whether a benchmark was asked with a prompt that has a name of its own."""
+    own = release.estimates[release.estimates["benchmark"] == benchmark]
+    return bool((own["strategy"] != PLAIN).any())
 
 
 def _pair_changes(

@@ -75,7 +75,7 @@ def shared_verdict(changes: Sequence[tuple[Comparison, PairChange]]) -> str | No
 
 def _row(one: Comparison, pair: PairChange, several: bool) -> dict[str, str]:
     row = {"comparison": _heading(one, several), "pair": pair.name}
-    if one.old == one.new:
+    if one.reference:
         row["pair"] = f"{strategy_label(one.prompt)}: {pair.name}"
     for metric in figures_of(pair.kind):
         figures = pair.figures[metric]

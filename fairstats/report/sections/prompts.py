@@ -20,6 +20,7 @@ from fairstats.report.answer_sets import UNKNOWN, AnswerSet, Figure, Pair, promp
 from fairstats.report.changes.rows import gap_of
 from fairstats.report.charts.marks import axis_over, interval, tick
 from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.section import CANNOT, Answer, Mark, Section
 from fairstats.report.sections.versions import change_text, comparisons, of_pair
@@ -36,9 +37,9 @@ class PromptChanges:
     Parameters
     ----------
     sets : sequence of AnswerSet
-        Its answers to one version of a benchmark, those with the plain prompt first.
+        Its answers to one version of a benchmark, the reference first.
     rows : pandas.DataFrame
-        Their comparisons with the plain prompt.
+        Their comparisons with the reference.
     """
 
     sets: Sequence[AnswerSet]
@@ -46,8 +47,13 @@ class PromptChanges:
 
     @property
     def plain(self) -> AnswerSet:
-        """Return the answers with the plain prompt."""
+        """Return the answers with the prompt that the others are compared with."""
         return self.sets[0]
+
+    @property
+    def reference(self) -> str:
+        """Return the readers' name of that prompt."""
+        return prompt_label(self.plain.board.strategy)
 
     def answer(self) -> Answer:
         """State whether another prompt closes the gaps."""
@@ -59,7 +65,9 @@ class PromptChanges:
             reason = next(filter(None, (p.reason for p in verdicts)), "there is no verdict")
             return Answer(CANNOT, f"{capital(reason)}. {text}")
         if not open_pairs:
-            return Answer("No gap to close", f"With the plain prompt every gap is small. {text}")
+            return Answer(
+                "No gap to close", f"With the {self.reference} every gap is small. {text}"
+            )
         closing = [
             one
             for place, one in enumerate(others, start=1)
@@ -119,7 +127,7 @@ class PromptChanges:
         shown = [change for change in known if self._significant(change[2])]
         n = number_word(len(known))
         gap = gap_of(self.plain.kind)
-        against = f"Of {n} change{'s' * (len(known) != 1)} of {gap} against the plain prompt"
+        against = f"Of {n} change{'s' * (len(known) != 1)} of {gap} against the {self.reference}"
         if not shown:
             return f"{against}, none is significant (adjusted p above {alpha:g})."
         if len(shown) > _MOST_NAMED:
@@ -212,12 +220,16 @@ def prompt_changes(own: AnswerSet) -> PromptChanges | None:
     version = rows["benchmark_version"] == own.board.version
     rows = rows[version & (rows["model_new"] == own.model)]
     sets = [one for one in own.siblings() if one.board.version == own.board.version]
-    return None if rows.empty else PromptChanges(sets, rows)
+    if rows.empty:
+        return None
+    reference = str(rows["strategy"].iloc[0]).partition(" → ")[0]
+    return PromptChanges(sorted(sets, key=lambda one: one.board.strategy != reference), rows)
 
 
 def _parts(own: AnswerSet) -> list[AnswerSet]:
-    """Return the answers with the plain prompt on each version with several prompts."""
-    return [sets[0] for sets in prompts_of(own.siblings()) if prompt_changes(sets[0])]
+    """Return the answers with the reference on each version with several prompts."""
+    found = (prompt_changes(sets[0]) for sets in prompts_of(own.siblings()))
+    return [changes.plain for changes in found if changes is not None]
 
 
 def _of(own: AnswerSet) -> PromptChanges:
@@ -228,10 +240,11 @@ def _of(own: AnswerSet) -> PromptChanges:
 
 def _key(own: AnswerSet) -> list[Mark]:
     unit = f" {own.kind.unit}" if own.kind.numeric else "-point"
+    reference = prompt_label(own.board.strategy)
     return [
         Mark(f"{gap_name(own.kind)} with its interval"),
-        Mark("dotted line: plain prompt"),
-        Mark(f"significant change of {gap_of(own.kind)} against the plain prompt", "b"),
+        Mark(f"dotted line: {reference}"),
+        Mark(f"significant change of {gap_of(own.kind)} against the {reference}", "b"),
         Mark(f"shaded: ±{own.margin:g}{unit} margin"),
     ]
 

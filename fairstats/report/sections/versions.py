@@ -12,7 +12,7 @@ from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.comparisons.compare import VERSION
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.changes.rows import caution, directed, gap_of, written_as
+from fairstats.report.changes.rows import caution, directed, gap_of, prompted, written_as
 from fairstats.report.charts.marks import axis_over, dot, line
 from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
@@ -48,8 +48,15 @@ class VersionChange:
 
     @property
     def older(self) -> str:
-        """Return the name of the previous version."""
-        return str(self.rows["model_old"].iloc[0])
+        """Return the name of the previous version, with the earlier release that has it."""
+        older = str(self.rows["model_old"].iloc[0])
+        return f"{older} (release {self.release})" if self.release else older
+
+    @property
+    def release(self) -> str | None:
+        """Return the earlier release that has the older answers; None if it is this one."""
+        release = self.rows["release_old"].iloc[0]
+        return release if isinstance(release, str) else None
 
     def answer(self) -> Answer:
         """State whether the newer model is better."""
@@ -97,7 +104,8 @@ class VersionChange:
     @property
     def _with(self) -> str:
         items = counted_items(self.own.benchmark, int(self.rows["n"].max()))
-        return f"{self.own.prompt} prompt, {items}"
+        asked = prompted(self.own.release, self.own.benchmark.name)
+        return f"{self.own.prompt} prompt, {items}" if asked else items
 
     def _notes(self) -> list[str]:
         """Why the comparison is open, or not like for like."""
@@ -158,7 +166,7 @@ class VersionChange:
         return Chart(name, caption, "Pair", (axis,), tuple(rows), heads, height=24)
 
 
-def version_change(own: AnswerSet) -> VersionChange | None:
+def version_change(own: AnswerSet, *, again: bool = False) -> VersionChange | None:
     """Compare a model with its previous version; None if the release has none.
 
     Parameters
@@ -166,14 +174,16 @@ def version_change(own: AnswerSet) -> VersionChange | None:
     own : AnswerSet
         One of the model's answer sets of a benchmark. That of the plain prompt is compared, if
         there is one.
+    again : bool
+        Whether to compare this answer set with the model's answers in an earlier release instead.
     """
     rows = comparisons(own.release, VERSION, own)
-    rows = rows[rows["metric"].isin(compared_figures(own.kind))]
-    rows = plain_first(rows[rows["model_new"] == own.model])
+    rows = rows[rows["metric"].isin(compared_figures(own.kind)) & (rows["model_new"] == own.model)]
+    rows = plain_first(rows[(rows["model_old"] == own.model) == again])
     for keys, of_set in rows.groupby(["benchmark_version", "strategy"], sort=False):
         # "a → b" if the two models answered different vignettes.
         version, strategy = str(keys[0]).rpartition(" → ")[2], keys[1]
-        for one in own.siblings():
+        for one in [own] if again else own.siblings():
             if (one.board.version, one.board.strategy) == (version, strategy):
                 return VersionChange(one, of_set)
     return None
@@ -190,8 +200,9 @@ def _parts(own: AnswerSet) -> list[AnswerSet]:
     return [change.own] if change else []
 
 
-def _key(own: AnswerSet) -> list[Mark]:
-    newer, alpha = _of(own), own.release.alpha
+def version_key(newer: VersionChange) -> list[Mark]:
+    """Return the marks of the charts of a comparison of versions."""
+    own, alpha = newer.own, newer.own.release.alpha
     better, worse = (improved(newer.rows, alpha, sign=sign) for sign in (1, -1))
     found = {"dim": ~(better | worse), "b": better, "a": worse}
     words = {"dim": "", "b": ", significantly better", "a": ", significantly worse"}
@@ -203,7 +214,7 @@ def _key(own: AnswerSet) -> list[Mark]:
 
 
 def comparisons(release: Release, kind: str, own: AnswerSet) -> pd.DataFrame:
-    rows = release.comparisons
+    rows = release.all_comparisons
     return rows[(rows["kind"] == kind) & (rows["benchmark"] == own.benchmark.name)]
 
 
@@ -232,6 +243,6 @@ SECTION = Section(
     answer=lambda own: _of(own).answer(),
     applies=lambda own: version_change(own) is not None,
     charts=lambda own, name: _of(own).charts(name=name),
-    key=_key,
+    key=lambda own: version_key(_of(own)),
     parts=_parts,
 )

@@ -1,0 +1,142 @@
+"""What changed since earlier releases: comparisons of their answers, and the words for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from fairstats._lib.safe_names import file_sha256
+from fairstats.benchmarks.loading import load_benchmark
+from fairstats.release.contents import Release
+from fairstats.report.about.releases import show_releases
+from fairstats.report.changes.page import show_versions
+from fairstats.report.changes.since import SetChange, diff_lines, since_last_release, verdict_text
+from fairstats.report.model.page import show_model
+from fairstats.report.site_pages import PAGES
+
+from .conftest import answers_of_models
+from .undrawn import undrawn
+
+pytestmark = pytest.mark.usefixtures("without_screening")
+
+
+def better(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return answers that are all right."""
+    return answers.assign(answer=answers["answer_key"], status="ok")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> list[Release]:
+    """Make releases: a model with new answers, and a successor of one that only the first has."""
+    folder = tmp_path_factory.mktemp("site")
+    first = answers_of_models(("One", "Two", "Same"))
+    one = better(first[first["model"] == "One"]).assign(snapshot="One-2")
+    same = first[first["model"] == "Same"]
+    second = pd.concat([one, same, better(answers_of_models(("Three",)))], ignore_index=True)
+    newer = {"Three": "Two"}
+    return [
+        undrawn(first, folder, release="1"),
+        undrawn(second, folder, release="2", successors=newer),
+        undrawn(second, folder, release="3", successors=newer),
+    ]
+
+
+def test_answers_are_compared_with_the_release_that_has_the_older_model(site):
+    _, second, third = site
+    rows = second.table("earlier_comparisons")
+    pairs = set(rows[["model_old", "model_new", "release_old"]].itertuples(index=False, name=None))
+    assert pairs == {("One", "One", "1"), ("Two", "Three", "1")}
+    assert set(rows["manifest_old"]) == {file_sha256(site[0].path / "manifest.json")}
+    assert (rows.loc[rows["metric"] == "delta_accuracy", "estimate"] > 0).all()
+    # The answers of "One" are those of release 2; "Two" is in release 1 only.
+    found = third.table("earlier_comparisons")
+    assert set(zip(found["model_new"], found["release_old"], strict=True)) == {("Three", "1")}
+    assert site[0].all_comparisons.empty
+
+
+def test_versions_page_and_model_page_name_the_earlier_release(site, drawn):
+    first, second, _ = site
+    page = next(page for page in PAGES if page.text == "Compare versions")
+    assert [page.has_content(one) for one in (first, second)] == [False, True]
+    text = drawn(show_versions, second)
+    assert "One (release 1) → One" in text
+    assert "Two (release 1) → Three" in text
+    assert "Is it better than Two (release 1)?" in drawn(show_model, second, "three")
+    text = drawn(show_model, second, "one")
+    assert "What changed since release 1?" in text
+    assert "Better than in release 1? " in text
+    text = drawn(show_model, second, "same")
+    assert "The same answers" in text
+    assert "Better than in release" not in text
+
+
+def test_sentences_state_snapshot_rank_and_verdicts(site):
+    first, second, third = site
+    assert since_last_release(first, "One") is None
+    (facts, finding) = since_last_release(second, "One").sentences
+    words = "Other answers; snapshot One-1 → One-2; 7 → 0 missing; rank 2 of 3 → 1 of 3."
+    assert facts == words
+    assert finding.startswith("Compared: One (release 1) → One.")
+    new = since_last_release(second, "Three").sentences
+    assert new[0] == "The model is new since release 1."
+    assert since_last_release(second, "Same").sentences[0].startswith("The same answers")
+    assert since_last_release(third, "One").sentences == ("The same answers.",)
+    assert since_last_release(second, "Two").sentences == ("Removed.",)
+
+
+def test_page_of_releases_lists_what_matters_first(site, drawn):
+    text = drawn(show_releases, site[1])
+    assert text.index("snapshot One-1 → One-2") < text.index("<details>")
+    assert "Added: Three (24 demonstration vignettes)" in text
+
+
+def test_benchmark_declared_differently_is_not_compared(tmp_path, benchmark_file, all_right):
+    file = benchmark_file()
+    first = load_benchmark(file)
+    answers = all_right(first)
+    undrawn(answers, tmp_path, release="1", benchmarks=[first])
+    wrong = answers.assign(answer=answers["answer"].mask(answers.index == 0, None))
+    wrong["status"] = wrong["status"].mask(wrong.index == 0, "refused")
+    file.write_text(file.read_text(encoding="utf-8").replace("margin = 0.1", "margin = 0.2"))
+    second = undrawn(wrong, tmp_path, release="2", benchmarks=[load_benchmark(file)])
+    assert second.table("earlier_comparisons").empty
+    (text, *_) = since_last_release(second, str(answers["model"].iloc[0])).sentences
+    assert "the benchmark is declared differently" in text
+
+
+def test_changed_verdict_is_written_with_its_reason():
+    row = {"attribute": "race", "group_a": "white", "group_b": "black", "verdict_reason": "why"}
+    row |= {"old": "disparity", "new": "inconclusive"}
+    text = "disparity → inconclusive (why)"
+    assert verdict_text(row, load_benchmark("demo")) == f"Race: White − Black: {text}"
+    assert verdict_text(row | {"verdict_reason": None}, None).startswith("white − black: disp")
+
+
+def changed(model: str, change: str, *verdicts: str, **facts: object) -> SetChange:
+    sides = {
+        f"{n}_{s}": 1 for n in ("answers", "missing", "rank", "ranked") for s in ("old", "new")
+    }
+    given = {"change": change, "benchmark_changed": False, "snapshot_old": math.nan}
+    given |= {"snapshot_new": math.nan}
+    return SetChange(model, "all", given | sides | facts, verdicts, {"answers": 2})
+
+
+def test_difference_of_releases_begins_with_verdicts_and_counts_figures():
+    sets = [
+        changed("A", "new"),
+        changed("B", "same"),
+        changed("C", "same", rank_new=2),
+        changed("D", "answers changed", "Race: disparity → equivalent", snapshot_new="D-2"),
+        *(changed(f"E{n}", "answers changed") for n in range(30)),
+    ]
+    first, *lines, last = diff_lines(sets)
+    assert first == "D, all: other answers; snapshot not known → D-2; Race: disparity → equivalent"
+    assert "new: A, all" in lines
+    assert "12 more answer sets changed; --all lists them" in lines
+    assert "1 answer set with the same answers, rank and verdicts" in lines
+    assert last.startswith("changed figures: 68 (different answers); --all")
+    assert len(list(diff_lines(sets, every=True))) == len(sets) + 1
+    assert list(diff_lines([replace(sets[1], figures={})]))[-1] == "no figure changed"
