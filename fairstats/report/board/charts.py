@@ -8,12 +8,23 @@ from dataclasses import replace
 from functools import partial
 
 import pandas as pd
+from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, decimal, level, percent_range, points, span
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.report.board.figures import MOST_PANELS, BoardFigures, Panel
-from fairstats.report.charts.marks import Axis, axis_over, bar, dot, interval, line, tick, words
+from fairstats.report.charts.marks import (
+    Axis,
+    axis_over,
+    bar,
+    dot,
+    element,
+    interval,
+    line,
+    tick,
+    words,
+)
 from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.findings import set_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
@@ -319,7 +330,7 @@ def _strip(
             marks += line(axis, scale * start, scale * end, colour=colour)
     label = span(text(low), text(high))
     # A phone has no room for it.
-    marks += f'<g class="range">{words(axis, scale * high, label, shift=9)}</g>'
+    marks += element("g", words(axis, scale * high, label, shift=9), class_="range")
     said = f"{len(known)} {noun}s: {label}"
     if low < high:
         said = f"{len(known)} {noun}s, from {text(low)} ({least}) to {text(high)} ({most})"
@@ -363,7 +374,7 @@ def shift_chart(figures: BoardFigures, shifts: Shifts, *, name: str) -> Chart:
             # Both on one side: the shorter bar in front, and one label at the end of the longer.
             bars.sort(key=lambda one: -abs(one[0]))
             labels = [(bars[0][0], " / ".join(texts))]
-        marks = "".join(bar(axis, 0, 100 * share, colour=colour) for share, colour, _ in bars)
+        marks = Markup().join(bar(axis, 0, 100 * share, colour=colour) for share, colour, _ in bars)
         for share, text in labels:
             anchor, shift = ("start", 5) if share > 0 else ("end", -5)
             marks += words(axis, 100 * share, text, anchor=anchor, shift=shift)

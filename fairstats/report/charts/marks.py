@@ -9,8 +9,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fairstats._lib.formatting import MINUS, escape_html
+from markupsafe import Markup
+
+from fairstats._lib.formatting import MINUS
 from fairstats.report.page_output import ACCENT_A, BAND, DIM, INK, RULE
+from fairstats.report.templates import filled
 
 # Percent of a panel's width that is free at its left and right edge.
 _EDGE = 3.0
@@ -70,31 +73,30 @@ class Axis:
         first = math.ceil(self.low / step - 1e-9)
         return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
-    def grid(self) -> str:
+    def grid(self) -> Markup:
         """Return the shaded band, the ticks' lines and the zero line."""
         parts = []
         if self.band is not None:
             left, right = (float(self.at(value)[:-1]) for value in self.band)
-            parts.append(
-                f'<rect x="{left:.2f}%" width="{right - left:.2f}%" height="100%" fill="{BAND}"/>'
-            )
+            width = f"{right - left:.2f}%"
+            parts.append(element("rect", x=f"{left:.2f}%", width=width, height="100%", fill=BAND))
         for tick in self.ticks:
             colour = DIM if tick == 0 and self.signed else RULE
             parts.append(_line(self.at(tick), self.at(tick), "0", "100%", colour, 1))
-        return "".join(parts)
+        return Markup().join(parts)
 
-    def scale(self) -> str:
+    def scale(self) -> Markup:
         """Return the ticks' labels."""
-        labels: list[str] = []
+        labels: list[Markup] = []
         if not self.labelled:
-            return ""
+            return Markup()
         for number, tick in enumerate(self.ticks):
             text = f"{tick:+g}" if self.signed and tick else f"{tick:g}"
             text = text.replace("-", MINUS) + self.unit * (number == len(self.ticks) - 1)
             place = float(self.at(tick)[:-1])
             anchor = "start" if place < 8 else "end" if place > 92 else "middle"
             labels.append(svg_text(self.at(tick), text, anchor=anchor, colour=DIM, size=12))
-        return "".join(labels)
+        return Markup().join(labels)
 
 
 def axis_over(
@@ -145,7 +147,7 @@ def interval(
     label: str = "",
     colour: str = ACCENT_A,
     y: str = "50%",
-) -> str:
+) -> Markup:
     """Draw a dot and its interval, with the label; the interval alone if the estimate is NaN.
 
     Parameters
@@ -161,11 +163,11 @@ def interval(
     y : str
         The height in the row.
     """
-    marks = ""
+    marks = Markup()
     if not (math.isnan(low) or math.isnan(high)):
         marks += _line(axis.at(low), axis.at(high), y, y, colour, 2.2)
     if not math.isnan(estimate):
-        marks += f'<circle cx="{axis.at(estimate)}" cy="{y}" r="4.2" fill="{colour}"/>'
+        marks += element("circle", cx=axis.at(estimate), cy=y, r=4.2, fill=colour)
     end = next((v for v in (high, estimate) if not math.isnan(v)), None)
     if label and end is not None:
         marks += svg_text(axis.at(end), label, y=y, shift=7)
@@ -174,15 +176,13 @@ def interval(
 
 def dot(
     axis: Axis, value: float, *, colour: str = ACCENT_A, hollow: bool = False, y: str = "50%"
-) -> str:
+) -> Markup:
     """Draw a dot, filled or hollow."""
     if math.isnan(value):
-        return ""
+        return Markup()
     fill = "none" if hollow else colour
-    return (
-        f'<circle cx="{axis.at(value)}" cy="{y}" r="4" fill="{fill}" stroke="{colour}" '
-        f'stroke-width="1.4"/>'
-    )
+    at = axis.at(value)
+    return element("circle", cx=at, cy=y, r=4, fill=fill, stroke=colour, stroke_width=1.4)
 
 
 def tick(
@@ -193,13 +193,12 @@ def tick(
     y: float = 50,
     reach: float = 22,
     dashed: bool = False,
-) -> str:
+) -> Markup:
     """Draw an upright mark; `y` and `reach` in percent of the row's height."""
     if math.isnan(value):
-        return ""
-    at = axis.at(value)
-    mark = _line(at, at, f"{y - reach:g}%", f"{y + reach:g}%", colour, 1.4 if dashed else 2)
-    return mark.replace("/>", ' stroke-dasharray="2 3"/>') if dashed else mark
+        return Markup()
+    at, width, dashes = axis.at(value), 1.4 if dashed else 2, "2 3" if dashed else None
+    return _line(at, at, f"{y - reach:g}%", f"{y + reach:g}%", colour, width, dashes)
 
 
 def bar(
@@ -210,21 +209,22 @@ def bar(
     colour: str = ACCENT_A,
     y: float = 50,
     reach: float = 26,
-) -> str:
+) -> Markup:
     """Draw a bar between two values; `y` and `reach` as for `tick`."""
     if math.isnan(start) or math.isnan(end):
-        return ""
+        return Markup()
     left, right = (float(axis.at(value)[:-1]) for value in sorted((start, end)))
-    return (
-        f'<rect x="{left:.2f}%" width="{right - left:.2f}%" y="{y - reach:g}%" '
-        f'height="{2 * reach:g}%" fill="{colour}"/>'
+    x, width, top, height = (
+        f"{value}%"
+        for value in (f"{left:.2f}", f"{right - left:.2f}", f"{y - reach:g}", f"{2 * reach:g}")
     )
+    return element("rect", x=x, width=width, y=top, height=height, fill=colour)
 
 
-def line(axis: Axis, start: float, end: float, *, colour: str = DIM, y: str = "50%") -> str:
+def line(axis: Axis, start: float, end: float, *, colour: str = DIM, y: str = "50%") -> Markup:
     """Draw a line between two values."""
     if math.isnan(start) or math.isnan(end):
-        return ""
+        return Markup()
     return _line(axis.at(start), axis.at(end), y, y, colour, 1.6)
 
 
@@ -237,15 +237,16 @@ def words(
     shift: float = 7,
     colour: str = INK,
     y: str = "50%",
-) -> str:
+) -> Markup:
     """Write a text next to a value; `shift` in pixels."""
     return svg_text(axis.at(value), text, anchor=anchor, shift=shift, colour=colour, y=y)
 
 
-def _line(x1: str, x2: str, y1: str, y2: str, colour: str, width: float) -> str:
-    return (
-        f'<line x1="{x1}" x2="{x2}" y1="{y1}" y2="{y2}" stroke="{colour}" stroke-width="{width}"/>'
-    )
+def _line(
+    x1: str, x2: str, y1: str, y2: str, colour: str, width: float, dashes: str | None = None
+) -> Markup:
+    ends = {"x1": x1, "x2": x2, "y1": y1, "y2": y2}
+    return element("line", **ends, stroke=colour, stroke_width=width, stroke_dasharray=dashes)
 
 
 def svg_text(
@@ -258,10 +259,24 @@ def svg_text(
     colour: str = INK,
     size: float = 12.5,
     weight: int | None = None,
-) -> str:
+) -> Markup:
     """Return a text; `shift` in pixels, everything else as in SVG."""
-    bold = "" if weight is None else f' font-weight="{weight}"'
-    return (
-        f'<text x="{x}" y="{y}" dx="{shift:g}" dy="4" text-anchor="{anchor}" fill="{colour}" '
-        f'font-size="{size:g}"{bold}>{escape_html(text)}</text>'
-    )
+    place: dict[str, str | float] = {"x": x, "y": y, "dx": f"{shift:g}", "dy": 4}
+    font = {"fill": colour, "font_size": f"{size:g}", "font_weight": weight}
+    return element("text", text, **place, text_anchor=anchor, **font)
+
+
+def element(tag: str, *inside: str, **attributes: str | float | None) -> Markup:
+    """Return an element of an SVG, with its texts and attributes escaped.
+
+    Parameters
+    ----------
+    tag : str
+        The element's name.
+    *inside : str
+        Its text, or other elements.
+    **attributes
+        Their names, with an underscore for a hyphen, and after a keyword; None leaves one out.
+    """
+    given = {key.rstrip("_").replace("_", "-"): v for key, v in attributes.items() if v is not None}
+    return filled("element", tag=tag, inside=inside, attributes=given)
