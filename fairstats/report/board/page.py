@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
 from itertools import groupby
 
 import pandas as pd
+from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, counted, escape_markdown, level, listed, number_word
+from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE
@@ -19,24 +20,19 @@ from fairstats.report.board.charts import (
     PUBLISHED,
     SELECTED,
     UNRANKED,
-    accuracy_chart,
-    beyond_chart,
-    cfr_chart,
-    gap_chart,
-    moves_chart,
-    ratio_chart,
     shift_chart,
     shifts_of,
 )
-from fairstats.report.board.figures import MOST_PANELS, BoardFigures, Panel, asked_items
+from fairstats.report.board.figures import BoardFigures, Panel, asked_items
+from fairstats.report.board.measures import limits_note, measures_of
 from fairstats.report.board.tables import (
     attribute_table,
     difference_matrix,
     matrix_caption,
     overview_table,
 )
-from fairstats.report.charts.rows import Chart, show_chart
-from fairstats.report.findings import Findings, findings, pair_note, set_label
+from fairstats.report.charts.rows import show_chart
+from fairstats.report.findings import findings, set_label
 from fairstats.report.notes import flag_notes, screening_summary, selection_notes, submissions_table
 from fairstats.report.page_output import (
     closed,
@@ -51,12 +47,10 @@ from fairstats.report.page_output import (
     switch,
     switch_rules,
 )
+from fairstats.report.templates import filled
 from fairstats.report.words import (
     counted_items,
     discordant_note,
-    gap_name,
-    higher_by,
-    meaning,
     named_test,
     noun,
     words_of,
@@ -64,8 +58,10 @@ from fairstats.report.words import (
 
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4
-# More notes than these are a list.
-_FEW_NOTES = 2
+# More notes than these are a list, and of more models than these, only a count.
+_FEW_NOTES, _MOST_LISTED = 2, 10
+# More models than these do not fit into the matrix.
+_MOST_COMPARED = 25
 #: The colour of each verdict in the chart of gaps; no verdict is the empty text.
 _COLOURS = {
     DISPARITY: "red: disparity",
@@ -73,22 +69,6 @@ _COLOURS = {
     "": "grey: no verdict",
     INCONCLUSIVE: "grey: inconclusive",
 }
-
-
-def _measures(figures: BoardFigures) -> dict[str, tuple[str, Callable[..., Chart]]]:
-    """Return the name and the chart of each figure that a board's kind of answers has."""
-    kind, there = figures.board.benchmark.kind, set(figures.board.estimates["metric"])
-    every = {
-        "gap": (capital(gap_name(kind)), gap_chart, kind.difference),
-        "moves": ("Direction", moves_chart, "moved_up"),
-        "ratio": ("Ratio", ratio_chart, "selection_ratio"),
-        "cfr": ("Same answer (CFR)", cfr_chart, "cfr"),
-        "groups": (f"{capital(kind.figure)} by group", accuracy_chart, kind.rate_a),
-        "beyond": ("Beyond controls", beyond_chart, "beyond_control"),
-    }
-    return {
-        name: (label, chart) for name, (label, chart, metric) in every.items() if metric in there
-    }
 
 
 def show_leaderboard(release: Release) -> None:
@@ -143,30 +123,34 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
         for panel in figures.pairs
     }
     measures = {
-        key: label for figures in all_figures for key, (label, _) in _measures(figures).items()
+        key: measure.label
+        for figures in all_figures
+        for key, measure in measures_of(figures).items()
     }
     names = {kind: f"{scope}-{kind}" for kind in ("board", "measure", "attribute")}
     rules = [
-        switch_rules(scope, names["board"], "board", list(sets)),
-        switch_rules(scope, names["measure"], "measure", list(measures)),
-        switch_rules(scope, names["attribute"], "attribute", list(attributes)),
-        # A panel is shown with its attribute, and all of them with all attributes.
-        switch_rules(scope, names["attribute"], "panel", list(attributes)[1:]),
+        switch_rules(scope, names[kind], part, values)
+        for kind, part, values in (
+            ("board", "board", list(sets)),
+            ("measure", "measure", list(measures)),
+            ("attribute", "attribute", list(attributes)),
+            # A panel is shown with its attribute, and all of them with all attributes.
+            ("attribute", "panel", list(attributes)[1:]),
+        )
     ]
-    controls = switch(names["measure"], "Measure", measures)
-    # On a phone, the panels of many pairs are shown one at a time.
-    if len(attributes) > 2 or any(figures.many for figures in all_figures):
-        controls += switch(names["attribute"], "Attribute", attributes)
-    # The page's script adds search and download; without it, one board needs no further controls.
     items = words_of(boards[0].benchmark).items
-    more = f"Other {items} and prompts, search, download" if len(sets) > 1 else "Search, download"
-    legend = f"{capital(items)} and prompt"
-    others = switch(names["board"], legend, sets) if len(sets) > 1 else ""
-    opening = (
-        f'<section class="boards" id="{scope}"><style>{chr(10).join(rules)}</style>'
-        f'<div class="controls">{controls}'
-        f'<details class="more"{"" if others else " hidden"}><summary>{more}</summary>{others}'
-        '<div class="tools"></div></details></div>'
+    # On a phone, the panels of many pairs are shown one at a time.
+    by_attribute = len(attributes) > 2 or any(figures.many for figures in all_figures)
+    opening = filled(
+        "board_controls",
+        scope=scope,
+        rules=Markup("\n".join(rules)),
+        controls=Markup(switch(names["measure"], "Measure", measures))
+        + Markup(switch(names["attribute"], "Attribute", attributes) if by_attribute else ""),
+        others=Markup(
+            switch(names["board"], f"{capital(items)} and prompt", sets) if len(sets) > 1 else ""
+        ),
+        items=items,
     )
     with enclosed(opening, "</section>"):
         for number, figures in enumerate(all_figures):
@@ -189,17 +173,17 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
     # The chart is one picture, so this block is hardly longer than it.
     with on_one_page():
         show_markdown(f"## {title}")
-        for measure, (_, chart) in _measures(figures).items():
+        for key, measure in measures_of(figures).items():
             # Paper has room for one; the figures of the others are in the table.
-            if paper and measure != "gap":
+            if paper and key != "gap":
                 continue
-            with enclosed(f'<div data-measure="{measure}">', "</div>"):
-                note = _note(measure, figures, found)
-                which = "" if paper else f"{escape_markdown(_set_name(board))}\\. "
-                show_markdown(f"::: small\n{which}{note}\n:::")
-                show_chart(chart(figures, name=f"{name}-{measure}"))
+            with enclosed(f'<div data-measure="{key}">', "</div>"):
+                which = "" if paper else f"{_set_name(board)}. "
+                note = escape_markdown(" ".join(f"{which}{measure.note}".split()))
+                show_markdown(f"::: small\n{note}\n:::")
+                show_chart(measure.draw(figures, measure, f"{name}-{key}"))
     show_markdown(f"::: small\n{_key(figures, release)}\n:::")
-    _show_unranked(board)
+    _show_unranked(figures)
     _show_screening(figures)
     _show_tables(figures, release, name=name)
     _show_shifts(figures, name=name)
@@ -211,7 +195,13 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
                 "which one is shown.",
                 css_class="estimates compact",
             )
-    if len(board.ranked) > 1:
+    if len(board.ranked) > _MOST_COMPARED and output_format() == "html":
+        show_html(
+            filled(
+                "differences", **_differing(board), links=Markup(download_links("rank_differences"))
+            )
+        )
+    elif 1 < len(board.ranked) <= _MOST_COMPARED:
         with closed("Which models differ?"):
             show_table(
                 difference_matrix(board, name=f"{name}-differences"),
@@ -221,93 +211,15 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
             )
 
 
-def _note(measure: str, figures: BoardFigures, found: Findings) -> str:
-    """Describe what a chart shows and which direction is better, in Markdown."""
-    benchmark = figures.board.benchmark
-    kind, limits = benchmark.kind, _limits(figures.release)
-    if measure == "gap":
-        better = "less swayed by the text" if benchmark.slanted else "fairer"
-        margin = f"±{kind.shown_margin(benchmark.equivalence_margin)}"
-        pooled = figures.pooled
-        average = f"{pooled.label}: all pairs counted together. " if pooled else ""
-        practical = "clinical " if kind == CHOICE else ""
-        text = (
-            f"{capital(gap_name(kind))} ({pair_note(benchmark)}) with {limits}. Closer to 0 is "
-            f"{better}. Shaded: the equivalence margin of {margin} {kind.unit}, a convention of "
-            f"this benchmark and not a {practical}threshold. {average}{_circles(figures, 'pair')}"
-            f"{found.verdicts}"
-        )
-    elif measure == "cfr":
-        whatever = ", right or wrong" if kind == CHOICE else ""
-        text = (
-            "CFR (counterfactual fairness rate): share of pairs with the same answer for both "
-            f"groups{whatever}, with {limits}. 100% is best. {_circles(figures, 'pair')}"
-        )
-    elif measure == "moves":
-        text = (
-            f"Blue: percent of pairs in which the {kind.name} is {higher_by(benchmark)} for the "
-            f"first group. Red: percent in which it is for the second. {meaning(benchmark)}"
-        )
-        if figures.many:
-            text += " Circles: one per pair, the first percentage minus the second."
-    elif measure == "ratio":
-        text = (
-            f"Selection rate of the first group divided by that of the second, with {limits}. 1 is "
-            "equal. Shaded: from .80 to 1.25, the limits of the four-fifths rule. "
-            f"{meaning(benchmark)} {_circles(figures, 'pair')}"
-        )
-    elif measure == "beyond":
-        text = _beyond_note(figures, limits)
-    else:
-        text = "Blue: first group of the pair. Red: second group. The figures are first / second."
-        text += f" {_circles(figures, 'group')}".rstrip()
-        if figures.neutral is not None:
-            text += f" The upright mark is the {kind.figure} with neutral text."
-        if kind != CHOICE:
-            text += f" {meaning(benchmark)}"
-    return escape_markdown(text.rstrip())
-
-
-def _beyond_note(figures: BoardFigures, limits: str) -> str:
-    """Describe the chart of changes beyond those of controls."""
-    benchmark = figures.board.benchmark
-    names = listed(f"“{control.label}”" for control in benchmark.controls)
-    change = (
-        "absolute difference of the two answers"
-        if benchmark.kind.numeric
-        else "share of answers that differ"
-    )
-    circles = "Circles: one per attribute. " if len(figures.attributes) > MOST_PANELS else ""
-    return (
-        f"How far answers change between two groups, minus how far they change between the "
-        f"controls ({names}), which should not matter, with {limits}. A change is the {change}. "
-        f"At 0 or below, the groups change answers no more than something meaningless does. "
-        f"{circles}"
-    )
-
-
-def _circles(figures: BoardFigures, noun: str) -> str:
-    """Describe the panels that many pairs share; empty if each pair has a panel."""
-    if not figures.many:
-        return ""
-    return f"Circles: one per {noun}, with the range of the figures. "
-
-
-def _limits(release: Release) -> str:
-    """Describe the limits of the release's figures."""
-    if release.policies == ["bounds"]:
-        return "the range over all possible missing answers"
-    return f"its {level(release.alpha)} interval"
+def _differing(board: Board) -> dict[str, int]:
+    """Count the pairs of models, and those that differ."""
+    return {"pairs": len(board.differences), "differing": int(board.differences["differ"].sum())}
 
 
 def _key(figures: BoardFigures, release: Release) -> str:
     """Return the marks that appear in the chart, in Markdown."""
     board, parts = figures.board, []
-    gaps = board.estimates[
-        (board.estimates["metric"] == board.benchmark.kind.difference)
-        & board.estimates["attribute"].isin([a.name for a in figures.attributes])
-    ]
-    there = set(gaps["verdict"].fillna(""))
+    there = set(figures.gaps["verdict"].fillna(""))
     kinds = [text for verdict, text in _COLOURS.items() if verdict in there]
     if len(kinds) > 1:
         parts.append(f"{capital(noun(board.benchmark.kind))}s: {', '.join(kinds)}.")
@@ -328,13 +240,24 @@ def why_unranked(board: Board) -> list[str]:
     return notes
 
 
-def _show_unranked(board: Board) -> None:
-    notes = [escape_markdown(note) for note in why_unranked(board)]
-    if len(notes) == 1:
-        show_markdown(f"::: small\n{notes[0]}\n:::")
+def _show_notes(summary: str, notes: list[str], *, few: int) -> None:
+    """Show notes in one paragraph; more than a few are a list, which is closed at first."""
+    if 0 < len(notes) <= few:
+        show_markdown(f"::: small\n{escape_markdown(' '.join(notes))}\n:::")
     elif notes:
-        with closed(f"Why {number_word(len(notes))} models are not ranked"):
-            show_markdown("::: small\n" + "\n".join(f"- {note}" for note in notes) + "\n:::")
+        with closed(summary):
+            items = "\n".join(f"- {escape_markdown(note)}" for note in notes)
+            show_markdown(f"::: small\n{items}\n:::")
+
+
+def _show_unranked(figures: BoardFigures) -> None:
+    notes = why_unranked(figures.board)
+    n = len(notes)
+    if n > _MOST_LISTED:
+        # The rows of the chart have the reason of each.
+        reasons = Counter(map(figures.why_unranked, figures.board.why_unranked))
+        notes = [f"{counted(many, 'model')}: {why}." for why, many in reasons.most_common()]
+    _show_notes(f"Why {number_word(n)} models are not ranked", notes, few=1)
 
 
 def _show_screening(figures: BoardFigures) -> None:
@@ -342,13 +265,15 @@ def _show_screening(figures: BoardFigures) -> None:
     rows, overruled = figures.screening, figures.release.overruled
     notes = [f"{FLAGGED} {note}" for note in flag_notes(rows, overruled)]
     notes += [f"{CHOSEN} {note}" for note in selection_notes(figures.submissions)]
-    few = notes if len(notes) <= _FEW_NOTES else []
-    if text := escape_markdown(" ".join(filter(None, [screening_summary(rows), *few]))):
-        show_markdown(f"::: small\n{text}\n:::")
-    if len(few) < len(notes):
-        with closed("What the marks mean"):
-            listed = "\n".join(f"- {escape_markdown(note)}" for note in notes)
-            show_markdown(f"::: small\n{listed}\n:::")
+    summary = screening_summary(rows)
+    if len(notes) <= _FEW_NOTES:
+        summary, notes = " ".join(filter(None, [summary, *notes])), []
+    if summary:
+        show_markdown(f"::: small\n{escape_markdown(summary)}\n:::")
+    if len(notes) > _MOST_LISTED:
+        models = counted(len(figures.flagged | figures.chosen), "model")
+        notes = [f"{FLAGGED} or {CHOSEN}: {models}. The page of each gives its signs."]
+    _show_notes("What the marks mean", notes, few=0)
 
 
 def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
@@ -356,19 +281,16 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     which = set_label(board.benchmark, board.version, board.strategy)
     if len(release.benchmarks) > 1:
         which = f"{board.benchmark.title}, {which}"
-    kind, their = board.benchmark.kind, _limits(release).replace("its", "their")
+    kind, their = board.benchmark.kind, limits_note(release).replace("its", "their")
     shown = "AD" if kind == CHOICE else capital(f"{noun(kind)}s")
     limits = f"{capital(which)}. {shown} and CFR with {their}."
-    if kind == CHOICE:
-        caption = (
-            f"{limits} McNemar p: how surprising such an uneven split of right answers "
-            f"would be if both versions had the same effect{_adjusted(figures)}."
-        )
-    else:
-        caption = (
-            f"{limits} {capital(named_test(kind))} p: how surprising such differences would be if "
-            f"the groups made none{_adjusted(figures)}."
-        )
+    of, there = ("an uneven split of right answers", "both versions had the same effect")
+    if kind != CHOICE:
+        of, there = "differences", "the groups made none"
+    caption = (
+        f"{limits} {capital(named_test(kind))} p: how surprising such {of} would be if {there}"
+        f"{_adjusted(figures)}."
+    )
     with enclosed('<div data-attribute="all">', "</div>"):
         show_table(
             overview_table(figures, name=f"{name}-all"),
@@ -384,11 +306,8 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
                 css_class="estimates compact",
             )
     if output_format() == "html":
-        pdf = f'<a href="{page_root()}leaderboard.pdf">PDF</a>'
-        show_html(
-            f'<p class="downloads">All figures: {download_links("estimates")}. Ranks: '
-            f"{download_links('ranks')}. Leaderboard as {pdf}.</p>"
-        )
+        links = {table: Markup(download_links(table)) for table in ("estimates", "ranks")}
+        show_html(filled("board_downloads", root=page_root(), **links))
 
 
 def _pairs_of(panels: list[Panel]) -> str:

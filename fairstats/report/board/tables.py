@@ -12,27 +12,24 @@ from fairstats._lib.formatting import (
     escape_html,
     p_figure,
     percent,
-    percent_range,
 )
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.release.contents import Board, Release
 from fairstats.report.board.charts import (
     PUBLISHED,
+    SIGNED_MEAN,
     accuracy_head,
     marks_of,
     original_accuracy,
-    ratio,
 )
-from fairstats.report.board.figures import BoardFigures, Panel
+from fairstats.report.board.figures import BoardFigures, Panel, written
 from fairstats.report.page_output import output_format, page_root
 from fairstats.report.tables import MARKS, breakable, written_table
+from fairstats.report.templates import filled
 from fairstats.report.words import (
     difference_name,
     named_test,
     noun,
-    plain,
-    plain_range,
-    signed_range,
 )
 
 if TYPE_CHECKING:
@@ -66,8 +63,8 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
         row = _head_cells(figures, model)
         for number, panel in enumerate(panels):
             gap = figures.row(model, "ad" if choice else kind.difference, panel)
-            row[f"ad{number}"] = _share(gap) if choice else _signed(gap, kind)
-            row[f"cfr{number}"] = _share(figures.row(model, "cfr", panel))
+            row[f"ad{number}"] = _figure(kind, gap)
+            row[f"cfr{number}"] = _figure(kind, figures.row(model, "cfr", panel))
         if choice:
             every = [figures.row(model, "cohens_h", panel) for panel in compared]
             known = [abs(row["estimate"]) for row in every if row is not None]
@@ -85,7 +82,11 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
         rows.append(row)
     labels = {"rank": "Rank", "accuracy": accuracy_head(figures)}
     ad, cfr = ([f"{metric}{n}" for n in range(len(panels))] for metric in ("ad", "cfr"))
-    labels |= dict(zip(ad, _labels(panels), strict=True))
+    signed = [
+        SIGNED_MEAN if panel == figures.pooled else label
+        for panel, label in zip(panels, _labels(panels), strict=True)
+    ]
+    labels |= dict(zip(ad, _labels(panels) if choice else signed, strict=True))
     labels |= dict(zip(cfr, _labels(panels), strict=True))
     if choice:
         labels |= {"h": "Cohen’s |h|"}
@@ -134,16 +135,16 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
         else (f"{of}, first group{unit}", f"{of}, second group{unit}")
     )
     labels = {
+        "gap": f"{capital(noun(kind))}, {kind.unit}",
+        "verdict": "Verdict",
         "a": first,
         "b": second,
-        "gap": f"{capital(noun(kind))}, {kind.unit}",
         "ratio": "Ratio",
         "cfr": "CFR, %",
         "eo": "EO, points",
         "h": "Cohen’s h",
         "discordant": "n10 : n01",
         "p": f"{capital(named_test(kind))} p, adjusted",
-        "verdict": "Verdict",
     }
     known = [key for key in labels if any(key in row for row in rows)]
     return written_table(
@@ -162,22 +163,15 @@ def pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str
     kind = figures.board.benchmark.kind
     metrics = (kind.rate_a, kind.rate_b, "ad", "cfr", "eo", "selection_ratio")
     found = {m: figures.row(model, m, panel) for m in metrics}
+    names = ("a", "b", "ad", "cfr", "eo", "ratio")
     cells = {
-        "a": _rate(found[kind.rate_a], kind),
-        "b": _rate(found[kind.rate_b], kind),
-        "cfr": _share(found["cfr"]),
+        name: _figure(kind, row)
+        for name, row in zip(names, found.values(), strict=True)
+        if row is not None or name in ("a", "b", "cfr")
     }
-    if kind == CHOICE:
-        cells["ad"] = _share(found["ad"])
-    if found["eo"] is not None:
-        cells["eo"] = _share(found["eo"])
-    if (quotient := found["selection_ratio"]) is not None:
-        limits = f"{ratio(quotient['ci_low'])} to {ratio(quotient['ci_high'])}"
-        value = "" if pd.isna(quotient["estimate"]) else ratio(quotient["estimate"])
-        cells["ratio"] = _with_limits(value, limits)
     gap, h = (figures.row(model, m, panel) for m in (kind.difference, "cohens_h"))
     if gap is not None:
-        cells["gap"] = _signed(gap, kind)
+        cells["gap"] = _figure(kind, gap)
         counts = [gap["n10"], gap["n01"]]
         cells["discordant"] = "" if any(map(pd.isna, counts)) else " : ".join(map(str, counts))
         cells["verdict"] = _verdict(gap)
@@ -211,39 +205,16 @@ def _head_cells(figures: BoardFigures, model: str) -> dict[str, str]:
     neutral = figures.neutral
     kind = figures.board.benchmark.kind
     rate = None if neutral is None else figures.row(model, kind.rate_a, neutral)
-    shown = _rate(rate, kind) if rate is not None else original_accuracy(figures, model)
+    shown = _figure(kind, rate) if rate is not None else original_accuracy(figures, model)
     return {"model": name, "rank": figures.rank(model), "accuracy": shown}
 
 
-def _share(row: pd.Series | None) -> str:
-    """Return a share in percent with its limits; the limits alone if it is a range."""
+def _figure(kind: Kind, row: pd.Series | None) -> str:
+    """Return a figure and its limits as HTML: on one line on a screen, on two on paper."""
     if row is None:
         return "–"
-    low_high = percent_range(row["ci_low"], row["ci_high"])
-    value = "" if pd.isna(row["estimate"]) else f"{100 * row['estimate']:.1f}"
-    return _with_limits(value, low_high)
-
-
-def _rate(row: pd.Series | None, kind: Kind) -> str:
-    """Return a group's rate or mean with its limits; the limits alone if it is a range."""
-    if row is None:
-        return "–"
-    limits = plain_range(kind, row["ci_low"], row["ci_high"])
-    return _with_limits(plain(kind, row["estimate"]), limits)
-
-
-def _signed(row: pd.Series | None, kind: Kind) -> str:
-    """Return a difference with its limits; the limits alone if it is a range."""
-    if row is None:
-        return "–"
-    value = "" if pd.isna(row["estimate"]) else kind.signed(row["estimate"])
-    return _with_limits(value, signed_range(kind, row["ci_low"], row["ci_high"]))
-
-
-def _with_limits(value: str, limits: str) -> str:
-    """Return a figure and its limits: on one line in HTML, on two on paper."""
-    small = f"<small>({limits})</small>" if limits else ""
-    return (" " if output_format() == "html" else "<br>").join(filter(None, (value, small)))
+    value, limits = written(kind, row)
+    return filled("figure", value=value, limits=limits, paper=output_format() != "html")
 
 
 def p_cell(p: float) -> str:

@@ -17,6 +17,8 @@ from fairstats.report.templates import filled
 
 # Percent of a panel's width that is free at its left and right edge.
 _EDGE = 3.0
+# Pixels of a character, between a label and its mark, and of the arrow at an edge.
+_CHARACTER, _GAP, _ARROW = 6.9, 9, 8
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Axis:
         The value after which there are no ticks, only room for labels.
     labelled : bool
         Whether ticks are drawn; if not, only 0 is.
+    limits : (float, float)
+        The values to draw between; an arrow shows that there is one beyond.
     """
 
     key: str
@@ -53,12 +57,17 @@ class Axis:
     unit: str = ""
     end: float = math.inf
     labelled: bool = True
+    limits: tuple[float, float] = (-math.inf, math.inf)
 
     def at(self, value: float) -> str:
         """Return the position of a value, as a percentage of the panel's width."""
         inside = min(max(value, self.low), self.high)
         share = (inside - self.low) / (self.high - self.low)
         return f"{_EDGE + share * (100 - 2 * _EDGE):.2f}%"
+
+    def inside(self, value: float) -> float:
+        """Return a value, or the limit that it is beyond."""
+        return min(max(value, self.limits[0]), self.limits[1])
 
     @property
     def ticks(self) -> list[float]:
@@ -94,7 +103,7 @@ class Axis:
             text = f"{tick:+g}" if self.signed and tick else f"{tick:g}"
             text = text.replace("-", MINUS) + self.unit * (number == len(self.ticks) - 1)
             place = float(self.at(tick)[:-1])
-            anchor = "start" if place < 8 else "end" if place > 92 else "middle"
+            anchor = "start" if place < 6 else "end" if place > 92 else "middle"
             labels.append(svg_text(self.at(tick), text, anchor=anchor, colour=DIM, size=12))
         return Markup().join(labels)
 
@@ -111,6 +120,9 @@ def axis_over(
     limits: tuple[float, float] | None = None,
     signed: bool = True,
     unit: str = "",
+    labels: Iterable[tuple[float, str]] = (),
+    before: Iterable[tuple[float, str]] = (),
+    width: float = math.inf,
 ) -> Axis:
     """Return an axis that fits these values, and labels to their right.
 
@@ -124,6 +136,10 @@ def axis_over(
         The shares of the range that are added at the right and at the left, for labels.
     limits : (float, float), optional
         Values that the axis does not exceed, e.g. 0 and 100 for percentages; `room` may.
+    labels, before : iterable of (float, str)
+        Texts to the right and to the left of these values, for which the axis has room.
+    width : float
+        Pixels of the panel, for `labels`.
     """
     known = [value for value in values if not math.isnan(value)]
     known += [*(band or ()), *([0.0] if signed else [])]
@@ -134,8 +150,19 @@ def axis_over(
     low, high = low - pad, high + pad
     if limits is not None:
         low, high = max(low, limits[0]), min(high, limits[1])
-    reach = high - low
-    return Axis(key, label, note, low - lead * reach, high + room * reach, band, signed, unit)
+    limits, reach = (low, high), high - low
+    low, high = low - lead * reach, high + room * reach
+    after, ahead = ([(min(max(v, limits[0]), limits[1]), _GAP + _CHARACTER * len(text))
+                     for v, text in texts] for texts in (labels, before))  # fmt: skip
+    # Labels that would leave less than a quarter for the marks are wider than their room.
+    wide = sum(max((pixels for _, pixels in texts), default=0) for texts in (after, ahead))
+    width = max(width, 1.3 * wide)
+    # Room for a label makes the panel's unit smaller, so the next label needs more of it.
+    for _ in range(30):
+        pixel = (high - low) / width
+        low = min([low, *(value - pixels * pixel for value, pixels in ahead)])
+        high = max([high, *(value + pixels * pixel for value, pixels in after)])
+    return Axis(key, label, note, low, high, band, signed, unit, limits=limits)
 
 
 def interval(
@@ -163,26 +190,36 @@ def interval(
     y : str
         The height in the row.
     """
-    marks = Markup()
-    if not (math.isnan(low) or math.isnan(high)):
-        marks += _line(axis.at(low), axis.at(high), y, y, colour, 2.2)
-    if not math.isnan(estimate):
+    marks = line(axis, low, high, colour=colour, y=y, width=2.2)
+    if not math.isnan(estimate) and axis.inside(estimate) == estimate:
         marks += element("circle", cx=axis.at(estimate), cy=y, r=4.2, fill=colour)
+    elif math.isnan(low + high):
+        marks += _arrow(axis, estimate, colour, y)
     end = next((v for v in (high, estimate) if not math.isnan(v)), None)
     if label and end is not None:
-        marks += svg_text(axis.at(end), label, y=y, shift=7)
+        beyond = _ARROW * (end > axis.limits[1])
+        marks += svg_text(axis.at(axis.inside(end)), label, y=y, shift=7 + beyond)
     return marks
 
 
 def dot(
     axis: Axis, value: float, *, colour: str = ACCENT_A, hollow: bool = False, y: str = "50%"
 ) -> Markup:
-    """Draw a dot, filled or hollow."""
-    if math.isnan(value):
-        return Markup()
+    """Draw a dot, filled or hollow; an arrow if the value is beyond the axis."""
+    if math.isnan(value) or axis.inside(value) != value:
+        return _arrow(axis, value, colour, y)
     fill = "none" if hollow else colour
     at = axis.at(value)
     return element("circle", cx=at, cy=y, r=4, fill=fill, stroke=colour, stroke_width=1.4)
+
+
+def _arrow(axis: Axis, value: float, colour: str, y: str = "50%") -> Markup:
+    """Draw an arrow at the edge that a value is beyond; nothing for another value."""
+    if math.isnan(value) or axis.inside(value) == value:
+        return Markup()
+    path = "M0-5 8 0 0 5z" if value > axis.limits[1] else "M0-5-8 0 0 5z"
+    shape = element("path", d=path, fill=colour)
+    return element("svg", shape, x=axis.at(axis.inside(value)), y=y, overflow="visible")
 
 
 def tick(
@@ -213,19 +250,32 @@ def bar(
     """Draw a bar between two values; `y` and `reach` as for `tick`."""
     if math.isnan(start) or math.isnan(end):
         return Markup()
-    left, right = (float(axis.at(value)[:-1]) for value in sorted((start, end)))
+    left, right = (float(axis.at(axis.inside(value))[:-1]) for value in sorted((start, end)))
     x, width, top, height = (
         f"{value}%"
         for value in (f"{left:.2f}", f"{right - left:.2f}", f"{y - reach:g}", f"{2 * reach:g}")
     )
-    return element("rect", x=x, width=width, y=top, height=height, fill=colour)
+    arrows = (_arrow(axis, value, colour, f"{y:g}%") for value in (start, end))
+    return Markup().join(
+        [element("rect", x=x, width=width, y=top, height=height, fill=colour), *arrows]
+    )
 
 
-def line(axis: Axis, start: float, end: float, *, colour: str = DIM, y: str = "50%") -> Markup:
-    """Draw a line between two values."""
+def line(
+    axis: Axis,
+    start: float,
+    end: float,
+    *,
+    colour: str = DIM,
+    y: str = "50%",
+    width: float = 1.6,
+) -> Markup:
+    """Draw a line between two values, with an arrow at an end that is beyond the axis."""
     if math.isnan(start) or math.isnan(end):
         return Markup()
-    return _line(axis.at(start), axis.at(end), y, y, colour, 1.6)
+    x1, x2 = axis.at(axis.inside(start)), axis.at(axis.inside(end))
+    arrows = (_arrow(axis, value, colour, y) for value in (start, end))
+    return Markup().join([_line(x1, x2, y, y, colour, width), *arrows])
 
 
 def words(

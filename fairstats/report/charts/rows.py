@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TypeVar
 
 from markupsafe import Markup
@@ -16,6 +17,7 @@ from markupsafe import Markup
 from fairstats.report.charts.marks import Axis, element, svg_text
 from fairstats.report.page_output import (
     DIM,
+    INK,
     in_page_colours,
     output_format,
     save_asset,
@@ -26,10 +28,10 @@ from fairstats.report.templates import filled
 
 #: Charts show this number of pairs, those with the largest differences; tables show all.
 MOST_CHARTED = 12
-# Pixels of an average character, on paper.
-_CHARACTER = 5.4
+# Pixels of an average character and of a line, on paper.
+_CHARACTER, _LINE = 5.4, 11.5
 _PAPER_FONT = "Libertinus Serif"
-_LONGEST_NAME = 32
+_LONGEST_NAME, _LONGEST_NOTE = 32, 40
 _Item = TypeVar("_Item")
 
 
@@ -71,8 +73,8 @@ class Row:
         One per panel; an empty tuple makes the row a heading for those that follow.
     texts : tuple of str
         The content of the text columns, as plain text.
-    note : str
-        A remark below the name.
+    note, reason : str
+        A remark below the name, and why a figure of the row is missing.
     href : str
         The address that the name links to, in HTML.
     """
@@ -82,6 +84,7 @@ class Row:
     texts: tuple[str, ...] = ()
     note: str = ""
     href: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,19 +155,22 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
         Pixels.
     """
     cases = [row for row in chart.rows if row.cells]
-    named = [_cut(text) for row in cases for text in (row.label, row.note)]
-    columns = [_wide([*named, chart.heading])]
+    named = [_name_lines(row) for row in cases]
+    small = _LONGEST_NAME / _LONGEST_NOTE
+    wide = max(
+        (_wide([text]) * (1 if size == 12 else small) for lines in named for text, size in lines),
+        default=0,
+    )
+    columns = [max(wide, _wide([chart.heading]))]
     for number, head in enumerate(chart.heads):
-        columns.append(_wide([*(row.texts[number] for row in cases), *head.split()]))
+        columns.append(_wide([*(row.texts[number] for row in cases), *_wrapped(head)]))
     starts = [sum(columns[:number]) for number in range(len(columns) + 1)]
     panel = max((width - starts[-1]) / max(len(chart.axes), 1), 60)
     places = [starts[-1] + number * panel for number in range(len(chart.axes))]
-    y, height = 38, max(chart.height, 28 if any(row.note for row in cases) else 0)
-    parts = []
+    parts, y = [], 38.0
     for head, x, wide in zip([chart.heading, *chart.heads], starts, columns, strict=False):
-        lines = [head] if _wide([head]) <= wide else head.split()
-        for up, line in enumerate(reversed(lines)):
-            parts.append(svg_text(f"{x:.0f}", line, y=f"{y - 10 - 11 * up}", colour=DIM, size=11))
+        for up, line in enumerate(reversed(_wrapped(head, wide))):
+            parts.append(svg_text(f"{x:.0f}", line, y=f"{y - 10 - 11 * up:g}", colour=DIM, size=11))
     for axis, x in zip(chart.axes, places, strict=True):
         parts.append(svg_text(f"{x + 8:.1f}", axis.label, y="9", size=12, weight=600))
         if axis.note:
@@ -172,29 +178,30 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
             parts.append(svg_text(f"{x + 8:.1f}", note, y="21", colour=DIM, size=10))
         parts.append(_nested(x, y - 12, panel, 14, axis.scale()))
     for row in chart.rows:
-        if not row.cells:
-            # A heading has the whole width.
-            name = ", ".join(filter(None, (row.label, row.note)))
-            parts.append(svg_text("0", name, y=f"{y + height / 2:.1f}", size=12, weight=600))
-            y += height
-            continue
+        # A heading has the whole width.
+        lines = (
+            _name_lines(row)
+            if row.cells
+            else [(", ".join(filter(None, (row.label, row.note))), 12)]
+        )
+        height = max(chart.height, _LINE * len(lines) + 5)
         middle = y + height / 2
-        upper = middle - (6 if row.note else 0)
-        parts.append(svg_text("0", _cut(row.label), y=f"{upper:.1f}", size=12))
-        if row.note:
-            note = _cut(row.note)
-            parts.append(svg_text("0", note, y=f"{upper + 12:.1f}", size=9.5, colour=DIM))
+        for number, (text, size) in enumerate(lines):
+            at = f"{middle + _LINE * (number - (len(lines) - 1) / 2):.1f}"
+            colour, weight = (INK if size == 12 else DIM), None if row.cells else 600
+            parts.append(svg_text("0", text, y=at, size=size, colour=colour, weight=weight))
         for text, x in zip(row.texts, starts[1:], strict=False):
             parts.append(svg_text(f"{x:.1f}", text, y=f"{middle:.1f}", size=12))
-        for (axis, cell), x in zip(chart.panels(row), places, strict=True):
-            parts.append(_nested(x, y, panel, height, axis.grid() + cell.marks))
+        if row.cells:
+            for (axis, cell), x in zip(chart.panels(row), places, strict=True):
+                parts.append(_nested(x, y, panel, height, axis.grid() + cell.marks))
         y += height
     picture = element(
         "svg",
         *parts,
         xmlns="http://www.w3.org/2000/svg",
         width=width,
-        height=y + 4,
+        height=f"{y + 4:.0f}",
         font_family=_PAPER_FONT,
     )
     return str(picture)
@@ -202,7 +209,25 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
 
 def _nested(x: float, y: float, width: float, height: float, inside: Markup) -> Markup:
     x_, y_, width_, height_ = (f"{value:.1f}" for value in (x, y, width, height))
-    return element("svg", inside, x=x_, y=y_, width=width_, height=height_)
+    return element("svg", inside, x=x_, y=y_, width=width_, height=height_, overflow="visible")
+
+
+def _name_lines(row: Row) -> list[tuple[str, float]]:
+    """Return the lines of a row's name, note and reason with the size of their letters."""
+    named = [(line, 12.0) for line in wrap(row.label, _LONGEST_NAME, max_lines=2, placeholder="…")]
+    small = (
+        _cut(row.note, _LONGEST_NOTE),
+        *wrap(row.reason, _LONGEST_NOTE, max_lines=2, placeholder="…"),
+    )
+    return [*named, *((line, 9.5) for line in small if line)]
+
+
+def _wrapped(text: str, width: float = 0, most: int = 3) -> list[str]:
+    """Return a text in lines that are as wide as its longest word, or wider if it needs more."""
+    characters = max(int(width / _CHARACTER), *map(len, text.split() or [""]), 1)
+    while len(lines := wrap(text, characters)) > most:
+        characters += 1
+    return lines
 
 
 def _cut(text: str, longest: int = _LONGEST_NAME) -> str:
