@@ -488,7 +488,7 @@ def marks_of(figures: BoardFigures, model: str) -> str:
     board, marks = figures.board, ""
     if model in board.benchmark.selected_on:
         marks = f" {SELECTED}"
-    elif model in board.why_unranked:
+    elif model in figures.unranked:
         marks = f" {UNRANKED}"
     marks += f" {FLAGGED}" if model in figures.flagged else ""
     return f"{marks} {CHOSEN}" if model in figures.chosen else marks

@@ -200,22 +200,35 @@ class BoardFigures:
         texts = [f"{low}" if low == high else f"{low}–{high}" for low, high in ends]
         return dict(zip(ranked["model"], texts, strict=True))
 
+    @cached_property
+    def unranked(self) -> dict[str, str]:
+        """Return the reason of each model without a rank."""
+        return self.board.why_unranked
+
+    @cached_property
+    def _only(self) -> list[str]:
+        return list(self.board.ranked["model"]) if len(self.board.ranked) == 1 else []
+
     def why_unranked(self, model: str) -> str:
         """Return in short why a model has no rank; empty if it has one.
 
         The part before a semicolon, without brackets and details.
         """
-        reason = self.board.why_unranked.get(model, "")
-        if not reason and len(self.board.ranked) == 1 and model in set(self.board.ranked["model"]):
+        reason = self.unranked.get(model, "")
+        if not reason and self._only == [model]:
             return "no other model to rank"
         short = re.split(r"; |: |, as if", re.sub(r" \([^)]*\)", "", reason))[0]
         return f"not ranked: {short}" if short else ""
 
     def snapshot(self, model: str) -> str:
         """Return the exact version of a model; empty if it is not known."""
-        own = self.board.estimates.loc[self.board.estimates["model"] == model, "snapshot"]
-        names = [name for name in own.unique() if isinstance(name, str)]
-        return names[0] if len(names) == 1 else ""
+        names = self._snapshots.get(model, [])
+        return str(names[0]) if len(names) == 1 else ""
+
+    @cached_property
+    def _snapshots(self) -> dict[str, list[str]]:
+        known = self.board.estimates[["model", "snapshot"]].dropna().drop_duplicates()
+        return known.groupby("model")["snapshot"].agg(list).to_dict()
 
     def published(self) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
         """Yield models without released answers, with their published figures.

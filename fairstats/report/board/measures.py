@@ -22,15 +22,7 @@ from fairstats.report.board.charts import (
 from fairstats.report.board.figures import MOST_PANELS, BoardFigures
 from fairstats.report.findings import pair_note
 from fairstats.report.page_output import ACCENT_A, DIM
-from fairstats.report.words import (
-    gap_name,
-    higher_by,
-    long_unit,
-    meaning,
-    named_test,
-    noun,
-    scaled,
-)
+from fairstats.report.words import gap_name, higher_by, long_unit, meaning, named_test, noun, scaled
 
 #: Each verdict with its plural, in the order of sentences.
 _VERDICTS = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}

@@ -48,13 +48,7 @@ from fairstats.report.page_output import (
     switch_rules,
 )
 from fairstats.report.templates import filled
-from fairstats.report.words import (
-    counted_items,
-    discordant_note,
-    named_test,
-    noun,
-    words_of,
-)
+from fairstats.report.words import counted_items, discordant_note, named_test, noun, words_of
 
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import (
-    capital,
-    decimal,
-    escape_html,
-    p_figure,
-    percent,
-)
+from fairstats._lib.formatting import capital, decimal, escape_html, p_figure, percent
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.release.contents import Board, Release
 from fairstats.report.board.charts import (
@@ -26,11 +20,7 @@ from fairstats.report.board.figures import BoardFigures, Panel, written
 from fairstats.report.page_output import output_format, page_root
 from fairstats.report.tables import MARKS, breakable, written_table
 from fairstats.report.templates import filled
-from fairstats.report.words import (
-    difference_name,
-    named_test,
-    noun,
-)
+from fairstats.report.words import difference_name, named_test, noun
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -76,8 +76,8 @@ class Axis:
             return [0.0]
         steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
         high = min(self.high, self.end, 100.0 if self.unit == "%" else math.inf)
-        # Labels with a minus sign need more room.
-        most = 5.5 if self.low > -0.15 * high else 4.5
+        # Labels with a sign need more room.
+        most = 4.5 if self.signed or self.low <= -0.15 * high else 5.5
         step = next((s for s in steps if (high - self.low) / s <= most), steps[-1])
         first = math.ceil(self.low / step - 1e-9)
         return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
@@ -262,13 +262,7 @@ def bar(
 
 
 def line(
-    axis: Axis,
-    start: float,
-    end: float,
-    *,
-    colour: str = DIM,
-    y: str = "50%",
-    width: float = 1.6,
+    axis: Axis, start: float, end: float, *, colour: str = DIM, y: str = "50%", width: float = 1.6
 ) -> Markup:
     """Draw a line between two values, with an arrow at an end that is beyond the axis."""
     if math.isnan(start) or math.isnan(end):
