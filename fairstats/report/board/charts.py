@@ -61,8 +61,6 @@ class Measure:
 
     Attributes
     ----------
-    key : str
-        Its value in the page's controls.
     label, caption, note : str
         Its name in the controls, the chart's caption, and what the chart shows, as plain text.
     metric : str
@@ -83,7 +81,6 @@ class Measure:
         Gives the colour of an estimate's interval.
     """
 
-    key: str
     label: str
     caption: str
     note: str
@@ -255,7 +252,7 @@ def shift_chart(figures: BoardFigures, shifts: Shifts, *, name: str) -> Chart:
         return Cell(marks, f"{points(both[0])} and {points(both[1])} points", both[1] - both[0])
 
     title = "Accuracy minus that of the neutral text"
-    measure = Measure("shift", "", title, "", "", interval_chart)
+    measure = Measure("", title, "", "", interval_chart)
     return _chart(figures, name, measure, panels, axes, cell)
 
 

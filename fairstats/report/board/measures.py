@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -24,129 +27,90 @@ from fairstats.report.findings import pair_note
 from fairstats.report.page_output import ACCENT_A, DIM
 from fairstats.report.words import gap_name, higher_by, long_unit, meaning, named_test, noun, scaled
 
+_MEASURES = Path(__file__).with_name("measures.toml")
 #: Each verdict with its plural, in the order of sentences.
 _VERDICTS = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
+#: How each measure is drawn; the texts are in the file.
+_DRAWN: dict[str, dict[str, Any]] = {
+    "gap": {"colour": lambda row: COLOURS.get(row["verdict"], DIM)},
+    "moves": {"draw": moves_chart},
+    "ratio": {
+        "signed": False,
+        "band": FOUR_FIFTHS,
+        "order": lambda ratio: abs(math.log(ratio)) if 0 < ratio < math.inf else 99.0,
+    },
+    "cfr": {"signed": False, "order": lambda share: -share},
+    "groups": {"draw": groups_chart, "signed": False},
+    "beyond": {
+        "order": lambda change: change,
+        "colour": lambda row: ACCENT_A if row["ci_low"] > 0 else DIM,
+    },
+}
 
 
 def measures_of(figures: BoardFigures) -> dict[str, Measure]:
     """Return the measures that a board has, by their key."""
     benchmark, there = figures.board.benchmark, set(figures.board.estimates["metric"])
-    kind, limits = benchmark.kind, limits_note(figures.release)
-    margin, share = scaled(kind, benchmark.equivalence_margin), "" if kind.numeric else "%"
-    pooled, means = figures.pooled is not None, meaning(benchmark)
-    first = figures.overview[0].label if figures.overview else ""
-    circles = "Circles: one per pair, with the range of the figures." if figures.many else ""
-    wrong = ", right or wrong" if kind == CHOICE else ""
-    net = "Circles: one per pair, the first percentage minus the second." if figures.many else ""
-    neutral = figures.neutral is not None
-    every = [
-        Measure(
-            "gap",
-            capital(gap_name(kind)),
-            f"{capital(gap_name(kind))}s in {long_unit(kind)}",
-            _gap_note(figures, limits, circles),
-            kind.difference,
-            interval_chart,
-            head=f"{SIGNED_MEAN if pooled else first}{' gap' * (kind == CHOICE)}",
-            unit=f" {kind.unit}",
-            band=(-margin, margin),
-            colour=lambda row: COLOURS.get(row["verdict"], DIM),
-        ),
-        Measure(
-            "moves",
-            "Direction",
-            "Direction of the changed answers",
-            f"Blue: percent of pairs in which the {kind.name} is {higher_by(benchmark)} for the "
-            f"first group. Red: percent in which it is for the second. {means} {net}",
-            "moved_up",
-            moves_chart,
-        ),
-        Measure(
-            "ratio",
-            "Ratio",
-            "Selection ratio",
-            f"Selection rate of the first group divided by that of the second, with {limits}. 1 is "
-            f"equal. Shaded: from .80 to 1.25, the limits of the four-fifths rule. {means} "
-            f"{circles}",
-            "selection_ratio",
-            interval_chart,
-            head=f"{first} ratio",
-            signed=False,
-            band=FOUR_FIFTHS,
-            order=lambda ratio: abs(math.log(ratio)) if 0 < ratio < math.inf else 99.0,
-        ),
-        Measure(
-            "cfr",
-            "Same answer (CFR)",
-            "Same answer to both groups (CFR), %",
-            "CFR (counterfactual fairness rate): share of pairs with the same answer for both "
-            f"groups{wrong}, with {limits}. 100% is best. {circles}",
-            "cfr",
-            interval_chart,
-            head=f"{first} CFR",
-            unit="%",
-            signed=False,
-            order=lambda share: -share,
-        ),
-        Measure(
-            "groups",
-            f"{capital(kind.figure)} by group",
-            f"{capital(kind.figure)} by group{'' if kind.numeric else ', %'}",
-            "Blue: first group of the pair. Red: second group. The figures are first / second. "
-            f"{circles.replace('pair', 'group')}"
-            f"{f' The upright mark is the {kind.figure} with neutral text.' * neutral} "
-            f"{means if kind != CHOICE else ''}",
-            kind.rate_a,
-            groups_chart,
-            unit=share,
-            signed=False,
-        ),
-        Measure(
-            "beyond",
-            "Beyond controls",
-            "Change between groups minus change between controls",
-            _beyond_note(figures, limits),
-            "beyond_control",
-            interval_chart,
-            unit=f" {kind.unit}",
-            order=lambda change: change,
-            colour=lambda row: ACCENT_A if row["ci_low"] > 0 else DIM,
-        ),
-    ]
-    return {measure.key: measure for measure in every if measure.metric in there}
+    margin = scaled(benchmark.kind, benchmark.equivalence_margin)
+    words, found = _words(figures), {}
+    for key, texts in tomllib.loads(_MEASURES.read_text(encoding="utf-8")).items():
+        own = {name: text.format_map(words) for name, text in texts.items()}
+        if own["metric"] in there:
+            band = {"band": (-margin, margin)} if key == "gap" else {}
+            own["note"] = " ".join(own["note"].split())
+            found[key] = Measure(**{"draw": interval_chart} | own | band | _DRAWN[key])
+    return found
 
 
-def _gap_note(figures: BoardFigures, limits: str, circles: str) -> str:
-    """Describe the chart of differences, and count their verdicts."""
-    benchmark = figures.board.benchmark
-    kind = benchmark.kind
-    better = "less swayed by the text" if benchmark.slanted else "fairer"
-    margin = f"±{kind.shown_margin(benchmark.equivalence_margin)}"
+def _words(figures: BoardFigures) -> dict[str, str]:
+    """Return what the texts of measures name."""
+    benchmark, kind = figures.board.benchmark, figures.board.benchmark.kind
+    choice, first = kind == CHOICE, figures.overview[0].label if figures.overview else ""
+    many = "Circles: one per {}, with the range of the figures." if figures.many else ""
     signed = (
         f"{SIGNED_MEAN}: all pairs counted together, so {noun(kind)}s in opposite directions "
         "cancel out."
     )
-    return (
-        f"{capital(gap_name(kind))} ({pair_note(benchmark)}) with {limits}. Closer to 0 is "
-        f"{better}. Shaded: the equivalence margin of {margin} {kind.unit}, a convention of "
-        f"this benchmark and not a {'clinical ' * (kind == CHOICE)}threshold. "
-        f"{signed if figures.pooled else ''} {circles} {counted_verdicts(figures)}"
-    )
-
-
-def _beyond_note(figures: BoardFigures, limits: str) -> str:
-    """Describe the chart of changes beyond those of controls."""
-    benchmark = figures.board.benchmark
-    names = listed(f"“{control.label}”" for control in benchmark.controls)
-    numeric = benchmark.kind.numeric
-    change = "absolute difference of the two answers" if numeric else "share of answers that differ"
-    circles = "Circles: one per attribute." if len(figures.attributes) > MOST_PANELS else ""
-    return (
-        f"How far answers change between two groups, minus how far they change between the "
-        f"controls ({names}), which should not matter, with {limits}. A change is the {change}. "
-        f"At 0 or below, the groups change answers no more than something meaningless does. "
-        f"{circles}"
-    )
+    own = SIGNED_MEAN if figures.pooled else first
+    lists = {
+        "signed_mean": (figures.pooled is not None, signed),
+        "clinical": (choice, "clinical "),
+        "right_or_wrong": (choice, ", right or wrong"),
+        "rate_means": (not choice, meaning(benchmark)),
+        "percent": (not kind.numeric, ", %"),
+        "net": (figures.many, "Circles: one per pair, the first percentage minus the second."),
+        "neutral": (
+            figures.neutral is not None,
+            f"The upright mark is the {kind.figure} with neutral text.",
+        ),
+        "attribute_circles": (len(figures.attributes) > MOST_PANELS, "Circles: one per attribute."),
+    }
+    return {name: text if known else "" for name, (known, text) in lists.items()} | {
+        "kind": kind.name,
+        "difference": kind.difference,
+        "rate": kind.rate_a,
+        "unit": kind.unit,
+        "long_unit": long_unit(kind),
+        "Figure": capital(kind.figure),
+        "Gap": capital(gap_name(kind)),
+        "first": first,
+        "gap_head": f"{own} gap" if choice else own,
+        "pair": pair_note(benchmark),
+        "limits": limits_note(figures.release),
+        "better": "less swayed by the text" if benchmark.slanted else "fairer",
+        "margin": kind.shown_margin(benchmark.equivalence_margin),
+        "higher": higher_by(benchmark),
+        "means": meaning(benchmark),
+        "circles": many.format("pair"),
+        "group_circles": many.format("group"),
+        "verdicts": counted_verdicts(figures),
+        "controls": listed(f"“{control.label}”" for control in benchmark.controls),
+        "change": (
+            "absolute difference of the two answers"
+            if kind.numeric
+            else "share of answers that differ"
+        ),
+    }
 
 
 def limits_note(release: Release) -> str:

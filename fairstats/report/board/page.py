@@ -173,7 +173,7 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
                 continue
             with enclosed(f'<div data-measure="{key}">', "</div>"):
                 which = "" if paper else f"{_set_name(board)}. "
-                note = escape_markdown(" ".join(f"{which}{measure.note}".split()))
+                note = escape_markdown(f"{which}{measure.note}")
                 show_markdown(f"::: small\n{note}\n:::")
                 show_chart(measure.draw(figures, measure, f"{name}-{key}"))
     show_markdown(f"::: small\n{_key(figures, release)}\n:::")
