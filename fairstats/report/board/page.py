@@ -50,6 +50,9 @@ from fairstats.report.page_output import (
 from fairstats.report.templates import filled
 from fairstats.report.words import counted_items, discordant_note, named_test, noun, words_of
 
+_SUBMISSIONS = (
+    "As declared by the submitters. Attempts: complete runs that were made, of which one is shown."
+)
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4
 # More notes than these are a list, and of more models than these, only a count.
@@ -111,41 +114,33 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
     """Show all boards of a benchmark, with the controls that choose the visible parts."""
     all_figures = [BoardFigures(board, release) for board in boards]
     sets = {f"b{n}": _set_name(board) for n, board in enumerate(boards)}
-    attributes = {"all": "All"} | {
-        panel.key: figures.board.benchmark.attribute(panel.attribute).label
-        for figures in all_figures
-        for panel in figures.pairs
-    }
-    measures = {
-        key: measure.label
-        for figures in all_figures
-        for key, measure in measures_of(figures).items()
-    }
-    names = {kind: f"{scope}-{kind}" for kind in ("board", "measure", "attribute")}
-    rules = [
-        switch_rules(scope, names[kind], part, values)
-        for kind, part, values in (
-            ("board", "board", list(sets)),
-            ("measure", "measure", list(measures)),
-            ("attribute", "attribute", list(attributes)),
-            # A panel is shown with its attribute, and all of them with all attributes.
-            ("attribute", "panel", list(attributes)[1:]),
-        )
-    ]
+    attributes, measures = {"all": "All"}, dict[str, str]()
+    for figures in all_figures:
+        for panel in figures.pairs:
+            attributes[panel.key] = figures.board.benchmark.attribute(panel.attribute).label
+        measures |= {key: measure.label for key, measure in measures_of(figures).items()}
     items = words_of(boards[0].benchmark).items
-    # On a phone, the panels of many pairs are shown one at a time.
-    by_attribute = len(attributes) > 2 or any(figures.many for figures in all_figures)
-    opening = filled(
-        "board_controls",
-        scope=scope,
-        rules=Markup("\n".join(rules)),
-        controls=Markup(switch(names["measure"], "Measure", measures))
-        + Markup(switch(names["attribute"], "Attribute", attributes) if by_attribute else ""),
-        others=Markup(
-            switch(names["board"], f"{capital(items)} and prompt", sets) if len(sets) > 1 else ""
-        ),
-        items=items,
-    )
+    options = {
+        "measure": ("Measure", measures),
+        "attribute": ("Attribute", attributes),
+        "board": (f"{capital(items)} and prompt", sets),
+    }
+    rules = [
+        switch_rules(scope, f"{scope}-{key}", key, [*own]) for key, (_, own) in options.items()
+    ]
+    # A panel is shown with its attribute, and all of them with all attributes.
+    rules.append(switch_rules(scope, f"{scope}-attribute", "panel", [*attributes][1:]))
+    shown = {
+        "measure": True,
+        # On a phone, the panels of many pairs are shown one at a time.
+        "attribute": len(attributes) > 2 or any(figures.many for figures in all_figures),
+        "board": len(sets) > 1,
+    }
+    switches = {
+        key: Markup(switch(f"{scope}-{key}", *own)) for key, own in options.items() if shown[key]
+    }
+    style = Markup("\n".join(rules))
+    opening = filled("board_controls", scope=scope, rules=style, switches=switches, items=items)
     with enclosed(opening, "</section>"):
         for number, figures in enumerate(all_figures):
             with enclosed(f'<div data-board="b{number}">', "</div>"):
@@ -185,17 +180,10 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
         with closed("Who sent these answers?"):
             show_table(
                 submissions_table(figures.submissions, board.ordered, name=f"{name}-submissions"),
-                caption="As declared by the submitters. Attempts: complete runs that were made, of "
-                "which one is shown.",
+                caption=_SUBMISSIONS,
                 css_class="estimates compact",
             )
-    if len(board.ranked) > _MOST_COMPARED and output_format() == "html":
-        show_html(
-            filled(
-                "differences", **_differing(board), links=Markup(download_links("rank_differences"))
-            )
-        )
-    elif 1 < len(board.ranked) <= _MOST_COMPARED:
+    if 1 < len(board.ranked) <= _MOST_COMPARED:
         with closed("Which models differ?"):
             show_table(
                 difference_matrix(board, name=f"{name}-differences"),
@@ -203,11 +191,13 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
                 css_class="differences",
                 download="rank_differences",
             )
-
-
-def _differing(board: Board) -> dict[str, int]:
-    """Count the pairs of models, and those that differ."""
-    return {"pairs": len(board.differences), "differing": int(board.differences["differ"].sum())}
+    elif len(board.ranked) > 1:
+        differing, pairs = int(board.differences["differ"].sum()), len(board.differences)
+        text = f"{differing:,} of {pairs:,} pairs of models differ."
+        show_markdown(f"::: small\n{escape_markdown(text)}\n:::")
+        if not paper:
+            links = {"rank_differences": Markup(download_links("rank_differences"))}
+            show_html(filled("downloads", links=links, pdf=""))
 
 
 def _key(figures: BoardFigures, release: Release) -> str:
@@ -285,23 +275,18 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
         f"{limits} {capital(named_test(kind))} p: how surprising such {of} would be if {there}"
         f"{_adjusted(figures)}."
     )
-    with enclosed('<div data-attribute="all">', "</div>"):
-        show_table(
-            overview_table(figures, name=f"{name}-all"),
-            caption=caption,
-            css_class="estimates compact",
-        )
+    tables = {"all": (overview_table(figures, name=f"{name}-all"), caption)}
     for number, attribute in enumerate(figures.attributes):
-        pairs = _pairs_of(figures.of(number))
-        with enclosed(f'<div data-attribute="a{number}">', "</div>"):
-            show_table(
-                attribute_table(figures, number, name=f"{name}-a{number}"),
-                caption=f"{attribute.label}: {pairs}. {limits} {discordant_note(board.benchmark)}",
-                css_class="estimates compact",
-            )
+        text = f"{attribute.label}: {_pairs_of(figures.of(number))}. {limits} "
+        table = attribute_table(figures, number, name=f"{name}-a{number}")
+        tables[f"a{number}"] = (table, text + discordant_note(board.benchmark))
+    for key, (table, text) in tables.items():
+        with enclosed(f'<div data-attribute="{key}">', "</div>"):
+            show_table(table, caption=text, css_class="estimates compact")
     if output_format() == "html":
-        links = {table: Markup(download_links(table)) for table in ("estimates", "ranks")}
-        show_html(filled("board_downloads", root=page_root(), **links))
+        names = {"All figures": "estimates", "Ranks": "ranks"}
+        links = {label: Markup(download_links(table)) for label, table in names.items()}
+        show_html(filled("downloads", links=links, pdf=f"{page_root()}leaderboard.pdf"))
 
 
 def _pairs_of(panels: list[Panel]) -> str:
@@ -313,10 +298,8 @@ def _pairs_of(panels: list[Panel]) -> str:
 
 def _adjusted(figures: BoardFigures) -> str:
     """State how many tests the p-values are adjusted over; empty if the numbers differ."""
-    texts = figures.board.estimates.loc[
-        figures.board.estimates["attribute"].isin([a.name for a in figures.attributes]),
-        "adjust_method",
-    ]
+    estimates, varied = figures.board.estimates, [a.name for a in figures.attributes]
+    texts = estimates.loc[estimates["attribute"].isin(varied), "adjust_method"]
     counts = texts.dropna().str.extract(r"^holm over (\d+) tests")[0].unique()
     return f", Holm-adjusted over {counted(int(counts[0]), 'test')}" if len(counts) == 1 else ""
 

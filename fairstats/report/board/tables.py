@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from markupsafe import Markup, escape
 
-from fairstats._lib.formatting import capital, decimal, escape_html, p_figure, percent
+from fairstats._lib.formatting import capital, decimal, p_figure, percent
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.release.contents import Board, Release
 from fairstats.report.board.charts import (
@@ -24,7 +26,6 @@ from fairstats.report.words import difference_name, named_test, noun
 
 if TYPE_CHECKING:
     from great_tables import GT
-    from great_tables._text import BaseText
 
 
 def overview_table(figures: BoardFigures, *, name: str) -> GT:
@@ -48,54 +49,63 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     choice = kind == CHOICE
     # The extremes are over the pairs, even if there is no column for each.
     compared = figures.pairs or panels
+    columns = {
+        "ad" if choice else kind.difference: [f"ad{n}" for n in range(len(panels))],
+        "cfr": [f"cfr{n}" for n in range(len(panels))],
+    }
     rows = []
     for model in figures.board.ordered:
-        row = _head_cells(figures, model)
-        for number, panel in enumerate(panels):
-            gap = figures.row(model, "ad" if choice else kind.difference, panel)
-            row[f"ad{number}"] = _figure(kind, gap)
-            row[f"cfr{number}"] = _figure(kind, figures.row(model, "cfr", panel))
+        cells = {
+            "model": _model_cell(figures, model),
+            "rank": figures.rank(model),
+            "accuracy": _accuracy(figures, model),
+            "missing": _missing(figures, model),
+        }
+        for metric, names in columns.items():
+            for column, panel in zip(names, panels, strict=True):
+                cells[column] = _figure(kind, figures.row(model, metric, panel))
         if choice:
             every = [figures.row(model, "cohens_h", panel) for panel in compared]
-            known = [abs(row["estimate"]) for row in every if row is not None]
-            row["h"] = _span(known)
+            cells["h"] = _span([abs(row["estimate"]) for row in every if row is not None])
         p_values = _p_values(figures, model, compared)
-        row["p"] = _p((max if choice else min)(p_values, default=float("nan")))
-        rows.append(row | {"missing": _missing(figures, model)})
+        cells["p"] = p_cell((max if choice else min)(p_values, default=math.nan))
+        rows.append(cells)
     for model, values in figures.published():
-        row = {"model": f"{escape_html(breakable(model))} {PUBLISHED}"}
-        row |= dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), "–")
-        for number, panel in enumerate(panels):
-            for metric in ("ad", "cfr"):
+        cells = dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), "–")
+        cells["model"] = filled(
+            "model_cell", label=breakable(model), marks=f" {PUBLISHED}", href="", note=""
+        )
+        for metric, names in columns.items():
+            for column, panel in zip(names, panels, strict=True):
                 value = values.get((panel.attribute, metric))
-                row[f"{metric}{number}"] = "–" if value is None else f"{100 * value:.1f}"
-        rows.append(row)
+                cells[column] = "–" if value is None else f"{100 * value:.1f}"
+        rows.append(cells)
     labels = {"rank": "Rank", "accuracy": accuracy_head(figures)}
-    ad, cfr = ([f"{metric}{n}" for n in range(len(panels))] for metric in ("ad", "cfr"))
-    signed = [
-        SIGNED_MEAN if panel == figures.pooled else label
-        for panel, label in zip(panels, _labels(panels), strict=True)
-    ]
-    labels |= dict(zip(ad, _labels(panels) if choice else signed, strict=True))
-    labels |= dict(zip(cfr, _labels(panels), strict=True))
-    if choice:
-        labels |= {"h": "Cohen’s |h|"}
-    extreme = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
-    labels |= {"p": extreme, "missing": "Missing"}
+    for metric, names in columns.items():
+        heads = _labels(panels)
+        if metric == kind.difference and panels[:1] == [figures.pooled]:
+            heads[0] = SIGNED_MEAN
+        labels |= dict(zip(names, heads, strict=True))
+    labels |= {"h": "Cohen’s |h|"} if choice else {}
+    labels["p"] = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
+    labels["missing"] = "Missing"
+    ad, cfr = columns.values()
     table = written_table(
         rows,
         labels,
         name=name,
         stub="model",
         heading="Model",
-        html=["model", "accuracy", "p", *ad, *cfr],
+        html=["model", "accuracy", *ad, *cfr],
         right=list(labels),
     )
-    heading = "AD ↓ <small>accuracy disparity, points</small>"
+    sizes = {"label": "AD ↓", "note": "accuracy disparity, points"}
     if not choice:
-        heading = f"{capital(noun(kind))} <small>{difference_name(kind)}, {kind.unit}</small>"
-    table = table.tab_spanner(label=html(heading), columns=ad)
-    return table.tab_spanner(label=html("CFR ↑ <small>same answer, %</small>"), columns=cfr)
+        sizes = {"label": capital(noun(kind)), "note": f"{difference_name(kind)}, {kind.unit}"}
+    same = {"label": "CFR ↑", "note": "same answer, %"}
+    for spanner, own in ((sizes, ad), (same, cfr)):
+        table = table.tab_spanner(label=html(filled("spanner", **spanner)), columns=own)
+    return table
 
 
 def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
@@ -113,9 +123,8 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
     panels, rows = figures.of(number), []
     for model in figures.board.ordered:
         for panel in panels:
-            row = {"model": _head_cells(figures, model)["model"]}
-            if len(panels) > 1:
-                row["model"] += f"<br><small>{escape_html(panel.note)}</small>"
+            note = panel.note if len(panels) > 1 else ""
+            row = {"model": _model_cell(figures, model, note=note)}
             rows.append(row | pair_cells(figures, model, panel))
     kind = figures.board.benchmark.kind
     of, unit = capital(kind.figure), "" if kind.numeric else " %"
@@ -167,7 +176,7 @@ def pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str
         cells["verdict"] = _verdict(gap)
     if h is not None:
         cells["h"] = decimal(h["estimate"], 2)
-    cells["p"] = _p(max(_p_values(figures, model, [panel]), default=float("nan")))
+    cells["p"] = escape(p_cell(max(_p_values(figures, model, [panel]), default=math.nan)))
     return cells
 
 
@@ -177,26 +186,23 @@ def _verdict(gap: pd.Series) -> str:
     if not isinstance(gap["verdict"], str):
         return "not judged"
     verdict = str(gap["verdict"])
-    cell = (
-        f'<span class="verdict {verdict}"><span aria-hidden="true">{MARKS[verdict]}</span> '
-        f"{verdict}</span>"
-    )
-    if isinstance(reason, str) and gap["ci_method"] != "bounds":
-        cell += f'<br><small class="said">{escape_html(reason)}</small>'
-    return cell
+    known = isinstance(reason, str) and gap["ci_method"] != "bounds"
+    return filled("verdict", verdict=verdict, mark=MARKS[verdict], reason=reason if known else "")
 
 
-def _head_cells(figures: BoardFigures, model: str) -> dict[str, str]:
-    name = escape_html(breakable(model))
-    if output_format() == "html":
-        address = f"{page_root()}reports/models/{figures.release.slugs[model]}.html"
-        name = f'<a href="{address}">{name}</a>'
-    name += marks_of(figures, model)
-    neutral = figures.neutral
-    kind = figures.board.benchmark.kind
-    rate = None if neutral is None else figures.row(model, kind.rate_a, neutral)
-    shown = _figure(kind, rate) if rate is not None else original_accuracy(figures, model)
-    return {"model": name, "rank": figures.rank(model), "accuracy": shown}
+def _model_cell(figures: BoardFigures, model: str, *, note: str = "") -> str:
+    """Return a model's name with its marks, and a link to its page."""
+    address = f"{page_root()}reports/models/{figures.release.slugs[model]}.html"
+    href = address if output_format() == "html" else ""
+    marks = marks_of(figures, model)
+    return filled("model_cell", label=breakable(model), marks=marks, href=href, note=note)
+
+
+def _accuracy(figures: BoardFigures, model: str) -> str:
+    """Return the figure for neutral text with its limits, or the range over groups, as HTML."""
+    kind, neutral = figures.board.benchmark.kind, figures.neutral
+    row = None if neutral is None else figures.row(model, kind.rate_a, neutral)
+    return original_accuracy(figures, model) if row is None else _figure(kind, row)
 
 
 def _figure(kind: Kind, row: pd.Series | None) -> str:
@@ -216,10 +222,6 @@ def p_cell(p: float) -> str:
     ('<\xa00.001', '0.031', '1', '–')
     """
     return p_figure(p) or "–"
-
-
-def _p(p: float) -> str:
-    return escape_html(p_cell(p))
 
 
 def _p_values(figures: BoardFigures, model: str, panels: list[Panel]) -> list[float]:
@@ -272,23 +274,25 @@ def difference_matrix(board: Board, *, name: str) -> GT:
 
     models = list(board.ranked["model"])
     found = board.differences.set_index(["model_b", "model_a"])
-    rows = []
-    for number, model in enumerate(models, start=1):
-        cells = {"model": f"{number}\u00a0{escape_html(breakable(model))}"}
-        for other, better in enumerate(models[:-1], start=1):
-            known = other < number
-            cells[f"c{other}"] = _cell(found.loc[(model, better)]) if known else ""
-        rows.append(cells)
+    rows = [
+        {"model": f"{number}\u00a0{breakable(model)}"}
+        | {
+            f"c{other}": _cell(found.loc[(model, better)])
+            for other, better in enumerate(models[: number - 1], start=1)
+        }
+        for number, model in enumerate(models, start=1)
+    ]
     numbers = [f"c{number}" for number in range(1, len(models))]
-    labels: dict[str, str | BaseText] = {c: html(f"<b>{c.removeprefix('c')}</b>") for c in numbers}
-    return written_table(
+    bold = Markup("<b>{}</b>")
+    table = written_table(
         rows,
-        labels,
+        {column: html(bold.format(column.removeprefix("c"))) for column in numbers},
         name=name,
         stub="model",
-        heading=html("<b>Model</b>"),
-        html=["model", *numbers],
-    ).cols_align("center", columns=numbers)
+        heading=html(bold.format("Model")),
+        html=numbers,
+    )
+    return table.cols_align("center", columns=numbers)
 
 
 def matrix_caption(release: Release) -> str:
@@ -301,7 +305,6 @@ def matrix_caption(release: Release) -> str:
 
 
 def _cell(row: pd.Series) -> str:
-    mark = f"<strong>{_DIFFER}</strong>" if row["differ"] else _SAME
-    p = float(row["p_adjusted"])
-    text = "&lt;\u202f0.001" if p < 0.001 else "1" if p == 1 else f"{p:.3f}"
-    return f"{mark}<br><small>{text}</small>"
+    differ = bool(row["differ"])
+    p = p_cell(float(row["p_adjusted"])).replace("\u00a0", "\u202f")
+    return filled("difference", differ=differ, mark=_DIFFER if differ else _SAME, p=p)
