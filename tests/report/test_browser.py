@@ -216,7 +216,7 @@ def test_phone_shows_one_panel_of_the_chart(visit):
     tab = visit(width=390)
     panels = tab.locator(CHART).first.locator("thead .panel:visible")
     assert panels.count() == 1
-    assert "Average" in panels.inner_text()
+    assert "Signed mean" in panels.inner_text()
     chosen(tab, "Race").check(force=True)
     assert panels.count() == 1
     assert "Race" in panels.inner_text()
@@ -252,6 +252,43 @@ def test_axe_finds_no_violation(visit, page):
     for scheme in ("light", "dark"):
         tab.emulate_media(color_scheme=scheme)
         assert violations(tab) == [], scheme
+
+
+@pytest.mark.parametrize("page", ["index.html", "reports/models/model-1.html"])
+def test_axe_finds_no_violation_on_a_phone(visit, page):
+    tab = visit(page, width=390, bypass_csp=True)
+    tab.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    assert violations(tab) == []
+
+
+def test_phone_shows_names_and_verdicts_without_scrolling(visit):
+    tab = visit(width=390)
+    chosen(tab, "Sex").check(force=True)
+    table = tab.locator(".compact:visible").first
+    cells = table.locator(".verdict")
+    assert cells.count() > 5
+    ends = [cell.bounding_box() for cell in cells.all()]
+    assert all(end["x"] + end["width"] <= 390 for end in ends)
+    # The names stay in view while the table scrolls.
+    name = table.locator("tbody th").first
+    before = name.bounding_box()["x"]
+    table.evaluate("part => { part.scrollLeft = 200; }")
+    assert name.bounding_box()["x"] == before
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("measure", ["Accuracy gap", "Same answer (CFR)", "Accuracy by group"])
+def test_labels_are_inside_their_panel(visit, width, measure):
+    tab = visit(width=width)
+    chosen(tab, measure).check(force=True)
+    cut = tab.evaluate(
+        """() => [...document.querySelectorAll(".boards tbody .panel text")].filter(text => {
+          const at = text.getBoundingClientRect();
+          const panel = text.closest("td").getBoundingClientRect();
+          return at.width && (at.right > panel.right + 1 || at.left < panel.left - 1);
+        }).map(text => text.textContent)"""
+    )
+    assert cut == []
 
 
 def test_prompt_of_a_model_is_chosen_without_a_script(browser, drawn, tmp_path):

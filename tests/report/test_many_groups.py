@@ -13,8 +13,9 @@ from fairstats.counts.answer_tables import flips_of
 from fairstats.estimates.analyze import analyze
 from fairstats.release.contents import Board
 from fairstats.report.answer_sets import AnswerSet
-from fairstats.report.board.charts import cfr_chart, gap_chart, shift_chart, single_panels
+from fairstats.report.board.charts import shift_chart, single_panels
 from fairstats.report.board.figures import BoardFigures
+from fairstats.report.board.measures import measures_of
 from fairstats.report.board.tables import overview_table, p_cell
 from fairstats.report.changed_items import flip_table
 from fairstats.report.changes.rows import Comparison
@@ -67,10 +68,14 @@ def figures(own, monkeypatch) -> BoardFigures:
     return figures
 
 
-@pytest.mark.parametrize("chart", [gap_chart, cfr_chart])
+@pytest.mark.parametrize("chart", ["gap", "cfr"])
 def test_board_has_one_panel_for_all_pairs_of_an_attribute(chart, figures):
-    drawn = chart(figures, name="c")
-    assert [axis.label for axis in drawn.axes] == ["Average", "Origin"]
+    measure = measures_of(figures)[chart]
+    drawn = measure.draw(figures, measure, "c")
+    assert [axis.label for axis in drawn.axes] == [
+        "Signed mean" if chart == "gap" else "All pairs",
+        "Origin",
+    ]
     assert drawn.axes[1].note == "12 groups, 13 pairs"
     ((_, shared),) = [row.cells for row in drawn.rows]
     assert shared.marks.count("<circle") == 13

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import pandas as pd
 
+from fairstats._lib.formatting import decimal, points
 from fairstats.benchmarks.declaration import BASELINE, PLAIN, POOLED, POOLED_GROUPS, Attribute
-from fairstats.benchmarks.kinds import CHOICE
+from fairstats.benchmarks.kinds import Kind
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
 from fairstats.report.findings import pair_note
 from fairstats.report.notes import flags_of, screening_of, selected_runs, submissions_of
+from fairstats.report.words import plain
 
 #: The published table with a board's rows for models without released answers.
 PUBLISHED_TABLE = "fairmedqa-3"
@@ -121,10 +125,23 @@ class BoardFigures:
         """Return the panel of all attributes together; None if there is one pair only."""
         if POOLED not in set(self.board.estimates["attribute"]):
             return None
-        benchmark = self.board.benchmark
-        # Signed differences of several pairs can cancel out, unlike the sizes that rank models.
-        label = "Average" if benchmark.kind == CHOICE else "All pairs, signed"
-        return Panel("all", label, pair_note(benchmark), POOLED, POOLED_GROUPS)
+        return Panel("all", "All pairs", pair_note(self.board.benchmark), POOLED, POOLED_GROUPS)
+
+    @cached_property
+    def gaps(self) -> pd.DataFrame:
+        """Return the judged differences of all models and pairs, one per row."""
+        rows = self.board.estimates
+        varied = [attribute.name for attribute in self.attributes]
+        judged = rows["metric"] == self.board.benchmark.kind.difference
+        return rows[judged & rows["attribute"].isin(varied)]
+
+    @property
+    def largest_p(self) -> float:
+        """Return the largest adjusted p-value of the models that did not select the items."""
+        rows = self._rows[self._rows["metric"] == self.board.benchmark.kind.test]
+        named = rows["attribute"].isin(self.gaps["attribute"])
+        own = rows[named & ~rows["model"].isin(self.board.benchmark.selected_on)]
+        return float(own["p_adjusted"].max())
 
     @property
     def many(self) -> bool:
@@ -183,11 +200,35 @@ class BoardFigures:
         texts = [f"{low}" if low == high else f"{low}–{high}" for low, high in ends]
         return dict(zip(ranked["model"], texts, strict=True))
 
+    @cached_property
+    def unranked(self) -> dict[str, str]:
+        """Return the reason of each model without a rank."""
+        return self.board.why_unranked
+
+    @cached_property
+    def _only(self) -> list[str]:
+        return list(self.board.ranked["model"]) if len(self.board.ranked) == 1 else []
+
+    def why_unranked(self, model: str) -> str:
+        """Return in short why a model has no rank; empty if it has one.
+
+        The part before a semicolon, without brackets and details.
+        """
+        reason = self.unranked.get(model, "")
+        if not reason and self._only == [model]:
+            return "no other model to rank"
+        short = re.split(r"; |: |, as if", re.sub(r" \([^)]*\)", "", reason))[0]
+        return f"not ranked: {short}" if short else ""
+
     def snapshot(self, model: str) -> str:
         """Return the exact version of a model; empty if it is not known."""
-        own = self.board.estimates.loc[self.board.estimates["model"] == model, "snapshot"]
-        names = [name for name in own.unique() if isinstance(name, str)]
-        return names[0] if len(names) == 1 else ""
+        names = self._snapshots.get(model, [])
+        return str(names[0]) if len(names) == 1 else ""
+
+    @cached_property
+    def _snapshots(self) -> dict[str, list[str]]:
+        known = self.board.estimates[["model", "snapshot"]].dropna().drop_duplicates()
+        return known.groupby("model")["snapshot"].agg(list).to_dict()
 
     def published(self) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
         """Yield models without released answers, with their published figures.
@@ -224,3 +265,33 @@ def asked_items(board: Board, release: Release) -> tuple[int, int | None]:
     rows = board.estimates["metric"] == board.benchmark.kind.difference
     units = board.estimates.loc[rows, "n_units"].dropna()
     return items, int(units.max()) if len(units) else None
+
+
+def ratio(value: float) -> str:
+    """Format a ratio with two decimals."""
+    return "not known" if math.isnan(value) else decimal(value, 2)
+
+
+def figure_text(kind: Kind, metric: str) -> Callable[[float], str]:
+    """Return the format of a metric's figures, in the unit of their axis."""
+    if metric in (kind.difference, "beyond_control"):
+        return kind.signed
+    if metric in (kind.rate_a, kind.rate_b):
+        return partial(plain, kind)
+    known = {"selection_ratio": ratio, "net_moved": points}
+    return known.get(metric, lambda share: f"{100 * share:.1f}")
+
+
+def written(kind: Kind, row: pd.Series) -> tuple[str, str]:
+    """Return a figure and its limits as text, without the unit; empty if it is not known."""
+    text, ends = figure_text(kind, row["metric"]), [float(row[c]) for c in ("ci_low", "ci_high")]
+    value = "" if pd.isna(row["estimate"]) else text(row["estimate"])
+    if any(map(math.isnan, ends)):
+        return value, ""
+    signed = text(1.0)[0] == "+" or text(1.0) == ratio(1.0)
+    return value, (" to " if signed else "–").join(map(text, ends))
+
+
+def with_limits(value: str, limits: str) -> str:
+    """Return a figure with its limits in brackets, or what is known of the two."""
+    return f"{value} ({limits})" if value and limits else value or limits

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
 from itertools import groupby
 
 import pandas as pd
+from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, counted, escape_markdown, level, listed, number_word
+from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE
@@ -19,24 +20,19 @@ from fairstats.report.board.charts import (
     PUBLISHED,
     SELECTED,
     UNRANKED,
-    accuracy_chart,
-    beyond_chart,
-    cfr_chart,
-    gap_chart,
-    moves_chart,
-    ratio_chart,
     shift_chart,
     shifts_of,
 )
-from fairstats.report.board.figures import MOST_PANELS, BoardFigures, Panel, asked_items
+from fairstats.report.board.figures import BoardFigures, Panel, asked_items
+from fairstats.report.board.measures import limits_note, measures_of
 from fairstats.report.board.tables import (
     attribute_table,
     difference_matrix,
     matrix_caption,
     overview_table,
 )
-from fairstats.report.charts.rows import Chart, show_chart
-from fairstats.report.findings import Findings, findings, pair_note, set_label
+from fairstats.report.charts.rows import show_chart
+from fairstats.report.findings import findings, set_label
 from fairstats.report.notes import flag_notes, screening_summary, selection_notes, submissions_table
 from fairstats.report.page_output import (
     closed,
@@ -51,21 +47,18 @@ from fairstats.report.page_output import (
     switch,
     switch_rules,
 )
-from fairstats.report.words import (
-    counted_items,
-    discordant_note,
-    gap_name,
-    higher_by,
-    meaning,
-    named_test,
-    noun,
-    words_of,
-)
+from fairstats.report.templates import filled
+from fairstats.report.words import counted_items, discordant_note, named_test, noun, words_of
 
+_SUBMISSIONS = (
+    "As declared by the submitters. Attempts: complete runs that were made, of which one is shown."
+)
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4
-# More notes than these are a list.
-_FEW_NOTES = 2
+# More notes than these are a list, and of more models than these, only a count.
+_FEW_NOTES, _MOST_LISTED = 2, 10
+# More models than these do not fit into the matrix.
+_MOST_COMPARED = 25
 #: The colour of each verdict in the chart of gaps; no verdict is the empty text.
 _COLOURS = {
     DISPARITY: "red: disparity",
@@ -73,22 +66,6 @@ _COLOURS = {
     "": "grey: no verdict",
     INCONCLUSIVE: "grey: inconclusive",
 }
-
-
-def _measures(figures: BoardFigures) -> dict[str, tuple[str, Callable[..., Chart]]]:
-    """Return the name and the chart of each figure that a board's kind of answers has."""
-    kind, there = figures.board.benchmark.kind, set(figures.board.estimates["metric"])
-    every = {
-        "gap": (capital(gap_name(kind)), gap_chart, kind.difference),
-        "moves": ("Direction", moves_chart, "moved_up"),
-        "ratio": ("Ratio", ratio_chart, "selection_ratio"),
-        "cfr": ("Same answer (CFR)", cfr_chart, "cfr"),
-        "groups": (f"{capital(kind.figure)} by group", accuracy_chart, kind.rate_a),
-        "beyond": ("Beyond controls", beyond_chart, "beyond_control"),
-    }
-    return {
-        name: (label, chart) for name, (label, chart, metric) in every.items() if metric in there
-    }
 
 
 def show_leaderboard(release: Release) -> None:
@@ -137,37 +114,33 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
     """Show all boards of a benchmark, with the controls that choose the visible parts."""
     all_figures = [BoardFigures(board, release) for board in boards]
     sets = {f"b{n}": _set_name(board) for n, board in enumerate(boards)}
-    attributes = {"all": "All"} | {
-        panel.key: figures.board.benchmark.attribute(panel.attribute).label
-        for figures in all_figures
-        for panel in figures.pairs
-    }
-    measures = {
-        key: label for figures in all_figures for key, (label, _) in _measures(figures).items()
-    }
-    names = {kind: f"{scope}-{kind}" for kind in ("board", "measure", "attribute")}
-    rules = [
-        switch_rules(scope, names["board"], "board", list(sets)),
-        switch_rules(scope, names["measure"], "measure", list(measures)),
-        switch_rules(scope, names["attribute"], "attribute", list(attributes)),
-        # A panel is shown with its attribute, and all of them with all attributes.
-        switch_rules(scope, names["attribute"], "panel", list(attributes)[1:]),
-    ]
-    controls = switch(names["measure"], "Measure", measures)
-    # On a phone, the panels of many pairs are shown one at a time.
-    if len(attributes) > 2 or any(figures.many for figures in all_figures):
-        controls += switch(names["attribute"], "Attribute", attributes)
-    # The page's script adds search and download; without it, one board needs no further controls.
+    attributes, measures = {"all": "All"}, dict[str, str]()
+    for figures in all_figures:
+        for panel in figures.pairs:
+            attributes[panel.key] = figures.board.benchmark.attribute(panel.attribute).label
+        measures |= {key: measure.label for key, measure in measures_of(figures).items()}
     items = words_of(boards[0].benchmark).items
-    more = f"Other {items} and prompts, search, download" if len(sets) > 1 else "Search, download"
-    legend = f"{capital(items)} and prompt"
-    others = switch(names["board"], legend, sets) if len(sets) > 1 else ""
-    opening = (
-        f'<section class="boards" id="{scope}"><style>{chr(10).join(rules)}</style>'
-        f'<div class="controls">{controls}'
-        f'<details class="more"{"" if others else " hidden"}><summary>{more}</summary>{others}'
-        '<div class="tools"></div></details></div>'
-    )
+    options = {
+        "measure": ("Measure", measures),
+        "attribute": ("Attribute", attributes),
+        "board": (f"{capital(items)} and prompt", sets),
+    }
+    rules = [
+        switch_rules(scope, f"{scope}-{key}", key, [*own]) for key, (_, own) in options.items()
+    ]
+    # A panel is shown with its attribute, and all of them with all attributes.
+    rules.append(switch_rules(scope, f"{scope}-attribute", "panel", [*attributes][1:]))
+    shown = {
+        "measure": True,
+        # On a phone, the panels of many pairs are shown one at a time.
+        "attribute": len(attributes) > 2 or any(figures.many for figures in all_figures),
+        "board": len(sets) > 1,
+    }
+    switches = {
+        key: Markup(switch(f"{scope}-{key}", *own)) for key, own in options.items() if shown[key]
+    }
+    style = Markup("\n".join(rules))
+    opening = filled("board_controls", scope=scope, rules=style, switches=switches, items=items)
     with enclosed(opening, "</section>"):
         for number, figures in enumerate(all_figures):
             with enclosed(f'<div data-board="b{number}">', "</div>"):
@@ -189,17 +162,17 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
     # The chart is one picture, so this block is hardly longer than it.
     with on_one_page():
         show_markdown(f"## {title}")
-        for measure, (_, chart) in _measures(figures).items():
+        for key, measure in measures_of(figures).items():
             # Paper has room for one; the figures of the others are in the table.
-            if paper and measure != "gap":
+            if paper and key != "gap":
                 continue
-            with enclosed(f'<div data-measure="{measure}">', "</div>"):
-                note = _note(measure, figures, found)
-                which = "" if paper else f"{escape_markdown(_set_name(board))}\\. "
-                show_markdown(f"::: small\n{which}{note}\n:::")
-                show_chart(chart(figures, name=f"{name}-{measure}"))
+            with enclosed(f'<div data-measure="{key}">', "</div>"):
+                which = "" if paper else f"{_set_name(board)}. "
+                note = escape_markdown(f"{which}{measure.note}")
+                show_markdown(f"::: small\n{note}\n:::")
+                show_chart(measure.draw(figures, measure, f"{name}-{key}"))
     show_markdown(f"::: small\n{_key(figures, release)}\n:::")
-    _show_unranked(board)
+    _show_unranked(figures)
     _show_screening(figures)
     _show_tables(figures, release, name=name)
     _show_shifts(figures, name=name)
@@ -207,11 +180,10 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
         with closed("Who sent these answers?"):
             show_table(
                 submissions_table(figures.submissions, board.ordered, name=f"{name}-submissions"),
-                caption="As declared by the submitters. Attempts: complete runs that were made, of "
-                "which one is shown.",
+                caption=_SUBMISSIONS,
                 css_class="estimates compact",
             )
-    if len(board.ranked) > 1:
+    if 1 < len(board.ranked) <= _MOST_COMPARED:
         with closed("Which models differ?"):
             show_table(
                 difference_matrix(board, name=f"{name}-differences"),
@@ -219,95 +191,19 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
                 css_class="differences",
                 download="rank_differences",
             )
-
-
-def _note(measure: str, figures: BoardFigures, found: Findings) -> str:
-    """Describe what a chart shows and which direction is better, in Markdown."""
-    benchmark = figures.board.benchmark
-    kind, limits = benchmark.kind, _limits(figures.release)
-    if measure == "gap":
-        better = "less swayed by the text" if benchmark.slanted else "fairer"
-        margin = f"±{kind.shown_margin(benchmark.equivalence_margin)}"
-        pooled = figures.pooled
-        average = f"{pooled.label}: all pairs counted together. " if pooled else ""
-        practical = "clinical " if kind == CHOICE else ""
-        text = (
-            f"{capital(gap_name(kind))} ({pair_note(benchmark)}) with {limits}. Closer to 0 is "
-            f"{better}. Shaded: the equivalence margin of {margin} {kind.unit}, a convention of "
-            f"this benchmark and not a {practical}threshold. {average}{_circles(figures, 'pair')}"
-            f"{found.verdicts}"
-        )
-    elif measure == "cfr":
-        whatever = ", right or wrong" if kind == CHOICE else ""
-        text = (
-            "CFR (counterfactual fairness rate): share of pairs with the same answer for both "
-            f"groups{whatever}, with {limits}. 100% is best. {_circles(figures, 'pair')}"
-        )
-    elif measure == "moves":
-        text = (
-            f"Blue: percent of pairs in which the {kind.name} is {higher_by(benchmark)} for the "
-            f"first group. Red: percent in which it is for the second. {meaning(benchmark)}"
-        )
-        if figures.many:
-            text += " Circles: one per pair, the first percentage minus the second."
-    elif measure == "ratio":
-        text = (
-            f"Selection rate of the first group divided by that of the second, with {limits}. 1 is "
-            "equal. Shaded: from .80 to 1.25, the limits of the four-fifths rule. "
-            f"{meaning(benchmark)} {_circles(figures, 'pair')}"
-        )
-    elif measure == "beyond":
-        text = _beyond_note(figures, limits)
-    else:
-        text = "Blue: first group of the pair. Red: second group. The figures are first / second."
-        text += f" {_circles(figures, 'group')}".rstrip()
-        if figures.neutral is not None:
-            text += f" The upright mark is the {kind.figure} with neutral text."
-        if kind != CHOICE:
-            text += f" {meaning(benchmark)}"
-    return escape_markdown(text.rstrip())
-
-
-def _beyond_note(figures: BoardFigures, limits: str) -> str:
-    """Describe the chart of changes beyond those of controls."""
-    benchmark = figures.board.benchmark
-    names = listed(f"“{control.label}”" for control in benchmark.controls)
-    change = (
-        "absolute difference of the two answers"
-        if benchmark.kind.numeric
-        else "share of answers that differ"
-    )
-    circles = "Circles: one per attribute. " if len(figures.attributes) > MOST_PANELS else ""
-    return (
-        f"How far answers change between two groups, minus how far they change between the "
-        f"controls ({names}), which should not matter, with {limits}. A change is the {change}. "
-        f"At 0 or below, the groups change answers no more than something meaningless does. "
-        f"{circles}"
-    )
-
-
-def _circles(figures: BoardFigures, noun: str) -> str:
-    """Describe the panels that many pairs share; empty if each pair has a panel."""
-    if not figures.many:
-        return ""
-    return f"Circles: one per {noun}, with the range of the figures. "
-
-
-def _limits(release: Release) -> str:
-    """Describe the limits of the release's figures."""
-    if release.policies == ["bounds"]:
-        return "the range over all possible missing answers"
-    return f"its {level(release.alpha)} interval"
+    elif len(board.ranked) > 1:
+        differing, pairs = int(board.differences["differ"].sum()), len(board.differences)
+        text = f"{differing:,} of {pairs:,} pairs of models differ."
+        show_markdown(f"::: small\n{escape_markdown(text)}\n:::")
+        if not paper:
+            links = {"rank_differences": Markup(download_links("rank_differences"))}
+            show_html(filled("downloads", links=links, pdf=""))
 
 
 def _key(figures: BoardFigures, release: Release) -> str:
     """Return the marks that appear in the chart, in Markdown."""
     board, parts = figures.board, []
-    gaps = board.estimates[
-        (board.estimates["metric"] == board.benchmark.kind.difference)
-        & board.estimates["attribute"].isin([a.name for a in figures.attributes])
-    ]
-    there = set(gaps["verdict"].fillna(""))
+    there = set(figures.gaps["verdict"].fillna(""))
     kinds = [text for verdict, text in _COLOURS.items() if verdict in there]
     if len(kinds) > 1:
         parts.append(f"{capital(noun(board.benchmark.kind))}s: {', '.join(kinds)}.")
@@ -328,13 +224,24 @@ def why_unranked(board: Board) -> list[str]:
     return notes
 
 
-def _show_unranked(board: Board) -> None:
-    notes = [escape_markdown(note) for note in why_unranked(board)]
-    if len(notes) == 1:
-        show_markdown(f"::: small\n{notes[0]}\n:::")
+def _show_notes(summary: str, notes: list[str], *, few: int) -> None:
+    """Show notes in one paragraph; more than a few are a list, which is closed at first."""
+    if 0 < len(notes) <= few:
+        show_markdown(f"::: small\n{escape_markdown(' '.join(notes))}\n:::")
     elif notes:
-        with closed(f"Why {number_word(len(notes))} models are not ranked"):
-            show_markdown("::: small\n" + "\n".join(f"- {note}" for note in notes) + "\n:::")
+        with closed(summary):
+            items = "\n".join(f"- {escape_markdown(note)}" for note in notes)
+            show_markdown(f"::: small\n{items}\n:::")
+
+
+def _show_unranked(figures: BoardFigures) -> None:
+    notes = why_unranked(figures.board)
+    n = len(notes)
+    if n > _MOST_LISTED:
+        # The rows of the chart have the reason of each.
+        reasons = Counter(map(figures.why_unranked, figures.board.why_unranked))
+        notes = [f"{counted(many, 'model')}: {why}." for why, many in reasons.most_common()]
+    _show_notes(f"Why {number_word(n)} models are not ranked", notes, few=1)
 
 
 def _show_screening(figures: BoardFigures) -> None:
@@ -342,13 +249,15 @@ def _show_screening(figures: BoardFigures) -> None:
     rows, overruled = figures.screening, figures.release.overruled
     notes = [f"{FLAGGED} {note}" for note in flag_notes(rows, overruled)]
     notes += [f"{CHOSEN} {note}" for note in selection_notes(figures.submissions)]
-    few = notes if len(notes) <= _FEW_NOTES else []
-    if text := escape_markdown(" ".join(filter(None, [screening_summary(rows), *few]))):
-        show_markdown(f"::: small\n{text}\n:::")
-    if len(few) < len(notes):
-        with closed("What the marks mean"):
-            listed = "\n".join(f"- {escape_markdown(note)}" for note in notes)
-            show_markdown(f"::: small\n{listed}\n:::")
+    summary = screening_summary(rows)
+    if len(notes) <= _FEW_NOTES:
+        summary, notes = " ".join(filter(None, [summary, *notes])), []
+    if summary:
+        show_markdown(f"::: small\n{escape_markdown(summary)}\n:::")
+    if len(notes) > _MOST_LISTED:
+        models = counted(len(figures.flagged | figures.chosen), "model")
+        notes = [f"{FLAGGED} or {CHOSEN}: {models}. The page of each gives its signs."]
+    _show_notes("What the marks mean", notes, few=0)
 
 
 def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
@@ -356,39 +265,28 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     which = set_label(board.benchmark, board.version, board.strategy)
     if len(release.benchmarks) > 1:
         which = f"{board.benchmark.title}, {which}"
-    kind, their = board.benchmark.kind, _limits(release).replace("its", "their")
+    kind, their = board.benchmark.kind, limits_note(release).replace("its", "their")
     shown = "AD" if kind == CHOICE else capital(f"{noun(kind)}s")
     limits = f"{capital(which)}. {shown} and CFR with {their}."
-    if kind == CHOICE:
-        caption = (
-            f"{limits} McNemar p: how surprising such an uneven split of right answers "
-            f"would be if both versions had the same effect{_adjusted(figures)}."
-        )
-    else:
-        caption = (
-            f"{limits} {capital(named_test(kind))} p: how surprising such differences would be if "
-            f"the groups made none{_adjusted(figures)}."
-        )
-    with enclosed('<div data-attribute="all">', "</div>"):
-        show_table(
-            overview_table(figures, name=f"{name}-all"),
-            caption=caption,
-            css_class="estimates compact",
-        )
+    of, there = ("an uneven split of right answers", "both versions had the same effect")
+    if kind != CHOICE:
+        of, there = "differences", "the groups made none"
+    caption = (
+        f"{limits} {capital(named_test(kind))} p: how surprising such {of} would be if {there}"
+        f"{_adjusted(figures)}."
+    )
+    tables = {"all": (overview_table(figures, name=f"{name}-all"), caption)}
     for number, attribute in enumerate(figures.attributes):
-        pairs = _pairs_of(figures.of(number))
-        with enclosed(f'<div data-attribute="a{number}">', "</div>"):
-            show_table(
-                attribute_table(figures, number, name=f"{name}-a{number}"),
-                caption=f"{attribute.label}: {pairs}. {limits} {discordant_note(board.benchmark)}",
-                css_class="estimates compact",
-            )
+        text = f"{attribute.label}: {_pairs_of(figures.of(number))}. {limits} "
+        table = attribute_table(figures, number, name=f"{name}-a{number}")
+        tables[f"a{number}"] = (table, text + discordant_note(board.benchmark))
+    for key, (table, text) in tables.items():
+        with enclosed(f'<div data-attribute="{key}">', "</div>"):
+            show_table(table, caption=text, css_class="estimates compact")
     if output_format() == "html":
-        pdf = f'<a href="{page_root()}leaderboard.pdf">PDF</a>'
-        show_html(
-            f'<p class="downloads">All figures: {download_links("estimates")}. Ranks: '
-            f"{download_links('ranks')}. Leaderboard as {pdf}.</p>"
-        )
+        names = {"All figures": "estimates", "Ranks": "ranks"}
+        links = {label: Markup(download_links(table)) for label, table in names.items()}
+        show_html(filled("downloads", links=links, pdf=f"{page_root()}leaderboard.pdf"))
 
 
 def _pairs_of(panels: list[Panel]) -> str:
@@ -400,10 +298,8 @@ def _pairs_of(panels: list[Panel]) -> str:
 
 def _adjusted(figures: BoardFigures) -> str:
     """State how many tests the p-values are adjusted over; empty if the numbers differ."""
-    texts = figures.board.estimates.loc[
-        figures.board.estimates["attribute"].isin([a.name for a in figures.attributes]),
-        "adjust_method",
-    ]
+    estimates, varied = figures.board.estimates, [a.name for a in figures.attributes]
+    texts = estimates.loc[estimates["attribute"].isin(varied), "adjust_method"]
     counts = texts.dropna().str.extract(r"^holm over (\d+) tests")[0].unique()
     return f", Holm-adjusted over {counted(int(counts[0]), 'test')}" if len(counts) == 1 else ""
 

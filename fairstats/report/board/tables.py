@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from markupsafe import Markup, escape
 
-from fairstats._lib.formatting import (
-    capital,
-    decimal,
-    escape_html,
-    p_figure,
-    percent,
-    percent_range,
-)
+from fairstats._lib.formatting import capital, decimal, p_figure, percent
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.release.contents import Board, Release
 from fairstats.report.board.charts import (
     PUBLISHED,
+    SIGNED_MEAN,
     accuracy_head,
     marks_of,
     original_accuracy,
-    ratio,
 )
-from fairstats.report.board.figures import BoardFigures, Panel
+from fairstats.report.board.figures import BoardFigures, Panel, written
 from fairstats.report.page_output import output_format, page_root
 from fairstats.report.tables import MARKS, breakable, written_table
-from fairstats.report.words import (
-    difference_name,
-    named_test,
-    noun,
-    plain,
-    plain_range,
-    signed_range,
-)
+from fairstats.report.templates import filled
+from fairstats.report.words import difference_name, named_test, noun
 
 if TYPE_CHECKING:
     from great_tables import GT
-    from great_tables._text import BaseText
 
 
 def overview_table(figures: BoardFigures, *, name: str) -> GT:
@@ -61,50 +49,63 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     choice = kind == CHOICE
     # The extremes are over the pairs, even if there is no column for each.
     compared = figures.pairs or panels
+    columns = {
+        "ad" if choice else kind.difference: [f"ad{n}" for n in range(len(panels))],
+        "cfr": [f"cfr{n}" for n in range(len(panels))],
+    }
     rows = []
     for model in figures.board.ordered:
-        row = _head_cells(figures, model)
-        for number, panel in enumerate(panels):
-            gap = figures.row(model, "ad" if choice else kind.difference, panel)
-            row[f"ad{number}"] = _share(gap) if choice else _signed(gap, kind)
-            row[f"cfr{number}"] = _share(figures.row(model, "cfr", panel))
+        cells = {
+            "model": _model_cell(figures, model),
+            "rank": figures.rank(model),
+            "accuracy": _accuracy(figures, model),
+            "missing": _missing(figures, model),
+        }
+        for metric, names in columns.items():
+            for column, panel in zip(names, panels, strict=True):
+                cells[column] = _figure(kind, figures.row(model, metric, panel))
         if choice:
             every = [figures.row(model, "cohens_h", panel) for panel in compared]
-            known = [abs(row["estimate"]) for row in every if row is not None]
-            row["h"] = _span(known)
+            cells["h"] = _span([abs(row["estimate"]) for row in every if row is not None])
         p_values = _p_values(figures, model, compared)
-        row["p"] = _p((max if choice else min)(p_values, default=float("nan")))
-        rows.append(row | {"missing": _missing(figures, model)})
+        cells["p"] = p_cell((max if choice else min)(p_values, default=math.nan))
+        rows.append(cells)
     for model, values in figures.published():
-        row = {"model": f"{escape_html(breakable(model))} {PUBLISHED}"}
-        row |= dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), "–")
-        for number, panel in enumerate(panels):
-            for metric in ("ad", "cfr"):
+        cells = dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), "–")
+        cells["model"] = filled(
+            "model_cell", label=breakable(model), marks=f" {PUBLISHED}", href="", note=""
+        )
+        for metric, names in columns.items():
+            for column, panel in zip(names, panels, strict=True):
                 value = values.get((panel.attribute, metric))
-                row[f"{metric}{number}"] = "–" if value is None else f"{100 * value:.1f}"
-        rows.append(row)
+                cells[column] = "–" if value is None else f"{100 * value:.1f}"
+        rows.append(cells)
     labels = {"rank": "Rank", "accuracy": accuracy_head(figures)}
-    ad, cfr = ([f"{metric}{n}" for n in range(len(panels))] for metric in ("ad", "cfr"))
-    labels |= dict(zip(ad, _labels(panels), strict=True))
-    labels |= dict(zip(cfr, _labels(panels), strict=True))
-    if choice:
-        labels |= {"h": "Cohen’s |h|"}
-    extreme = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
-    labels |= {"p": extreme, "missing": "Missing"}
+    for metric, names in columns.items():
+        heads = _labels(panels)
+        if metric == kind.difference and panels[:1] == [figures.pooled]:
+            heads[0] = SIGNED_MEAN
+        labels |= dict(zip(names, heads, strict=True))
+    labels |= {"h": "Cohen’s |h|"} if choice else {}
+    labels["p"] = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
+    labels["missing"] = "Missing"
+    ad, cfr = columns.values()
     table = written_table(
         rows,
         labels,
         name=name,
         stub="model",
         heading="Model",
-        html=["model", "accuracy", "p", *ad, *cfr],
+        html=["model", "accuracy", *ad, *cfr],
         right=list(labels),
     )
-    heading = "AD ↓ <small>accuracy disparity, points</small>"
+    sizes = {"label": "AD ↓", "note": "accuracy disparity, points"}
     if not choice:
-        heading = f"{capital(noun(kind))} <small>{difference_name(kind)}, {kind.unit}</small>"
-    table = table.tab_spanner(label=html(heading), columns=ad)
-    return table.tab_spanner(label=html("CFR ↑ <small>same answer, %</small>"), columns=cfr)
+        sizes = {"label": capital(noun(kind)), "note": f"{difference_name(kind)}, {kind.unit}"}
+    same = {"label": "CFR ↑", "note": "same answer, %"}
+    for spanner, own in ((sizes, ad), (same, cfr)):
+        table = table.tab_spanner(label=html(filled("spanner", **spanner)), columns=own)
+    return table
 
 
 def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
@@ -122,9 +123,8 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
     panels, rows = figures.of(number), []
     for model in figures.board.ordered:
         for panel in panels:
-            row = {"model": _head_cells(figures, model)["model"]}
-            if len(panels) > 1:
-                row["model"] += f"<br><small>{escape_html(panel.note)}</small>"
+            note = panel.note if len(panels) > 1 else ""
+            row = {"model": _model_cell(figures, model, note=note)}
             rows.append(row | pair_cells(figures, model, panel))
     kind = figures.board.benchmark.kind
     of, unit = capital(kind.figure), "" if kind.numeric else " %"
@@ -134,16 +134,16 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
         else (f"{of}, first group{unit}", f"{of}, second group{unit}")
     )
     labels = {
+        "gap": f"{capital(noun(kind))}, {kind.unit}",
+        "verdict": "Verdict",
         "a": first,
         "b": second,
-        "gap": f"{capital(noun(kind))}, {kind.unit}",
         "ratio": "Ratio",
         "cfr": "CFR, %",
         "eo": "EO, points",
         "h": "Cohen’s h",
         "discordant": "n10 : n01",
         "p": f"{capital(named_test(kind))} p, adjusted",
-        "verdict": "Verdict",
     }
     known = [key for key in labels if any(key in row for row in rows)]
     return written_table(
@@ -162,28 +162,21 @@ def pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str
     kind = figures.board.benchmark.kind
     metrics = (kind.rate_a, kind.rate_b, "ad", "cfr", "eo", "selection_ratio")
     found = {m: figures.row(model, m, panel) for m in metrics}
+    names = ("a", "b", "ad", "cfr", "eo", "ratio")
     cells = {
-        "a": _rate(found[kind.rate_a], kind),
-        "b": _rate(found[kind.rate_b], kind),
-        "cfr": _share(found["cfr"]),
+        name: _figure(kind, row)
+        for name, row in zip(names, found.values(), strict=True)
+        if row is not None or name in ("a", "b", "cfr")
     }
-    if kind == CHOICE:
-        cells["ad"] = _share(found["ad"])
-    if found["eo"] is not None:
-        cells["eo"] = _share(found["eo"])
-    if (quotient := found["selection_ratio"]) is not None:
-        limits = f"{ratio(quotient['ci_low'])} to {ratio(quotient['ci_high'])}"
-        value = "" if pd.isna(quotient["estimate"]) else ratio(quotient["estimate"])
-        cells["ratio"] = _with_limits(value, limits)
     gap, h = (figures.row(model, m, panel) for m in (kind.difference, "cohens_h"))
     if gap is not None:
-        cells["gap"] = _signed(gap, kind)
+        cells["gap"] = _figure(kind, gap)
         counts = [gap["n10"], gap["n01"]]
         cells["discordant"] = "" if any(map(pd.isna, counts)) else " : ".join(map(str, counts))
         cells["verdict"] = _verdict(gap)
     if h is not None:
         cells["h"] = decimal(h["estimate"], 2)
-    cells["p"] = _p(max(_p_values(figures, model, [panel]), default=float("nan")))
+    cells["p"] = escape(p_cell(max(_p_values(figures, model, [panel]), default=math.nan)))
     return cells
 
 
@@ -193,57 +186,31 @@ def _verdict(gap: pd.Series) -> str:
     if not isinstance(gap["verdict"], str):
         return "not judged"
     verdict = str(gap["verdict"])
-    cell = (
-        f'<span class="verdict {verdict}"><span aria-hidden="true">{MARKS[verdict]}</span> '
-        f"{verdict}</span>"
-    )
-    if isinstance(reason, str) and gap["ci_method"] != "bounds":
-        cell += f'<br><small class="said">{escape_html(reason)}</small>'
-    return cell
+    known = isinstance(reason, str) and gap["ci_method"] != "bounds"
+    return filled("verdict", verdict=verdict, mark=MARKS[verdict], reason=reason if known else "")
 
 
-def _head_cells(figures: BoardFigures, model: str) -> dict[str, str]:
-    name = escape_html(breakable(model))
-    if output_format() == "html":
-        address = f"{page_root()}reports/models/{figures.release.slugs[model]}.html"
-        name = f'<a href="{address}">{name}</a>'
-    name += marks_of(figures, model)
-    neutral = figures.neutral
-    kind = figures.board.benchmark.kind
-    rate = None if neutral is None else figures.row(model, kind.rate_a, neutral)
-    shown = _rate(rate, kind) if rate is not None else original_accuracy(figures, model)
-    return {"model": name, "rank": figures.rank(model), "accuracy": shown}
+def _model_cell(figures: BoardFigures, model: str, *, note: str = "") -> str:
+    """Return a model's name with its marks, and a link to its page."""
+    address = f"{page_root()}reports/models/{figures.release.slugs[model]}.html"
+    href = address if output_format() == "html" else ""
+    marks = marks_of(figures, model)
+    return filled("model_cell", label=breakable(model), marks=marks, href=href, note=note)
 
 
-def _share(row: pd.Series | None) -> str:
-    """Return a share in percent with its limits; the limits alone if it is a range."""
+def _accuracy(figures: BoardFigures, model: str) -> str:
+    """Return the figure for neutral text with its limits, or the range over groups, as HTML."""
+    kind, neutral = figures.board.benchmark.kind, figures.neutral
+    row = None if neutral is None else figures.row(model, kind.rate_a, neutral)
+    return original_accuracy(figures, model) if row is None else _figure(kind, row)
+
+
+def _figure(kind: Kind, row: pd.Series | None) -> str:
+    """Return a figure and its limits as HTML: on one line on a screen, on two on paper."""
     if row is None:
         return "–"
-    low_high = percent_range(row["ci_low"], row["ci_high"])
-    value = "" if pd.isna(row["estimate"]) else f"{100 * row['estimate']:.1f}"
-    return _with_limits(value, low_high)
-
-
-def _rate(row: pd.Series | None, kind: Kind) -> str:
-    """Return a group's rate or mean with its limits; the limits alone if it is a range."""
-    if row is None:
-        return "–"
-    limits = plain_range(kind, row["ci_low"], row["ci_high"])
-    return _with_limits(plain(kind, row["estimate"]), limits)
-
-
-def _signed(row: pd.Series | None, kind: Kind) -> str:
-    """Return a difference with its limits; the limits alone if it is a range."""
-    if row is None:
-        return "–"
-    value = "" if pd.isna(row["estimate"]) else kind.signed(row["estimate"])
-    return _with_limits(value, signed_range(kind, row["ci_low"], row["ci_high"]))
-
-
-def _with_limits(value: str, limits: str) -> str:
-    """Return a figure and its limits: on one line in HTML, on two on paper."""
-    small = f"<small>({limits})</small>" if limits else ""
-    return (" " if output_format() == "html" else "<br>").join(filter(None, (value, small)))
+    value, limits = written(kind, row)
+    return filled("figure", value=value, limits=limits, paper=output_format() != "html")
 
 
 def p_cell(p: float) -> str:
@@ -255,10 +222,6 @@ def p_cell(p: float) -> str:
     ('<\xa00.001', '0.031', '1', '–')
     """
     return p_figure(p) or "–"
-
-
-def _p(p: float) -> str:
-    return escape_html(p_cell(p))
 
 
 def _p_values(figures: BoardFigures, model: str, panels: list[Panel]) -> list[float]:
@@ -311,23 +274,25 @@ def difference_matrix(board: Board, *, name: str) -> GT:
 
     models = list(board.ranked["model"])
     found = board.differences.set_index(["model_b", "model_a"])
-    rows = []
-    for number, model in enumerate(models, start=1):
-        cells = {"model": f"{number}\u00a0{escape_html(breakable(model))}"}
-        for other, better in enumerate(models[:-1], start=1):
-            known = other < number
-            cells[f"c{other}"] = _cell(found.loc[(model, better)]) if known else ""
-        rows.append(cells)
+    rows = [
+        {"model": f"{number}\u00a0{breakable(model)}"}
+        | {
+            f"c{other}": _cell(found.loc[(model, better)])
+            for other, better in enumerate(models[: number - 1], start=1)
+        }
+        for number, model in enumerate(models, start=1)
+    ]
     numbers = [f"c{number}" for number in range(1, len(models))]
-    labels: dict[str, str | BaseText] = {c: html(f"<b>{c.removeprefix('c')}</b>") for c in numbers}
-    return written_table(
+    bold = Markup("<b>{}</b>")
+    table = written_table(
         rows,
-        labels,
+        {column: html(bold.format(column.removeprefix("c"))) for column in numbers},
         name=name,
         stub="model",
-        heading=html("<b>Model</b>"),
-        html=["model", *numbers],
-    ).cols_align("center", columns=numbers)
+        heading=html(bold.format("Model")),
+        html=numbers,
+    )
+    return table.cols_align("center", columns=numbers)
 
 
 def matrix_caption(release: Release) -> str:
@@ -340,7 +305,6 @@ def matrix_caption(release: Release) -> str:
 
 
 def _cell(row: pd.Series) -> str:
-    mark = f"<strong>{_DIFFER}</strong>" if row["differ"] else _SAME
-    p = float(row["p_adjusted"])
-    text = "&lt;\u202f0.001" if p < 0.001 else "1" if p == 1 else f"{p:.3f}"
-    return f"{mark}<br><small>{text}</small>"
+    differ = bool(row["differ"])
+    p = p_cell(float(row["p_adjusted"])).replace("\u00a0", "\u202f")
+    return filled("difference", differ=differ, mark=_DIFFER if differ else _SAME, p=p)

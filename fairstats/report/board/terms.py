@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 from fairstats._lib.formatting import capital, escape_markdown, level, listed, percent
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind
 from fairstats.release.contents import Release
 from fairstats.report.board.charts import SELECTED
 from fairstats.report.page_output import show_markdown
-from fairstats.report.words import (
-    difference_name,
-    long_unit,
-    named_test,
-    noun,
-    unit_noun,
-)
+from fairstats.report.words import difference_name, long_unit, named_test, noun, unit_noun
 
 #: The tests that a benchmark's `family` adjusts together.
 TESTED_TOGETHER = {
@@ -22,6 +19,9 @@ TESTED_TOGETHER = {
     "board": "all pairs of the board",
     "release": "all pairs of the release",
 }
+_TERMS = Path(__file__).with_name("terms.toml")
+_GUESSING = "the accuracy is too close to guessing"
+_SAME = "answers are (nearly) always the same or vary as if at random"
 
 
 def show_terms(release: Release) -> None:
@@ -63,130 +63,73 @@ def terms(release: Release) -> dict[str, str]:
     release : Release
         Gives the confidence level, the policies for missing answers and the benchmarks' limits.
     """
-    alpha, benchmarks = release.alpha, list(release.benchmarks.values())
-    choices = [b for b in benchmarks if b.kind == CHOICE]
-    there = set(release.estimates["metric"])
-    found: dict[str, str] = {}
-    if choices:
-        found |= _terms_of_choices(there)
-    if others := list(dict.fromkeys(b.kind for b in benchmarks if b.kind != CHOICE)):
-        found |= _terms_of_others(others, there, shared=bool(choices))
-    if release.policies == ["bounds"]:
-        return found | {
-            "Range": "The lowest and highest value that any completion of the missing answers "
-            "gives (policy bounds). There is no test and no verdict under this policy."
-        }
-    margins = {f"±{b.kind.shown_margin(b.equivalence_margin)} {b.kind.unit}" for b in benchmarks}
-    families = sorted({TESTED_TOGETHER[b.family] for b in benchmarks})
-    policies = ", ".join(release.policies)
-    adjusted = f"It is adjusted by Holm’s method for {' or '.join(families)}."
-    if any(kind.test == "mcnemar" for kind in [b.kind for b in benchmarks]):
-        found["McNemar p"] = (
-            "How surprising such an uneven split of discordant pairs would be if the "
-            f"group made no difference (mid-p). {adjusted}"
-        )
-    if any(b.kind.test == "sign_flip" for b in benchmarks):
-        found["Sign-flip p"] = (
-            "How surprising so large a mean difference would be if the sign of each independent "
-            "unit’s difference were a toss of a coin (mid-p). The units are "
-            f"{listed(_units(benchmarks), 'or')}. {adjusted}"
-        )
-    tests = listed(dict.fromkeys(named_test(b.kind) for b in benchmarks), "or")
-    gaps = listed(dict.fromkeys(noun(b.kind) for b in benchmarks), "or")
-    useless = {
-        "the accuracy is too close to guessing"
-        if b.kind == CHOICE
-        else "the answers are (nearly) always the same or vary as if at random"
-        for b in benchmarks
-    }
-    found["Disparity, equivalent, inconclusive"] = (
-        f"Equivalent: the whole {level(2 * alpha)} interval of the {gaps} is inside the margin "
-        f"({' or '.join(sorted(margins))}). If not, a disparity: the adjusted {tests} p is at most "
-        f"{alpha:g}. Inconclusive: neither, or missing answers could change the verdict, or "
-        f"{' or '.join(sorted(useless))}."
-    )
-    if any(board.ranked["rank"].notna().any() for board in release.boards) or choices:
-        figures = dict.fromkeys(
-            "AD" if b.kind == CHOICE else f"absolute {difference_name(b.kind)}" for b in benchmarks
-        )
-        mean = listed(figures, "or")
-        found["Rank"] = (
-            f"Models are ordered by their mean {mean} over all pairs, on the items that all of "
-            "them were asked. A missing answer counts against the model. A range such as 2–3 holds "
-            f"every rank that the pairwise tests leave open, at {level(alpha)} confidence for the "
-            f"whole board. {_who_is_ranked(benchmarks)}"
-        )
-    return found | {
-        "Missing answers": f"Answers that were refused or could not be read. Policy: {policies}.",
-        "Interval": f"All intervals have a confidence level of {level(alpha)}.",
+    entries = tomllib.loads(_TERMS.read_text(encoding="utf-8"))["terms"]
+    facts, values = _facts(release), _values(release)
+    others = [kind for kind in _kinds(release) if kind != CHOICE]
+    return {
+        entry["term"].format_map(own): entry["text"].format_map(own)
+        for entry in entries
+        if facts[entry["if"]]
+        for own in (map(_words_of, others) if entry["if"] == "others" else [values])
     }
 
 
-def _terms_of_choices(there: set[str]) -> dict[str, str]:
-    """Define the figures of choices."""
-    found = {
-        "Counterfactual pair": "One item in two versions, one for each of two groups. The question "
-        "and the correct answer are the same.",
-        "Accuracy gap and AD (accuracy disparity)": "Accuracy for the first group of a pair minus "
-        "accuracy for the second, in percentage points. 0 is best. The chart keeps the sign, AD "
-        "drops it.",
-        "CFR (counterfactual fairness rate)": "Share of pairs in which the model gives the same "
-        "answer letter, right or wrong. 100% is best.",
-        "Discordant pairs (n10 : n01)": "Pairs that the model gets right for one group only: for "
-        "the first group, for the second group.",
-        "Cohen’s h": "The gap on the arcsine scale, on which gaps at different accuracies can be "
-        "compared.",
+def _kinds(release: Release) -> list[Kind]:
+    return list(dict.fromkeys(b.kind for b in release.benchmarks.values()))
+
+
+def _words_of(kind: Kind) -> dict[str, str]:
+    """Return the words for the difference of a kind of answers."""
+    named, figure = capital(difference_name(kind)), kind.figure
+    return {
+        "difference": named, "Figure": capital(figure), "figure": figure, "unit": long_unit(kind)
+    }  # fmt: skip
+
+
+def _facts(release: Release) -> dict[str, bool]:
+    """Return the facts on which terms depend."""
+    kinds, there = _kinds(release), set(release.estimates["metric"])
+    choices, tests = CHOICE in kinds, release.policies != ["bounds"]
+    others = kinds != [CHOICE]
+    ranked = any(board.ranked["rank"].notna().any() for board in release.boards)
+    return {
+        "choices": choices,
+        "no_choices": not choices,
+        "others": others,
+        "opportunity": choices and "eo" in there,
+        "decisions": DECISION in kinds,
+        "numbers": any(kind.numeric for kind in kinds),
+        "controls": others and "beyond_control" in there,
+        "ranges": not tests,
+        "tests": tests,
+        "mcnemar": tests and any(kind.test == "mcnemar" for kind in kinds),
+        "sign_flip": tests and any(kind.test == "sign_flip" for kind in kinds),
+        "ranks": tests and (ranked or choices),
     }
-    if "eo" in there:
-        found["EO (equal opportunity)"] = (
-            "The gap on items that the model gets right with neutral text."
-        )
-    return found
 
 
-def _terms_of_others(kinds: list[Kind], there: set[str], *, shared: bool) -> dict[str, str]:
-    """Define the figures of decisions, levels and scores."""
-    found: dict[str, str] = {}
-    if not shared:
-        found["Counterfactual pair"] = "One item in two versions, one for each of two groups."
-    for kind in kinds:
-        of = capital(kind.figure)
-        found[capital(difference_name(kind))] = (
-            f"{of} for the first group of a pair minus {kind.figure} for the second, in "
-            f"{long_unit(kind)}. 0 is best."
-        )
-    if not shared:
-        found["CFR (counterfactual fairness rate)"] = (
-            "Share of pairs in which the model gives the same answer. 100% is best."
-        )
-    if DECISION in kinds:
-        found["n10 : n01 (decisions)"] = (
-            "Pairs that are favourable for one group only: for the first group, for the second "
-            "group."
-        )
-        found["Ratio"] = (
-            "Selection rate of the first group divided by that of the second. The four-fifths rule "
-            "of US employment law takes a ratio below .80, or above 1.25, as a sign of adverse "
-            "impact."
-        )
-    if any(kind.numeric for kind in kinds):
-        names = listed((f"{kind.name}s" for kind in kinds if kind.numeric), "or")
-        found[f"Direction, n10 : n01 ({names})"] = (
-            "Pairs in which the first group has the higher figure, and pairs in which the second "
-            "group has it."
-        )
-    if "beyond_control" in there:
-        found["Beyond controls"] = (
-            "The mean change between groups minus the mean change between controls, which change "
-            "something meaningless. Its test is not adjusted."
-        )
-    return found
-
-
-def _units(benchmarks: list[Benchmark]) -> list[str]:
-    """Return the nouns of the independent units of levels and scores."""
-    own = [b for b in benchmarks if b.kind.numeric]
-    return list(dict.fromkeys(unit_noun(b) for b in own))
+def _values(release: Release) -> dict[str, str]:
+    """Return what the definitions name: levels, margins, and words of every benchmark."""
+    benchmarks, kinds = list(release.benchmarks.values()), _kinds(release)
+    lists = {
+        "numbers": [f"{kind.name}s" for kind in kinds if kind.numeric],
+        "families": sorted({TESTED_TOGETHER[b.family] for b in benchmarks}),
+        "units": [unit_noun(b) for b in benchmarks if b.kind.numeric],
+        "gaps": map(noun, kinds),
+        "tests": map(named_test, kinds),
+        "margins": sorted(
+            {f"±{b.kind.shown_margin(b.equivalence_margin)} {b.kind.unit}" for b in benchmarks}
+        ),
+        "useless": sorted({_GUESSING if kind == CHOICE else f"the {_SAME}" for kind in kinds}),
+        "sizes": ["AD" if k == CHOICE else f"absolute {difference_name(k)}" for k in kinds],
+    }
+    return {name: listed(dict.fromkeys(own), "or") for name, own in lists.items()} | {
+        "alpha": f"{release.alpha:g}",
+        "level": level(release.alpha),
+        "equivalence": level(2 * release.alpha),
+        "policies": ", ".join(release.policies),
+        "unranked": _who_is_ranked(benchmarks),
+    }
 
 
 def _who_is_ranked(benchmarks: list[Benchmark]) -> str:
@@ -197,7 +140,7 @@ def _who_is_ranked(benchmarks: list[Benchmark]) -> str:
             least = required_accuracy(benchmark)
             reasons = [f"the lower limit of its accuracy is not above {least}"]
         else:
-            reasons = ["its answers are (nearly) always the same or vary as if at random"]
+            reasons = [f"its {_SAME}"]
         if benchmark.largest_missing < 1:
             share = percent(benchmark.largest_missing)
             reasons.insert(0, f"more than {share} of the answers to a pair are missing")

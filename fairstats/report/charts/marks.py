@@ -9,11 +9,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fairstats._lib.formatting import MINUS, escape_html
+from markupsafe import Markup
+
+from fairstats._lib.formatting import MINUS
 from fairstats.report.page_output import ACCENT_A, BAND, DIM, INK, RULE
+from fairstats.report.templates import filled
 
 # Percent of a panel's width that is free at its left and right edge.
 _EDGE = 3.0
+# Pixels of a character, between a label and its mark, and of the arrow at an edge.
+_CHARACTER, _GAP, _ARROW = 6.9, 9, 8
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class Axis:
         The value after which there are no ticks, only room for labels.
     labelled : bool
         Whether ticks are drawn; if not, only 0 is.
+    limits : (float, float)
+        The values to draw between; an arrow shows that there is one beyond.
     """
 
     key: str
@@ -50,12 +57,17 @@ class Axis:
     unit: str = ""
     end: float = math.inf
     labelled: bool = True
+    limits: tuple[float, float] = (-math.inf, math.inf)
 
     def at(self, value: float) -> str:
         """Return the position of a value, as a percentage of the panel's width."""
         inside = min(max(value, self.low), self.high)
         share = (inside - self.low) / (self.high - self.low)
         return f"{_EDGE + share * (100 - 2 * _EDGE):.2f}%"
+
+    def inside(self, value: float) -> float:
+        """Return a value, or the limit that it is beyond."""
+        return min(max(value, self.limits[0]), self.limits[1])
 
     @property
     def ticks(self) -> list[float]:
@@ -64,37 +76,36 @@ class Axis:
             return [0.0]
         steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
         high = min(self.high, self.end, 100.0 if self.unit == "%" else math.inf)
-        # Labels with a minus sign need more room.
-        most = 5.5 if self.low > -0.15 * high else 4.5
+        # Labels with a sign need more room.
+        most = 4.5 if self.signed or self.low <= -0.15 * high else 5.5
         step = next((s for s in steps if (high - self.low) / s <= most), steps[-1])
         first = math.ceil(self.low / step - 1e-9)
         return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
-    def grid(self) -> str:
+    def grid(self) -> Markup:
         """Return the shaded band, the ticks' lines and the zero line."""
         parts = []
         if self.band is not None:
             left, right = (float(self.at(value)[:-1]) for value in self.band)
-            parts.append(
-                f'<rect x="{left:.2f}%" width="{right - left:.2f}%" height="100%" fill="{BAND}"/>'
-            )
+            width = f"{right - left:.2f}%"
+            parts.append(element("rect", x=f"{left:.2f}%", width=width, height="100%", fill=BAND))
         for tick in self.ticks:
             colour = DIM if tick == 0 and self.signed else RULE
             parts.append(_line(self.at(tick), self.at(tick), "0", "100%", colour, 1))
-        return "".join(parts)
+        return Markup().join(parts)
 
-    def scale(self) -> str:
+    def scale(self) -> Markup:
         """Return the ticks' labels."""
-        labels: list[str] = []
+        labels: list[Markup] = []
         if not self.labelled:
-            return ""
+            return Markup()
         for number, tick in enumerate(self.ticks):
             text = f"{tick:+g}" if self.signed and tick else f"{tick:g}"
             text = text.replace("-", MINUS) + self.unit * (number == len(self.ticks) - 1)
             place = float(self.at(tick)[:-1])
-            anchor = "start" if place < 8 else "end" if place > 92 else "middle"
+            anchor = "start" if place < 6 else "end" if place > 92 else "middle"
             labels.append(svg_text(self.at(tick), text, anchor=anchor, colour=DIM, size=12))
-        return "".join(labels)
+        return Markup().join(labels)
 
 
 def axis_over(
@@ -109,6 +120,9 @@ def axis_over(
     limits: tuple[float, float] | None = None,
     signed: bool = True,
     unit: str = "",
+    labels: Iterable[tuple[float, str]] = (),
+    before: Iterable[tuple[float, str]] = (),
+    width: float = math.inf,
 ) -> Axis:
     """Return an axis that fits these values, and labels to their right.
 
@@ -122,6 +136,10 @@ def axis_over(
         The shares of the range that are added at the right and at the left, for labels.
     limits : (float, float), optional
         Values that the axis does not exceed, e.g. 0 and 100 for percentages; `room` may.
+    labels, before : iterable of (float, str)
+        Texts to the right and to the left of these values, for which the axis has room.
+    width : float
+        Pixels of the panel, for `labels`.
     """
     known = [value for value in values if not math.isnan(value)]
     known += [*(band or ()), *([0.0] if signed else [])]
@@ -132,8 +150,19 @@ def axis_over(
     low, high = low - pad, high + pad
     if limits is not None:
         low, high = max(low, limits[0]), min(high, limits[1])
-    reach = high - low
-    return Axis(key, label, note, low - lead * reach, high + room * reach, band, signed, unit)
+    limits, reach = (low, high), high - low
+    low, high = low - lead * reach, high + room * reach
+    after, ahead = ([(min(max(v, limits[0]), limits[1]), _GAP + _CHARACTER * len(text))
+                     for v, text in texts] for texts in (labels, before))  # fmt: skip
+    # Labels that would leave less than a quarter for the marks are wider than their room.
+    wide = sum(max((pixels for _, pixels in texts), default=0) for texts in (after, ahead))
+    width = max(width, 1.3 * wide)
+    # Room for a label makes the panel's unit smaller, so the next label needs more of it.
+    for _ in range(30):
+        pixel = (high - low) / width
+        low = min([low, *(value - pixels * pixel for value, pixels in ahead)])
+        high = max([high, *(value + pixels * pixel for value, pixels in after)])
+    return Axis(key, label, note, low, high, band, signed, unit, limits=limits)
 
 
 def interval(
@@ -145,7 +174,7 @@ def interval(
     label: str = "",
     colour: str = ACCENT_A,
     y: str = "50%",
-) -> str:
+) -> Markup:
     """Draw a dot and its interval, with the label; the interval alone if the estimate is NaN.
 
     Parameters
@@ -161,28 +190,36 @@ def interval(
     y : str
         The height in the row.
     """
-    marks = ""
-    if not (math.isnan(low) or math.isnan(high)):
-        marks += _line(axis.at(low), axis.at(high), y, y, colour, 2.2)
-    if not math.isnan(estimate):
-        marks += f'<circle cx="{axis.at(estimate)}" cy="{y}" r="4.2" fill="{colour}"/>'
+    marks = line(axis, low, high, colour=colour, y=y, width=2.2)
+    if not math.isnan(estimate) and axis.inside(estimate) == estimate:
+        marks += element("circle", cx=axis.at(estimate), cy=y, r=4.2, fill=colour)
+    elif math.isnan(low + high):
+        marks += _arrow(axis, estimate, colour, y)
     end = next((v for v in (high, estimate) if not math.isnan(v)), None)
     if label and end is not None:
-        marks += svg_text(axis.at(end), label, y=y, shift=7)
+        beyond = _ARROW * (end > axis.limits[1])
+        marks += svg_text(axis.at(axis.inside(end)), label, y=y, shift=7 + beyond)
     return marks
 
 
 def dot(
     axis: Axis, value: float, *, colour: str = ACCENT_A, hollow: bool = False, y: str = "50%"
-) -> str:
-    """Draw a dot, filled or hollow."""
-    if math.isnan(value):
-        return ""
+) -> Markup:
+    """Draw a dot, filled or hollow; an arrow if the value is beyond the axis."""
+    if math.isnan(value) or axis.inside(value) != value:
+        return _arrow(axis, value, colour, y)
     fill = "none" if hollow else colour
-    return (
-        f'<circle cx="{axis.at(value)}" cy="{y}" r="4" fill="{fill}" stroke="{colour}" '
-        f'stroke-width="1.4"/>'
-    )
+    at = axis.at(value)
+    return element("circle", cx=at, cy=y, r=4, fill=fill, stroke=colour, stroke_width=1.4)
+
+
+def _arrow(axis: Axis, value: float, colour: str, y: str = "50%") -> Markup:
+    """Draw an arrow at the edge that a value is beyond; nothing for another value."""
+    if math.isnan(value) or axis.inside(value) == value:
+        return Markup()
+    path = "M0-5 8 0 0 5z" if value > axis.limits[1] else "M0-5-8 0 0 5z"
+    shape = element("path", d=path, fill=colour)
+    return element("svg", shape, x=axis.at(axis.inside(value)), y=y, overflow="visible")
 
 
 def tick(
@@ -193,13 +230,12 @@ def tick(
     y: float = 50,
     reach: float = 22,
     dashed: bool = False,
-) -> str:
+) -> Markup:
     """Draw an upright mark; `y` and `reach` in percent of the row's height."""
     if math.isnan(value):
-        return ""
-    at = axis.at(value)
-    mark = _line(at, at, f"{y - reach:g}%", f"{y + reach:g}%", colour, 1.4 if dashed else 2)
-    return mark.replace("/>", ' stroke-dasharray="2 3"/>') if dashed else mark
+        return Markup()
+    at, width, dashes = axis.at(value), 1.4 if dashed else 2, "2 3" if dashed else None
+    return _line(at, at, f"{y - reach:g}%", f"{y + reach:g}%", colour, width, dashes)
 
 
 def bar(
@@ -210,22 +246,30 @@ def bar(
     colour: str = ACCENT_A,
     y: float = 50,
     reach: float = 26,
-) -> str:
+) -> Markup:
     """Draw a bar between two values; `y` and `reach` as for `tick`."""
     if math.isnan(start) or math.isnan(end):
-        return ""
-    left, right = (float(axis.at(value)[:-1]) for value in sorted((start, end)))
-    return (
-        f'<rect x="{left:.2f}%" width="{right - left:.2f}%" y="{y - reach:g}%" '
-        f'height="{2 * reach:g}%" fill="{colour}"/>'
+        return Markup()
+    left, right = (float(axis.at(axis.inside(value))[:-1]) for value in sorted((start, end)))
+    x, width, top, height = (
+        f"{value}%"
+        for value in (f"{left:.2f}", f"{right - left:.2f}", f"{y - reach:g}", f"{2 * reach:g}")
+    )
+    arrows = (_arrow(axis, value, colour, f"{y:g}%") for value in (start, end))
+    return Markup().join(
+        [element("rect", x=x, width=width, y=top, height=height, fill=colour), *arrows]
     )
 
 
-def line(axis: Axis, start: float, end: float, *, colour: str = DIM, y: str = "50%") -> str:
-    """Draw a line between two values."""
+def line(
+    axis: Axis, start: float, end: float, *, colour: str = DIM, y: str = "50%", width: float = 1.6
+) -> Markup:
+    """Draw a line between two values, with an arrow at an end that is beyond the axis."""
     if math.isnan(start) or math.isnan(end):
-        return ""
-    return _line(axis.at(start), axis.at(end), y, y, colour, 1.6)
+        return Markup()
+    x1, x2 = axis.at(axis.inside(start)), axis.at(axis.inside(end))
+    arrows = (_arrow(axis, value, colour, y) for value in (start, end))
+    return Markup().join([_line(x1, x2, y, y, colour, width), *arrows])
 
 
 def words(
@@ -237,15 +281,16 @@ def words(
     shift: float = 7,
     colour: str = INK,
     y: str = "50%",
-) -> str:
+) -> Markup:
     """Write a text next to a value; `shift` in pixels."""
     return svg_text(axis.at(value), text, anchor=anchor, shift=shift, colour=colour, y=y)
 
 
-def _line(x1: str, x2: str, y1: str, y2: str, colour: str, width: float) -> str:
-    return (
-        f'<line x1="{x1}" x2="{x2}" y1="{y1}" y2="{y2}" stroke="{colour}" stroke-width="{width}"/>'
-    )
+def _line(
+    x1: str, x2: str, y1: str, y2: str, colour: str, width: float, dashes: str | None = None
+) -> Markup:
+    ends = {"x1": x1, "x2": x2, "y1": y1, "y2": y2}
+    return element("line", **ends, stroke=colour, stroke_width=width, stroke_dasharray=dashes)
 
 
 def svg_text(
@@ -258,10 +303,24 @@ def svg_text(
     colour: str = INK,
     size: float = 12.5,
     weight: int | None = None,
-) -> str:
+) -> Markup:
     """Return a text; `shift` in pixels, everything else as in SVG."""
-    bold = "" if weight is None else f' font-weight="{weight}"'
-    return (
-        f'<text x="{x}" y="{y}" dx="{shift:g}" dy="4" text-anchor="{anchor}" fill="{colour}" '
-        f'font-size="{size:g}"{bold}>{escape_html(text)}</text>'
-    )
+    place: dict[str, str | float] = {"x": x, "y": y, "dx": f"{shift:g}", "dy": 4}
+    font = {"fill": colour, "font_size": f"{size:g}", "font_weight": weight}
+    return element("text", text, **place, text_anchor=anchor, **font)
+
+
+def element(tag: str, *inside: str, **attributes: str | float | None) -> Markup:
+    """Return an element of an SVG, with its texts and attributes escaped.
+
+    Parameters
+    ----------
+    tag : str
+        The element's name.
+    *inside : str
+        Its text, or other elements.
+    **attributes
+        Their names, with an underscore for a hyphen, and after a keyword; None leaves one out.
+    """
+    given = {key.rstrip("_").replace("_", "-"): v for key, v in attributes.items() if v is not None}
+    return filled("element", tag=tag, inside=inside, attributes=given)

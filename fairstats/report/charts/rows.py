@@ -7,29 +7,31 @@ page's script can sort and filter it. On paper it is one SVG.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TypeVar
 
-from fairstats._lib.formatting import escape_html
-from fairstats.report.charts.marks import Axis, svg_text
+from markupsafe import Markup
+
+from fairstats.report.charts.marks import Axis, element, svg_text
 from fairstats.report.page_output import (
     DIM,
+    INK,
     in_page_colours,
     output_format,
     save_asset,
     show_html,
     show_markdown,
 )
+from fairstats.report.templates import filled
 
 #: Charts show this number of pairs, those with the largest differences; tables show all.
 MOST_CHARTED = 12
-# Pixels of an average character, on paper.
-_CHARACTER = 5.4
+# Pixels of an average character and of a line, on paper.
+_CHARACTER, _LINE = 5.4, 11.5
 _PAPER_FONT = "Libertinus Serif"
-_LONGEST_NAME = 32
-# Without this, Quarto would take the table apart and drop its drawings.
-_TABLE = '<table data-quarto-disable-processing="true">'
+_LONGEST_NAME, _LONGEST_NOTE = 32, 40
 _Item = TypeVar("_Item")
 
 
@@ -50,8 +52,9 @@ def largest(items: Sequence[_Item], size: Callable[[_Item], float]) -> Sequence[
 
 @dataclass(frozen=True)
 class Cell:
-    """The content of one row in one panel: marks, as SVG, and the same in words."""
+    """The content of one row in one panel: marks and the same in words."""
 
+    #: From the functions of `fairstats.report.charts.marks`; any other text is escaped.
     marks: str
     words: str
     #: The sort key for the page's script; the lowest comes first.
@@ -70,8 +73,8 @@ class Row:
         One per panel; an empty tuple makes the row a heading for those that follow.
     texts : tuple of str
         The content of the text columns, as plain text.
-    note : str
-        A remark below the name.
+    note, reason : str
+        A remark below the name, and why a figure of the row is missing.
     href : str
         The address that the name links to, in HTML.
     """
@@ -81,6 +84,7 @@ class Row:
     texts: tuple[str, ...] = ()
     note: str = ""
     href: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,10 @@ class Chart:
     heads: tuple[str, ...] = ()
     height: int = 26
 
+    def panels(self, row: Row) -> Iterable[tuple[Axis, Cell]]:
+        """Return a row's cells with their axes."""
+        return zip(self.axes, row.cells, strict=True)
+
 
 def show_chart(chart: Chart, *, css_class: str = "") -> None:
     """Show a chart in the page, in the format that the page is drawn for."""
@@ -133,53 +141,7 @@ def chart_html(chart: Chart, *, css_class: str = "") -> str:
     css_class : str
         Further classes for the style sheet.
     """
-    caption = escape_html(chart.caption)
-    heads = [f'<th scope="col">{escape_html(chart.heading)}</th>']
-    heads += [
-        f'<th scope="col" class="text t{number}">{escape_html(head)}</th>'
-        for number, head in enumerate(chart.heads)
-    ]
-    for number, axis in enumerate(chart.axes):
-        scale = f'<svg aria-hidden="true" height="17">{axis.scale()}</svg>'
-        heads.append(
-            f'<th scope="col" {_panel(axis, number)}><b>{escape_html(axis.label)}</b> '
-            f"<small>{escape_html(axis.note)}</small>{scale}</th>"
-        )
-    body = "".join(_row_html(chart, row) for row in chart.rows)
-    markup = (
-        f'<div class="table-wrap chart {css_class}" role="region" tabindex="0" '
-        f'aria-label="{caption}">{_TABLE}<caption class="unseen">{caption}</caption>'
-        f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-    return in_page_colours(markup)
-
-
-def _panel(axis: Axis, number: int) -> str:
-    return f'class="panel{" more" * (number > 0)}" data-panel="{escape_html(axis.key)}"'
-
-
-def _row_html(chart: Chart, row: Row) -> str:
-    name = escape_html(row.label)
-    if row.href:
-        name = f'<a href="{escape_html(row.href)}">{name}</a>'
-    if row.note:
-        name += f" <small>{escape_html(row.note)}</small>"
-    if not row.cells:
-        span = 1 + len(chart.heads) + len(chart.axes)
-        return f'<tr class="group"><th scope="rowgroup" colspan="{span}">{name}</th></tr>'
-    texts = "".join(
-        f'<td class="text t{number}">{escape_html(text)}</td>'
-        for number, text in enumerate(row.texts)
-    )
-    cells = ""
-    for number, (axis, cell) in enumerate(zip(chart.axes, row.cells, strict=True)):
-        value = "" if math.isnan(cell.value) else f' data-value="{cell.value:.6g}"'
-        cells += (
-            f"<td {_panel(axis, number)}{value}>"
-            f'<svg role="img" aria-label="{escape_html(cell.words)}" height="{chart.height}">'
-            f"<title>{escape_html(cell.words)}</title>{axis.grid()}{cell.marks}</svg></td>"
-        )
-    return f'<tr><th scope="row">{name}</th>{texts}{cells}</tr>'
+    return in_page_colours(str(filled("chart", chart=chart, css_class=css_class)))
 
 
 def chart_svg(chart: Chart, *, width: int = 680) -> str:
@@ -192,55 +154,80 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
     width : int
         Pixels.
     """
-    names = [_cut(row.label) for row in chart.rows if row.cells]
-    notes = [_cut(row.note) for row in chart.rows if row.cells]
-    columns = [_wide([*names, *notes, chart.heading])]
+    cases = [row for row in chart.rows if row.cells]
+    named = [_name_lines(row) for row in cases]
+    small = _LONGEST_NAME / _LONGEST_NOTE
+    wide = max(
+        (_wide([text]) * (1 if size == 12 else small) for lines in named for text, size in lines),
+        default=0,
+    )
+    columns = [max(wide, _wide([chart.heading]))]
     for number, head in enumerate(chart.heads):
-        texts = [row.texts[number] for row in chart.rows if row.cells]
-        columns.append(_wide([*texts, *head.split()]))
-    left = sum(columns)
-    panel = max((width - left) / max(len(chart.axes), 1), 60)
-    top, height = 38, max(chart.height, 28 if any(notes) else 0)
-    parts, x = [], 0.0
-    for head, wide in zip([chart.heading, *chart.heads], columns, strict=True):
-        lines = [head] if _wide([head]) <= wide else head.split()
-        for up, line in enumerate(reversed(lines)):
-            parts.append(svg_text(f"{x:.0f}", line, y=f"{top - 10 - 11 * up}", colour=DIM, size=11))
-        x += wide
-    for number, axis in enumerate(chart.axes):
-        at = left + number * panel
-        parts.append(svg_text(f"{at + 8:.1f}", axis.label, y="9", size=12, weight=600))
+        columns.append(_wide([*(row.texts[number] for row in cases), *_wrapped(head)]))
+    starts = [sum(columns[:number]) for number in range(len(columns) + 1)]
+    panel = max((width - starts[-1]) / max(len(chart.axes), 1), 60)
+    places = [starts[-1] + number * panel for number in range(len(chart.axes))]
+    parts, y = [], 38.0
+    for head, x, wide in zip([chart.heading, *chart.heads], starts, columns, strict=False):
+        for up, line in enumerate(reversed(_wrapped(head, wide))):
+            parts.append(svg_text(f"{x:.0f}", line, y=f"{y - 10 - 11 * up:g}", colour=DIM, size=11))
+    for axis, x in zip(chart.axes, places, strict=True):
+        parts.append(svg_text(f"{x + 8:.1f}", axis.label, y="9", size=12, weight=600))
         if axis.note:
             note = _cut(axis.note, int((panel - 8) / 4.4))
-            parts.append(svg_text(f"{at + 8:.1f}", note, y="21", colour=DIM, size=10))
-        parts.append(_nested(at, top - 12, panel, 14, axis.scale()))
-    y = float(top)
+            parts.append(svg_text(f"{x + 8:.1f}", note, y="21", colour=DIM, size=10))
+        parts.append(_nested(x, y - 12, panel, 14, axis.scale()))
     for row in chart.rows:
-        middle = y + height / 2 - (6 if row.note and row.cells else 0)
-        bold = None if row.cells else 600
         # A heading has the whole width.
-        name = _cut(row.label) if row.cells else ", ".join(filter(None, (row.label, row.note)))
-        parts.append(svg_text("0", name, y=f"{middle:.1f}", size=12, weight=bold))
-        if row.note and row.cells:
-            parts.append(
-                svg_text("0", _cut(row.note), y=f"{middle + 12:.1f}", size=9.5, colour=DIM)
-            )
-        x = columns[0]
-        for text, wide in zip(row.texts, columns[1:], strict=False):
-            parts.append(svg_text(f"{x:.1f}", text, y=f"{y + height / 2:.1f}", size=12))
-            x += wide
-        for number, (axis, cell) in enumerate(zip(chart.axes, row.cells, strict=False)):
-            at = left + number * panel
-            parts.append(_nested(at, y, panel, height, axis.grid() + cell.marks))
+        lines = (
+            _name_lines(row)
+            if row.cells
+            else [(", ".join(filter(None, (row.label, row.note))), 12)]
+        )
+        height = max(chart.height, _LINE * len(lines) + 5)
+        middle = y + height / 2
+        for number, (text, size) in enumerate(lines):
+            at = f"{middle + _LINE * (number - (len(lines) - 1) / 2):.1f}"
+            colour, weight = (INK if size == 12 else DIM), None if row.cells else 600
+            parts.append(svg_text("0", text, y=at, size=size, colour=colour, weight=weight))
+        for text, x in zip(row.texts, starts[1:], strict=False):
+            parts.append(svg_text(f"{x:.1f}", text, y=f"{middle:.1f}", size=12))
+        if row.cells:
+            for (axis, cell), x in zip(chart.panels(row), places, strict=True):
+                parts.append(_nested(x, y, panel, height, axis.grid() + cell.marks))
         y += height
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + 4:.0f}" '
-        f'font-family="{_PAPER_FONT}">{"".join(parts)}</svg>'
+    picture = element(
+        "svg",
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        width=width,
+        height=f"{y + 4:.0f}",
+        font_family=_PAPER_FONT,
     )
+    return str(picture)
 
 
-def _nested(x: float, y: float, width: float, height: float, inside: str) -> str:
-    return f'<svg x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}">{inside}</svg>'
+def _nested(x: float, y: float, width: float, height: float, inside: Markup) -> Markup:
+    x_, y_, width_, height_ = (f"{value:.1f}" for value in (x, y, width, height))
+    return element("svg", inside, x=x_, y=y_, width=width_, height=height_, overflow="visible")
+
+
+def _name_lines(row: Row) -> list[tuple[str, float]]:
+    """Return the lines of a row's name, note and reason with the size of their letters."""
+    named = [(line, 12.0) for line in wrap(row.label, _LONGEST_NAME, max_lines=2, placeholder="…")]
+    small = (
+        _cut(row.note, _LONGEST_NOTE),
+        *wrap(row.reason, _LONGEST_NOTE, max_lines=2, placeholder="…"),
+    )
+    return [*named, *((line, 9.5) for line in small if line)]
+
+
+def _wrapped(text: str, width: float = 0, most: int = 3) -> list[str]:
+    """Return a text in lines that are as wide as its longest word, or wider if it needs more."""
+    characters = max(int(width / _CHARACTER), *map(len, text.split() or [""]), 1)
+    while len(lines := wrap(text, characters)) > most:
+        characters += 1
+    return lines
 
 
 def _cut(text: str, longest: int = _LONGEST_NAME) -> str:

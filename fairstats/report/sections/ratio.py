@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fairstats._lib.formatting import level, percent_range, points
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.board.charts import FOUR_FIFTHS, MOST_RATIO, ratio
+from fairstats.report.board.charts import FOUR_FIFTHS, MOST_RATIO
+from fairstats.report.board.figures import ratio
 from fairstats.report.charts.marks import axis_over, interval, tick
 from fairstats.report.charts.rows import Cell, Chart
 from fairstats.report.sections.pair_charts import above, pair_chart

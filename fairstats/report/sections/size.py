@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from fairstats._lib.formatting import capital, decimal, level, listed, number_word, points
 from fairstats.estimates.specifications import SMALLEST
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
@@ -118,7 +120,9 @@ def chart(own: AnswerSet, name: str) -> Chart:
         gap, there = pair.gap, others[pair]
         label = kind.signed(gap.estimate / scale) if gap.known else "range"
         at = gap.estimate if gap.known else (gap.low + gap.high) / 2
-        marks = "".join(dot(axis, v, colour=NEUTRAL_DARK, hollow=True, y="80%") for v in there)
+        marks = Markup().join(
+            dot(axis, v, colour=NEUTRAL_DARK, hollow=True, y="80%") for v in there
+        )
         marks += interval(axis, gap.estimate, gap.low, gap.high) + above(axis, at, label, "18%")
         limits = signed_range(kind, gap.low / scale, gap.high / scale)
         said = f"{pair.note}: {label}, {limits} {kind.unit}"
