@@ -1,8 +1,8 @@
 """Draw the same pages as Quarto with the built-in renderer: Python, pandoc and typst.
 
 It supports the part of Quarto's dialect that the pages use (tests/report/test_dialect.py): a YAML
-header, pandoc's Markdown, ``{python}`` cells with hidden code, and the ``include`` shortcode. Cells
-run in this process, each page in a separate namespace.
+header, pandoc's Markdown, ``{python}`` cells with hidden code, and conditional content
+(conditions.lua). Cells run in this process, each page in a separate namespace.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -34,11 +34,12 @@ from fairstats.report.site_pages import (
     PROJECT,
     STYLE_SHEET,
     TYPST_TEMPLATE,
+    with_page_texts,
 )
 from fairstats.report.tables import with_breaks
 
 _CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
-_INCLUDE = re.compile(r"^\{\{< include (\S+) >\}\}[ \t]*$", re.MULTILINE)
+_CONDITIONS = Path(__file__).with_name("conditions.lua")
 _TO_PAGE = re.compile(r'(<a\b[^>]*? href=")(/?)([^":#]+)\.qmd([#"])')
 _TYPST_HEADER = """\
 format:
@@ -129,6 +130,7 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
             style=str(project / STYLE_SHEET),
             metadata=[project / PROJECT],
             options=[
+                f"--lua-filter={_CONDITIONS}",
                 "--embed-resources",
                 "--metadata=document",
                 # The title is the only heading of the first level.
@@ -148,13 +150,7 @@ def _named(page: _Page) -> Iterator[None]:
 
 
 def _read(path: Path, format: Format) -> _Page:
-    text = path.read_text(encoding="utf-8")
-    # An included file may include others, one level deep.
-    for _ in range(2):
-        text = _INCLUDE.sub(
-            lambda match: (path.parent / match[1]).read_text(encoding="utf-8"), text
-        )
-    pieces = _CELL.split(text)
+    pieces = _CELL.split(path.read_text(encoding="utf-8"))
     return _Page(path, format, parts=pieces[0::2], cells=pieces[1::2])
 
 
@@ -263,7 +259,7 @@ def _site_page(page: _Page, markdown: str, project: Path) -> str:
             # Quarto reads these too: title, footer, search and navigation.
             metadata=[project / PROJECT, project / NAVIGATION],
             # In a site, which has other releases to link to.
-            options=["--metadata=published"],
+            options=[f"--lua-filter={_CONDITIONS}", "--metadata=published"],
         )
     return _to_pages(text, root)
 
@@ -288,7 +284,12 @@ def _write_pdf(page: _Page, markdown: str, project: Path, pdf: Path) -> None:
             markdown,
             source="markdown",
             target="typst",
-            options=["--standalone", f"--template={project / TYPST_TEMPLATE}", "--wrap=none"],
+            options=[
+                "--standalone",
+                f"--template={project / TYPST_TEMPLATE}",
+                "--wrap=none",
+                f"--lua-filter={_CONDITIONS}",
+            ],
             out=source,
         )
         # Only typst's fonts, to make the PDF the same on every machine.
@@ -306,6 +307,7 @@ def draw_document(
     target: Path,
     headline: bool = False,
     keywords: str = "",
+    conditions: Mapping[str, bool] | None = None,
     finish: Callable[[bytes], bytes] = bytes,
 ) -> None:
     """Draw a separate page, and write it whole or not at all.
@@ -319,7 +321,7 @@ def draw_document(
     page : str
         The page's name in that folder and in the style sheet.
     body : str
-        The page without its header.
+        The page without its header; `fairstats.report.site_pages.with_page_texts` fills it.
     title : str
         Plain text.
     to : {"pdf", "html"}
@@ -330,6 +332,9 @@ def draw_document(
         Whether the page shows its title itself.
     keywords : str
         The keywords of a PDF.
+    conditions : mapping of str to bool, optional
+        What its conditional content depends on, see
+        `fairstats.report.site_pages.benchmark_conditions`.
     finish : callable
         Makes the content of the file from the drawn one, e.g. signs it.
 
@@ -346,9 +351,10 @@ def draw_document(
     if typeset and keywords:
         # As code of typst, because pandoc would format text.
         typst += f"keywords: {json.dumps(f'`{json.dumps(keywords)}`{{=typst}}')}\n"
-    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{shown}{typst}---\n"
+    has = json.dumps(dict(conditions or {}))
+    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\nhas: {has}\n{shown}{typst}---\n"
     source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
-    (project / source).write_text(header + body, encoding="utf-8")
+    (project / source).write_text(header + with_page_texts(body, project), encoding="utf-8")
     render_document(release, project, source, out=drawn)
     content = finish(drawn.read_bytes())
     with whole_file(target) as building:

@@ -81,7 +81,7 @@ def test_quarto_shows_no_warning_and_keeps_no_release(declared):
         "daemon": False,
         "freeze": False,
     }
-    header = (ROOT / "reports" / "leaderboard.qmd").read_text(encoding="utf-8").split("---")[1]
+    header = (ROOT / "reports" / "_leaderboard.qmd").read_text(encoding="utf-8").split("---")[1]
     assert "warning: false" in header
     assert "daemon: false" in header
 
@@ -232,7 +232,8 @@ def test_git_ignores_quartos_output():
     made = [
         "reports/.quarto/x", ".quarto/x", "index.quarto_ipynb", "reports/data.quarto_ipynb",
         "reports/assets/a.svg", "reports/navigation.yml",
-        "reports/leaderboard.pdf", "_site/index.html", "_environment.local",
+        "reports/leaderboard.qmd", "reports/leaderboard.pdf",
+        "_site/index.html", "_environment.local",
     ]  # fmt: skip
     done = subprocess.run(["git", "check-ignore", *made], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.split() == made
