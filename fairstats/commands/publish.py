@@ -61,6 +61,10 @@ def publish(
         list[Path] | None,
         typer.Option(help="File of vignette measures outside the --answers folders. Repeatable."),
     ] = None,
+    pages: Annotated[
+        Path | None,
+        typer.Option(help="Folder of own pages and site.toml, see `fairstats site pages`."),
+    ] = None,
     renderer: Annotated[Renderer, typer.Option(help="What draws the pages.")] = "auto",
     missing: Missing = None,
     alpha: Alpha = 0.05,
@@ -83,6 +87,7 @@ def publish(
         missing=missing,
         alpha=alpha,
         renderer=renderer,
+        pages=pages,
         benchmarks=load_given(benchmark),
         rubrics=load_rubric_files(rubric_file),
     )

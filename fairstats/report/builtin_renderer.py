@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import convert, escape_markdown
-from fairstats._lib.problems import RenderError
+from fairstats._lib.problems import InputError, RenderError
 from fairstats.release.contents import Release
 from fairstats.report.page_output import Format, collected, drawing, show_markdown, show_text
 from fairstats.report.site_pages import (
@@ -36,9 +36,9 @@ from fairstats.report.site_pages import (
     TYPST_TEMPLATE,
     with_page_texts,
 )
+from fairstats.report.site_settings import CELL, dialect_problems
 from fairstats.report.tables import with_breaks
 
-_CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _CONDITIONS = Path(__file__).with_name("conditions.lua")
 _TO_PAGE = re.compile(r'(<a\b[^>]*? href=")(/?)([^":#]+)\.qmd([#"])')
 _TYPST_HEADER = """\
@@ -150,7 +150,10 @@ def _named(page: _Page) -> Iterator[None]:
 
 
 def _read(path: Path, format: Format) -> _Page:
-    pieces = _CELL.split(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if problems := list(dialect_problems(path, text)):
+        raise PageError(str(InputError(problems)))
+    pieces = CELL.split(text)
     return _Page(path, format, parts=pieces[0::2], cells=pieces[1::2])
 
 

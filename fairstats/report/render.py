@@ -19,7 +19,8 @@ from fairstats._lib.problems import RenderError, keyword
 from fairstats.release.contents import Release
 from fairstats.report.builtin_renderer import render_builtin
 from fairstats.report.page_output import PUBLISHED_VARIABLE, RELEASE_VARIABLE
-from fairstats.report.site_pages import PDF_PAGE, stage
+from fairstats.report.site_pages import PDF_PAGE, images, stage
+from fairstats.report.site_settings import OWN_PAGES
 
 #: The first Quarto that draws the pages; `_quarto.yml` requires it too.
 _OLDEST_QUARTO = (1, 9)
@@ -82,6 +83,8 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
         else:
             _render_quarto(program, release, project, site=site, pdf=pdf)
             drawn_by = f"quarto {version}"
+        for image in images(project):
+            shutil.copyfile(project / image, site / image)
     write_search_index(site)
     return drawn_by
 
@@ -163,6 +166,8 @@ def write_search_index(site: Path) -> None:
     entries = []
     for path in sorted(site.rglob("*.html")):
         page, href = _Main(path.read_text(encoding="utf-8")), path.relative_to(site).as_posix()
+        if href.startswith(f"{OWN_PAGES}/"):  # the publisher's template
+            continue
         text = " ".join(page.text)
         title = " ".join("".join(page.title).split())
         entries.append(

@@ -12,7 +12,9 @@ from fairstats.report.site_pages import conditions
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "index.qmd", *(ROOT / "reports").glob("*.qmd")])
-_KNOWN_HEADER = {"title", "headline", "page", "root", "execute", "format", "output-divs", "has"}
+_KNOWN_HEADER = {
+    "title", "headline", "page", "root", "execute", "format", "output-divs", "has", "frame"
+}  # fmt: skip
 _KNOWN_DIVS = {"content-visible", "foot", "kicker", "lede"}
 
 

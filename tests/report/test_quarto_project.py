@@ -68,9 +68,8 @@ def test_every_page_is_rendered_and_in_the_list(declared):
     globs = declared["project"]["render"]
     rendered = {path for glob in globs if glob[0] != "!" for path in ROOT.glob(glob)}
     rendered -= {ROOT / glob[1:] for glob in globs if glob[0] == "!"}
-    rendered -= {*(ROOT / MODEL_FOLDER).glob("*")}
+    rendered -= {*(ROOT / MODEL_FOLDER).glob("*"), ROOT / "reports" / "leaderboard.qmd"}
     assert rendered == {ROOT / page.path for page in PAGES}
-    assert declared["frame"] == declared["website"]
     assert declared["metadata-files"] == [NAVIGATION]
 
 
@@ -91,27 +90,59 @@ def test_project_requires_the_oldest_supported_quarto(declared):
     assert declared["quarto-required"] == f">={oldest}.0"
 
 
-def test_the_built_in_renderer_reads_title_footer_and_search(project):
+def test_the_metadata_that_both_renderers_read_has_the_settings(project, release):
     before = drawn(project)
     assert '<a href="../index.html">Leaderboard</a>' in before
     assert '<a href="../reports/data.html#files">a table of the release</a>' in before
     assert 'class="search"' in before
-    config = project / "_quarto.yml"
-    text = config.read_text(encoding="utf-8")
-    for old, new in {
-        "title: fairstats": "title: Our board",
-        "search: true": "search: false",
-        "Made with fairstats": "Kept by us",
-    }.items():
-        assert old in text
-        text = text.replace(old, new)
-    config.write_text(text, encoding="utf-8")
+    (project / "site.toml").write_text('title = "Our board"\npublisher = "Us"\n')
+    prepare(project, Release(release.path))
+    # Quarto merges this file into the metadata of each page.
+    metadata = json.loads((project / NAVIGATION).read_text(encoding="utf-8"))
+    assert set(metadata["frame"]) == {"search", "title", "publisher"}
     after = drawn(project)
     assert "<title>Some page · Our board</title>" in after
     assert '<a class="brand" href="../index.html">Our board</a>' in after
-    assert "Kept by us, GPL" in after
-    assert 'class="search"' not in after
+    assert "Published by Us." in after
     assert ".qmd" not in after
+
+
+def test_no_text_of_the_metadata_is_the_name_of_a_file(project, release, monkeypatch):
+    """Quarto takes such a text for a path, and shows the path."""
+    monkeypatch.chdir(ROOT)
+
+    def texts(value):
+        if isinstance(value, (str, bool)):
+            return [str(value)]
+        inside = value.values() if isinstance(value, dict) else value
+        return [text for one in inside for text in texts(one)]
+
+    (project / "site.toml").write_text('title = "fairstats"\nlicence = "LICENSE"\n')
+    prepare(project, Release(release.path))
+    metadata = json.loads((project / NAVIGATION).read_text(encoding="utf-8"))
+    found = texts({key: value for key, value in metadata.items() if key != "has"})
+    assert not [text for text in found if not text.startswith("/") and Path(text).exists()]
+
+
+def test_preview_may_run_the_script_that_reloads_a_page(project, release):
+    strict = drawn(project)
+    assert "script-src 'sha256-" in strict
+    assert "ws:" not in strict
+    prepare(project, Release(release.path), preview=True)
+    policy = re.search(r'Policy" content="(.*?)"', drawn(project))
+    assert policy is not None
+    assert "script-src 'self' 'unsafe-inline'" in policy[1]
+    assert "connect-src 'self' ws:" in policy[1]
+
+
+def test_only_what_changed_is_written_again(project, release):
+    """Quarto's preview draws what was written, so it would never end."""
+    models = sorted((project / MODEL_FOLDER).iterdir())
+    (project / MODEL_FOLDER / "gone.qmd").touch()
+    written = {path: path.stat().st_mtime_ns for path in [project / NAVIGATION, *models]}
+    prepare(project, Release(release.path))
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+    assert sorted((project / MODEL_FOLDER).iterdir()) == models
 
 
 def test_links_to_pages_lead_there_from_every_folder(project):

@@ -30,6 +30,7 @@ from fairstats.report.about.coverage import (
 )
 from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
 from fairstats.report.page_output import output_format, show_markdown, show_table
+from fairstats.report.site_settings import settings_of
 from fairstats.report.tables import sources_caption, sources_table, written_table
 from fairstats.report.words import (
     counted_items,
@@ -182,7 +183,7 @@ def citation(release: Release) -> str:
     """State how to cite a release and its benchmarks, in Markdown."""
     year = release.created_at.year
     own = (
-        f"fairstats, release {release.name} ({year}). Computed with fairstats "
+        f"{settings_of(release).title}, release {release.name} ({year}). Computed with fairstats "
         f"{release.manifest['fairstats']}. SHA-256 of the answers: "
         f"{release.manifest['content']['answers']}."
     )
