@@ -1,8 +1,8 @@
 """Draw the same pages as Quarto with the built-in renderer: Python, pandoc and typst.
 
 It supports the part of Quarto's dialect that the pages use (tests/report/test_dialect.py): a YAML
-header, pandoc's Markdown, ``{python}`` cells with hidden code, and conditional content
-(conditions.lua). Cells run in this process, each page in a separate namespace.
+header, pandoc's Markdown, ``{python}`` cells with hidden code, conditional content and callouts
+(quarto.lua). Cells run in this process, each page in a separate namespace.
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import convert, escape_markdown
 from fairstats._lib.problems import InputError, RenderError
 from fairstats.release.contents import Release
-from fairstats.report.page_output import Format, collected, drawing, show_markdown, show_text
+from fairstats.report.page_output import (
+    Format,
+    collected,
+    drawing,
+    output_format,
+    show_figure,
+    show_html,
+    show_markdown,
+    show_text,
+    typst_block,
+)
 from fairstats.report.site_pages import (
     HTML_TEMPLATE,
     NAVIGATION,
@@ -39,7 +49,7 @@ from fairstats.report.site_pages import (
 from fairstats.report.site_settings import CELL, dialect_problems
 from fairstats.report.tables import with_breaks
 
-_CONDITIONS = Path(__file__).with_name("conditions.lua")
+_QUARTO = f"--lua-filter={Path(__file__).with_name('quarto.lua')}"
 _TO_PAGE = re.compile(r'(<a\b[^>]*? href=")(/?)([^":#]+)\.qmd([#"])')
 _TYPST_HEADER = """\
 format:
@@ -130,7 +140,7 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
             style=str(project / STYLE_SHEET),
             metadata=[project / PROJECT],
             options=[
-                f"--lua-filter={_CONDITIONS}",
+                _QUARTO,
                 "--embed-resources",
                 "--metadata=document",
                 # The title is the only heading of the first level.
@@ -164,9 +174,11 @@ def _run(page: _Page, release: Release, in_site: bool) -> str:
     page_of = drawing(release.path.resolve(), page.format, in_site=in_site)
     with page_of, chdir(page.path.parent), _isolated():
         for number, (cell, text) in enumerate(zip(page.cells, page.parts[1:], strict=True), 1):
+            name = f"{page.path.stem}-{number}"
             with collected() as shown, redirect_stdout(io.StringIO()) as printed:
                 try:
-                    _execute(cell, f"{page.path.name}, cell {number}", names)
+                    with _showing_figures(name):
+                        _execute(cell, name, names)
                 except (Exception, SystemExit) as error:
                     cause = f"{type(error).__name__}: {error}"
                     output = printed.getvalue().strip()
@@ -186,11 +198,37 @@ def _execute(cell: str, name: str, names: dict[str, Any]) -> None:
     exec(compile(ast.Module(body, []), name, "exec"), names)
     if isinstance(last, ast.Expr):
         value = eval(compile(ast.Expression(last.value), name, "eval"), names)
-        written = getattr(value, "_repr_markdown_", None)
-        if written is not None:
-            show_markdown(written())
-        elif value is not None:
-            show_text(repr(value))
+        if value is not None:
+            _show(value, name)
+
+
+def _show(value: Any, name: str) -> None:
+    """Show a value as Jupyter does, or refuse one that would need its scripts."""
+    if (written := getattr(value, "_repr_markdown_", lambda: None)()) is not None:
+        show_markdown(written)
+    elif hasattr(value, "draw") and type(value).__module__.startswith("plotnine"):
+        show_figure(value.draw(), name=f"{name}-plot")
+    elif (written := getattr(value, "_repr_html_", lambda: None)()) is not None:
+        show_html(written) if output_format() == "html" else show_markdown(typst_block(written))
+    elif hasattr(value, "_repr_mimebundle_") or hasattr(value, "_ipython_display_"):
+        message = "cannot be shown without Jupyter; show a table, a matplotlib figure or text"
+        raise TypeError(f"{type(value).__name__} {message}")
+    elif type(value).__module__.partition(".")[0] != "matplotlib":
+        show_text(repr(value))
+
+
+@contextmanager
+def _showing_figures(name: str) -> Iterator[None]:
+    """Show the figures of matplotlib that a cell leaves open, and close them."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    before = pyplot.get_fignums() if pyplot else []
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    made = [number for number in pyplot.get_fignums() if number not in before] if pyplot else []
+    for number in made:
+        assert pyplot is not None
+        show_figure(pyplot.figure(number), name=f"{name}-{number}")
+        pyplot.close(number)
 
 
 @contextmanager
@@ -262,7 +300,7 @@ def _site_page(page: _Page, markdown: str, project: Path) -> str:
             # Quarto reads these too: title, footer, search and navigation.
             metadata=[project / PROJECT, project / NAVIGATION],
             # In a site, which has other releases to link to.
-            options=[f"--lua-filter={_CONDITIONS}", "--metadata=published"],
+            options=[_QUARTO, "--metadata=published"],
         )
     return _to_pages(text, root)
 
@@ -291,7 +329,7 @@ def _write_pdf(page: _Page, markdown: str, project: Path, pdf: Path) -> None:
                 "--standalone",
                 f"--template={project / TYPST_TEMPLATE}",
                 "--wrap=none",
-                f"--lua-filter={_CONDITIONS}",
+                _QUARTO,
             ],
             out=source,
         )

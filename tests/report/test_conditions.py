@@ -9,7 +9,7 @@ import pypandoc
 import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.report.builtin_renderer import _CONDITIONS
+from fairstats.report.builtin_renderer import _QUARTO
 from fairstats.report.site_pages import benchmark_conditions, with_page_texts
 
 from .kinds import DECLARED, declared
@@ -18,7 +18,7 @@ from .kinds import DECLARED, declared
 def kept(markdown: str, *, to: str = "html", **has: bool) -> str:
     """Return what the built-in renderer keeps of a text."""
     page = f"---\nhas: {json.dumps(has)}\n---\n\n{markdown}"
-    options = [f"--lua-filter={_CONDITIONS}", "--wrap=none"]
+    options = [_QUARTO, "--wrap=none"]
     return pypandoc.convert_text(page, to, format="markdown", extra_args=options).strip()
 
 
@@ -55,6 +55,22 @@ def test_conditions_may_be_nested_and_hold_in_the_pdf_too():
     assert "Inside" not in kept(text, a=True)
     assert kept(text, b=True) == ""
     assert "Inside" in kept(text, to="typst", a=True, b=True)
+
+
+@pytest.mark.parametrize(
+    ("callout", "title"),
+    [
+        ('::: {.callout-note title="A *title*"}\nText\n:::', "A <em>title</em>"),
+        ("::: {.callout-tip}\n## A title\n\nText\n:::", "A title"),
+        ("::: callout-warning\nText\n:::", "Warning"),
+    ],
+)
+def test_a_callout_has_its_title(callout, title):
+    html = kept(callout)
+    assert html.startswith('<div class="callout callout-')
+    assert f"<p><strong>{title}</strong></p>" in html
+    assert html.count("Text") == 1
+    assert "Text" in kept(callout, to="typst")
 
 
 @pytest.mark.parametrize("name", DECLARED)

@@ -42,15 +42,6 @@ def test_page_steps_not_outside_the_shared_dialect(path):
     assert divs <= _KNOWN_DIVS, f"divs: {divs - _KNOWN_DIVS}"
 
 
-def test_quarto_resources_are_given_from_the_root():
-    """If not, Quarto copies it from every folder: site/ has the downloads of all releases."""
-    text = (ROOT / "_quarto.yml").read_text(encoding="utf-8")
-    resources = re.search(r"^  resources:\n((?:    .*\n)+)", text, re.MULTILINE)
-    assert resources is not None
-    globs = re.findall(r"^    - (\S+)$", resources[1], re.MULTILINE)
-    assert globs == ["/downloads/*"]
-
-
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_a_condition_is_one_that_releases_answer(path, release):
     text = path.read_text(encoding="utf-8")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer, page_output, render
 from fairstats.report.builtin_renderer import _Page, _site_page
 from fairstats.report.page_output import (
+    PUBLISHED_VARIABLE,
     QUARTO_VARIABLE,
     RELEASE_VARIABLE,
     load_release,
@@ -32,6 +35,8 @@ from fairstats.report.site_pages import (
     copy_pages,
     prepare,
 )
+
+from .reading import broken_links
 
 ROOT = Path(__file__).parents[2]
 
@@ -221,8 +226,22 @@ def test_the_format_is_the_one_that_quarto_draws(quarto_draws, to, expected):
 
 def test_a_format_without_tables_and_plots_is_refused(quarto_draws):
     quarto_draws("docx")
-    with pytest.raises(InputError, match=r"--to.*docx.*html or typst"):
+    with pytest.raises(InputError, match=r"--to.*docx.*html, or typst"):
         output_format()
+
+
+def test_a_page_in_another_format_ends_with_a_message(quarto_draws, tmp_path, monkeypatch):
+    nbclient = pytest.importorskip("nbclient", reason="it runs the cells for Quarto")
+    nbformat = pytest.importorskip("nbformat")
+    quarto_draws("latex")
+    cells = [nbformat.v4.new_code_cell("from fairstats.report import load_release\nload_release()")]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    with pytest.raises(nbclient.exceptions.CellExecutionError):
+        nbclient.NotebookClient(notebook, kernel_name="python3").execute()
+    (output,) = notebook.cells[0]["outputs"]
+    assert output["traceback"] == [
+        "--to: the tables and plots cannot be drawn for latex; use html, or typst for a PDF"
+    ]
 
 
 def test_the_built_in_renderer_sets_the_format_also_inside_of_quarto(quarto_draws, tmp_path):
@@ -232,19 +251,85 @@ def test_the_built_in_renderer_sets_the_format_also_inside_of_quarto(quarto_draw
 
 
 def test_a_release_is_found_by_name_from_the_folder_of_a_page(release, tmp_path, monkeypatch):
-    page = tmp_path / "reports" / "models"
+    project = tmp_path / "project"
+    page = project / "reports" / "models"
     page.mkdir(parents=True)
-    shutil.copytree(release.path, tmp_path / "site" / "v" / "a")
-    shutil.copytree(release.path, tmp_path / "other" / "b")
+    (project / "_quarto.yml").touch()
+    shutil.copytree(release.path, project / "site" / "v" / "a")
+    shutil.copytree(release.path, project / "other" / "b")
     monkeypatch.chdir(page)
-    for chosen in ("a", "site/v/a", str(tmp_path / "site" / "v" / "a")):
+    for chosen in ("a", "site/v/a", str(project / "site" / "v" / "a")):
         monkeypatch.setenv(RELEASE_VARIABLE, chosen)
-        assert load_release().path.resolve() == tmp_path / "site" / "v" / "a"
+        assert load_release().path.resolve() == project / "site" / "v" / "a"
     monkeypatch.setenv(RELEASE_VARIABLE, "other/b")
-    assert load_release().path.resolve() == tmp_path / "other" / "b"
+    assert load_release().path.resolve() == project / "other" / "b"
     monkeypatch.setenv(RELEASE_VARIABLE, "c")
     with pytest.raises(InputError, match="c: is not a release"):
         load_release()
+
+
+@pytest.mark.parametrize("in_project", [True, False])
+def test_a_site_above_the_project_is_not_drawn(in_project, release, tmp_path, monkeypatch):
+    shutil.copytree(release.path, tmp_path / "site" / "v" / "a")
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    if in_project:
+        (clone / "_quarto.yml").touch()
+    monkeypatch.chdir(clone)
+    monkeypatch.delenv(RELEASE_VARIABLE, raising=False)
+    with pytest.raises(InputError, match="there is no release to draw"):
+        load_release()
+    monkeypatch.setenv(RELEASE_VARIABLE, "a")
+    with pytest.raises(InputError, match="a: is not a release"):
+        load_release()
+
+
+def script(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the script that Quarto runs before and after the pages."""
+    return subprocess.run(
+        [sys.executable, "reports/prepare.py", *arguments],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_script_completes_what_quarto_drew(project, release, tmp_path):
+    environment = {RELEASE_VARIABLE: str(release.path), PUBLISHED_VARIABLE: ""}
+    assert script(project, **environment).returncode == 0
+    assert json.loads((project / NAVIGATION).read_text(encoding="utf-8"))["preview"] is True
+    site = tmp_path / "_site"
+    shutil.copytree(release.path / "reports", site / "reports")
+    shutil.copy(release.path / "index.html", site)
+    empty = site / "reports" / "ratings.html"
+    empty.write_text("<main><h1>Ratings</h1></main>")
+    done = script(project, "finish", QUARTO_PROJECT_OUTPUT_DIR=str(site), **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not empty.exists()
+    # These pages are published ones, which also link to other releases.
+    assert not [
+        link for _, link in broken_links(site) if not re.match(r"(\.\./)+(feed|latest)", link)
+    ]
+    assert (site / "leaderboard.pdf").is_file()
+
+
+def test_the_script_names_the_remedy_in_a_wrong_python(project, tmp_path):
+    (tmp_path / "fairstats").mkdir()
+    (tmp_path / "fairstats" / "__init__.py").touch()
+    done = script(project, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "QUARTO_PYTHON" in done.stderr
+    assert sys.executable in done.stderr
+
+
+def test_the_script_names_the_remedy_without_a_release(project):
+    done = script(project, FAIRSTATS_RELEASE="")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "there is no release to draw; run `make demo`" in done.stderr
 
 
 def test_the_style_sheet_is_plain_css_with_every_property_it_uses():

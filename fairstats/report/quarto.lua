@@ -1,4 +1,4 @@
--- Keep or drop what Quarto calls conditional content, as its filter content-hidden.lua does.
+-- What Quarto's filters do, for the built-in renderer: conditional content (as content-hidden.lua) and callouts.
 local metadata
 
 local function holds(name)
@@ -35,11 +35,31 @@ local function inline(element)
   return element
 end
 
+-- The title of a callout is an attribute, or the heading that it begins with.
+local function callout(element)
+  local kind
+  for _, name in ipairs(element.classes) do kind = kind or name:match("^callout%-(%a+)$") end
+  if not kind then return nil end
+  local title = element.attributes.title
+  local first = element.content[1]
+  if title then
+    title = pandoc.utils.blocks_to_inlines(pandoc.read(title, "markdown").blocks)
+  elseif first and first.t == "Header" then
+    title = first.content
+    element.content:remove(1)
+  else
+    title = { pandoc.Str(kind:sub(1, 1):upper() .. kind:sub(2)) }
+  end
+  element.content:insert(1, pandoc.Para({ pandoc.Strong(title) }))
+  return pandoc.Div(element.content, pandoc.Attr(element.identifier, { "callout", "callout-" .. kind }))
+end
+
 return {
   { Meta = function(found) metadata = found end },
   {
     Div = function(element)
       if of_condition(element) then return is_shown(element) and element.content or {} end
+      return callout(element)
     end,
     Span = inline,
     CodeBlock = inline,
