@@ -189,7 +189,8 @@ def _page(path: str, text: str, groups: list[Group], out: Path) -> str:
         "description": escape_markdown(description_of(text)),
         "page": "docs",
         "home": to(FIRST),
-        "frame": {"title": "fairstats", "page-footer": {"left": _FOOTER}},
+        "frame": {"title": "fairstats"},
+        "footer": _FOOTER,
         "pages": [
             {"text": top, "href": to(tops[top]), "current": top == here.top}
             for top in dict.fromkeys(group.top for group in groups)

@@ -1,14 +1,27 @@
-"""Quarto runs this before the pages: navigation, models' pages and downloads."""
+"""Quarto runs this before the pages, and with the argument "finish" after them."""
 
-import shutil
+import os
+import sys
 from pathlib import Path
 
-from fairstats.release.contents import DOWNLOADS
-from fairstats.report.page_output import load_release
-from fairstats.report.site_pages import prepare
+try:
+    from fairstats._lib.problems import InputError
+    from fairstats.report.page_output import PUBLISHED_VARIABLE, load_release
+    from fairstats.report.render import finish
+    from fairstats.report.site_pages import prepare
+except ModuleNotFoundError as error:
+    sys.exit(
+        f"{error.name} is not installed in the Python that Quarto runs, {sys.executable}. Set "
+        "QUARTO_PYTHON to the one of fairstats, e.g. QUARTO_PYTHON=.venv/bin/python, or run: "
+        f"{sys.executable} -m pip install 'fairstats[quarto]'"
+    )
 
-release = load_release()
-prepare(Path(), release)
-# A project that is staged for publishing has its downloads in the release already.
-shutil.rmtree(DOWNLOADS, ignore_errors=True)
-shutil.copytree(release.path / DOWNLOADS, DOWNLOADS)
+published = bool(os.environ.get(PUBLISHED_VARIABLE))
+try:
+    release = load_release()
+    if "finish" not in sys.argv:
+        prepare(Path(), release, preview=not published)
+    elif not published:
+        finish(Path(os.environ["QUARTO_PROJECT_OUTPUT_DIR"]), Path(), release)
+except InputError as error:
+    sys.exit(str(error))

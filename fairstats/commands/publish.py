@@ -66,6 +66,10 @@ def publish(
         Path | None,
         typer.Option(help="TOML file that declares which model succeeds which, see docs/site.md."),
     ] = None,
+    pages: Annotated[
+        Path | None,
+        typer.Option(help="Folder of own pages and site.toml, see `fairstats site pages`."),
+    ] = None,
     renderer: Annotated[Renderer, typer.Option(help="What draws the pages.")] = "auto",
     missing: Missing = None,
     alpha: Alpha = 0.05,
@@ -88,6 +92,7 @@ def publish(
         missing=missing,
         alpha=alpha,
         renderer=renderer,
+        pages=pages,
         benchmarks=load_given(benchmark),
         rubrics=load_rubric_files(rubric_file),
         models=models,

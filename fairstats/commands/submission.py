@@ -238,3 +238,18 @@ def init_site(
 
     for path in create_board(folder, title=title, benchmarks=load_given(benchmark)):
         typer.echo(path)
+
+
+@site.command("pages")
+@says_what_is_wrong
+def site_pages(
+    folder: Annotated[Path, typer.Argument(help="New folder for the pages.")],
+) -> None:
+    """Write the pages, the style sheet and site.toml into a folder, to edit them.
+
+    `fairstats publish --pages` draws a release with them. With Quarto, `quarto preview` shows them.
+    """
+    from fairstats.report.site_pages import write_built_in
+
+    for name in write_built_in(folder):
+        typer.echo(folder / name)

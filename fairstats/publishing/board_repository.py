@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -39,6 +40,7 @@ _FILES = {
     "README.md": "README.md",
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "requirements.txt": "requirements.txt",
+    "site.toml": "site.toml",
     ".gitignore": "gitignore",
     ".gitattributes": "gitattributes",
     ".github/workflows/check.yml": "workflows/check.yml",
@@ -89,7 +91,10 @@ def create_board(
             text = resource("data", "board", *template.split("/")).read_text(encoding="utf-8")
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            text = text.replace("{title}", title).replace("{version}", __version__)
+            # A JSON text is a TOML text.
+            quoted = json.dumps(title, ensure_ascii=False)
+            text = text.replace('"{title}"', quoted).replace("{title}", title)
+            text = text.replace("{version}", __version__)
             path.write_text(text, encoding="utf-8", newline="\n")
         copy_benchmarks({one.name: one for one in benchmarks}, folder / BENCHMARKS)
         for name in (ACCEPTED, SUBMITTED, BENCHMARKS):

@@ -111,13 +111,17 @@ def release_entry(release: Release) -> FeedEntry:
     )
 
 
-def atom_feed(entries: Iterable[FeedEntry]) -> str:
+def atom_feed(
+    entries: Iterable[FeedEntry], *, title: str = "fairstats", author: str = "fairstats"
+) -> str:
     """Return an Atom 1.0 feed of a site's releases, newest first.
 
     Parameters
     ----------
     entries : iterable of FeedEntry
         The releases, at least one, in any order.
+    title, author : str
+        The names of the site and of its publisher.
 
     Returns
     -------
@@ -146,9 +150,9 @@ def atom_feed(entries: Iterable[FeedEntry]) -> str:
     newest_first = sorted(entries, key=lambda entry: (entry.moment, entry.release), reverse=True)
     feed = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": "en"})
     _add(feed, "id", uuid.uuid5(_NAMESPACE, newest_first[-1].id).urn)
-    _add(feed, "title", "fairstats releases")
+    _add(feed, "title", f"{title} releases")
     _add(feed, "updated", newest_first[0].moment.isoformat())
-    _add(_add(feed, "author"), "name", "fairstats")
+    _add(_add(feed, "author"), "name", author)
     _add(feed, "link", rel="self", type="application/atom+xml", href=FEED)
     _add(feed, "link", rel="alternate", type="text/html", href="index.html")
     for entry in newest_first:

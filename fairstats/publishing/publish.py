@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import os
 import platform
@@ -37,7 +38,7 @@ from fairstats.publishing.inputs import (
 from fairstats.publishing.json_api import write_api
 from fairstats.publishing.site_folder import API, LATEST, assemble, locked
 from fairstats.ratings.rubrics import Rubrics, copy_rubrics
-from fairstats.release.citation import citation_cff
+from fairstats.release.citation import PUBLISHER, citation_cff
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release, releases_of
 from fairstats.release.manifest import (
     RELEASE_NAME,
@@ -51,6 +52,7 @@ from fairstats.release.manifest import (
 )
 from fairstats.release.tables import ReleaseInputs, tables_of, write_table
 from fairstats.report.render import Renderer, render
+from fairstats.report.site_settings import OWN_PAGES, OwnPages, read_pages, settings_of
 
 CITATION = "CITATION.cff"
 PDF = "leaderboard.pdf"
@@ -106,6 +108,7 @@ def publish(
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     rubrics: Rubrics = (),
     models: str | os.PathLike[str] | None = None,
+    pages: str | os.PathLike[str] | None = None,
 ) -> Published:
     """Publish answers as a release of a site, in ``out/v/release/``, with all of its inputs.
 
@@ -145,6 +148,9 @@ def publish(
         A TOML file that declares which model is the successor of which, see
         `fairstats.comparisons.successors.read_successors`. The older model may be in an earlier
         release of the site.
+    pages : path, optional
+        The folder of the publisher's own pages and site.toml, see
+        `fairstats.report.site_settings.read_pages`. The release keeps them.
     renderer : {"auto", "quarto", "builtin"}
         The renderer that draws the pages.
 
@@ -162,7 +168,8 @@ def publish(
         are majority votes, or `alpha` is not from 0.001 to 0.1. If a benchmark has the name of a
         built-in one but a different declaration. If screening blocks answers of a model that
         `overrule` does not name (see `fairstats.screen`), or a submission was not accepted. If
-        `models` names an unknown model, or a model succeeds itself. Then no file is written.
+        `models` names an unknown model, or a model succeeds itself. If one of the `pages` cannot be
+        part of a release. Then no file is written.
     fairstats._lib.problems.RenderError
         If a page cannot be drawn; then no file is written either.
     """
@@ -170,6 +177,7 @@ def publish(
     if not RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, but not {LATEST}"
         raise wrong("release", f"{release!r} is not a valid release name", remedy)
+    own = None if pages is None else read_pages(Path(pages))
     of, hashes = read_inputs(
         answers,
         retrievals,
@@ -190,7 +198,7 @@ def publish(
     tables = tables_of(of)
     overruled = refuse_blocked(of, tables["screening"], overrule)
     with named_errors(Path(out)), locked(Path(out)):
-        return _publish_into(Path(out), release, of, tables, hashes, overruled, renderer)
+        return _publish_into(Path(out), release, of, tables, hashes, overruled, renderer, own)
 
 
 def _publish_into(
@@ -201,12 +209,13 @@ def _publish_into(
     sources: list[dict[str, str]],
     overruled: list[str],
     renderer: Renderer,
+    own: OwnPages | None,
 ) -> Published:
     """Write and draw a release, unless it exists already; the caller holds the site's lock."""
     facts = facts_of(of, tables)
     final = site / RELEASES / release
     if final.exists():
-        _refuse_other_content(final, facts["content"])
+        _refuse_other_content(final, facts["content"], own)
         assemble(site)
         return Published(final, new=False)
     check_manifests(site)
@@ -239,6 +248,8 @@ def _publish_into(
         write_manifest(manifest, building)
         if before:
             write_changes(made, building)
+        if own is not None:
+            own.write(building / OWN_PAGES)
         write_documents(made, building)
         manifest["drawn_by"] = draw_pages(made, building, renderer)
         manifest["files"] = file_hashes(building)
@@ -249,7 +260,7 @@ def _publish_into(
             if not final.exists():
                 raise
             # Another process published first; releases of one name have the same content.
-            _refuse_other_content(final, facts["content"])
+            _refuse_other_content(final, facts["content"], own)
             return Published(final, new=False)
     finally:
         shutil.rmtree(building, ignore_errors=True)
@@ -271,13 +282,17 @@ def _refuse_place(release: str, before: list[Release], created_at: datetime) -> 
         raise InputError([Problem("the clock of this machine", message, "correct the clock")])
 
 
-def _refuse_other_content(final: Path, content: Mapping[str, str]) -> None:
+def _refuse_other_content(final: Path, content: Mapping[str, str], own: OwnPages | None) -> None:
     try:
-        published = read_manifest(final)["content"]
+        manifest = read_manifest(final)
     except InputError:
         message, remedy = "exists but is not a release", "use another name or folder"
         raise InputError([Problem(str(final), message, remedy)]) from None
-    other = [name for name in content if published.get(name) != content[name]]
+    other = [name for name in content if manifest["content"].get(name) != content[name]]
+    given = {f"{OWN_PAGES}/{name}": text for name, text in (own.files if own else {}).items()}
+    kept = {name: sha for name, sha in manifest["files"].items() if name.startswith(OWN_PAGES)}
+    if kept != {name: hashlib.sha256(text).hexdigest() for name, text in given.items()}:
+        other.append(OWN_PAGES)
     if other:
         message = f"is already published with different {' and '.join(other)}"
         remedy = "use a new name: a release never changes"
@@ -310,7 +325,8 @@ def write_changes(release: Release, folder: Path) -> None:
 def write_documents(release: Release, folder: Path) -> None:
     """Write the JSON API, its badges, the citation file and the exports among the downloads."""
     write_api(release, folder / API)
-    write_text(citation_cff(release), folder / CITATION)
+    publisher = settings_of(release).publisher or PUBLISHER
+    write_text(citation_cff(release, publisher=publisher), folder / CITATION)
     write_site_files(release, folder)
 
 

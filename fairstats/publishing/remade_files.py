@@ -32,7 +32,8 @@ from fairstats.release.manifest import TAKE_AGAIN, declared, file_problems, read
 from fairstats.release.tables import TABLES, ReleaseInputs, write_table
 from fairstats.report.page_differences import page_differences
 from fairstats.report.render import SEARCH_INDEX
-from fairstats.report.site_pages import MODEL_FOLDER, PAGES, STYLE_SHEET
+from fairstats.report.site_pages import page_files
+from fairstats.report.site_settings import OWN_PAGES, read_pages
 
 if TYPE_CHECKING:
     import pyarrow.parquet
@@ -71,6 +72,7 @@ def copy_problems(
     problems = list(_earlier_problems(release, manifest))
     if problems:
         return problems, []
+    said: list[str] = []
     with temporary_folder("verify") as again:
         (again / DOWNLOADS).mkdir()
         write_inputs(of, Release(again))
@@ -80,6 +82,11 @@ def copy_problems(
         copy_benchmarks(release.benchmarks, again / "benchmarks")
         copy_rubrics(release.rubrics, again / "rubrics")
         write_documents(release, again)
+        if (release.path / OWN_PAGES).is_dir():
+            own = read_pages(release.path / OWN_PAGES)
+            own.write(again / OWN_PAGES)
+            if own.prose:
+                said = [f"not checked: what the publisher states in {', '.join(own.prose)}"]
         found, notes = _compare(release, manifest, again, None)
         problems += found
         if pages and not problems:
@@ -87,7 +94,7 @@ def copy_problems(
             quarto = manifest["drawn_by"].startswith("quarto") and shutil.which("quarto")
             drawn_by = draw_pages(release, again, "quarto" if quarto else "builtin")
             problems, notes = _compare(release, manifest, again, drawn_by)
-    return problems, [*notes, *_declared_otherwise(release)]
+    return problems, [*notes, *said, *_declared_otherwise(release)]
 
 
 def _declared_otherwise(release: Release) -> Iterator[str]:
@@ -185,9 +192,7 @@ def _compare(
 
 def _page_names(release: Release) -> set[str]:
     """List the files that drawing may produce; a page without content is not drawn."""
-    models = [f"{MODEL_FOLDER}/{slug}.html" for slug in release.slugs.values()]
-    fixed = [Path(page.path).with_suffix(".html").as_posix() for page in PAGES]
-    return {*models, *fixed, STYLE_SHEET, SEARCH_INDEX, PDF}
+    return {*page_files(release), SEARCH_INDEX, PDF}
 
 
 def _page_differences(path: Path, made: Path) -> list[str] | None:

@@ -30,12 +30,14 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from fairstats._lib.atomic_files import named_errors
+from fairstats._lib.formatting import escape_html
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest, file_sha256
 from fairstats._lib.untrusted_files import checked, read_text, refuse_links
 from fairstats.publishing.feed import FEED, atom_feed, release_entry
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, releases_of
 from fairstats.release.manifest import regular_files
+from fairstats.report.site_settings import settings_of
 
 try:
     import fcntl
@@ -48,21 +50,6 @@ _NO_JEKYLL = ".nojekyll"
 _FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "docs", "robots.txt")
 _TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
 _OLD = ".old"
-_INDEX = f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>fairstats</title>
-<link rel="canonical" href="{LATEST}/index.html">
-<meta http-equiv="refresh" content="0; url={LATEST}/index.html">
-</head>
-<body><main>
-<h1>fairstats</h1>
-<p>The newest release is <a href="{LATEST}/index.html">here</a>.</p>
-</main></body>
-</html>
-"""
 STATEMENT_LIST = "attestations.json"
 SIGNATURES, ATTESTATIONS, KEYS = "signatures", "attestations", "keys"
 #: Folders with signed files and public keys.
@@ -164,11 +151,36 @@ def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
             yield f"{API}/{release.name}/{name}", content
             if release is newest:
                 yield f"{API}/{LATEST}/{name}", content
-    yield FEED, atom_feed(map(release_entry, releases)).encode()
+    settings = settings_of(newest)
+    author = settings.publisher or settings.title
+    yield (
+        FEED,
+        atom_feed(map(release_entry, releases), title=settings.title, author=author).encode(),
+    )
     yield "releases.json", _release_list(releases).encode()
-    yield "index.html", _INDEX.encode()
+    yield "index.html", _index(settings.title).encode()
     # Stop GitHub Pages from running Jekyll.
     yield _NO_JEKYLL, b""
+
+
+def _index(title: str) -> str:
+    """Return the page that leads to the newest release."""
+    address, name = f"{LATEST}/index.html", escape_html(title)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{name}</title>
+<link rel="canonical" href="{address}">
+<meta http-equiv="refresh" content="0; url={address}">
+</head>
+<body><main>
+<h1>{name}</h1>
+<p>The newest release is <a href="{address}">here</a>.</p>
+</main></body>
+</html>
+"""
 
 
 def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list[str]]:

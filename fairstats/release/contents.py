@@ -343,9 +343,8 @@ def releases_of(site: Path) -> list[Release]:
 
 
 def named_release(chosen: Path) -> Path | None:
-    """Return the release with this path or name, looked up from the current folder upwards."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
+    """Return the release with this path or name in the current folder or its project."""
+    for folder in _project_folders():
         for path in (folder / chosen, folder / DEFAULT_SITE / RELEASES / chosen):
             if is_release(path):
                 return path
@@ -353,10 +352,18 @@ def named_release(chosen: Path) -> Path | None:
 
 
 def newest_release() -> Path | None:
-    """Return the newest release of the site in the current folder or in one above it."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
+    """Return the newest release of the site in the current folder or its project."""
+    for folder in _project_folders():
         releases = releases_of(folder / DEFAULT_SITE)
         if releases:
             return releases[-1].path
     return None
+
+
+def _project_folders() -> list[Path]:
+    """Return the current folder, and in a Quarto project those above it up to the project's."""
+    folders = [Path.cwd(), *Path.cwd().parents]
+    for number, folder in enumerate(folders):
+        if (folder / "_quarto.yml").is_file():
+            return folders[: number + 1]
+    return folders[:1]

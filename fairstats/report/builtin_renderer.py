@@ -1,8 +1,8 @@
 """Draw the same pages as Quarto with the built-in renderer: Python, pandoc and typst.
 
 It supports the part of Quarto's dialect that the pages use (tests/report/test_dialect.py): a YAML
-header, pandoc's Markdown, ``{python}`` cells with hidden code, and the ``include`` shortcode. Cells
-run in this process, each page in a separate namespace.
+header, pandoc's Markdown, ``{python}`` cells with hidden code, conditional content and callouts
+(quarto.lua). Cells run in this process, each page in a separate namespace.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -24,9 +24,19 @@ from typing import Any, Literal
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import convert, escape_markdown
-from fairstats._lib.problems import RenderError
+from fairstats._lib.problems import InputError, RenderError
 from fairstats.release.contents import Release
-from fairstats.report.page_output import Format, collected, drawing, show_markdown, show_text
+from fairstats.report.page_output import (
+    Format,
+    collected,
+    drawing,
+    output_format,
+    show_figure,
+    show_html,
+    show_markdown,
+    show_text,
+    typst_block,
+)
 from fairstats.report.site_pages import (
     HTML_TEMPLATE,
     NAVIGATION,
@@ -34,11 +44,12 @@ from fairstats.report.site_pages import (
     PROJECT,
     STYLE_SHEET,
     TYPST_TEMPLATE,
+    with_page_texts,
 )
+from fairstats.report.site_settings import CELL, dialect_problems
 from fairstats.report.tables import with_breaks
 
-_CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
-_INCLUDE = re.compile(r"^\{\{< include (\S+) >\}\}[ \t]*$", re.MULTILINE)
+_QUARTO = f"--lua-filter={Path(__file__).with_name('quarto.lua')}"
 _TO_PAGE = re.compile(r'(<a\b[^>]*? href=")(/?)([^":#]+)\.qmd([#"])')
 _TYPST_HEADER = """\
 format:
@@ -129,6 +140,7 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
             style=str(project / STYLE_SHEET),
             metadata=[project / PROJECT],
             options=[
+                _QUARTO,
                 "--embed-resources",
                 "--metadata=document",
                 # The title is the only heading of the first level.
@@ -149,12 +161,9 @@ def _named(page: _Page) -> Iterator[None]:
 
 def _read(path: Path, format: Format) -> _Page:
     text = path.read_text(encoding="utf-8")
-    # An included file may include others, one level deep.
-    for _ in range(2):
-        text = _INCLUDE.sub(
-            lambda match: (path.parent / match[1]).read_text(encoding="utf-8"), text
-        )
-    pieces = _CELL.split(text)
+    if problems := list(dialect_problems(path, text)):
+        raise PageError(str(InputError(problems)))
+    pieces = CELL.split(text)
     return _Page(path, format, parts=pieces[0::2], cells=pieces[1::2])
 
 
@@ -165,9 +174,11 @@ def _run(page: _Page, release: Release, in_site: bool) -> str:
     page_of = drawing(release.path.resolve(), page.format, in_site=in_site)
     with page_of, chdir(page.path.parent), _isolated():
         for number, (cell, text) in enumerate(zip(page.cells, page.parts[1:], strict=True), 1):
+            name = f"{page.path.stem}-{number}"
             with collected() as shown, redirect_stdout(io.StringIO()) as printed:
                 try:
-                    _execute(cell, f"{page.path.name}, cell {number}", names)
+                    with _showing_figures(name):
+                        _execute(cell, name, names)
                 except (Exception, SystemExit) as error:
                     cause = f"{type(error).__name__}: {error}"
                     output = printed.getvalue().strip()
@@ -187,11 +198,37 @@ def _execute(cell: str, name: str, names: dict[str, Any]) -> None:
     exec(compile(ast.Module(body, []), name, "exec"), names)
     if isinstance(last, ast.Expr):
         value = eval(compile(ast.Expression(last.value), name, "eval"), names)
-        written = getattr(value, "_repr_markdown_", None)
-        if written is not None:
-            show_markdown(written())
-        elif value is not None:
-            show_text(repr(value))
+        if value is not None:
+            _show(value, name)
+
+
+def _show(value: Any, name: str) -> None:
+    """Show a value as Jupyter does, or refuse one that would need its scripts."""
+    if (written := getattr(value, "_repr_markdown_", lambda: None)()) is not None:
+        show_markdown(written)
+    elif hasattr(value, "draw") and type(value).__module__.startswith("plotnine"):
+        show_figure(value.draw(), name=f"{name}-plot")
+    elif (written := getattr(value, "_repr_html_", lambda: None)()) is not None:
+        show_html(written) if output_format() == "html" else show_markdown(typst_block(written))
+    elif hasattr(value, "_repr_mimebundle_") or hasattr(value, "_ipython_display_"):
+        message = "cannot be shown without Jupyter; show a table, a matplotlib figure or text"
+        raise TypeError(f"{type(value).__name__} {message}")
+    elif type(value).__module__.partition(".")[0] != "matplotlib":
+        show_text(repr(value))
+
+
+@contextmanager
+def _showing_figures(name: str) -> Iterator[None]:
+    """Show the figures of matplotlib that a cell leaves open, and close them."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    before = pyplot.get_fignums() if pyplot else []
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    made = [number for number in pyplot.get_fignums() if number not in before] if pyplot else []
+    for number in made:
+        assert pyplot is not None
+        show_figure(pyplot.figure(number), name=f"{name}-{number}")
+        pyplot.close(number)
 
 
 @contextmanager
@@ -263,7 +300,7 @@ def _site_page(page: _Page, markdown: str, project: Path) -> str:
             # Quarto reads these too: title, footer, search and navigation.
             metadata=[project / PROJECT, project / NAVIGATION],
             # In a site, which has other releases to link to.
-            options=["--metadata=published"],
+            options=[_QUARTO, "--metadata=published"],
         )
     return _to_pages(text, root)
 
@@ -288,7 +325,12 @@ def _write_pdf(page: _Page, markdown: str, project: Path, pdf: Path) -> None:
             markdown,
             source="markdown",
             target="typst",
-            options=["--standalone", f"--template={project / TYPST_TEMPLATE}", "--wrap=none"],
+            options=[
+                "--standalone",
+                f"--template={project / TYPST_TEMPLATE}",
+                "--wrap=none",
+                _QUARTO,
+            ],
             out=source,
         )
         # Only typst's fonts, to make the PDF the same on every machine.
@@ -306,6 +348,7 @@ def draw_document(
     target: Path,
     headline: bool = False,
     keywords: str = "",
+    conditions: Mapping[str, bool] | None = None,
     finish: Callable[[bytes], bytes] = bytes,
 ) -> None:
     """Draw a separate page, and write it whole or not at all.
@@ -319,7 +362,7 @@ def draw_document(
     page : str
         The page's name in that folder and in the style sheet.
     body : str
-        The page without its header.
+        The page without its header; `fairstats.report.site_pages.with_page_texts` fills it.
     title : str
         Plain text.
     to : {"pdf", "html"}
@@ -330,6 +373,9 @@ def draw_document(
         Whether the page shows its title itself.
     keywords : str
         The keywords of a PDF.
+    conditions : mapping of str to bool, optional
+        What its conditional content depends on, see
+        `fairstats.report.site_pages.benchmark_conditions`.
     finish : callable
         Makes the content of the file from the drawn one, e.g. signs it.
 
@@ -346,9 +392,10 @@ def draw_document(
     if typeset and keywords:
         # As code of typst, because pandoc would format text.
         typst += f"keywords: {json.dumps(f'`{json.dumps(keywords)}`{{=typst}}')}\n"
-    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{shown}{typst}---\n"
+    has = json.dumps(dict(conditions or {}))
+    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\nhas: {has}\n{shown}{typst}---\n"
     source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
-    (project / source).write_text(header + body, encoding="utf-8")
+    (project / source).write_text(header + with_page_texts(body, project), encoding="utf-8")
     render_document(release, project, source, out=drawn)
     content = finish(drawn.read_bytes())
     with whole_file(target) as building:

@@ -26,7 +26,16 @@ from fairstats.release.contents import (
 
 if TYPE_CHECKING:
     from great_tables import GT
+    from matplotlib.figure import Figure
     from plotnine import ggplot
+
+
+class FormatError(InputError):
+    """Raised for a format in which tables and plots would be missing."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what Jupyter shows in the place of a traceback."""
+        return [str(self)]
 
 
 @contextmanager
@@ -173,14 +182,17 @@ def load_release(path: str | os.PathLike[str] | None = None) -> Release:
     path : path, optional
         The release's folder, or the name of a release in ``site/``. By default the release that is
         drawn, the one named in the environment variable ``FAIRSTATS_RELEASE``, or the newest in
-        ``site/``. A path, and
-        ``site/``, may be in the current folder or in one above it.
+        ``site/``. A path, and ``site/``, may be in the current folder or, in a Quarto project, in
+        one above it up to the project's.
 
     Raises
     ------
     InputError
         If there is none.
+    FormatError
+        As `output_format`.
     """
+    output_format()
     page = _DRAWING.get()
     chosen = path or (page and page.release) or os.environ.get(RELEASE_VARIABLE) or None
     found = newest_release() if chosen is None else named_release(Path(chosen))
@@ -199,7 +211,7 @@ def output_format() -> Format:
 
     Raises
     ------
-    InputError
+    FormatError
         If Quarto uses a format other than HTML and typst, in which tables and plots would be
         missing.
     """
@@ -215,7 +227,7 @@ def output_format() -> Format:
     if to in ("html", "html4", "html5"):
         return "html"
     message = f"the tables and plots cannot be drawn for {to}"
-    raise InputError([Problem("--to", message, "use html or typst")])
+    raise FormatError([Problem("--to", message, "use html, or typst for a PDF")])
 
 
 def is_in_site() -> bool:
@@ -408,6 +420,26 @@ def show_plot(plot: ggplot, *, name: str, alt: str, width: float, height: float)
         return
     file = save_asset(f"{name}.svg", svg)
     show_markdown(f"![{escape_markdown(alt)}]({file}){{width={width}in}}")
+
+
+def show_figure(figure: Figure, *, name: str) -> None:
+    """Show a figure of matplotlib, as SVG in its own colours; its title is the text alternative."""
+    import io
+
+    import matplotlib as mpl
+
+    buffer = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": name}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    svg = buffer.getvalue().decode()
+    titles = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
+    alt = next((title for title in titles if title), "Figure")
+    if output_format() == "html":
+        label = f'role="img" aria-label="{escape_html(alt)}"'
+        markup = svg[svg.index("<svg") :].replace("<svg ", f"<svg {label} ", 1)
+        show_html(f'<figure class="plot">{markup}</figure>')
+        return
+    show_markdown(f"![{escape_markdown(alt)}]({save_asset(f'{name}.svg', svg)})")
 
 
 def in_page_colours(svg: str) -> str:

@@ -19,7 +19,8 @@ from fairstats._lib.problems import RenderError, keyword
 from fairstats.release.contents import Release
 from fairstats.report.builtin_renderer import render_builtin
 from fairstats.report.page_output import PUBLISHED_VARIABLE, RELEASE_VARIABLE
-from fairstats.report.site_pages import PDF_PAGE, stage
+from fairstats.report.site_pages import PAGES, PDF_PAGE, images, stage
+from fairstats.report.site_settings import OWN_PAGES
 
 #: The first Quarto that draws the pages; `_quarto.yml` requires it too.
 _OLDEST_QUARTO = (1, 9)
@@ -82,6 +83,8 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
         else:
             _render_quarto(program, release, project, site=site, pdf=pdf)
             drawn_by = f"quarto {version}"
+        for image in images(project):
+            shutil.copyfile(project / image, site / image)
     write_search_index(site)
     return drawn_by
 
@@ -124,6 +127,32 @@ def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> No
         raise RenderError(f"{' '.join(command)} failed:\n{last}")
 
 
+def finish(site: Path, project: Path, release: Release) -> None:
+    """Complete a site that Quarto drew in a project, without publishing it.
+
+    Parameters
+    ----------
+    site : Path
+        What Quarto drew; pages without content are removed.
+    project : Path
+        The project, with the images.
+    release : Release
+        The release. What its pages link to is copied.
+    """
+    for page in PAGES:
+        if not page.has_content(release):
+            (site / page.path).with_suffix(".html").unlink(missing_ok=True)
+    drawn = {"index.html", "reports", SEARCH_INDEX, OWN_PAGES}
+    for path in release.path.iterdir():
+        if path.is_dir() and path.name not in drawn:
+            shutil.copytree(path, site / path.name, dirs_exist_ok=True)
+        elif path.name not in drawn:
+            shutil.copyfile(path, site / path.name)
+    for image in images(project):
+        shutil.copyfile(project / image, site / image)
+    write_search_index(site)
+
+
 class _Main(HTMLParser):
     """The title and the words of a page's main part."""
 
@@ -163,6 +192,8 @@ def write_search_index(site: Path) -> None:
     entries = []
     for path in sorted(site.rglob("*.html")):
         page, href = _Main(path.read_text(encoding="utf-8")), path.relative_to(site).as_posix()
+        if href.startswith(f"{OWN_PAGES}/"):  # the publisher's template
+            continue
         text = " ".join(page.text)
         title = " ".join("".join(page.title).split())
         entries.append(

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.installation import resource
+from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.strategies import read_strategy
-from fairstats.benchmarks.kinds import CHOICE
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.benchmarks.kinds import CHOICE, KINDS
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.about.benchmarks import has_benchmarks
+from fairstats.report.site_settings import (
+    MADE,
+    OWN_PAGES,
+    SETTINGS,
+    read_pages,
+    read_settings,
+    shown_text,
+)
 
 
 def _always(release: Release) -> bool:
@@ -53,22 +65,28 @@ def _has_retrieval(release: Release) -> bool:
     return asked or not release.table("overlap").empty
 
 
+def _has_ratings(release: Release) -> bool:
+    return not release.ratings.empty
+
+
+def _has_vignettes(release: Release) -> bool:
+    return not release.table("vignette_findings").empty
+
+
 #: The pages of a site, in the order of its navigation; each model has one on top.
 PAGES = (
     Page("index.qmd", "Leaderboard"),
     Page("reports/versions.qmd", "Compare versions", _compares(VERSION)),
     Page("reports/strategies.qmd", "Compare prompts", _compares(STRATEGY)),
     Page("reports/retrieval.qmd", "Retrieval", _has_retrieval),
-    Page("reports/ratings.qmd", "Ratings", lambda r: not r.ratings.empty),
-    Page("reports/vignettes.qmd", "Vignettes", lambda r: not r.table("vignette_findings").empty),
+    Page("reports/ratings.qmd", "Ratings", _has_ratings),
+    Page("reports/vignettes.qmd", "Vignettes", _has_vignettes),
     Page("reports/benchmarks.qmd", "Benchmarks", has_benchmarks, in_navigation=False),
     Page("reports/replication.qmd", "Published vs recomputed", lambda r: not r.replication.empty),
     Page("reports/releases.qmd", "Releases", in_navigation=False),
     Page("reports/methods.qmd", "Methods"),
     Page("reports/data.qmd", "Data"),
 )
-#: The texts that speak of right answers, and have another version for releases without choices.
-_BY_KIND = ("_methods", "_data")
 PDF_PAGE = "reports/leaderboard.qmd"
 MODEL_FOLDER = "reports/models"
 PROJECT = "_quarto.yml"
@@ -79,13 +97,49 @@ HTML_TEMPLATE = "reports/template.html"
 TYPST_TEMPLATE = "reports/template.typ"
 
 
+#: A place in a template for the text of a page, or for one of its sections.
+_PAGE_TEXT = re.compile(r"\{\{(index\.qmd|reports/\w+\.qmd)(?:#([\w ]+))?\}\}")
+_HEADER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+
+
+def benchmark_conditions(benchmarks: Iterable[Benchmark]) -> dict[str, bool]:
+    """Return what benchmarks have, by the names that conditional content of pages uses."""
+    known = list(benchmarks)
+    used = {benchmark.kind.name for benchmark in known}
+    attributes = [one for benchmark in known for one in benchmark.attributes.values()]
+    return {
+        **{name: name in used for name in KINDS},
+        "other": used != {CHOICE.name},
+        "shares": any(not benchmark.kind.numeric for benchmark in known),
+        "numbers": any(benchmark.kind.numeric for benchmark in known),
+        "options": any(benchmark.options for benchmark in known),
+        "key": any(benchmark.has_key for benchmark in known),
+        "clusters": any(benchmark.cluster for benchmark in known),
+        "controls": any(attribute.control for attribute in attributes),
+        "neutral": any(attribute.name == BASELINE for attribute in attributes),
+        "selected": any(benchmark.selected_on for benchmark in known),
+        "slanted": any(benchmark.slanted for benchmark in known),
+    }
+
+
+def conditions(release: Release) -> dict[str, bool]:
+    """Return what a release has: each name is that of a ``when-meta`` without ``has.``."""
+    return benchmark_conditions(release.benchmarks.values()) | {
+        "samples": "same_prompt_agreement" in set(release.estimates["metric"]),
+        "comparisons": not release.comparisons.empty,
+        "retrieval": _has_retrieval(release),
+        "ratings": _has_ratings(release),
+        "vignettes": _has_vignettes(release),
+    }
+
+
 def stage(release: Release, project: Path) -> list[str]:
     """Make a project folder with everything that a renderer needs for a release.
 
     Parameters
     ----------
     release : Release
-        The release to draw.
+        The release to draw, with what its publisher changed in its pages.
     project : Path
         An empty folder.
 
@@ -93,13 +147,16 @@ def stage(release: Release, project: Path) -> list[str]:
     -------
     list of str
         The pages of the site, as paths below `project`.
+
+    Raises
+    ------
+    InputError
+        If what the publisher changed has a problem, see
+        `fairstats.report.site_settings.read_pages`.
     """
     copy_pages(project)
-    if CHOICE not in {benchmark.kind for benchmark in release.benchmarks.values()}:
-        for name in _BY_KIND:
-            shutil.copyfile(
-                project / "reports" / f"{name}_kinds.qmd", project / f"reports/{name}.qmd"
-            )
+    if (release.path / OWN_PAGES).is_dir():
+        read_pages(release.path / OWN_PAGES).write(project)
     for page in PAGES:
         if not page.has_content(release):
             (project / page.path).unlink()
@@ -108,41 +165,149 @@ def stage(release: Release, project: Path) -> list[str]:
 
 def copy_pages(project: Path) -> None:
     """Copy the pages, the style sheet and the templates into an empty folder."""
-    for name in (PROJECT, "index.qmd"):
+    for name in (PROJECT, SETTINGS, "index.qmd"):
         shutil.copyfile(resource(name), project / name)
     shutil.copytree(
         resource("reports"),
         project / "reports",
-        ignore=shutil.ignore_patterns(
-            "models", "assets", ".quarto", "__pycache__", "*.pdf", Path(NAVIGATION).name
-        ),
+        ignore=shutil.ignore_patterns(*MADE),
     )
 
 
-def prepare(project: Path, release: Release) -> list[str]:
-    """Write the navigation and the models' pages into a project folder.
+def write_built_in(folder: Path) -> list[str]:
+    """Write the pages of fairstats, to be edited, into a new folder: a Quarto project.
+
+    Returns
+    -------
+    list of str
+        The files, sorted.
+
+    Raises
+    ------
+    InputError
+        If the folder has files.
+    """
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise InputError([Problem(str(folder), "is not empty", "choose a new folder")])
+    folder.mkdir(parents=True, exist_ok=True)
+    copy_pages(folder)
+    # Those of documents, which are not part of a site.
+    for name in ("_audit", "_ratings_report", "_vignettes_report"):
+        (folder / "reports" / f"{name}.qmd").unlink()
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path.relative_to(folder).as_posix() for path in files)
+
+
+def prepare(project: Path, release: Release, *, preview: bool = False) -> list[str]:
+    """Write the navigation, the models' pages and the page of the PDF into a project folder.
+
+    Parameters
+    ----------
+    project : Path
+        The folder.
+    release : Release
+        The release to draw.
+    preview : bool
+        Whether pages allow the script with which Quarto's preview reloads them.
 
     Returns
     -------
     list of str
         All pages of the site.
+
+    Raises
+    ------
+    InputError
+        If the project's site.toml has a problem.
     """
-    shown = [page for page in PAGES if page.has_content(release)]
-    links = [{"text": p.text, "href": f"/{p.path}"} for p in shown if p.in_navigation]
+    settings = read_settings(project)
+    shown = [page for page in PAGES if page.has_content(release)] + own_pages(project)
+    names = {Path(page.path).stem: page for page in shown}
+    listed = settings.navigation or [n for n, page in names.items() if page.in_navigation]
+    links = [
+        {"text": shown_text(names[name].text), "href": f"/{names[name].path}"}
+        for name in listed
+        if name in names
+    ]
+    has, frame = conditions(release), settings.metadata
     # JSON is YAML. Quarto takes `navigation` for an option of slides and refuses the list.
-    text = json.dumps({"pages": links, "release": escape_markdown(release.name)}, indent=1)
-    (project / NAVIGATION).write_text(text, encoding="utf-8")
+    metadata: dict[str, Any] = {
+        "pages": links,
+        "release": shown_text(release.name),
+        "has": has,
+        "frame": frame,
+    }
+    if preview:
+        metadata["preview"] = True
+    _write(project / NAVIGATION, json.dumps(metadata, indent=1))
+    template = (project / "reports" / "_leaderboard.qmd").read_text(encoding="utf-8")
+    for name, value in {"HAS": has, "FRAME": frame}.items():
+        template = template.replace(f"{{{{{name}}}}}", json.dumps(value))
+    _write(project / PDF_PAGE, with_page_texts(template, project))
+    return [*(page.path for page in shown), *_model_pages(project, release)]
+
+
+def _model_pages(project: Path, release: Release) -> list[str]:
+    """Write one page per model; remove those of other models."""
     folder = project / MODEL_FOLDER
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.qmd"):
+        if path.stem not in release.slugs.values():
+            path.unlink()
     template = (project / "reports" / "_model.qmd").read_text(encoding="utf-8")
-    pages = []
     for model, slug in release.slugs.items():
         # A JSON string is also a YAML string; the name in it is escaped for Markdown too.
-        text = template.replace(
-            '"{{TITLE}}"', json.dumps(escape_markdown(model), ensure_ascii=False)
-        )
-        page = f"{MODEL_FOLDER}/{slug}.qmd"
-        (project / page).write_text(text.replace("{{SLUG}}", slug), encoding="utf-8")
-        pages.append(page)
-    return [*(page.path for page in shown), *pages]
+        title = json.dumps(escape_markdown(model), ensure_ascii=False)
+        text = template.replace('"{{TITLE}}"', title).replace("{{SLUG}}", slug)
+        _write(folder / f"{slug}.qmd", text)
+    return [f"{MODEL_FOLDER}/{slug}.qmd" for slug in release.slugs.values()]
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file if its content changes: Quarto's preview draws again what was written."""
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def own_pages(project: Path) -> list[Page]:
+    """Return the pages of a project that are not in `PAGES`, named by their titles."""
+    known = {PDF_PAGE, *(page.path for page in PAGES)}
+    found = []
+    for path in sorted((project / "reports").glob("[!_.]*.qmd")):
+        name = path.relative_to(project).as_posix()
+        if name not in known:
+            title = re.search(r"^title: *(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+            text = title[1].strip().strip("\"'") if title else path.stem
+            found.append(Page(name, text or path.stem))
+    return found
+
+
+def page_files(release: Release) -> set[str]:
+    """List the files that drawing may produce; a page without content is not drawn."""
+    pages = [page.path for page in (*PAGES, *own_pages(release.path / OWN_PAGES))]
+    pages += [f"{MODEL_FOLDER}/{slug}.qmd" for slug in release.slugs.values()]
+    html = {Path(page).with_suffix(".html").as_posix() for page in pages}
+    return {*html, STYLE_SHEET, *images(release.path / OWN_PAGES)}
+
+
+def images(project: Path) -> list[str]:
+    """Return the images next to the pages."""
+    found = [*(project / "reports").glob("*.png"), *(project / "reports").glob("*.svg")]
+    return sorted(path.relative_to(project).as_posix() for path in found)
+
+
+def with_page_texts(template: str, project: Path) -> str:
+    """Fill the places of a template that name a page with the page's text, without its header.
+
+    A place is ``{{reports/methods.qmd}}``, or ``{{reports/methods.qmd#Ratings}}`` for the text
+    below that heading, up to the next one or to the end of the conditional part that it is in.
+    """
+
+    def text_of(place: re.Match[str]) -> str:
+        text = _HEADER.sub("", (project / place[1]).read_text(encoding="utf-8")).strip()
+        if place[2] is None:
+            return text
+        _, _, below = text.partition(f"\n## {place[2]}\n")
+        return re.split(r"^(?:## |:::$)", below, maxsplit=1, flags=re.MULTILINE)[0].strip()
+
+    return _PAGE_TEXT.sub(text_of, template)

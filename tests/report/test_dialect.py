@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from fairstats.release.contents import Release
+from fairstats.report.site_pages import conditions
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "index.qmd", *(ROOT / "reports").glob("*.qmd")])
-_KNOWN_HEADER = {"title", "headline", "page", "root", "execute", "format", "output-divs"}
-_KNOWN_DIVS = {"foot", "kicker", "lede"}
+_KNOWN_HEADER = {
+    "title", "headline", "page", "root", "execute", "format", "output-divs", "has", "frame"
+}  # fmt: skip
+_KNOWN_DIVS = {"content-visible", "foot", "kicker", "lede"}
 
 
 def test_pages_exist():
@@ -27,7 +32,7 @@ def test_page_steps_not_outside_the_shared_dialect(path):
         assert keys <= _KNOWN_HEADER, f"unknown in the header: {keys - _KNOWN_HEADER}"
         body = text[header.end() :]
     shortcodes = set(re.findall(r"\{\{<\s*(\w+)", body))
-    assert shortcodes <= {"include"}, f"shortcodes: {shortcodes}"
+    assert not shortcodes, f"shortcodes: {shortcodes}"
     fences = set(re.findall(r"^```+(\{.*?\})?", body, re.MULTILINE)) - {""}
     assert fences <= {"{python}"}, f"cells: {fences}"
     assert not re.search(r"^#\|", body, re.MULTILINE), "cell options are not understood"
@@ -38,18 +43,10 @@ def test_page_steps_not_outside_the_shared_dialect(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_included_files_exist(path):
-    for name in re.findall(r"\{\{< include (\S+) >\}\}", path.read_text(encoding="utf-8")):
-        assert (path.parent / name).is_file()
-
-
-def test_quarto_resources_are_given_from_the_root():
-    """If not, Quarto copies it from every folder: site/ has the downloads of all releases."""
-    text = (ROOT / "_quarto.yml").read_text(encoding="utf-8")
-    resources = re.search(r"^  resources:\n((?:    .*\n)+)", text, re.MULTILINE)
-    assert resources is not None
-    globs = re.findall(r"^    - (\S+)$", resources[1], re.MULTILINE)
-    assert globs == ["/downloads/*"]
+def test_a_condition_is_one_that_releases_answer(path, release):
+    text = path.read_text(encoding="utf-8")
+    named = set(re.findall(r'(?:when|unless)-meta="(.*?)"', text))
+    assert named <= {f"has.{name}" for name in conditions(Release(release.path))}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer, page_output, render
 from fairstats.report.builtin_renderer import _Page, _site_page
 from fairstats.report.page_output import (
+    PUBLISHED_VARIABLE,
     QUARTO_VARIABLE,
     RELEASE_VARIABLE,
     load_release,
@@ -32,6 +35,8 @@ from fairstats.report.site_pages import (
     copy_pages,
     prepare,
 )
+
+from .reading import broken_links
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,9 +73,8 @@ def test_every_page_is_rendered_and_in_the_list(declared):
     globs = declared["project"]["render"]
     rendered = {path for glob in globs if glob[0] != "!" for path in ROOT.glob(glob)}
     rendered -= {ROOT / glob[1:] for glob in globs if glob[0] == "!"}
-    rendered -= {*(ROOT / MODEL_FOLDER).glob("*")}
+    rendered -= {*(ROOT / MODEL_FOLDER).glob("*"), ROOT / "reports" / "leaderboard.qmd"}
     assert rendered == {ROOT / page.path for page in PAGES}
-    assert declared["frame"] == declared["website"]
     assert declared["metadata-files"] == [NAVIGATION]
 
 
@@ -81,7 +85,7 @@ def test_quarto_shows_no_warning_and_keeps_no_release(declared):
         "daemon": False,
         "freeze": False,
     }
-    header = (ROOT / "reports" / "leaderboard.qmd").read_text(encoding="utf-8").split("---")[1]
+    header = (ROOT / "reports" / "_leaderboard.qmd").read_text(encoding="utf-8").split("---")[1]
     assert "warning: false" in header
     assert "daemon: false" in header
 
@@ -91,27 +95,59 @@ def test_project_requires_the_oldest_supported_quarto(declared):
     assert declared["quarto-required"] == f">={oldest}.0"
 
 
-def test_the_built_in_renderer_reads_title_footer_and_search(project):
+def test_the_metadata_that_both_renderers_read_has_the_settings(project, release):
     before = drawn(project)
     assert '<a href="../index.html">Leaderboard</a>' in before
     assert '<a href="../reports/data.html#files">a table of the release</a>' in before
     assert 'class="search"' in before
-    config = project / "_quarto.yml"
-    text = config.read_text(encoding="utf-8")
-    for old, new in {
-        "title: fairstats": "title: Our board",
-        "search: true": "search: false",
-        "Made with fairstats": "Kept by us",
-    }.items():
-        assert old in text
-        text = text.replace(old, new)
-    config.write_text(text, encoding="utf-8")
+    (project / "site.toml").write_text('title = "Our board"\npublisher = "Us"\n')
+    prepare(project, Release(release.path))
+    # Quarto merges this file into the metadata of each page.
+    metadata = json.loads((project / NAVIGATION).read_text(encoding="utf-8"))
+    assert set(metadata["frame"]) == {"search", "title", "publisher"}
     after = drawn(project)
     assert "<title>Some page · Our board</title>" in after
     assert '<a class="brand" href="../index.html">Our board</a>' in after
-    assert "Kept by us, GPL" in after
-    assert 'class="search"' not in after
+    assert "Published by Us." in after
     assert ".qmd" not in after
+
+
+def test_no_text_of_the_metadata_is_the_name_of_a_file(project, release, monkeypatch):
+    """Quarto takes such a text for a path, and shows the path."""
+    monkeypatch.chdir(ROOT)
+
+    def texts(value):
+        if isinstance(value, (str, bool)):
+            return [str(value)]
+        inside = value.values() if isinstance(value, dict) else value
+        return [text for one in inside for text in texts(one)]
+
+    (project / "site.toml").write_text('title = "fairstats"\nlicence = "LICENSE"\n')
+    prepare(project, Release(release.path))
+    metadata = json.loads((project / NAVIGATION).read_text(encoding="utf-8"))
+    found = texts({key: value for key, value in metadata.items() if key != "has"})
+    assert not [text for text in found if not text.startswith("/") and Path(text).exists()]
+
+
+def test_preview_may_run_the_script_that_reloads_a_page(project, release):
+    strict = drawn(project)
+    assert "script-src 'sha256-" in strict
+    assert "ws:" not in strict
+    prepare(project, Release(release.path), preview=True)
+    policy = re.search(r'Policy" content="(.*?)"', drawn(project))
+    assert policy is not None
+    assert "script-src 'self' 'unsafe-inline'" in policy[1]
+    assert "connect-src 'self' ws:" in policy[1]
+
+
+def test_only_what_changed_is_written_again(project, release):
+    """Quarto's preview draws what was written, so it would never end."""
+    models = sorted((project / MODEL_FOLDER).iterdir())
+    (project / MODEL_FOLDER / "gone.qmd").touch()
+    written = {path: path.stat().st_mtime_ns for path in [project / NAVIGATION, *models]}
+    prepare(project, Release(release.path))
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+    assert sorted((project / MODEL_FOLDER).iterdir()) == models
 
 
 def test_links_to_pages_lead_there_from_every_folder(project):
@@ -190,8 +226,22 @@ def test_the_format_is_the_one_that_quarto_draws(quarto_draws, to, expected):
 
 def test_a_format_without_tables_and_plots_is_refused(quarto_draws):
     quarto_draws("docx")
-    with pytest.raises(InputError, match=r"--to.*docx.*html or typst"):
+    with pytest.raises(InputError, match=r"--to.*docx.*html, or typst"):
         output_format()
+
+
+def test_a_page_in_another_format_ends_with_a_message(quarto_draws, tmp_path, monkeypatch):
+    nbclient = pytest.importorskip("nbclient", reason="it runs the cells for Quarto")
+    nbformat = pytest.importorskip("nbformat")
+    quarto_draws("latex")
+    cells = [nbformat.v4.new_code_cell("from fairstats.report import load_release\nload_release()")]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    with pytest.raises(nbclient.exceptions.CellExecutionError):
+        nbclient.NotebookClient(notebook, kernel_name="python3").execute()
+    (output,) = notebook.cells[0]["outputs"]
+    assert output["traceback"] == [
+        "--to: the tables and plots cannot be drawn for latex; use html, or typst for a PDF"
+    ]
 
 
 def test_the_built_in_renderer_sets_the_format_also_inside_of_quarto(quarto_draws, tmp_path):
@@ -201,19 +251,85 @@ def test_the_built_in_renderer_sets_the_format_also_inside_of_quarto(quarto_draw
 
 
 def test_a_release_is_found_by_name_from_the_folder_of_a_page(release, tmp_path, monkeypatch):
-    page = tmp_path / "reports" / "models"
+    project = tmp_path / "project"
+    page = project / "reports" / "models"
     page.mkdir(parents=True)
-    shutil.copytree(release.path, tmp_path / "site" / "v" / "a")
-    shutil.copytree(release.path, tmp_path / "other" / "b")
+    (project / "_quarto.yml").touch()
+    shutil.copytree(release.path, project / "site" / "v" / "a")
+    shutil.copytree(release.path, project / "other" / "b")
     monkeypatch.chdir(page)
-    for chosen in ("a", "site/v/a", str(tmp_path / "site" / "v" / "a")):
+    for chosen in ("a", "site/v/a", str(project / "site" / "v" / "a")):
         monkeypatch.setenv(RELEASE_VARIABLE, chosen)
-        assert load_release().path.resolve() == tmp_path / "site" / "v" / "a"
+        assert load_release().path.resolve() == project / "site" / "v" / "a"
     monkeypatch.setenv(RELEASE_VARIABLE, "other/b")
-    assert load_release().path.resolve() == tmp_path / "other" / "b"
+    assert load_release().path.resolve() == project / "other" / "b"
     monkeypatch.setenv(RELEASE_VARIABLE, "c")
     with pytest.raises(InputError, match="c: is not a release"):
         load_release()
+
+
+@pytest.mark.parametrize("in_project", [True, False])
+def test_a_site_above_the_project_is_not_drawn(in_project, release, tmp_path, monkeypatch):
+    shutil.copytree(release.path, tmp_path / "site" / "v" / "a")
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    if in_project:
+        (clone / "_quarto.yml").touch()
+    monkeypatch.chdir(clone)
+    monkeypatch.delenv(RELEASE_VARIABLE, raising=False)
+    with pytest.raises(InputError, match="there is no release to draw"):
+        load_release()
+    monkeypatch.setenv(RELEASE_VARIABLE, "a")
+    with pytest.raises(InputError, match="a: is not a release"):
+        load_release()
+
+
+def script(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the script that Quarto runs before and after the pages."""
+    return subprocess.run(
+        [sys.executable, "reports/prepare.py", *arguments],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_script_completes_what_quarto_drew(project, release, tmp_path):
+    environment = {RELEASE_VARIABLE: str(release.path), PUBLISHED_VARIABLE: ""}
+    assert script(project, **environment).returncode == 0
+    assert json.loads((project / NAVIGATION).read_text(encoding="utf-8"))["preview"] is True
+    site = tmp_path / "_site"
+    shutil.copytree(release.path / "reports", site / "reports")
+    shutil.copy(release.path / "index.html", site)
+    empty = site / "reports" / "ratings.html"
+    empty.write_text("<main><h1>Ratings</h1></main>")
+    done = script(project, "finish", QUARTO_PROJECT_OUTPUT_DIR=str(site), **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not empty.exists()
+    # These pages are published ones, which also link to other releases.
+    assert not [
+        link for _, link in broken_links(site) if not re.match(r"(\.\./)+(feed|latest)", link)
+    ]
+    assert (site / "leaderboard.pdf").is_file()
+
+
+def test_the_script_names_the_remedy_in_a_wrong_python(project, tmp_path):
+    (tmp_path / "fairstats").mkdir()
+    (tmp_path / "fairstats" / "__init__.py").touch()
+    done = script(project, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "QUARTO_PYTHON" in done.stderr
+    assert sys.executable in done.stderr
+
+
+def test_the_script_names_the_remedy_without_a_release(project):
+    done = script(project, FAIRSTATS_RELEASE="")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "there is no release to draw; run `make demo`" in done.stderr
 
 
 def test_the_style_sheet_is_plain_css_with_every_property_it_uses():
@@ -232,7 +348,8 @@ def test_git_ignores_quartos_output():
     made = [
         "reports/.quarto/x", ".quarto/x", "index.quarto_ipynb", "reports/data.quarto_ipynb",
         "reports/assets/a.svg", "reports/navigation.yml",
-        "reports/leaderboard.pdf", "_site/index.html", "_environment.local",
+        "reports/leaderboard.qmd", "reports/leaderboard.pdf",
+        "_site/index.html", "_environment.local",
     ]  # fmt: skip
     done = subprocess.run(["git", "check-ignore", *made], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.split() == made

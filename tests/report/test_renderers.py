@@ -20,7 +20,7 @@ from fairstats.answers.files import write_answers
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer, render
-from fairstats.report.builtin_renderer import PageError, render_builtin
+from fairstats.report.builtin_renderer import PageError, render_builtin, render_document
 from fairstats.report.page_output import RELEASE_VARIABLE
 from fairstats.report.render import RenderError, quarto_version
 from fairstats.report.site_pages import stage
@@ -211,6 +211,51 @@ def test_text_that_a_cell_prints_and_its_last_value_are_in_the_page(release, pro
         "later",
         "1",
     ]
+
+
+def test_figures_and_frames_of_a_users_page_are_drawn(release, project):
+    html = with_cells(
+        project,
+        release,
+        "from matplotlib import pyplot\npyplot.plot([1, 2])\npyplot.title('Two <points>')",
+        "import pandas\npandas.DataFrame({'name': ['a <b>'], 'value': [1]})",
+        "import plotnine\nplotnine.ggplot()",
+    )
+    assert 'aria-label="Two &lt;points&gt;"' in html
+    assert html.count('<figure class="plot">') == 2
+    assert "<td>a &lt;b&gt;</td>" in html
+    assert "Line2D" not in html
+
+
+def test_figures_and_frames_are_on_paper_too(release, project):
+    text = (
+        "---\ntitle: T\n---\n\n```{python}\nfrom matplotlib import pyplot\nimport pandas\n"
+        "pyplot.suptitle('Two points')\npandas.DataFrame({'Column': ['Cell']})\n```\n"
+    )
+    (project / "reports" / "a.qmd").write_text(text)
+    render_document(Release(release.path), project, "reports/a.qmd", out=project / "a.pdf")
+    assert "ColumnCell" in re.sub(r"\d", "", pdf_words(project / "a.pdf"))
+    assert (project / "reports" / "assets" / "a-1-1.svg").is_file()
+
+
+def test_a_value_that_needs_jupyter_is_refused(release, project):
+    cell = "class Widget:\n    def _repr_mimebundle_(self, **_):\n        return {}\nWidget()"
+    with pytest.raises(PageError, match="Widget cannot be shown without Jupyter"):
+        with_cells(project, release, cell)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("See @fig-x.", "line 5 = '@fig-x': is a cross-reference; link to the part"),
+        ("{{< video x >}}", "is a shortcode"),
+        ("```{r}\n1\n```", "is not a cell of the pages"),
+    ],
+)
+def test_a_page_that_would_look_different_with_quarto_is_refused(text, message, release, project):
+    (project / "reports" / "a.qmd").write_text(f"---\ntitle: T\n---\n\n{text}\n")
+    with pytest.raises(PageError, match=re.escape(message)):
+        render_document(Release(release.path), project, "reports/a.qmd", out=project / "a.html")
 
 
 def test_a_page_leaves_nothing_to_the_next_one_or_to_its_caller(release, project):

@@ -30,6 +30,7 @@ from fairstats.report.about.coverage import (
 )
 from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
 from fairstats.report.page_output import output_format, show_markdown, show_table
+from fairstats.report.site_settings import settings_of
 from fairstats.report.tables import sources_caption, sources_table, written_table
 from fairstats.report.words import (
     counted_items,
@@ -92,53 +93,12 @@ def show_coverage() -> None:
 
 
 def show_metrics(release: Release) -> None:
-    """Show the definition of each figure in the table of estimates."""
+    """Show the definition of each figure in the release's table of estimates."""
     used = {benchmark.kind.name for benchmark in release.benchmarks.values()}
     kinds = [kind for kind in KINDS if kind in used] or ["choice"]
     region = '{.table-wrap role="region" tabindex="0" aria-label="Figures"}'
-    # Without choices, figures that need a key are explained only if there is one.
-    there = None if "choice" in kinds else set(release.estimates["metric"])
+    there = set(release.estimates["metric"])
     show_markdown(f"::: {region}\n{metrics_table(kinds, there)}:::")
-
-
-#: What the methods page says of each kind of answers.
-_KINDS = {
-    "decision": """\
-**Decisions.** Nothing is right or wrong. A decision counts as 1 if it is favourable and as 0 if
-not, and every statistic of accuracy is that of this share. So $n_{10}$ are the pairs in which
-only group $a$ gets a favourable decision. With a key, true and false positive rates compare the
-decisions with it (equalized odds; Hardt, Price & Srebro 2016).""",
-    "level": """\
-**Levels.** The difference $d$ is that of the mean levels; its margin is in levels.""",
-    "score": """\
-**Scores.** The difference $d$ is that of the mean scores; its margin is in points of the score.""",
-}
-_NUMBERS = """\
-**Tests and intervals of levels and scores.** If the group made no difference, the sum of $y_a -
-y_b$ of an independent unit could as well have the other sign. The test flips the signs of all
-units (Fisher 1935), exactly or on a fine grid; mid-p decides. The interval is Student's $t$ with
-the bias-reduced variance CR2 over units and Satterthwaite's degrees of freedom (Bell & McCaffrey
-2002; Pustejovsky & Tipton 2018). It reaches at least as far as Tango's score interval for the
-effective number of units that differ, so that a few differing units do not make it narrow. A
-missing answer may be anywhere between the ends of the scale. A model is uninformative, and not
-called equivalent, if its answers do not depend on the item: if fewer than five items have another
-answer than the most frequent one, if they vary as much within items as between them, or if levels
-agree with the key no better than by chance."""
-_CLUSTERS = """\
-**Independent units.** If a benchmark declares that items share a patient, a message or another
-cluster, tests flip whole clusters, and intervals are over clusters. Those of shares divide their
-counts by the design effect, with a correction for few clusters of unequal size."""
-
-
-def show_kinds(release: Release) -> None:
-    """Explain the kinds of answers in this release, other than choices."""
-    known = list(release.benchmarks.values())
-    used = {benchmark.kind.name for benchmark in known}
-    parts = [text for kind, text in _KINDS.items() if kind in used]
-    parts += [_NUMBERS] if any(benchmark.kind.numeric for benchmark in known) else []
-    parts += [_CLUSTERS] if any(benchmark.cluster for benchmark in known) else []
-    if parts:
-        show_markdown("\n\n".join(parts))
 
 
 def show_win_win_error() -> None:
@@ -223,7 +183,7 @@ def citation(release: Release) -> str:
     """State how to cite a release and its benchmarks, in Markdown."""
     year = release.created_at.year
     own = (
-        f"fairstats, release {release.name} ({year}). Computed with fairstats "
+        f"{settings_of(release).title}, release {release.name} ({year}). Computed with fairstats "
         f"{release.manifest['fairstats']}. SHA-256 of the answers: "
         f"{release.manifest['content']['answers']}."
     )
@@ -268,8 +228,8 @@ def win_win_text(rates: pd.DataFrame) -> str:
         f"{worst['unadjusted', few]} with {number_word(few)} pairs and "
         f"{worst['unadjusted', many]} with {number_word(many)}.\n\n"
         "A win-win is false if one of the three figures did not improve. The models' answers are "
-        "drawn from shared item difficulties. The older models are near the released FairMedQA "
-        "figures (accuracy 0.75, CFR 0.85, AD 0.08). In the newer models some figures improve and "
+        "drawn from shared item difficulties. The older models have accuracy 0.75, CFR 0.85 and "
+        "AD 0.08. In the newer models some figures improve and "
         "the others stay the same (`benchmarks/win_win_error.py`). Each row is based on "
         f"{trials} simulated families, and power on {trials_of_power}."
     )

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import unique_slugs
-from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.release.manifest import open_release
 from fairstats.report.answer_sets import answer_sets
 from fairstats.report.audit.facts import AuditFacts, origin_of, read_facts
 from fairstats.report.audit.sections import model_of
 from fairstats.report.builtin_renderer import draw_document
-from fairstats.report.site_pages import copy_pages
+from fairstats.report.site_pages import benchmark_conditions, copy_pages
 
 
 def report_model(
@@ -78,9 +77,6 @@ def report_model(
         copy_pages(project)
         body = (project / "reports" / "_audit.qmd").read_text(encoding="utf-8")
         values = {"SLUG": chosen.slugs[name], "FACTS": given.encoded, "CROSSWALK": str(crosswalk)}
-        values["METHODS"] = _methods(
-            project / "reports", {a.kind for a in answer_sets(chosen, name)}
-        )
         for key, value in values.items():
             body = body.replace(f"{{{{{key}}}}}", value)
         draw_document(
@@ -93,16 +89,10 @@ def report_model(
             target=target,
             headline=True,
             keywords=str(origin_of(chosen, name, crosswalk=crosswalk, facts=given)),
+            conditions=benchmark_conditions(a.benchmark for a in answer_sets(chosen, name)),
             finish=finish,
         )
     return target
-
-
-def _methods(pages: Path, kinds: Collection[Kind]) -> str:
-    """Return the text on methods of choices, of other kinds, or both."""
-    texts = {"_audit_methods.qmd": CHOICE in kinds, "_audit_methods_kinds.qmd": kinds != {CHOICE}}
-    parts = [(pages / name).read_text(encoding="utf-8") for name, used in texts.items() if used]
-    return "\n".join(parts).rstrip()
 
 
 def _target(out: str | os.PathLike[str], to: str) -> Path:

@@ -1,0 +1,379 @@
+"""A publisher's site: its settings in site.toml, and the pages and images next to it.
+
+Pages come with a release, and `fairstats verify` draws them again. So a page is Markdown, and its
+cells are those of the built-in pages: code that came with a release is never run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+from xml.parsers import expat
+
+from pydantic import Field
+
+from fairstats._lib.formatting import convert, escape_markdown
+from fairstats._lib.installation import resource
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.toml_files import Table, must, parse, read_toml
+from fairstats._lib.untrusted_files import read_once, read_text, refuse_links
+from fairstats.release.contents import Release
+
+SETTINGS = "site.toml"
+#: The folder of a release with what its publisher changed.
+OWN_PAGES = "pages"
+#: The custom properties of the style sheet that are colours.
+COLOURS = ("ink", "dim", "rule", "a", "b", "band", "n1", "n2", "paper", "tint", "good", "bad")
+#: What Quarto and `fairstats.report.site_pages.prepare` make in ``reports/``.
+MADE = (
+    "models", "assets", ".quarto", "__pycache__", "navigation.yml", "leaderboard.qmd",
+    "leaderboard.pdf",
+)  # fmt: skip
+#: A `{python}` cell of a page.
+CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+
+_LARGEST_PAGE, _LARGEST_IMAGE, _MOST_FILES = 1 << 20, 256 << 10, 100
+_PAGE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}\.qmd")
+_IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.(png|svg)")
+_HEADER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+_HEADER_LINE = re.compile(r"(title|root|page|headline): [^\n]*")
+#: What opens a block that Quarto runs or passes to a format as it is.
+_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*(\{+[ \t]*=?[ \t]*\w[^\n]*)$", re.MULTILINE)
+#: Syntax of Quarto that the built-in renderer does not have, with the remedy.
+_UNKNOWN = {
+    r"\{\{<": ("is a shortcode", "write its content into the page"),
+    r"(?<![\w.@\\])@(?:fig|tbl|sec|eq|lst|thm)-[\w-]+": (
+        "is a cross-reference",
+        "link to the part instead, e.g. [the figure](#fig-x)",
+    ),
+    r"(?<!`)`\{+\w+\}+ ": ("is code within a text", "show its result in a cell"),
+    r"^#\|.*$": ("is an option of a cell", "remove it: cells show only their output"),
+}
+_SVG = "http://www.w3.org/2000/svg"
+_DRAWN = re.compile(
+    "svg|g|defs|title|desc|path|rect|circle|ellipse|line|polyline|polygon|text|tspan"
+    "|linearGradient|radialGradient|stop|clipPath|mask|pattern|use|symbol|style"
+)
+_PLAIN_SVG = "save it as a plain SVG with paths only, or as PNG"
+
+_Text = Annotated[
+    str,
+    must(
+        lambda text: len(text) <= 200 and text.isprintable(), "must be one short line", "shorten it"
+    ),
+]
+_Title = Annotated[_Text, must(lambda text: text.strip(), "is empty", "write the name of the site")]
+_Colour = Annotated[
+    str, must(re.compile("#[0-9a-fA-F]{6}").fullmatch, "is not a colour", 'write e.g. "#1f5f7a"')
+]
+_Colours = Annotated[
+    dict[str, _Colour],
+    must(
+        lambda found: set(found) <= set(COLOURS),
+        "has a colour that the style sheet does not have",
+        f"choose from: {', '.join(COLOURS)}",
+    ),
+]
+_Image = Annotated[
+    str, must(_IMAGE_NAME.fullmatch, "is not the name of an image", 'write e.g. "logo.svg"')
+]
+
+
+class SiteSettings(Table):
+    """The keys of site.toml.
+
+    Attributes
+    ----------
+    title : str
+        The site's name, on every page.
+    publisher, licence : str
+        Named at the end of every page; empty if not stated.
+    logo : str
+        An image in ``reports/``, next to the title.
+    navigation : tuple of str
+        The pages of the navigation in order, each by its file name without suffix. By default the
+        built-in pages, then the publisher's.
+    colours, dark_colours : dict of str to str
+        Colours of the style sheet by name, for light and dark mode.
+    """
+
+    title: _Title = "fairstats"
+    publisher: _Text = ""
+    licence: _Text = ""
+    logo: _Image | None = None
+    navigation: tuple[str, ...] = ()
+    colours: _Colours = Field(default_factory=dict)
+    dark_colours: _Colours = Field(default_factory=dict)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return what the template shows, as metadata of pandoc."""
+
+        def listed(colours: Mapping[str, str]) -> list[dict[str, str]]:
+            return [{"name": name, "value": value[1:]} for name, value in colours.items()]
+
+        shown = {
+            "title": shown_text(self.title),
+            "publisher": shown_text(self.publisher),
+            "licence": shown_text(self.licence),
+            "logo": self.logo or "",
+            "colours": listed(self.colours),
+            "dark-colours": listed(self.dark_colours),
+        }
+        return {"search": True} | {key: value for key, value in shown.items() if value}
+
+
+def shown_text(text: str) -> str:
+    """Return plain text as Markdown in metadata of Quarto, which takes the name of a file for it.
+
+    Examples
+    --------
+    >>> shown_text("fairstats")
+    '&#102;airstats'
+    """
+    return f"&#{ord(text[0])};{escape_markdown(text[1:])}" if text else ""
+
+
+def read_settings(folder: Path) -> SiteSettings:
+    """Read the settings of a folder; without a file, those of fairstats.
+
+    Raises
+    ------
+    InputError
+        If the file has a problem.
+    """
+    path = folder / SETTINGS
+    if not path.is_file():
+        return SiteSettings()
+    return parse(SiteSettings, read_toml(path), path, example=f"docs/site.md, {SETTINGS}")
+
+
+def settings_of(release: Release) -> SiteSettings:
+    """Return the settings that a release was published with."""
+    return read_settings(release.path / OWN_PAGES)
+
+
+@dataclass(frozen=True)
+class OwnPages:
+    """What a publisher changed, as checked: the content of each file by its path."""
+
+    settings: SiteSettings
+    files: Mapping[str, bytes]
+
+    @property
+    def prose(self) -> list[str]:
+        """Return the files that state something: all but settings, style sheet and images."""
+        return [name for name in self.files if name.endswith((".qmd", ".html"))]
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder."""
+        for name, content in self.files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+
+
+def read_pages(folder: Path) -> OwnPages:
+    """Read and check the files of a publisher's site.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder with any of site.toml, index.qmd, and ``reports/`` with pages, images, style.css
+        and template.html. Files that are the same as fairstats' are left out.
+
+    Raises
+    ------
+    InputError
+        Names every file that cannot be part of a site, and every problem of the others.
+    """
+    if not folder.is_dir():
+        remedy = "give a folder; `fairstats site pages` writes one"
+        raise InputError([Problem(str(folder), "is not a folder", remedy)])
+    paths = [folder / name for name in (SETTINGS, "index.qmd", "_quarto.yml", "reports")]
+    paths = [path for path in paths if path.is_symlink() or path.exists()]
+    refuse_links(paths)
+    inside = sorted((folder / "reports").iterdir()) if (folder / "reports").is_dir() else []
+    paths = [path for path in paths if path.name != "reports"] + [
+        path for path in inside if path.name not in MADE and not path.name.startswith(".")
+    ]
+    refuse_links(paths)
+    if len(paths) > _MOST_FILES:
+        message = f"has {len(paths)} files; the limit is {_MOST_FILES}"
+        raise InputError([Problem(str(folder), message, "remove files that are not shown")])
+    files: dict[str, bytes] = {}
+    problems: list[Problem] = []
+    for path in paths:
+        name = path.relative_to(folder).as_posix()
+        try:
+            limit = _LARGEST_IMAGE if _IMAGE_NAME.fullmatch(path.name) else _LARGEST_PAGE
+            content = read_once(path, limit).content
+            if content != _built_in(name):
+                problems += _file_problems(path, name, content)
+                files[name] = content
+        except InputError as error:
+            problems += error.problems
+    settings = SiteSettings()
+    try:
+        settings = read_settings(folder)
+        problems += _missing(folder, settings, files)
+    except InputError as error:
+        problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return OwnPages(settings, files)
+
+
+def _built_in(name: str) -> bytes | None:
+    """Return the content of the file of fairstats with this name, if there is one."""
+    try:
+        path = resource(*name.split("/"))
+    except FileNotFoundError:
+        return None
+    return path.read_bytes() if path.is_file() else None
+
+
+def _file_problems(path: Path, name: str, content: bytes) -> Iterator[Problem]:
+    """Check one file that differs from that of fairstats."""
+    if name == SETTINGS:
+        return
+    if name == "index.qmd" or _PAGE_NAME.fullmatch(path.name):
+        yield from _page_problems(path, read_text(path, _LARGEST_PAGE))
+    elif _IMAGE_NAME.fullmatch(path.name):
+        yield from _image_problems(path, content)
+    elif name == "reports/template.html":
+        # pandoc would read the file that a partial names.
+        if match := re.search(r"\$\{?[^$}\n]*\(\)[^$\n]*", read_text(path)):
+            message, remedy = "includes another file", "write its text"
+            yield Problem(str(path), message, remedy, column="template", value=match[0])
+    elif name == "reports/style.css":
+        read_text(path)
+    else:
+        message = "cannot be part of a publisher's pages"
+        remedy = (
+            "restore the file of fairstats"
+            if _built_in(name) is not None
+            else "remove it; pages are named like own-page.qmd, images like logo.png or logo.svg"
+        )
+        yield Problem(str(path), message, remedy)
+
+
+def _missing(folder: Path, settings: SiteSettings, files: Mapping[str, bytes]) -> Iterator[Problem]:
+    """Check that what the settings name is there."""
+    path = str(folder / SETTINGS)
+    if settings.logo and f"reports/{settings.logo}" not in files:
+        remedy = f"put it into {folder / 'reports'}"
+        yield Problem(path, "no such image", remedy, column="logo", value=settings.logo)
+    shipped = {one.stem for one in resource("reports").glob("[!_]*.qmd")} | {"index"}
+    there = shipped | {Path(name).stem for name in files if name.endswith(".qmd")}
+    for name in settings.navigation:
+        if name not in there:
+            remedy = f"choose from: {', '.join(sorted(there))}"
+            yield Problem(path, "no such page", remedy, column="navigation", value=name)
+
+
+@cache
+def _known_cells() -> frozenset[str]:
+    """Return the cells of the built-in pages."""
+    pages = [resource("index.qmd"), *resource("reports").glob("[!_]*.qmd")]
+    texts = (page.read_text(encoding="utf-8") for page in pages)
+    return frozenset(cell.strip() for text in texts for cell in CELL.findall(text))
+
+
+def dialect_problems(path: Path, text: str) -> Iterator[Problem]:
+    """Report syntax of Quarto that the built-in renderer would not draw."""
+    for pattern, (message, remedy) in _UNKNOWN.items():
+        for match in re.finditer(pattern, text, re.MULTILINE):
+            yield Problem(str(path), message, remedy, column=_line(text, match), value=match[0])
+    for match in _FENCE.finditer(text):
+        if match[0].rstrip() != "```{python}" and not match[1].startswith("{="):
+            message, remedy = "is not a cell of the pages", "begin cells with ```{python}"
+            yield Problem(str(path), message, remedy, column=_line(text, match), value=match[1])
+
+
+def _line(text: str, match: re.Match[str]) -> str:
+    return f"line {text.count(chr(10), 0, match.start()) + 1}"
+
+
+def _page_problems(path: Path, text: str) -> Iterator[Problem]:
+    """Check a publisher's page: Markdown, and cells of the built-in pages."""
+    yield from dialect_problems(path, text)
+    header = _HEADER.match(text)
+    lines = header[1].split("\n") if header else []
+    if not any(line.startswith("title: ") for line in lines):
+        yield Problem(str(path), "has no title", "begin it with ---, title: …, and ---")
+    for line in lines:
+        if not _HEADER_LINE.fullmatch(line):
+            remedy = "a header has title, root, page and headline, one a line"
+            message = "cannot be in the header of a page"
+            yield Problem(str(path), message, remedy, column="header", value=line)
+    if path.name != "index.qmd" and 'root: "../"' not in lines:
+        yield Problem(str(path), "has no root in its header", 'add the line root: "../"')
+    for number, cell in enumerate(CELL.findall(text), start=1):
+        if cell.strip() not in _known_cells():
+            message = "is not a cell of the built-in pages"
+            remedy = (
+                "remove it: `fairstats verify` draws the pages again, and runs no code that came "
+                "with a release"
+            )
+            first = cell.strip().split("\n")[0]
+            yield Problem(str(path), message, remedy, column=f"cell {number}", value=first)
+    try:
+        document = json.loads(convert(text, source="markdown", target="json"))
+    except RuntimeError as error:  # pypandoc's
+        yield Problem(str(path), f"cannot be read ({error})", "correct it")
+        return
+    for key in sorted(set(document["meta"]) - {"title", "root", "page", "headline"}):
+        yield Problem(str(path), "cannot be set by a page", "remove it", column=key)
+    for kind in sorted({*_raw_formats(document["blocks"]), *_raw_formats(document["meta"])}):
+        if kind not in ("html", "tex"):
+            message = "is a raw block of a format that pages cannot have"
+            remedy = "write Markdown or HTML"
+            yield Problem(str(path), message, remedy, column="raw text", value=kind)
+
+
+def _raw_formats(node: Any) -> Iterator[str]:
+    """Return the formats of the raw blocks and texts in a document of pandoc."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            if one.get("t") in ("RawBlock", "RawInline"):
+                yield str(one["c"][0])
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+
+
+def _image_problems(path: Path, content: bytes) -> Iterator[Problem]:
+    if path.suffix == ".png":
+        if content[:16] != b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR":
+            yield Problem(str(path), "is not a PNG file", "save the image as PNG")
+        return
+    parser = expat.ParserCreate(namespace_separator=" ")
+
+    def refuse(what: str) -> None:
+        raise InputError([Problem(str(path), f"contains {what}", _PLAIN_SVG)])
+
+    def opened(name: str, attributes: dict[str, str]) -> None:
+        space, _, tag = name.rpartition(" ")
+        if space != _SVG or not _DRAWN.fullmatch(tag):
+            refuse(f"<{tag}>, which is not part of a plain drawing")
+        for key, value in attributes.items():
+            local = key.rpartition(" ")[2].lower()
+            if local.startswith("on") or (local == "href" and not value.startswith("#")):
+                refuse(f"{local}={value[:40]!r}")
+
+    parser.StartElementHandler = opened
+    parser.StartDoctypeDeclHandler = lambda *_: refuse("a document type")
+    parser.ProcessingInstructionHandler = lambda *_: refuse("a processing instruction")
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        yield Problem(str(path), f"is not an SVG file ({error})", _PLAIN_SVG)
+    except InputError as error:
+        yield from error.problems
