@@ -14,9 +14,8 @@ from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR
 from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS
 from fairstats.inference._checks import check_choice, check_margin, check_number
 from fairstats.metrics.registry import METRICS
-from fairstats.report.audit import charts as audit_charts
 from fairstats.report.changes.rows import FIGURES
-from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, NEUTRAL_DARK, NEUTRAL_LIGHT
 from fairstats.report.plot_style import (
     VERDICT_COLOURS,
     Benchmarks,
@@ -39,10 +38,10 @@ if TYPE_CHECKING:
 _LIMITS = ["estimate", "ci_low", "ci_high"]
 #: What a pair's answers can be, from left to right, with the patterns and the colour.
 OUTCOMES = {
-    "both correct": (("n11",), audit_charts.OUTCOMES["both_correct"]),
-    "only first correct": (("n10",), audit_charts.OUTCOMES["only_a_correct"]),
-    "only second correct": (("n01",), audit_charts.OUTCOMES["only_b_correct"]),
-    "both wrong": (("n00_same", "n00_different"), audit_charts.OUTCOMES["neither_correct"]),
+    "both correct": (("n11",), NEUTRAL_LIGHT),
+    "only first correct": (("n10",), ACCENT_B),
+    "only second correct": (("n01",), ACCENT_A),
+    "both wrong": (("n00_same", "n00_different"), NEUTRAL_DARK),
     "answer missing": (("n1x", "n0x", "nx1", "nx0", "nxx"), "#f0ede6"),
 }
 

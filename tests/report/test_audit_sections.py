@@ -537,9 +537,9 @@ def test_no_limitation_is_stated_without_a_reason(benchmark, tmp_path):
         ("9 discordant", "Fewer than", "discordant (White − Black)"),
         ("10 discordant", "Fewer than", None),
         # Five points above the share of the keys, (500 + 75) / 1500, or less.
-        ("74 times A", "answered more often", None),
-        ("76 times A", "A is answered more often", "(38.4% of the answers, 33.3%"),
-        ("90 missing", "answered more often", None),
+        ("74 times A", "of the keys", None),
+        ("76 times A", "The letter A is", "38.4% of the answers but 33.3% of the keys"),
+        ("90 missing", "of the keys", None),
         ("right", "version of the model is", None),
         ("unknown snapshot", "version of the model is", "not known for some"),
     ],

@@ -16,13 +16,13 @@ from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
-from fairstats.report.audit import charts as audit_charts
 from fairstats.report.audit import limits as audit_scope
 from fairstats.report.audit.confidence import confidence, robustness
 from fairstats.report.audit.document import report_model
 from fairstats.report.audit.finding import finding, finding_in_numbers
 from fairstats.report.audit.limits import how_to_use, not_tested
 from fairstats.report.findings import ordinal
+from fairstats.report.sections import letters
 from tests.wrong_words import wrong_words
 
 from .reading import squeezed
@@ -241,13 +241,9 @@ def test_many_pairs_and_long_names_are_complete(benchmark_file, tmp_path):
     assert not outside(path)
 
 
-def test_letters_are_those_of_the_table(release, monkeypatch):
-    shown = []
-    monkeypatch.setattr(audit_charts, "show_chart", shown.append)
-    monkeypatch.setattr(audit_charts, "show_markdown", lambda text: None)
+def test_letters_are_those_of_the_table(release):
     answers = answer_sets(release, "Model-1")[0]
-    audit_charts.show_letters(answers, name="letters")
-    ((chart),) = shown
+    (chart,) = letters.SECTION.charts(answers, "letters")
     assert [axis.label for axis in chart.axes] == ["Race", "Baseline"]
     table = answers.table("letters").set_index(["attribute", "letter", "group"])["share"].to_dict()
     assert [row.label for row in chart.rows] == ["A", "B", "C"]

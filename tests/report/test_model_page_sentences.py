@@ -13,9 +13,10 @@ import pytest
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet
-from fairstats.report.model.tables import frequent_letter, other_choices
+from fairstats.report.model.tables import other_choices
 from fairstats.report.sections.chance import could_be_chance
 from fairstats.report.sections.groups import who_loses
+from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sections.prompts import PromptChanges
 from fairstats.report.sections.size import answer as matters
 from fairstats.report.sections.versions import VersionChange

@@ -20,7 +20,6 @@ from fairstats.release.contents import Release
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.about.releases import moved_table
 from fairstats.report.answer_sets import AnswerSet, answer_sets
-from fairstats.report.audit.tables import changes_table, diagnostics_table
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.tables import attribute_table, difference_matrix, overview_table
 from fairstats.report.changed_items import flip_table
@@ -28,6 +27,7 @@ from fairstats.report.changes.rows import comparisons_of_kind
 from fairstats.report.changes.tables import change_table
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.replication.page import replication_table
+from fairstats.report.sections.missing import table as missing_table
 from fairstats.report.sections.size import table as size_table
 from fairstats.report.sensitivity import choice_table, policy_table
 
@@ -185,9 +185,8 @@ TABLES: dict[str, Callable[[Release], GT]] = {
     "pairs_table of a model's page": lambda release: pairs_table(
         answer_sets(release, OLD), name="pairs", columns=EVERY, every=True, whole=True
     ),
-    "size_table": lambda release: size_table(answer_sets(release, OLD)[0]).table,
-    "changes_table": lambda release: changes_table(release.comparisons, release),
-    "diagnostics_table": lambda release: diagnostics_table(answer_sets(release, OLD)),
+    "size_table": lambda release: size_table(answer_sets(release, OLD)[0])[0].table,
+    "diagnostics_table": lambda release: missing_table(answer_sets(release, OLD)[0]).table,
 }
 
 

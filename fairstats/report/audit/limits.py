@@ -8,10 +8,9 @@ from itertools import chain
 
 import pandas as pd
 
-from fairstats._lib.formatting import MINUS, capital, listed, number_word, p_value, percent, points
+from fairstats._lib.formatting import MINUS, capital, listed, number_word, p_value, points
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL
-from fairstats.counts.answer_tables import NO_ANSWER
 from fairstats.inference.verdict import DISPARITY, INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import (
@@ -24,6 +23,7 @@ from fairstats.report.answer_sets import (
 from fairstats.report.audit.confidence import prompts_among, robustness
 from fairstats.report.audit.finding import reasons
 from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
+from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sensitivity import CHOICE_LABELS
 from fairstats.report.words import option_label, unit_noun, where, words_of
 
@@ -31,8 +31,6 @@ from fairstats.report.words import option_label, unit_noun, where, words_of
 FEW_DISCORDANT = 10
 #: With fewer independent items or clusters, it warns that one of them can change a result.
 FEW_UNITS = 20
-#: An option is named if it is answered so much more often than it is the key.
-FREQUENT_LETTER = 0.05
 # More pairs than these are counted, not named.
 _MOST_TEXTS = 6
 
@@ -97,8 +95,8 @@ def _limits(answers: AnswerSet) -> Iterator[str]:
     yield from _few(answers)
     moved = (_moved(pair, rows) for pair, rows in robustness(answers).changed)
     yield from _first(moved, "The verdict depends on the choice of method")
-    if answers.kind == CHOICE:
-        yield from _letters(answers.table("letters"))
+    if text := frequent_letter(answers, enough=1):
+        yield text
 
 
 def _of_benchmark(answers: AnswerSet) -> Iterator[str]:
@@ -170,23 +168,6 @@ def _moved(pair: Pair, rows: pd.DataFrame) -> str:
     return (
         f"The verdict on {pair.title} ({pair.verdict}) depends on the choice of method ({choices})."
     )
-
-
-def _letters(rows: pd.DataFrame) -> Iterator[str]:
-    """Name a letter that is answered much more often than it is the key."""
-    given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()
-    if given["count"].sum() == 0:
-        return
-    shares = given / given.sum()
-    over = shares["count"] - shares["key_count"]
-    if over.max() >= FREQUENT_LETTER:
-        letter = over.idxmax()
-        yield (
-            f"{letter} is answered more often than it is the key "
-            f"({percent(shares.loc[letter, 'count'])} of the answers, "
-            f"{percent(shares.loc[letter, 'key_count'])} of the keys). The cause can be the model "
-            "or the parser of its replies."
-        )
 
 
 # More groups than these are counted, not named.

@@ -9,13 +9,11 @@ import pandas as pd
 from fairstats._lib.formatting import capital, escape_markdown
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
-from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE, TESTS
 from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
-from fairstats.report.audit.charts import show_differences, show_letters
 from fairstats.report.audit.crosswalk import CROSSWALK, declarations
 from fairstats.report.audit.crosswalk import show_crosswalk as show_crosswalk
 from fairstats.report.audit.facts import AuditFacts
@@ -23,11 +21,6 @@ from fairstats.report.audit.facts import decoded_facts as decoded_facts
 from fairstats.report.audit.groups import show_groups
 from fairstats.report.audit.limits import limitations
 from fairstats.report.audit.summary import bullets, show_summary
-from fairstats.report.audit.tables import (
-    answers_changed,
-    changes_table,
-    diagnostics_table,
-)
 from fairstats.report.changed_items import flip_table
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.notes import (
@@ -59,7 +52,7 @@ _HASHED = ("answers", "estimates")
 _MARKS = {
     "": "", "a": "red: ", "b": "blue: ", "bar": "upright line: ", "hollow": "circles: "
 }  # fmt: skip
-OTHERS = "Other prompts and versions"
+OTHERS = "Other answers"
 GROUPS = "Groups"
 
 
@@ -116,49 +109,42 @@ def show_results(release: Release, model: str) -> None:
             f"{len(own.charted)} with the largest differences",
             css_class="estimates pairs",
         )
-    # Comparisons of answer sets have a table of their own.
     for section in sections():
-        if section.parts is None and section.applies(own):
+        if not section.diagnostic and section.applies(own):
             _show_section(section, own)
 
 
 def _show_section(section: Section, own: AnswerSet) -> None:
-    answer = section.answer(own)
     show_markdown(f"## {escape_markdown(section.title(own))}")
-    if answer is not None:
-        show_markdown(f"**{escape_markdown(answer.short)}.** {escape_markdown(answer.text)}")
-    for number, chart in enumerate(section.charts(own, f"section-{section.order}")):
-        show_chart(replace(chart, name=f"{chart.name}-{number}"))
-    if key := [f"{_MARKS[mark.css_class]}{mark.text}" for mark in section.key(own)]:
+    parts = section.parts(own) if section.parts else [own]
+    for number, part in enumerate(parts):
+        answer = section.answer(part)
+        if answer is not None:
+            which = f"{capital(part.version)}: " if len(parts) > 1 else ""
+            short = escape_markdown(f"{which}{answer.short}")
+            show_markdown(f"**{short}.** {escape_markdown(answer.text)}".rstrip())
+        for place, chart in enumerate(section.charts(part, f"section-{section.order}-{number}")):
+            show_chart(replace(chart, name=f"{chart.name}-{place}"))
+        for note in section.notes(part):
+            show_markdown(escape_markdown(note))
+    if key := [f"{_MARKS.get(mark.css_class, '')}{mark.text}" for mark in section.key(parts[0])]:
         show_markdown(f"::: small\n{escape_markdown(capital('; '.join(key)))}.\n:::")
-    for note in section.notes(own):
-        show_markdown(escape_markdown(note))
-    if (table := section.table(own)) is not None:
+    for table in section.tables(parts[0]):
         show_table(table.table, caption=table.caption)
 
 
 def show_others(release: Release, model: str) -> None:
-    """Show the model's other answer sets, and the changes from other versions and prompts."""
+    """Show the model's other answer sets."""
     if not _has_others(release, model):
         return
     show_markdown(f"# {OTHERS}")
-    first, *others = answer_sets(release, model)
+    others = answer_sets(release, model)[1:]
     for name, sets in by_benchmark(own for own in others if own.pairs).items():
         title = release.benchmarks[name].title
         show_table(
             pairs_table(sets, name=f"pairs-{slug(name)}"),
             caption=f"{title}: the other answers of {model}, as on the first page",
             css_class="estimates pairs",
-        )
-        also = [first] if first.benchmark.name == name else []
-        show_differences([*also, *sets], name=f"differences-{slug(name)}")
-    changes = _changes(release, model)
-    if len(changes):
-        choices = all(release.benchmarks[str(n)].kind == CHOICE for n in changes["benchmark"])
-        unit = ", in points" if choices else ""
-        show_table(
-            changes_table(changes, release),
-            caption=f"Change from the version or prompt on the left of the arrow{unit}",
         )
 
 
@@ -201,18 +187,11 @@ def show_sensitivity(release: Release, model: str) -> None:
 def show_diagnostics(release: Release, model: str) -> None:
     """Show screening, missing answers by group, letters, and the items that change most."""
     sets = answer_sets(release, model)
-    kinds = {answers.kind for answers in sets}
     screened = [screening_of(release, answers.board, model) for answers in sets]
     show_markdown(escape_markdown(screening_summary(pd.concat(screened))))
-    if sets[0].pairs:
-        what = "letters" if kinds == {CHOICE} else "answers"
-        changing = f", or do {what} change," if answers_changed(sets) else ""
-        show_table(
-            diagnostics_table([answers for answers in sets if answers.pairs]),
-            caption=f"Do answers go missing{changing} more for one group? p-values are not "
-            "adjusted",
-        )
-    show_letters(sets[0], name="letters")
+    for section in sections():
+        if section.diagnostic and section.applies(sets[0]):
+            _show_section(section, sets[0])
     flips = sets[0].table("flips")
     samples = int(flips["sample"].max()) + 1 if len(flips) and sets[0].benchmark.few_units else 1
     shown = max(1, _FLIPS // samples)
@@ -330,10 +309,4 @@ def _of_pairs(own: AnswerSet) -> pd.DataFrame:
 
 def _has_others(release: Release, model: str) -> bool:
     others = answer_sets(release, model)[1:]
-    return any(answers.pairs for answers in others) or len(_changes(release, model)) > 0
-
-
-def _changes(release: Release, model: str) -> pd.DataFrame:
-    rows = release.comparisons
-    own = rows[["model_old", "model_new"]].eq(model).any(axis=1)
-    return rows[own & (rows["attribute"] != BASELINE)]
+    return any(answers.pairs for answers in others)

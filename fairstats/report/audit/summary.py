@@ -17,10 +17,10 @@ from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, SCORE
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
-from fairstats.report.audit.charts import show_differences
 from fairstats.report.audit.confidence import confidence
 from fairstats.report.audit.finding import finding, finding_in_numbers
 from fairstats.report.audit.limits import how_to_use, not_tested, tested
+from fairstats.report.charts.rows import show_chart
 from fairstats.report.page_output import (
     box,
     columns,
@@ -32,6 +32,7 @@ from fairstats.report.page_output import (
 )
 from fairstats.report.pairs_table import pairs_table
 from fairstats.report.ratings.in_reports import rating_headline, ratings_of
+from fairstats.report.sections.size import differences_chart
 from fairstats.report.tables import breakable
 from fairstats.report.words import (
     counted_items,
@@ -97,7 +98,7 @@ def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
                 css_class="estimates pairs",
             )
             if not charted_later(answers):
-                show_differences([answers], name="differences")
+                show_chart(differences_chart(answers, name="differences"))
         with columns() as second:
             show_markdown(f"# How confident are we?\n\n{_terms(confidence(answers, others))}")
             second()

@@ -19,7 +19,6 @@ from fairstats.report.model.history import history_of, history_plot
 from fairstats.report.model.tables import (
     changing_items,
     figures_caption,
-    frequent_letter,
     margins_table,
     other_choices,
     smallest_margins,
@@ -39,6 +38,7 @@ from fairstats.report.page_output import (
 )
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.ratings.in_reports import rating_headline, rating_scope
+from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sections.section import CANNOT, Answer, Section, sections
 from fairstats.report.sensitivity import policy_table, with_missing
 from fairstats.report.templates import filled
@@ -113,7 +113,7 @@ def questions_html(sets: list[AnswerSet], *, scope: str, depth: int) -> str:
     """
     questions = []
     for section in sections():
-        if any(map(section.applies, sets)):
+        if not section.diagnostic and any(map(section.applies, sets)):
             about = sets[0] if section.parts else next(filter(section.applies, sets))
             parts = _parts(section, sets, f"{scope}-{section.order}")
             key = section.key(section.parts(about)[0] if section.parts else about)

@@ -11,10 +11,9 @@ from fairstats._lib.formatting import (
     level,
     listed,
     number_word,
-    percent,
 )
 from fairstats.benchmarks.kinds import CHOICE, Kind
-from fairstats.counts.answer_tables import NO_ANSWER, flipping_items
+from fairstats.counts.answer_tables import flipping_items
 from fairstats.estimates.specifications import INTERVAL, MARGIN, MISSING, SMALLEST, TEST
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet
@@ -31,9 +30,6 @@ _TOO_NARROW = ("wald", "bootstrap")
 # More pairs than these are rows, not columns.
 _MOST_COLUMNS = 4
 _MOST_CHANGES = 4
-# A letter is named if its share of answers exceeds its share of keys by `_FREQUENT`, among at least
-# `_ENOUGH` answers. With fewer answers, it may be chance.
-_FREQUENT, _ENOUGH = 0.05, 500
 
 
 def figures_caption(own: AnswerSet, release: Release) -> str:
@@ -182,22 +178,3 @@ def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
         text += f", {every:,} for {'both' if len(own.pairs) == 2 else 'all'} pairs"
     several = " (in at least one sample)" if (flips["sample"] > 0).any() else ""
     return f"{text}{several}."
-
-
-def frequent_letter(own: AnswerSet) -> str:
-    """Name a letter given much more often than it is the key; empty if there is no such letter."""
-    if own.kind != CHOICE:
-        return ""
-    rows = own.table("letters")
-    given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()
-    if given["count"].sum() < _ENOUGH:
-        return ""
-    shares = given / given.sum()
-    letter = (shares["count"] - shares["key_count"]).idxmax()
-    count, key = shares.loc[letter, ["count", "key_count"]]
-    if count - key < _FREQUENT:
-        return ""
-    return (
-        f"The letter {letter} is {percent(count)} of the answers but {percent(key)} of the keys. "
-        "The model or the parser of its replies may prefer it."
-    )

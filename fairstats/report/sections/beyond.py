@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -78,7 +78,7 @@ def chart(own: AnswerSet, name: str) -> Chart:
     return Chart(name, caption, "Attribute", (axis,), rows, height=34)
 
 
-def table(own: AnswerSet) -> Shown | None:
+def table(own: AnswerSet) -> Sequence[Shown]:
     """Show how far changes exceed those between controls, for attributes and charted pairs."""
     kind = own.kind
     every = {label: row for label, note, row in _rows(own) if note.endswith(" pairs")}
@@ -104,11 +104,13 @@ def table(own: AnswerSet) -> Shown | None:
         "items": capital(words_of(own.benchmark).items),
         "p": "p",
     }
-    return Shown(
-        written_table(rows, labels, name="controls", stub="pair", heading="Pair"),
-        f"Mean change beyond that of the controls, in {kind.unit}"
-        f"{', in any direction' * kind.numeric}; p-values are not adjusted",
-    )
+    return [
+        Shown(
+            written_table(rows, labels, name="controls", stub="pair", heading="Pair"),
+            f"Mean change beyond that of the controls, in {kind.unit}"
+            f"{', in any direction' * kind.numeric}; p-values are not adjusted",
+        )
+    ]
 
 
 SECTION = Section(
@@ -118,5 +120,5 @@ SECTION = Section(
     applies=lambda own: any(True for _ in _rows(own)),
     charts=lambda own, name: (chart(own, name),),
     key=lambda own: [Mark(sure(own)), Mark("0: groups change answers as much as controls do")],
-    table=table,
+    tables=table,
 )

@@ -189,7 +189,7 @@ def _one_sided(benchmark: Benchmark) -> str:
     return f"{'right' if benchmark.kind == CHOICE else 'favourable'} for one group only"
 
 
-def table(own: AnswerSet) -> Shown | None:
+def table(own: AnswerSet) -> Sequence[Shown]:
     """Show the share of pairs in which both, one or none of the answers is right or favourable."""
     outcomes = _OUTCOMES.get(own.kind.name, _MOVES)
     rows = [
@@ -198,12 +198,12 @@ def table(own: AnswerSet) -> Shown | None:
         for pair in own.charted
     ]
     if all(row[metric] == "–" for row in rows for metric in outcomes):
-        return None
+        return []
     labels = {metric: f"{label}, %" for metric, label in outcomes.items()}
     made = written_table(
         rows, labels, name="outcomes", stub="pair", heading="Pair", right=list(outcomes)
     )
-    return Shown(made, "Share of pairs of answers, in the order of the pair’s groups")
+    return [Shown(made, "Share of pairs of answers, in the order of the pair’s groups")]
 
 
 def _noise(own: AnswerSet) -> Sequence[str]:
@@ -216,7 +216,7 @@ DIRECTION = Section(
     answer=directions,
     applies=lambda own: own.kind.numeric and bool(own.pairs),
     charts=lambda own, name: (chart(own, name),),
-    table=table,
+    tables=table,
 )
 CHANCE = Section(
     order=30,
@@ -224,5 +224,5 @@ CHANCE = Section(
     answer=could_be_chance,
     charts=lambda own, name: () if own.kind.numeric else (chart(own, name),),
     notes=_noise,
-    table=lambda own: None if own.kind.numeric else table(own),
+    tables=lambda own: [] if own.kind.numeric else table(own),
 )

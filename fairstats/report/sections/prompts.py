@@ -23,7 +23,7 @@ from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.section import CANNOT, Answer, Mark, Section
-from fairstats.report.sections.versions import change_text, comparisons, of_pair
+from fairstats.report.sections.versions import change_tables, change_text, comparisons, of_pair
 from fairstats.report.words import gap_name, signed_range, unsigned
 
 # More changes than these are counted, not named.
@@ -256,6 +256,7 @@ SECTION = Section(
     applies=lambda own: bool(_parts(own)),
     charts=lambda own, name: _of(own).charts(name=name),
     key=_key,
+    tables=lambda own: change_tables(own, STRATEGY),
     parts=_parts,
     wide=True,
 )

@@ -70,13 +70,15 @@ class Section:
         What the marks of the charts mean.
     notes : callable
         Sentences below the charts of a report.
-    table : callable
-        The table of a report; None if it has none.
+    tables : callable
+        The tables of a report.
     every_pair : bool
         Whether the charts show all of many pairs, not those with the largest differences.
     parts : callable, optional
         The answer sets that the section is about, for one of the same model and benchmark. Without
         it, the section is about the given one.
+    diagnostic : bool
+        Whether the section is about the answers rather than the groups: it is in the report only.
     wide : bool
         Whether the charts are next to each other, over the whole width.
     """
@@ -88,9 +90,10 @@ class Section:
     charts: Callable[[AnswerSet, str], Sequence[Chart]] = lambda own, name: ()
     key: Callable[[AnswerSet], Sequence[Mark]] = lambda own: ()
     notes: Callable[[AnswerSet], Sequence[str]] = lambda own: ()
-    table: Callable[[AnswerSet], Shown | None] = lambda own: None
+    tables: Callable[[AnswerSet], Sequence[Shown]] = lambda own: ()
     every_pair: bool = False
     parts: Callable[[AnswerSet], Sequence[AnswerSet]] | None = None
+    diagnostic: bool = False
     wide: bool = False
 
 

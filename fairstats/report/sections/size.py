@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import astuple
 
 from markupsafe import Markup
 
@@ -13,7 +14,7 @@ from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
 from fairstats.report.board.tables import p_cell
 from fairstats.report.charts.marks import axis_over, dot, interval
-from fairstats.report.charts.rows import Cell, Chart
+from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.page_output import NEUTRAL_DARK
 from fairstats.report.sections.pair_charts import above, pair_chart
 from fairstats.report.sections.section import (
@@ -29,7 +30,14 @@ from fairstats.report.sections.section import (
     unknown,
 )
 from fairstats.report.tables import breakable, written_table
-from fairstats.report.words import gap_name, long_unit, noun, scale_of, signed_range
+from fairstats.report.words import (
+    difference_name,
+    gap_name,
+    long_unit,
+    noun,
+    scale_of,
+    signed_range,
+)
 
 _NONE = "–"
 #: The standard sizes of each kind of answers: their heading, decimals, and whether they are signed.
@@ -135,6 +143,32 @@ def chart(own: AnswerSet, name: str) -> Chart:
     return pair_chart(own, name, caption, axis, cell, height=54)
 
 
+def differences_chart(own: AnswerSet, *, name: str) -> Chart:
+    """Draw the differences with their intervals and the margin, in low rows for a first page."""
+    kind, label = own.kind, capital(difference_name(own.kind))
+    axis = axis_over(
+        [end for p in own.charted for end in (p.gap.estimate, p.gap.low, p.gap.high)],
+        key="difference",
+        label=f"{label}, {kind.unit}",
+        note=f"with its {'range' if own.ranged else 'interval'}; shaded: ±{own.shown_margin}",
+        band=(-own.margin, own.margin),
+        room=0.03,
+    )
+    rows = [
+        Row(pair.title, (Cell(interval(axis, *astuple(pair.gap)), _said(pair), pair.gap.estimate),))
+        for pair in own.charted
+    ]
+    caption = f"{label}s with the equivalence margin: {own.label}"
+    return Chart(name, caption, "Pair", (axis,), tuple(rows), height=20)
+
+
+def _said(pair: Pair) -> str:
+    kind, scale = pair.kind, scale_of(pair.kind, pair.kind.difference)
+    limits = signed_range(kind, pair.gap.low / scale, pair.gap.high / scale)
+    shown = kind.signed(pair.gap.estimate / scale) if pair.gap.known else "range"
+    return f"{shown} ({limits}) {kind.unit}"
+
+
 def _key(own: AnswerSet) -> Sequence[Mark]:
     margin, unit = f"±{own.margin:g}", f" {own.kind.unit}" if own.kind.numeric else "-point"
     others = [Mark("the other models with the same prompt", "hollow")]
@@ -145,11 +179,11 @@ def _key(own: AnswerSet) -> Sequence[Mark]:
     ]
 
 
-def table(own: AnswerSet) -> Shown | None:
+def table(own: AnswerSet) -> Sequence[Shown]:
     """Show the size of the differences: standard sizes, and the margin for equivalence."""
     if own.ranged:
         # The policy gives ranges, which are on the first page.
-        return None
+        return []
     kind, alpha, rows = own.kind, own.release.alpha, []
     sizes = {name: spec for name, spec in _SIZES.items() if kind.name in spec[2]}
     for pair in own.charted:
@@ -175,11 +209,13 @@ def table(own: AnswerSet) -> Shown | None:
         **({} if kind.numeric else {"least": "Detectable, points"}),
         "p": "p, unadjusted",
     }
-    return Shown(
-        written_table(rows, labels, name="sizes", stub="pair", heading="Pair"),
-        "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
-        f"equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}",
-    )
+    return [
+        Shown(
+            written_table(rows, labels, name="sizes", stub="pair", heading="Pair"),
+            "Size of the differences. Equivalent from: the smallest margin at which the pair "
+            f"counts as equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}",
+        )
+    ]
 
 
 def _standard(pair: Pair, metric: str, places: int | None) -> str:
@@ -199,5 +235,5 @@ SECTION = Section(
     answer=answer,
     charts=lambda own, name: (chart(own, name),),
     key=_key,
-    table=table,
+    tables=table,
 )

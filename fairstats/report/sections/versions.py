@@ -6,17 +6,25 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, listed, number_word, p_value
+from fairstats._lib.formatting import capital, level, listed, number_word, p_value
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.comparisons.compare import VERSION
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.changes.rows import caution, directed, gap_of, prompted, written_as
+from fairstats.report.changes.rows import (
+    caution,
+    comparisons_of_kind,
+    directed,
+    gap_of,
+    prompted,
+    written_as,
+)
+from fairstats.report.changes.tables import change_table
 from fairstats.report.charts.marks import axis_over, dot, line
 from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
-from fairstats.report.sections.section import CANNOT, Answer, Mark, Section, by_pair
+from fairstats.report.sections.section import CANNOT, Answer, Mark, Section, Shown, by_pair
 from fairstats.report.words import counted_items, plain, scaled, signed_range
 
 _PAIR = ["attribute", "group_a", "group_b"]
@@ -213,6 +221,17 @@ def version_key(newer: VersionChange) -> list[Mark]:
     ]
 
 
+def change_tables(own: AnswerSet, kind: str) -> list[Shown]:
+    """Return the table of a model's changes from other versions, or from other prompts."""
+    compared = comparisons_of_kind(own.release, kind).get(own.benchmark.name, [])
+    changes = [(one, pair) for one in compared if one.new == own.model for pair in one.charted]
+    if not changes:
+        return []
+    limits = "range" if own.ranged else f"{level(own.release.alpha)} CI"
+    table = change_table(changes, name=f"changes-{kind}", limits=limits)
+    return [Shown(table, "Changes of all figures. Bold: significant changes")]
+
+
 def comparisons(release: Release, kind: str, own: AnswerSet) -> pd.DataFrame:
     rows = release.all_comparisons
     return rows[(rows["kind"] == kind) & (rows["benchmark"] == own.benchmark.name)]
@@ -244,5 +263,6 @@ SECTION = Section(
     applies=lambda own: version_change(own) is not None,
     charts=lambda own, name: _of(own).charts(name=name),
     key=lambda own: version_key(_of(own)),
+    tables=lambda own: change_tables(own, VERSION),
     parts=_parts,
 )

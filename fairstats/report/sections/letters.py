@@ -1,0 +1,143 @@
+"""Does the model prefer a letter or an option?"""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from fairstats._lib.formatting import percent
+from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.kinds import CHOICE
+from fairstats.counts.answer_tables import NO_ANSWER
+from fairstats.report.answer_sets import AnswerSet
+from fairstats.report.charts.marks import Axis, axis_over, dot, tick
+from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.page_output import ACCENT_A, ACCENT_B
+from fairstats.report.sections.section import Answer, Mark, Section
+from fairstats.report.words import option_label
+
+#: A letter is named if it is answered so much more often than it is the key.
+FREQUENT = 0.05
+#: With fewer answers, this may be chance.
+ENOUGH = 500
+# Characters that a panel has room for.
+_PANEL = 28
+
+
+def frequent_letter(own: AnswerSet, *, enough: int = ENOUGH) -> str:
+    """Name a letter given much more often than it is the key; empty if there is no such letter.
+
+    Parameters
+    ----------
+    own : AnswerSet
+        The answers; only choices are judged.
+    enough : int
+        The number of answers below which no letter is named.
+    """
+    rows = own.table("letters")
+    given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()
+    if own.kind != CHOICE or given["count"].sum() < max(enough, 1):
+        return ""
+    shares = given / given.sum()
+    letter = (shares["count"] - shares["key_count"]).idxmax()
+    count, key = shares.loc[letter, ["count", "key_count"]]
+    if count - key < FREQUENT:
+        return ""
+    return (
+        f"The letter {letter} is {percent(count)} of the answers but {percent(key)} of the keys. "
+        "The model or the parser of its replies may prefer it."
+    )
+
+
+def _answer(own: AnswerSet) -> Answer:
+    if own.kind != CHOICE:
+        rows = own.table("letters")
+        given = rows[rows["letter"] != NO_ANSWER].groupby("letter")["count"].sum()
+        most = str(given.idxmax())
+        share = percent(given[most] / given.sum())
+        return Answer(f"“{option_label(own.benchmark, most)}” most often", f"It is {share} of all.")
+    if text := frequent_letter(own):
+        return Answer("Perhaps", text)
+    few = own.table("letters")["count"].sum() < ENOUGH
+    if few:
+        return Answer("Too few answers to tell", f"There are fewer than {ENOUGH}.")
+    text = f"No letter is answered {100 * FREQUENT:g} points more often than it is the key."
+    return Answer("No letter clearly", text)
+
+
+def _attributes(own: AnswerSet) -> list[Attribute]:
+    letters = own.table("letters")
+    there = set(letters.loc[letters["count"] > 0, "attribute"])
+    return [attribute for attribute in own.benchmark.attributes.values() if attribute.name in there]
+
+
+def _chart(own: AnswerSet, name: str) -> Chart:
+    """Draw how often each option is answered for each group, and how often it is the key."""
+    benchmark, letters = own.benchmark, own.table("letters")
+    letters = letters[letters["letter"].isin(benchmark.options)]
+    if not benchmark.has_key:
+        letters = letters.assign(key_share=math.nan)
+    shares = [100 * value for column in ("share", "key_share") for value in letters[column]]
+    attributes = _attributes(own)
+    axes = {
+        attribute.name: axis_over(
+            shares,
+            key=attribute.name,
+            label=attribute.label,
+            note=_groups(attribute),
+            room=0,
+            limits=(0, 100),
+            signed=False,
+            unit="%",
+        )
+        for attribute in attributes
+    }
+
+    def row(letter: str) -> Row:
+        of = letters[letters["letter"] == letter]
+        cells = (_cell(axes[a.name], of[of["attribute"] == a.name], a) for a in attributes)
+        return Row(option_label(benchmark, letter), tuple(cells))
+
+    key = ", and how often it is the key" if benchmark.has_key else ""
+    caption = f"How often each option is answered, by group{key}"
+    rows = tuple(map(row, benchmark.options))
+    return Chart(name, caption, "Option", tuple(axes.values()), rows, height=22)
+
+
+def _cell(axis: Axis, rows: pd.DataFrame, attribute: Attribute) -> Cell:
+    marks: list[str] = []
+    said: list[str] = []
+    shares = rows.set_index("group")
+    for number, (group, label) in enumerate(attribute.groups.items()):
+        if group not in shares.index:
+            continue
+        share, key = (100 * float(shares.loc[group, name]) for name in ("share", "key_share"))
+        if not said:
+            marks.append(tick(axis, key, reach=40))
+        colour = (ACCENT_B, ACCENT_A)[number % 2]
+        marks.append(dot(axis, share, colour=colour, hollow=bool(number % 2)))
+        said.append(f"{label} {share:.1f}%")
+    return Cell("".join(marks), ", ".join(said))
+
+
+def _groups(attribute: Attribute) -> str:
+    """Return an attribute's groups, or their number if a narrow panel cannot fit them."""
+    named = " / ".join(attribute.groups.values())
+    return named if len(named) <= _PANEL else f"{len(attribute.groups)} groups"
+
+
+def _key(own: AnswerSet) -> list[Mark]:
+    circles = Mark("how often each option is answered, one circle per group in the order above")
+    return [circles, *([Mark("how often it is the key", "bar")] if own.benchmark.has_key else [])]
+
+
+SECTION = Section(
+    order=210,
+    title=lambda own: f"Does it prefer {'a letter' if own.kind == CHOICE else 'an option'}?",
+    answer=_answer,
+    applies=lambda own: bool(own.benchmark.options and _attributes(own)),
+    charts=lambda own, name: (_chart(own, name),),
+    key=_key,
+    diagnostic=True,
+)
