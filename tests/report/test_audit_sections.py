@@ -21,9 +21,8 @@ from fairstats.cli import app
 from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer
 from fairstats.report.answer_sets import answer_sets
-from fairstats.report.audit.confidence import confidence
 from fairstats.report.audit.document import report_model
-from fairstats.report.audit.finding import finding, finding_in_numbers
+from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
 from fairstats.report.audit.limits import how_to_use, limitations, not_tested
 from fairstats.report.audit.sections import model_of, scope, sections_of
 from fairstats.report.builtin_renderer import PageError

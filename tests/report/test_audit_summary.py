@@ -17,9 +17,8 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit import limits as audit_scope
-from fairstats.report.audit.confidence import confidence, robustness
 from fairstats.report.audit.document import report_model
-from fairstats.report.audit.finding import finding, finding_in_numbers
+from fairstats.report.audit.finding import confidence, finding, finding_in_numbers, robustness
 from fairstats.report.audit.limits import how_to_use, not_tested
 from fairstats.report.findings import ordinal
 from fairstats.report.sections import letters

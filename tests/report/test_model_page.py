@@ -15,8 +15,7 @@ from fairstats._lib.formatting import percent_range, point_range, points
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.about.releases import show_releases
-from fairstats.report.model.history import history_of, history_plot
-from fairstats.report.model.page import ITEMS_SHOWN, show_model
+from fairstats.report.model.page import ITEMS_SHOWN, history_of, history_plot, show_model
 from fairstats.report.page_output import in_page_colours, plot_svg
 
 from .conftest import HOSTILE, answers_of_models

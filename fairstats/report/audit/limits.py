@@ -20,8 +20,7 @@ from fairstats.report.answer_sets import (
     names_of,
     span_of,
 )
-from fairstats.report.audit.confidence import prompts_among, robustness
-from fairstats.report.audit.finding import reasons
+from fairstats.report.audit.finding import prompts_among, reasons, robustness
 from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
 from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sensitivity import CHOICE_LABELS

@@ -17,8 +17,7 @@ from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, SCORE
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
-from fairstats.report.audit.confidence import confidence
-from fairstats.report.audit.finding import finding, finding_in_numbers
+from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
 from fairstats.report.audit.limits import how_to_use, not_tested, tested
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.page_output import (
