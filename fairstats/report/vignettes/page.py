@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.prose import prose
-from fairstats.report.tables import figure_cell, files_of, written_table
+from fairstats.report.tables import figure_cell, files_of, share, written_table
 from fairstats.vignettes.leakage import DISTINCT, OVERLAP
 from fairstats.vignettes.selection import DIFFERENCE, ONE_SIDED
 
@@ -498,30 +499,25 @@ def _largest(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _share(row: Row) -> str:
-    """Format a share in percent, or a tested difference in points, with limits and p below."""
-    if math.isnan(row["estimate"]):
-        return "not known"
-    low, high = row["ci_low"], row["ci_high"]
-    if math.isnan(row["p_value"]):
-        figure = f"{100 * row['estimate']:.1f}"
-        return figure_cell(figure, percent_range(low, high), strong=False)
-    return _tested(points(row["estimate"]), point_range(low, high), row["p_value"])
+    """Write a share in percent, or a tested difference in points, with limits and p below."""
+    tested = not math.isnan(row["p_value"])
+    limits = (point_range if tested else percent_range)(row["ci_low"], row["ci_high"])
+    return _with_limits(row["estimate"], points if tested else share, limits, row["p_value"])
 
 
 def _number(row: Row) -> str:
-    """Format a mean number with its limits below, and the p-value of a pair."""
-    if math.isnan(row["estimate"]):
-        return "not known"
-    written = [
-        decimal(row[name], 1) if row["quantity"] == "mean" else _signed(row[name])
-        for name in ("estimate", "ci_low", "ci_high")
-    ]
-    limits = "" if math.isnan(row["ci_low"]) else f"{written[1]} to {written[2]}"
-    return _tested(written[0], limits, row["p_value"] if row["group_b"] else math.nan)
+    """Write a mean number with its limits below, and the p-value of a pair."""
+    form = partial(decimal, places=1) if row["quantity"] == "mean" else _signed
+    known = not math.isnan(row["ci_low"])
+    limits = f"{form(row['ci_low'])} to {form(row['ci_high'])}" if known else ""
+    return _with_limits(row["estimate"], form, limits, row["p_value"] if row["group_b"] else None)
 
 
-def _tested(figure: str, limits: str, p: float) -> str:
-    return figure_cell(figure, ", ".join(filter(None, (limits, p_value(p)))), strong=False)
+def _with_limits(
+    value: float, form: Callable[[float], str], limits: str, p: float | None = None
+) -> str:
+    tested = "" if p is None else p_value(p)
+    return figure_cell(value, form, ", ".join(filter(None, (limits, tested))), strong=False)
 
 
 def _signed(value: float) -> str:
