@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -119,22 +120,45 @@ def written_table(
     return table.cols_align("right", columns=list(right)) if right else table
 
 
-def figure_cell(figure: str, *below: str, of: str = "", strong: bool = True) -> Markup:
+def share(value: float) -> str:
+    """Write a share in percent, for a column whose heading has the unit."""
+    return f"{100 * value:.1f}"
+
+
+def figure_cell(
+    value: float,
+    form: Callable[[float], str],
+    *below: str,
+    of: str = "",
+    strong: bool = True,
+    unknown: str = "not known",
+) -> str:
     """Write the cell of a figure: what it is of next to it, and small lines below it.
 
     Parameters
     ----------
-    figure : str
-        The written figure.
+    value : float
+        The figure.
+    form : callable
+        How it is written, e.g. `share`.
     *below : str
         The lines, e.g. limits; empty ones are left out.
     of : str
-        The counts behind the figure.
+        The counts behind the figure, or limits in the same line.
     strong : bool
         Whether the figure is bold.
+    unknown : str
+        The cell if the figure is NaN.
     """
+    if math.isnan(value):
+        return unknown
     lines = [line for line in below if line]
-    return filled("figure_cell", figure=figure, of=of, below=lines, strong=strong)
+    return filled("figure_cell", figure=form(value), of=of, below=lines, strong=strong)
+
+
+def small_cell(text: str) -> Markup:
+    """Write a cell of small text, e.g. why a figure is not known."""
+    return filled("small_cell", text=text)
 
 
 def prose_cell(text: str) -> Markup:

@@ -97,7 +97,7 @@ class RatedTexts:
     def place(self, *parts: str) -> str:
         """Return the name of a part, unique on the page."""
         given = (*parts, self.benchmark, self.rubric.name)
-        return slug("-".join(part.lower().replace(" ", "-") for part in given if part))
+        return slug("-".join(filter(None, given)).lower().replace(" ", "-").replace("_", "-"))
 
     def rows(self, table: str) -> pd.DataFrame:
         """Return the rows of one of the release's tables, in the order of models and groups."""

@@ -18,11 +18,10 @@ from fairstats._lib.formatting import (
 )
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
-from fairstats.report.tables import breakable, figure_cell, prose_cell, written_table
+from fairstats.report.tables import breakable, figure_cell, prose_cell, share, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
-    from markupsafe import Markup
 
 Row = Mapping[Any, Any]
 
@@ -208,10 +207,11 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
         figures = own.drop_duplicates("metric").set_index("metric").to_dict("index")
         difference, first = figures["preference_difference"], figures.get("position_difference")
         return {
-            **{share: _share(figures[share]) for share in list(_PREFERENCES)[:3]},
+            **{metric: _share(figures[metric]) for metric in list(_PREFERENCES)[:3]},
             "difference": _difference(difference),
             "p": figure_cell(
-                p_value(difference["crossed_p_value"]),
+                difference["crossed_p_value"],
+                p_value,
                 f"({p_value(difference['p_value'])})",
                 strong=False,
             ),
@@ -318,33 +318,31 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
     )
 
 
-def _counted(row: Row) -> Markup | str:
+def _counted(row: Row) -> str:
     """Write a rate with its counts, and the number of ties of votes."""
     n = row["n_tasks"] if row.get("aggregation", "pooled") != "pooled" else row["n_ratings"]
     ties = f"{row['n_ties']:,} ties" if row.get("n_ties") else ""
     return _share(row, ties, of=f"{row['n_reported']:,} of {n:,}")
 
 
-def _share(row: Row, *below: str, of: str = "", unknown: str = "no rating") -> Markup | str:
-    if math.isnan(row["estimate"]):
-        return unknown
-    return figure_cell(f"{100 * row['estimate']:.1f}", *_limits(row), *below, of=of)
+def _share(row: Row, *below: str, of: str = "", unknown: str = "no rating") -> str:
+    lines = (*_limits(row, percent_range), *below)
+    return figure_cell(row["estimate"], share, *lines, of=of, unknown=unknown)
 
 
-def _difference(row: Row, *below: str) -> Markup | str:
-    if math.isnan(row["estimate"]):
-        return "no rating"
-    return figure_cell(points(row["estimate"]), *_limits(row, point_range), *below)
+def _difference(row: Row, *below: str) -> str:
+    lines = (*_limits(row, point_range), *below)
+    return figure_cell(row["estimate"], points, *lines, unknown="no rating")
 
 
-def _coefficient(row: Row, name: str) -> Markup | str:
-    if math.isnan(row["estimate"]) or name in ("percent", "positive"):
+def _coefficient(row: Row, name: str) -> str:
+    if name in ("percent", "positive"):
         return _share(row, unknown="not defined")
-    known = not math.isnan(row["ci_low"])
-    return figure_cell(_kappa(row["estimate"]), *(_limits(row, _kappas) if known else ()))
+    lines = () if math.isnan(row["ci_low"]) else _limits(row, _kappas)
+    return figure_cell(row["estimate"], _kappa, *lines, unknown="not defined")
 
 
-def _limits(row: Row, form: Callable[[float, float], str] = percent_range) -> list[str]:
+def _limits(row: Row, form: Callable[[float, float], str]) -> list[str]:
     """Write the limits with clusters, those without in parentheses, and notes, as lines."""
     wide = "clustered" if "clustered_low" in row else "crossed"
     low, high = (row.get(f"{wide}_{end}", math.nan) for end in ("low", "high"))

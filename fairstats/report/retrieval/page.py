@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -36,7 +36,7 @@ from fairstats.report.page_output import (
 )
 from fairstats.report.plot_style import plot_theme
 from fairstats.report.prose import prose
-from fairstats.report.tables import breakable, figure_cell, written_table
+from fairstats.report.tables import breakable, figure_cell, share, small_cell, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -263,9 +263,9 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
             {
                 "model": breakable(one["model"]),
                 "strategy": f"{strategy_label(one['prompt'])}, {snippets}",
-                "score": _share(one["score"], limits),
-                "vote": _share(one["accuracy_vote"], _votes(one)),
-                "overlap": _share(one["estimate"], strong=False) if retrieved else "–",
+                "score": figure_cell(one["score"], share, limits),
+                "vote": figure_cell(one["accuracy_vote"], share, _votes(one)),
+                "overlap": figure_cell(one["estimate"], share, strong=False) if retrieved else "–",
                 **{row["column"]: _range(row) for row in own.to_dict("records")},
             }
         )
@@ -294,17 +294,10 @@ def _votes(row: Row) -> str:
     )
 
 
-def _share(value: float, below: str = "", *, of: str = "", strong: bool = True) -> str:
-    if math.isnan(value):
-        return "not known"
-    return figure_cell(f"{100 * value:.1f}", below, of=of, strong=strong)
-
-
 def _range(row: Row) -> str:
     limits = "–".join(points(row[name], signed=False) for name in ("ci_low", "ci_high"))
-    if math.isnan(row["estimate"]):
-        return figure_cell("", of=f"range {limits}", strong=False)
-    return figure_cell(points(row["estimate"], signed=False), limits)
+    unknown = small_cell(f"range {limits}")
+    return figure_cell(row["estimate"], partial(points, signed=False), limits, unknown=unknown)
 
 
 def overlap_table(overlap: pd.DataFrame, benchmark: Benchmark, *, name: str) -> GT:
@@ -313,8 +306,8 @@ def overlap_table(overlap: pd.DataFrame, benchmark: Benchmark, *, name: str) -> 
     rows = []
     for (retriever, top_k), own in overlap.groupby(["retriever", "top_k"], sort=True):
         cells = {
-            (row["measure"], row["attribute"]): _share(
-                row["estimate"], of=percent_range(row["ci_low"], row["ci_high"])
+            (row["measure"], row["attribute"]): figure_cell(
+                row["estimate"], share, of=percent_range(row["ci_low"], row["ci_high"])
             )
             for row in own.to_dict("records")
         }
@@ -355,10 +348,9 @@ def effects_table(effects: pd.DataFrame, benchmark: Benchmark, *, name: str) -> 
 
 
 def _change(row: pd.Series) -> str:
-    if math.isnan(row["estimate"]):
-        return figure_cell("", of=row["method_note"], strong=False)
     parts = (point_range(row["ci_low"], row["ci_high"]), p_value(row["p_value"]))
-    return figure_cell(points(row["estimate"]), of=", ".join(filter(None, parts)))
+    limits, unknown = ", ".join(filter(None, parts)), small_cell(row["method_note"])
+    return figure_cell(row["estimate"], points, of=limits, unknown=unknown)
 
 
 def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
@@ -370,15 +362,20 @@ def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
             "strategy": strategy_label(row["strategy"]),
             **{count: f"{row[count]:,}" for count in counts},
             "ties": figure_cell(
-                f"{row['n_ties']:,}", of=f"({row['n_ties_with_key']:,} with the key)", strong=False
+                row["n_ties"],
+                "{:,}".format,
+                of=f"({row['n_ties_with_key']:,} with the key)",
+                strong=False,
             ),
             "single": percent(row["accuracy_single"]),
-            "vote": _share(
+            "vote": figure_cell(
                 row["accuracy_vote"],
+                share,
                 of=percent_range(row["accuracy_vote_low"], row["accuracy_vote_high"]),
             ),
             "gain": figure_cell(
-                points(row["accuracy_gain"]),
+                row["accuracy_gain"],
+                points,
                 of=point_range(row["accuracy_gain_low"], row["accuracy_gain_high"]),
                 strong=False,
             ),

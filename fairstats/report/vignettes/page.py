@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from fairstats._lib.formatting import (
     capital,
     counted,
     decimal,
+    escape_html,
     escape_markdown,
     p_figure,
     p_value,
@@ -29,9 +31,12 @@ from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.prose import prose
-from fairstats.report.tables import figure_cell, files_of, written_table
+from fairstats.report.tables import figure_cell, files_of, share, written_table
 from fairstats.vignettes.leakage import DISTINCT, OVERLAP
 from fairstats.vignettes.selection import DIFFERENCE, ONE_SIDED
+
+if TYPE_CHECKING:
+    from great_tables import GT
 
 #: The release's tables of findings, and of the items that make up a gap.
 FINDINGS, ITEMS = "vignette_findings", "item_gaps"
@@ -98,20 +103,12 @@ def _show(
     heading: str,
     caption: str,
     name: str,
-    source: str = FINDINGS,
 ) -> None:
     """Show cells as a table, grouped by the column ``group`` if they have one."""
     if cells:
-        table = written_table(
-            cells,
-            labels,
-            name=name,
-            stub="of",
-            heading=heading,
-            group="group" if "group" in cells[0] else None,
-            right=_RIGHT if source == ITEMS else (),
-        )
-        show_table(table, caption=caption, download=files_of(release, source))
+        group = "group" if "group" in cells[0] else None
+        table = written_table(cells, labels, name=name, stub="of", heading=heading, group=group)
+        show_table(table, caption=caption, download=files_of(release, FINDINGS))
 
 
 def _leakage(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
@@ -366,15 +363,6 @@ def _show_flags(release: Release) -> None:
 
 
 _PAIR = ["attribute", "group_a", "group_b"]
-_ITEM_LABELS = {
-    "estimate": "Difference, points",
-    "contribution": "Contribution, points",
-    "share": "Share of the gap",
-    "counts": "Only the first, only the second right",
-    "p": "p",
-    "p_bh": "Adjusted p",
-}
-_RIGHT = [name for name in _ITEM_LABELS if name != "counts"]
 
 
 def show_items(release: Release, benchmark: Benchmark) -> None:
@@ -398,15 +386,15 @@ def show_items(release: Release, benchmark: Benchmark) -> None:
             for rows, note in zip(pairs, notes, strict=True)
         ]
         show_markdown("\n\n".join([title, prose("vignettes-items"), "\n".join(found), shared]))
-        cells = [cell for rows in pairs for cell in _of_items(rows, benchmark, release.alpha)]
-        if cells:
-            caption = (
-                f"{benchmark.title}: items with the largest contributions. p: exact, flips of "
-                "models; adjusted by Benjamini and Hochberg over the items of a pair"
-            )
-            name = slug(f"items-{benchmark.name}-{version}")
+        listed = pd.concat(_listed(rows, benchmark, release.alpha) for rows in pairs)
+        if len(listed):
             with closed("The items with the largest contributions"):
-                _show(release, cells, _ITEM_LABELS, "Item", caption, name, ITEMS)
+                show_table(
+                    items_table(listed, name=slug(f"items-{benchmark.name}-{version}")),
+                    caption=f"{benchmark.title}: items with the largest contributions. p: exact, "
+                    "flips of models; adjusted by Benjamini and Hochberg over the items of a pair",
+                    download=files_of(release, ITEMS),
+                )
 
 
 def _gap(rows: pd.DataFrame, benchmark: Benchmark) -> str:
@@ -436,21 +424,49 @@ def _of_tests(rows: pd.DataFrame, alpha: float) -> str:
     return "No item is significant after adjustment."
 
 
-def _of_items(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Cells:
+def _listed(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> pd.DataFrame:
+    """Return the items of a pair to list, with the label of the pair."""
     shown = (rows["p_bh"] < alpha) | (np.arange(len(rows)) < _ITEMS_SHOWN)
-    return [
-        {
-            "group": _pair_label(benchmark, row),
-            "of": row["item_id"],
-            "estimate": points(row["estimate"]),
-            "contribution": decimal(100 * row["contribution"], 2),
-            "share": percent(row["share"]),
-            "counts": f"{row['n10']:g} and {row['n01']:g} of {row['n']:,}",
-            "p": p_figure(row["p_value"]),
-            "p_bh": p_figure(row["p_bh"]),
-        }
-        for row in rows[shown & (rows["contribution"] != 0)].to_dict("records")
-    ]
+    pair = _pair_label(benchmark, rows.iloc[0])
+    return rows[shown & (rows["contribution"] != 0)].assign(pair=pair)
+
+
+def items_table(items: pd.DataFrame, *, name: str) -> GT:
+    """Show differences, contributions and tests of items, in groups by pair.
+
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        Rows of the table ``item_gaps``, with the label of their ``pair``.
+    name : str
+        The table's id, unique on the page.
+    """
+    from great_tables import GT
+
+    labels = {
+        "estimate": "Difference, points",
+        "contribution": "Contribution, points",
+        "share": "Share of the gap",
+        "n10": "Only the first, only the second right",
+        "p_value": "p",
+        "p_bh": "Adjusted p",
+    }
+    counts = ["n10", "n01", "n"]
+    columns = ["pair", "item_id", "estimate", "contribution", "share", *counts, "p_value", "p_bh"]
+    return (
+        GT(items[columns], rowname_col="item_id", groupname_col="pair", id=name)
+        .tab_stubhead("Item")
+        .cols_label(cases=dict(labels))
+        .fmt_number(columns="estimate", decimals=1, scale_by=100, force_sign=True)
+        .fmt_number(columns="contribution", decimals=2, scale_by=100)
+        .fmt_percent(columns="share", decimals=1)
+        .fmt_number(columns=counts, decimals=6, drop_trailing_zeros=True)
+        .cols_merge(columns=counts, pattern="{0} and {1} of {2}")
+        .fmt(lambda p: escape_html(p_figure(p)), columns=["p_value", "p_bh"])
+        .sub_missing(missing_text="not known")
+        .cols_align("right", columns=[name for name in labels if name != "n10"])
+        .cols_align("left", columns="n10")
+    )
 
 
 def _pair_label(benchmark: Benchmark, row: Row | pd.Series) -> str:
@@ -483,30 +499,25 @@ def _largest(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _share(row: Row) -> str:
-    """Format a share in percent, or a tested difference in points, with limits and p below."""
-    if math.isnan(row["estimate"]):
-        return "not known"
-    low, high = row["ci_low"], row["ci_high"]
-    if math.isnan(row["p_value"]):
-        figure = f"{100 * row['estimate']:.1f}"
-        return figure_cell(figure, percent_range(low, high), strong=False)
-    return _tested(points(row["estimate"]), point_range(low, high), row["p_value"])
+    """Write a share in percent, or a tested difference in points, with limits and p below."""
+    tested = not math.isnan(row["p_value"])
+    limits = (point_range if tested else percent_range)(row["ci_low"], row["ci_high"])
+    return _with_limits(row["estimate"], points if tested else share, limits, row["p_value"])
 
 
 def _number(row: Row) -> str:
-    """Format a mean number with its limits below, and the p-value of a pair."""
-    if math.isnan(row["estimate"]):
-        return "not known"
-    written = [
-        decimal(row[name], 1) if row["quantity"] == "mean" else _signed(row[name])
-        for name in ("estimate", "ci_low", "ci_high")
-    ]
-    limits = "" if math.isnan(row["ci_low"]) else f"{written[1]} to {written[2]}"
-    return _tested(written[0], limits, row["p_value"] if row["group_b"] else math.nan)
+    """Write a mean number with its limits below, and the p-value of a pair."""
+    form = partial(decimal, places=1) if row["quantity"] == "mean" else _signed
+    known = not math.isnan(row["ci_low"])
+    limits = f"{form(row['ci_low'])} to {form(row['ci_high'])}" if known else ""
+    return _with_limits(row["estimate"], form, limits, row["p_value"] if row["group_b"] else None)
 
 
-def _tested(figure: str, limits: str, p: float) -> str:
-    return figure_cell(figure, ", ".join(filter(None, (limits, p_value(p)))), strong=False)
+def _with_limits(
+    value: float, form: Callable[[float], str], limits: str, p: float | None = None
+) -> str:
+    tested = "" if p is None else p_value(p)
+    return figure_cell(value, form, ", ".join(filter(None, (limits, tested))), strong=False)
 
 
 def _signed(value: float) -> str:
