@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.kinds import CHOICE
+from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.report.changes.rows import (
     Comparison,
     PairChange,
@@ -23,7 +24,8 @@ from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 from fairstats.report.words import scaled
 
-_COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
+#: The colours of changes that are better, worse or unclear.
+COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
 #: The share of a panel's range that labels at its right need.
 _CHANGE_ROOM, _GAP_ROOM = 0.95, 0.22
 #: A model or two with the cells of each pair.
@@ -48,7 +50,7 @@ def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
     for one in compared:
         notes = [one.context] * several + ["different questions, no verdict"] * (not one.alike)
         rows = [
-            (pair, tuple(map(_dumbbell, axes, figures, [pair] * len(axes)))) for pair in one.charted
+            (pair, tuple(map(_labelled, axes, figures, [pair] * len(axes)))) for pair in one.charted
         ]
         groups.append((one.models, ", ".join(notes), rows))
     rate, cfr, gap = (label for label, _ in figures.values())
@@ -110,12 +112,17 @@ def _with_room(axis: Axis, room: float) -> Axis:
     return replace(axis, high=axis.high + room * (axis.high - axis.low), end=axis.high)
 
 
-def _dumbbell(axis: Axis, metric: str, pair: PairChange) -> Cell:
-    row, direction = pair.figures[metric], pair.direction(metric)
-    kind, colour = written_as(metric, pair.kind), _COLOURS[direction]
+def dumbbell(axis: Axis, row: Mapping[Any, Any], kind: Kind, colour: str) -> str:
+    """Draw a line from the old to the new value of a row of the comparisons."""
     old, new = scaled(kind, row["old"]), scaled(kind, row["new"])
     marks = line(axis, old, new, colour=colour)
-    marks += dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
+    return marks + dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
+
+
+def _labelled(axis: Axis, metric: str, pair: PairChange) -> Cell:
+    row, direction = pair.figures[metric], pair.direction(metric)
+    kind = written_as(metric, pair.kind)
+    marks = dumbbell(axis, row, kind, COLOURS[direction])
     ink = INK if direction else DIM
     marks += words(axis, axis.high, change_text(row, kind), anchor="end", shift=6, colour=ink)
     return Cell(marks, change_words(metric, pair), row["estimate"])
@@ -174,7 +181,7 @@ def _gap(axis: Axis, pair: PairChange | None) -> Cell:
     plain, other, low, high = _gaps(pair)
     if math.isnan(row["estimate"]):
         return _without_marks(axis, change_text(row, pair.kind), said)
-    colour, label = _COLOURS[direction], pair.kind.signed(row["estimate"])
+    colour, label = COLOURS[direction], pair.kind.signed(row["estimate"])
     marks = line(axis, low, high, colour=colour)
     marks += dot(axis, plain, colour=DIM, hollow=True) + dot(axis, other, colour=colour)
     ink = INK if direction else DIM
