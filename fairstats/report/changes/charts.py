@@ -62,53 +62,35 @@ def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
 def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
     """Return an axis from 0 for the gap; the same axis, up to 100%, for all shares."""
     benchmark = compared[0].benchmark
-    kind = benchmark.kind
-    figures, gap = figures_of(kind), f"delta_{kind.disparity}"
-    label, note = figures[metric]
-    # Changes of levels and scores have two decimals.
-    room = 1.3 * _CHANGE_ROOM if written_as(metric, kind).numeric else _CHANGE_ROOM
-    alone = metric == gap or kind.numeric
-    shown = {metric} if alone else set(figures) - {gap}
+    kind, gap = benchmark.kind, f"delta_{benchmark.kind.disparity}"
+    own = written_as(metric, kind)
+    shown = {metric} if metric == gap or kind.numeric else set(figures_of(kind)) - {gap}
     values = [
         scaled(written_as(m, kind), pair.figures[m][side])
         for one in compared for pair in one.charted for m in shown for side in ("old", "new")
     ]  # fmt: skip
+    label, note = figures_of(kind)[metric]
+    # Changes of levels and scores have two decimals.
+    room = 1.3 * _CHANGE_ROOM if own.numeric else _CHANGE_ROOM
     if metric == gap:
-        return _gap_axis(values, label=label, note=note, room=room)
-    limits, unit = (0.0, 100.0), "%"
-    if written_as(metric, kind).numeric:
-        limits, unit = benchmark.limits, ""
-    else:
-        values = [*values, 100.0]
-    axis = axis_over(
-        values, key=label, label=label, note=note, room=0, limits=limits, signed=False, unit=unit
-    )
-    return _with_room(axis, room)
+        return _axis([0.0, *values], label, note, room=room)
+    if own.numeric:
+        return _axis(values, label, note, room=room, limits=benchmark.limits)
+    return _axis([*values, 100.0], label, note, room=room, limits=(0.0, 100.0), unit="%")
 
 
-def _gap_axis(
+def _axis(
     values: Sequence[float],
-    *,
     label: str,
-    room: float,
     note: str = "",
-    band: tuple[float, float] | None = None,
+    *,
+    room: float,
+    limits: tuple[float, float] = (0.0, math.inf),
+    **options: Any,
 ) -> Axis:
-    axis = axis_over(
-        [0.0, *values],
-        key=label,
-        label=label,
-        note=note,
-        band=band,
-        room=0,
-        limits=(0.0, math.inf),
-        signed=False,
-    )
-    return _with_room(axis, room)
-
-
-def _with_room(axis: Axis, room: float) -> Axis:
-    """Add room for labels at the right of an axis, a share of its range, without ticks."""
+    """Return an axis with room for labels at its right, a share of its range, without ticks."""
+    options |= {"key": label, "label": label, "note": note, "limits": limits}
+    axis = axis_over(values, room=0, signed=False, **options)
     return replace(axis, high=axis.high + room * (axis.high - axis.low), end=axis.high)
 
 
@@ -143,7 +125,7 @@ def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
     benchmark = compared[0].benchmark
     band = (0.0, scaled(benchmark.kind, benchmark.equivalence_margin))
     axes = {
-        prompt: _gap_axis(values, label=strategy_label(prompt), room=_GAP_ROOM, band=band)
+        prompt: _axis([0.0, *values], strategy_label(prompt), room=_GAP_ROOM, band=band)
         for prompt in prompts
     }
     several = len({one.context for one in compared}) > 1
