@@ -255,7 +255,7 @@ def test_shared_verdict_is_in_no_column_and_reasons_are_shown():
     ],
 )
 def test_how_to_read_changes_names_the_family_that_is_adjusted_together(family, named):
-    text = how_to_read_changes(release_of([], family=family))
+    text = " ".join(how_to_read_changes(release_of([], family=family)).split())
     assert f"over the pairs of {named}." in text
     assert text.count("at most 0.05") == 2
 

@@ -10,9 +10,11 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet
+from fairstats.report.changes.rows import Comparison, comparison_of
 from fairstats.report.model.tables import other_choices
 from fairstats.report.sections.chance import could_be_chance
 from fairstats.report.sections.groups import who_loses
@@ -187,12 +189,14 @@ def test_model_that_selected_the_items_is_not_judged(given, answer):
 # Is it better than the version before?
 
 
-def comparison(verdicts: dict[str, object], **columns: object) -> pd.DataFrame:
+def rows_of(verdicts: dict[str, object], **columns: object) -> pd.DataFrame:
     """Return the rows of a comparison on the demonstration benchmark's pairs."""
     groups = {RACE: ("white", "black"), SEX: ("male", "female"), SES: ("high_income", "low_income")}
     rows = [
         {
+            "benchmark_version": "1",
             "model_old": "Old",
+            "model_new": "One",
             "release_old": None,
             "strategy": "plain → cot",
             "attribute": attribute,
@@ -214,7 +218,11 @@ def comparison(verdicts: dict[str, object], **columns: object) -> pd.DataFrame:
         for attribute, word in verdicts.items()
         for metric, sign in (("delta_accuracy", 1), ("delta_cfr", 1), ("delta_ad", -1))
     ]
-    return pd.DataFrame(rows).assign(**columns)
+    return pd.DataFrame(rows).assign(benchmark="demo", **columns)
+
+
+def comparison(rows: pd.DataFrame) -> Comparison:
+    return replace(comparison_of(rows, load_benchmark("demo"), 0.05), prompted=False)
 
 
 @pytest.mark.parametrize(
@@ -230,8 +238,8 @@ def comparison(verdicts: dict[str, object], **columns: object) -> pd.DataFrame:
     ids=["win-win", "not significant", "withheld", "mixed", "lose-lose", "ranges"],
 )
 def test_newer_version_is_judged_by_the_verdicts(given, word, columns, short, snapshot):
-    rows = comparison(dict.fromkeys((RACE, SEX, SES), word), **columns)
-    answer = VersionChange(given(), rows).answer()
+    rows = rows_of(dict.fromkeys((RACE, SEX, SES), word), **columns)
+    answer = VersionChange(given(), comparison(rows)).answer()
     assert answer.short == short
     assert answer.text == snapshot
 
@@ -241,8 +249,8 @@ def test_newer_version_is_judged_by_the_verdicts(given, word, columns, short, sn
 
 def closes(given, before, after, **columns):
     sets = [given(**before), given(strategy="cot", **after)]
-    rows = comparison(dict.fromkeys((RACE, SEX, SES), "unclear"), **columns)
-    return PromptChanges(sets, rows).answer()
+    rows = rows_of(dict.fromkeys((RACE, SEX, SES), "unclear"), **columns)
+    return PromptChanges(sets, [comparison(rows)]).answer()
 
 
 LARGE, SMALL, WIDE = (
@@ -275,10 +283,10 @@ def test_prompt_closes_a_gap_if_it_is_then_equivalent_and_the_change_significant
 def test_few_significant_changes_are_named_and_many_counted(given, snapshot):
     texts = []
     for significant in ([SEX], [], [RACE, SEX, SES]):
-        rows = comparison(dict.fromkeys((RACE, SEX, SES), "unclear"), p_adjusted=0.2)
+        rows = rows_of(dict.fromkeys((RACE, SEX, SES), "unclear"), p_adjusted=0.2)
         rows.loc[rows["attribute"].isin(significant), "p_adjusted"] = 0.027
         sets = [given(**LARGE), given(strategy="cot", **LARGE)]
-        texts.append(PromptChanges(sets, rows).answer().text)
+        texts.append(PromptChanges(sets, [comparison(rows)]).answer().text)
     assert texts == snapshot
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.kinds import CHOICE
+from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.report.changes.rows import (
     Comparison,
     PairChange,
@@ -23,7 +24,8 @@ from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 from fairstats.report.words import scaled
 
-_COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
+#: The colours of changes that are better, worse or unclear.
+COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
 #: The share of a panel's range that labels at its right need.
 _CHANGE_ROOM, _GAP_ROOM = 0.95, 0.22
 #: A model or two with the cells of each pair.
@@ -48,7 +50,7 @@ def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
     for one in compared:
         notes = [one.context] * several + ["different questions, no verdict"] * (not one.alike)
         rows = [
-            (pair, tuple(map(_dumbbell, axes, figures, [pair] * len(axes)))) for pair in one.charted
+            (pair, tuple(map(_labelled, axes, figures, [pair] * len(axes)))) for pair in one.charted
         ]
         groups.append((one.models, ", ".join(notes), rows))
     rate, cfr, gap = (label for label, _ in figures.values())
@@ -60,62 +62,49 @@ def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
 def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
     """Return an axis from 0 for the gap; the same axis, up to 100%, for all shares."""
     benchmark = compared[0].benchmark
-    kind = benchmark.kind
-    figures, gap = figures_of(kind), f"delta_{kind.disparity}"
-    label, note = figures[metric]
-    # Changes of levels and scores have two decimals.
-    room = 1.3 * _CHANGE_ROOM if written_as(metric, kind).numeric else _CHANGE_ROOM
-    alone = metric == gap or kind.numeric
-    shown = {metric} if alone else set(figures) - {gap}
+    kind, gap = benchmark.kind, f"delta_{benchmark.kind.disparity}"
+    own = written_as(metric, kind)
+    shown = {metric} if metric == gap or kind.numeric else set(figures_of(kind)) - {gap}
     values = [
         scaled(written_as(m, kind), pair.figures[m][side])
         for one in compared for pair in one.charted for m in shown for side in ("old", "new")
     ]  # fmt: skip
+    label, note = figures_of(kind)[metric]
+    # Changes of levels and scores have two decimals.
+    room = 1.3 * _CHANGE_ROOM if own.numeric else _CHANGE_ROOM
     if metric == gap:
-        return _gap_axis(values, label=label, note=note, room=room)
-    limits, unit = (0.0, 100.0), "%"
-    if written_as(metric, kind).numeric:
-        limits, unit = benchmark.limits, ""
-    else:
-        values = [*values, 100.0]
-    axis = axis_over(
-        values, key=label, label=label, note=note, room=0, limits=limits, signed=False, unit=unit
-    )
-    return _with_room(axis, room)
+        return _axis([0.0, *values], label, note, room=room)
+    if own.numeric:
+        return _axis(values, label, note, room=room, limits=benchmark.limits)
+    return _axis([*values, 100.0], label, note, room=room, limits=(0.0, 100.0), unit="%")
 
 
-def _gap_axis(
+def _axis(
     values: Sequence[float],
-    *,
     label: str,
-    room: float,
     note: str = "",
-    band: tuple[float, float] | None = None,
+    *,
+    room: float,
+    limits: tuple[float, float] = (0.0, math.inf),
+    **options: Any,
 ) -> Axis:
-    axis = axis_over(
-        [0.0, *values],
-        key=label,
-        label=label,
-        note=note,
-        band=band,
-        room=0,
-        limits=(0.0, math.inf),
-        signed=False,
-    )
-    return _with_room(axis, room)
-
-
-def _with_room(axis: Axis, room: float) -> Axis:
-    """Add room for labels at the right of an axis, a share of its range, without ticks."""
+    """Return an axis with room for labels at its right, a share of its range, without ticks."""
+    options |= {"key": label, "label": label, "note": note, "limits": limits}
+    axis = axis_over(values, room=0, signed=False, **options)
     return replace(axis, high=axis.high + room * (axis.high - axis.low), end=axis.high)
 
 
-def _dumbbell(axis: Axis, metric: str, pair: PairChange) -> Cell:
-    row, direction = pair.figures[metric], pair.direction(metric)
-    kind, colour = written_as(metric, pair.kind), _COLOURS[direction]
+def dumbbell(axis: Axis, row: Mapping[Any, Any], kind: Kind, colour: str) -> str:
+    """Draw a line from the old to the new value of a row of the comparisons."""
     old, new = scaled(kind, row["old"]), scaled(kind, row["new"])
     marks = line(axis, old, new, colour=colour)
-    marks += dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
+    return marks + dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
+
+
+def _labelled(axis: Axis, metric: str, pair: PairChange) -> Cell:
+    row, direction = pair.figures[metric], pair.direction(metric)
+    kind = written_as(metric, pair.kind)
+    marks = dumbbell(axis, row, kind, COLOURS[direction])
     ink = INK if direction else DIM
     marks += words(axis, axis.high, change_text(row, kind), anchor="end", shift=6, colour=ink)
     return Cell(marks, change_words(metric, pair), row["estimate"])
@@ -136,7 +125,7 @@ def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
     benchmark = compared[0].benchmark
     band = (0.0, scaled(benchmark.kind, benchmark.equivalence_margin))
     axes = {
-        prompt: _gap_axis(values, label=strategy_label(prompt), room=_GAP_ROOM, band=band)
+        prompt: _axis([0.0, *values], strategy_label(prompt), room=_GAP_ROOM, band=band)
         for prompt in prompts
     }
     several = len({one.context for one in compared}) > 1
@@ -174,7 +163,7 @@ def _gap(axis: Axis, pair: PairChange | None) -> Cell:
     plain, other, low, high = _gaps(pair)
     if math.isnan(row["estimate"]):
         return _without_marks(axis, change_text(row, pair.kind), said)
-    colour, label = _COLOURS[direction], pair.kind.signed(row["estimate"])
+    colour, label = COLOURS[direction], pair.kind.signed(row["estimate"])
     marks = line(axis, low, high, colour=colour)
     marks += dot(axis, plain, colour=DIM, hollow=True) + dot(axis, other, colour=colour)
     ink = INK if direction else DIM

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from fairstats._lib.formatting import level, listed, number_word, p_value
+from fairstats._lib.formatting import capital, level, listed, number_word, p_value
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
@@ -13,6 +13,7 @@ from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.changes.rows import Comparison, PairChange, figures_of, gap_of
 from fairstats.report.findings import prompt_label
+from fairstats.report.prose import prose
 from fairstats.report.words import signed_range
 
 _NO_TEST = "Each change is a range, because missing answers could be anything. There is no test."
@@ -20,6 +21,27 @@ _NO_TEST = "Each change is a range, because missing answers could be anything. T
 _LISTED = 6
 # Outcomes of a version, in the order of their sentences.
 _BETTER, _PARTLY, _UNCLEAR, _WORSE, _UNTESTED, _UNLIKE = range(6)
+#: The sentence of each outcome, about one and about several models.
+_SENTENCES = {
+    _BETTER: ("{who} is {text}.", "{who} are {text}."),
+    _PARTLY: ("{who} is {text}.", "{who} are {text}."),
+    _UNCLEAR: ("For {who} the result is unclear{text}.",) * 2,
+    _WORSE: ("{who} is {text}.", "{who} are {text}."),
+    _UNTESTED: (_NO_TEST,) * 2,
+    _UNLIKE: ("{who} was asked different questions than {text}: no verdict.",
+              "{who} were asked different questions than {text}: no verdict."),
+}  # fmt: skip
+#: A verdict that all pairs share: its outcome and words, of choices and of other kinds.
+_SHARED = {
+    WIN_WIN: (
+        _BETTER, "better", "accuracy and CFR are higher and AD is lower",
+        "CFR is higher and the gap is smaller",
+    ),
+    LOSE_LOSE: (
+        _WORSE, "worse", "accuracy and CFR are lower and AD is higher",
+        "CFR is lower and the gap is larger",
+    ),
+}  # fmt: skip
 _Outcome = tuple[int, str]
 
 
@@ -45,30 +67,24 @@ def version_finding(compared: Sequence[Comparison]) -> str:
 
 
 def _outcome(one: Comparison) -> _Outcome:
-    """Return a model's outcome, and the words that follow its name."""
+    """Return a model's outcome, and the words that its sentence adds."""
     if not one.alike:
-        return _UNLIKE, f"asked different questions than {one.before}: no verdict"
-    verdicts = [pair.verdict for pair in one.pairs]
-    if all(verdict is None for verdict in verdicts):
+        return _UNLIKE, one.before
+    verdicts = {pair.verdict for pair in one.pairs}
+    every = " for every pair of groups" if len(one.pairs) > 1 else ""
+    if verdicts == {None}:
         return _UNTESTED, ""
-    every = " for every pair of groups" if len(verdicts) > 1 else ""
-    choices = one.benchmark.kind == CHOICE
-    if all(verdict == WIN_WIN for verdict in verdicts):
-        how = "accuracy and CFR are higher and AD is lower"
-        how = how if choices else "CFR is higher and the gap is smaller"
-        return _BETTER, f"better than {one.before}: {how}{every}"
-    if all(verdict == LOSE_LOSE for verdict in verdicts):
-        how = "accuracy and CFR are lower and AD is higher"
-        how = how if choices else "CFR is lower and the gap is larger"
-        return _WORSE, f"worse than {one.before}: {how}{every}"
-    words = {WIN_WIN: "better", LOSE_LOSE: "worse"}
-    found: dict[str, list[str]] = {word: [] for word in (*words.values(), "unclear")}
+    if len(verdicts) == 1 and (shared := _SHARED.get(str(*verdicts))):
+        outcome, word, *how = shared
+        return outcome, f"{word} than {one.before}: {how[one.benchmark.kind != CHOICE]}{every}"
+    found: dict[str, list[str]] = {"better": [], "worse": [], "unclear": []}
     for pair in one.pairs:
-        found[words.get(pair.verdict or "", "unclear")].append(in_sentence(pair.name))
-    parts = [f"{word} for {listed(pairs)}" for word, pairs in found.items() if pairs]
-    if len(found["unclear"]) < len(one.pairs):
-        return _PARTLY if found["better"] else _WORSE, listed(parts)
-    return _UNCLEAR, f"unclear{_figures_changed(one, every)}"
+        word = _SHARED[pair.verdict][1] if pair.verdict in _SHARED else "unclear"
+        found[word].append(in_sentence(pair.name))
+    if len(found["unclear"]) == len(one.pairs):
+        return _UNCLEAR, _figures_changed(one, every)
+    parts = listed(f"{word} for {listed(pairs)}" for word, pairs in found.items() if pairs)
+    return _PARTLY if found["better"] else _WORSE, parts
 
 
 def _figures_changed(one: Comparison, every: str) -> str:
@@ -77,31 +93,28 @@ def _figures_changed(one: Comparison, every: str) -> str:
     # The last figure is the gap.
     *others, gap = [metric for metric in figures_of(kind) if metric in BETTER]
     names = {m: in_sentence(figures_of(kind)[m][0]) for m in others} | {gap: gap_of(kind)}
-    directions = {metric: {pair.direction(metric) for pair in one.pairs} for metric in names}
-    parts = []
-    for direction, verb in ((1, "improved"), (-1, "became worse")):
-        figures = [names[m] for m, own in directions.items() if own == {direction}]
-        if figures:
-            parts.append(f"{listed(figures)} {verb}")
+
+    def moved(direction: int) -> str:
+        own = {m for m in names if {pair.direction(m) for pair in one.pairs} == {direction}}
+        return listed(name for metric, name in names.items() if metric in own)
+
+    ways = {"improved": moved(1), "became worse": moved(-1)}
+    parts = [f"{figures} {verb}" for verb, figures in ways.items() if figures]
     if not parts:
         return ""
-    text = f": {listed(parts)}{every}"
-    still = [names[m] for m, own in directions.items() if own == {0}]
-    return f"{text}, without a significant change in {listed(still)}" if still else text
+    still = moved(0)
+    return f": {listed(parts)}{every}" + (
+        f", without a significant change in {still}" if still else ""
+    )
 
 
 def _sentence(outcome: _Outcome, models: list[str]) -> str:
     kind, text = outcome
-    many = len(models) > 1
-    who = listed(models) if len(models) <= _LISTED else f"{number_word(len(models))} newer models"
-    if kind == _UNTESTED:
-        return _NO_TEST
-    if kind == _UNCLEAR:
-        return f"For {who} the result is {text}."
-    who = f"{who[0].upper()}{who[1:]}" if len(models) > _LISTED else who
-    if kind == _UNLIKE:
-        return f"{who} {'were' if many else 'was'} {text}."
-    return f"{who} {'are' if many else 'is'} {text}."
+    sentence, who = _SENTENCES[kind][len(models) > 1], listed(models)
+    if len(models) > _LISTED:
+        who = f"{number_word(len(models))} newer models"
+        who = capital(who) if sentence.startswith("{who}") else who
+    return sentence.format(who=who, text=text)
 
 
 _Change = tuple[Comparison, PairChange]
@@ -208,46 +221,17 @@ def _label(one: Comparison) -> str:
 
 
 def how_to_read_changes(release: Release) -> str:
-    """Explain the words of a table of changes, with this release's level."""
+    """Explain the words of a table of changes, with this release's level, as Markdown."""
     if release.policies == ["bounds"]:
-        return (
-            "A range holds every change that the missing answers allow. "
-            "This policy gives no test and no verdict."
-        )
-    texts = [
-        _how_to_read(release, choices)
-        for choices in (True, False)
-        if any((one.kind == CHOICE) == choices for one in release.benchmarks.values())
-    ]
-    return "\n\n".join(texts)
-
-
-def _how_to_read(release: Release, choices: bool) -> str:
-    alpha = f"{release.alpha:g}"
-    families = sorted({benchmark.family for benchmark in release.benchmarks.values()})
-    named = " or ".join(_FAMILIES[family] for family in families)
-    if not choices:
-        return (
-            f"A change is significant if its Holm-adjusted p-value is at most {alpha}. "
-            "▲ win-win: CFR is higher and the gap is smaller. ▼ lose-lose: both changed for the "
-            "worse. A higher or lower rate or mean is neither. A pair's p-value is the larger of "
-            f"its two, Holm-adjusted over the pairs of {named}. A verdict needs a p-value of at "
-            f"most {alpha} and two intervals that exclude 0. Whatever the missing answers were, "
-            "the two changes must keep their direction. The better model's answers must also "
-            "depend on the items: a model that always gives the same answer is not better. "
-            "Unclear: at least one condition is not met. Answers to different questions get no "
-            "verdict, because a change may come from the questions."
-        )
-    return (
-        f"A change is significant if its Holm-adjusted p-value is at most {alpha}. "
-        "▲ win-win: accuracy and CFR are higher and AD is lower. ▼ lose-lose: all three changed "
-        "for the worse. A pair's p-value is the largest of its three, Holm-adjusted over the "
-        f"pairs of {named}. A verdict needs a p-value of at most {alpha} and three intervals that "
-        "exclude 0. Whatever the missing answers were, the three changes must keep their "
-        "direction. The better model must also answer better than a guess. Unclear: at least one "
-        "condition is not met. Answers to different questions get no verdict, because a change "
-        "may come from the questions."
-    )
+        return prose("changes-bounds")
+    benchmarks = release.benchmarks.values()
+    families = sorted({benchmark.family for benchmark in benchmarks})
+    words = {
+        "alpha": f"{release.alpha:g}",
+        "family": " or ".join(_FAMILIES[family] for family in families),
+    }
+    kinds = sorted({"choices" if one.kind == CHOICE else "kinds" for one in benchmarks})
+    return "\n\n".join(prose(f"changes-{kind}", **words) for kind in kinds)
 
 
 #: The tests that a benchmark's `family` adjusts together, in the words of the page.

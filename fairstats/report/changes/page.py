@@ -23,12 +23,9 @@ from fairstats.report.page_output import (
     show_markdown,
     show_table,
 )
+from fairstats.report.prose import prose
 from fairstats.report.words import meaning, words_of
 
-_TERMS = (
-    "CFR is the share of vignette pairs with the same answer for both groups. AD is the accuracy "
-    "gap between the groups of a pair, in percentage points."
-)
 _BOUNDS = "bounds"
 
 
@@ -36,12 +33,9 @@ def _terms(benchmark: Benchmark) -> str:
     """Explain the figures; all texts of the benchmark in it are escaped."""
     kind = benchmark.kind
     if kind == CHOICE:
-        return _TERMS
-    return (
-        "CFR is the share of pairs with the same answer for both groups. The gap is the absolute "
-        f"difference between the groups of a pair, in {kind.unit}. "
-        f"{escape_markdown(meaning(benchmark))} A higher {kind.figure} is neither better nor worse."
-    )
+        return prose("changes-terms-choices")
+    means = escape_markdown(meaning(benchmark))
+    return prose("changes-terms-kinds", unit=kind.unit, meaning=means, figure=kind.figure)
 
 
 _Change = tuple[Comparison, PairChange]
@@ -138,14 +132,13 @@ def _show_key(
     compared: Sequence[Comparison], marks: str, alpha: float, *, better: str, worse: str
 ) -> None:
     """Show the meanings of a chart's signs."""
+    kind = compared[0].benchmark.kind
     text = (
         f"{marks}. In colour: significant changes (adjusted p at most {alpha:g}), "
         f"[●\u00a0{better}]{{.better}}, [●\u00a0{worse}]{{.worse}}."
     )
     if _policies(compared) == {_BOUNDS}:
-        text = "Figures: the range of the change, in points."
-        if compared[0].benchmark.kind.numeric:
-            text = f"Figures: the range of the change, in {compared[0].benchmark.kind.unit}."
+        text = f"Figures: the range of the change, in {kind.unit if kind.numeric else 'points'}."
     show_markdown(f"::: small\n{text}\n:::")
 
 

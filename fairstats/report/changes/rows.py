@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -124,6 +124,11 @@ class PairChange:
         return _text(self.gap["verdict_reason"])
 
     @property
+    def p(self) -> float:
+        """Return the adjusted p-value of the change of the gap; NaN if it is not tested."""
+        return float(self.gap["p_adjusted"])
+
+    @property
     def any_significant(self) -> bool:
         """Check whether a figure changed significantly."""
         return any(self.significant(metric) for metric in figures_of(self.kind))
@@ -149,6 +154,11 @@ class Comparison:
     def charted(self) -> tuple[PairChange, ...]:
         """Return the pairs that charts show: of many, those whose gap changes most."""
         return tuple(largest(self.pairs, lambda pair: pair.gap["estimate"]))
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return the version of the benchmark and the strategy of the newer answers."""
+        return self.version.rpartition(_ARROW)[2], self.prompt
 
     @property
     def prompt(self) -> str:
@@ -196,7 +206,9 @@ class Comparison:
         return set_label(self.benchmark, self.vignettes, self.strategy)
 
 
-def comparisons_of_kind(release: Release, kind: str) -> dict[str, list[Comparison]]:
+def comparisons_of_kind(
+    release: Release, kind: str, *, model: str | None = None
+) -> dict[str, list[Comparison]]:
     """Return the comparisons of one kind by benchmark, in the order of the table.
 
     Parameters
@@ -205,21 +217,28 @@ def comparisons_of_kind(release: Release, kind: str) -> dict[str, list[Compariso
         Holds the table of comparisons and the benchmarks.
     kind : str
         ``"version"`` or ``"strategy"``.
+    model : str, optional
+        Only comparisons with this as the newer model.
     """
     rows = release.all_comparisons[release.all_comparisons["kind"] == kind]
+    if model is not None:
+        rows = rows[rows["model_new"] == model]
     found: dict[str, list[Comparison]] = {}
-    for (*keys, earlier), own in rows.groupby(_SETS, sort=False, dropna=False):
-        name, version, old, new, strategy = map(str, keys)
-        benchmark = release.benchmarks[name]
-        note = caution(_text(own["method_note"].iloc[0]) or "")
-        alike = not note.startswith(_UNLIKE)
-        pairs = tuple(_pair_changes(own, benchmark, release.alpha, alike))
-        asked = prompted(release, name)
-        compared = Comparison(
-            benchmark, version, old, new, strategy, note, pairs, asked, _text(earlier)
-        )
-        found.setdefault(name, []).append(compared)
+    for (name, *_), own in rows.groupby(_SETS, sort=False, dropna=False):
+        compared = comparison_of(own, release.benchmarks[str(name)], release.alpha)
+        asked = prompted(release, str(name))
+        found.setdefault(str(name), []).append(replace(compared, prompted=asked))
     return found
+
+
+def comparison_of(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Comparison:
+    """Return a comparison from its rows of the table, at a level of significance."""
+    first = rows.iloc[0]
+    _, version, old, new, strategy = (str(first[name]) for name in _SETS[:-1])
+    note = caution(_text(first["method_note"]) or "")
+    pairs = tuple(_pair_changes(rows, benchmark, alpha, not note.startswith(_UNLIKE)))
+    earlier = _text(first["release_old"])
+    return Comparison(benchmark, version, old, new, strategy, note, pairs, release=earlier)
 
 
 def prompted(release: Release, benchmark: str) -> bool:

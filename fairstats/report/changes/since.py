@@ -164,9 +164,9 @@ def since_last_release(release: Release, model: str) -> SinceRelease | None:
     own = tuple(one for one in changed if one.model == model)
     earlier = [
         one
-        for of_benchmark in comparisons_of_kind(release, VERSION).values()
+        for of_benchmark in comparisons_of_kind(release, VERSION, model=model).values()
         for one in of_benchmark
-        if one.new == model and one.release is not None
+        if one.release is not None
     ]
     models = "; ".join(dict.fromkeys(one.models for one in earlier))
     finding = f"Compared: {models}. {version_finding(earlier)}" if earlier else ""

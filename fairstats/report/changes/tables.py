@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_html
 from fairstats.answers.strategies import strategy_label
 from fairstats.comparisons.change_verdicts import LOSE_LOSE, UNCLEAR, WIN_WIN
 from fairstats.report.board.tables import p_cell
@@ -20,9 +19,11 @@ from fairstats.report.changes.rows import (
     written_as,
 )
 from fairstats.report.tables import written_table
+from fairstats.report.templates import filled
 
 if TYPE_CHECKING:
     from great_tables import GT
+    from markupsafe import Markup
 
 _MARKS = {WIN_WIN: "▲ ", LOSE_LOSE: "▼ ", UNCLEAR: ""}
 
@@ -44,9 +45,8 @@ def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str,
     several, kind = len({one.context for one, _ in changes}) > 1, changes[0][1].kind
     labels: dict[str, Any] = {}
     for metric, label in directed(kind).items():
-        unit = written_as(metric, kind).unit
-        heading = f"<b>{label}</b><br><small>change, {unit} ({escape_html(limits)})</small>"
-        labels[metric] = html(heading)
+        note = f"change, {written_as(metric, kind).unit} ({limits})"
+        labels[metric] = html(filled("change_heading", label=label, note=note))
         # Bounds are not tested.
         if any(pd.notna(pair.figures[metric]["p_adjusted"]) for _, pair in changes):
             labels[f"{metric}_p"] = "adjusted p"
@@ -61,7 +61,6 @@ def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str,
         stub="pair",
         heading="Pair",
         group="comparison",
-        html=[*figures_of(kind), *(["verdict"] if "verdict" in labels else [])],
         right=[column for column in labels if column != "verdict"],
     )
 
@@ -85,10 +84,8 @@ def _row(one: Comparison, pair: PairChange, several: bool) -> dict[str, str]:
     verdict = pair.verdict
     if verdict is None or not one.alike:
         return row | {"verdict": "" if verdict is None else "no verdict"}
-    row["verdict"] = escape_html(f"{_MARKS[verdict]}{verdict}")
-    if pair.reason:
-        row["verdict"] += f'<br><small class="said">{escape_html(pair.reason)}</small>'
-    return row | {"verdict_p": p_cell(pair.gap["p_pair_adjusted"])}
+    cell = filled("change_verdict", mark=_MARKS[verdict], verdict=verdict, reason=pair.reason)
+    return row | {"verdict": cell, "verdict_p": p_cell(pair.gap["p_pair_adjusted"])}
 
 
 def _heading(one: Comparison, several: bool) -> str:
@@ -98,11 +95,8 @@ def _heading(one: Comparison, several: bool) -> str:
     return f"{text}. Not like for like: {note}" if note else text
 
 
-def _change(text: str, direction: int, significant: bool) -> str:
+def _change(text: str, direction: int, significant: bool) -> Markup:
     estimate, _, limits = text.partition(" (")
-    if direction:
-        css = "better" if direction > 0 else "worse"
-        estimate = f'<strong class="{css}">{estimate}</strong>'
-    elif significant:
-        estimate = f"<strong>{estimate}</strong>"
-    return f"{estimate} <small>({limits}</small>" if limits else estimate
+    css = {1: "better", -1: "worse", 0: ""}[direction]
+    strong = bool(direction) or significant
+    return filled("change_cell", estimate=estimate, limits=limits, strong=strong, css_class=css)

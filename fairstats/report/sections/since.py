@@ -9,7 +9,7 @@ from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.changes.since import NEW, SetChange, set_changes
 from fairstats.report.charts.rows import Chart
 from fairstats.report.sections.section import Answer, Mark, Section
-from fairstats.report.sections.versions import version_change, version_key
+from fairstats.report.sections.versions import version_change
 
 
 def _change(own: AnswerSet) -> SetChange | None:
@@ -29,7 +29,7 @@ def _answer(own: AnswerSet) -> Answer | None:
     text = f"{capital('; '.join(others))}." if others else ""
     if compared is not None:
         found = compared.answer()
-        text += f" Better than in release {compared.release}? {found.short}. {found.text}"
+        text += f" Better than in release {compared.compared.release}? {found.short}. {found.text}"
     return Answer(capital(short), text.strip())
 
 
@@ -40,7 +40,7 @@ def _charts(own: AnswerSet, name: str) -> Sequence[Chart]:
 
 def _key(own: AnswerSet) -> Sequence[Mark]:
     compared = version_change(own, again=True)
-    return () if compared is None else version_key(compared)
+    return () if compared is None else compared.key()
 
 
 SECTION = Section(

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import Any
 
 from fairstats._lib.formatting import capital, level, listed, number_word, p_value
+from fairstats.benchmarks.declaration import PLAIN
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.comparisons.compare import VERSION
-from fairstats.release.contents import Release, plain_first
 from fairstats.report.answer_sets import AnswerSet, Pair
+from fairstats.report.changes.charts import COLOURS, dumbbell
 from fairstats.report.changes.rows import (
-    caution,
+    Comparison,
+    PairChange,
     comparisons_of_kind,
     directed,
     gap_of,
-    prompted,
     written_as,
 )
 from fairstats.report.changes.tables import change_table
-from fairstats.report.charts.marks import axis_over, dot, line
+from fairstats.report.charts.marks import axis_over
 from fairstats.report.charts.rows import Cell, Chart, Row
-from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
 from fairstats.report.sections.section import CANNOT, Answer, Mark, Section, Shown, by_pair
 from fairstats.report.words import counted_items, plain, scaled, signed_range
 
-_PAIR = ["attribute", "group_a", "group_b"]
+#: The answer for a pair, by its verdict; and without one, by whether figures improved or worsened.
+_VERDICTS = {WIN_WIN: "Yes", LOSE_LOSE: "No, worse"}
+_MOVED = {(1, 1): "Mixed", (1, 0): "Partly", (0, 1): "No", (0, 0): "Unclear"}
+#: The classes of the marks of changes, and their words.
+_MARKS = {0: ("dim", ""), 1: ("b", ", significantly better"), -1: ("a", ", significantly worse")}
 
 
 def compared_figures(kind: Kind) -> dict[str, str]:
@@ -41,85 +46,70 @@ def compared_figures(kind: Kind) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class VersionChange:
-    """Compare a model with the previous version.
+    """Compare a model with the previous version, or with its answers in an earlier release.
 
     Parameters
     ----------
     own : AnswerSet
         The answers of the newer model.
-    rows : pandas.DataFrame
-        Their comparison, from `fairstats.comparisons.compare.comparisons_of`.
+    compared : Comparison
+        Their comparison.
     """
 
     own: AnswerSet
-    rows: pd.DataFrame
-
-    @property
-    def older(self) -> str:
-        """Return the name of the previous version, with the earlier release that has it."""
-        older = str(self.rows["model_old"].iloc[0])
-        return f"{older} (release {self.release})" if self.release else older
-
-    @property
-    def release(self) -> str | None:
-        """Return the earlier release that has the older answers; None if it is this one."""
-        release = self.rows["release_old"].iloc[0]
-        return release if isinstance(release, str) else None
+    compared: Comparison
 
     def answer(self) -> Answer:
         """State whether the newer model is better."""
-        alpha, words = self.own.release.alpha, {}
-        better, worse = improved(self.rows, alpha), improved(self.rows, alpha, sign=-1)
-        for pair in self.own.pairs:
-            own = of_pair(self.rows, pair)
-            verdict = own["verdict"].iloc[0] if len(own) else None
-            if not isinstance(verdict, str):
-                word = CANNOT
-            elif verdict in (WIN_WIN, LOSE_LOSE):
-                word = "Yes" if verdict == WIN_WIN else "No, worse"
-            elif own["verdict_reason"].notna().any():
-                word = "Unclear"
-            else:
-                up, down = better[own.index].any(), worse[own.index].any()
-                word = "Mixed" if up and down else "Partly" if up else "No" if down else "Unclear"
-            words[pair.name] = word
-        return Answer(by_pair(words), " ".join(self._sentences(better, worse)))
+        words = {pair.name: self._word(change_of(self.compared, pair)) for pair in self.own.pairs}
+        return Answer(by_pair(words), " ".join([self._result(), *self._notes()]))
 
-    def _sentences(self, better: pd.Series, worse: pd.Series) -> list[str]:
-        kind, alpha = self.own.kind, self.own.release.alpha
-        judged = self.rows["metric"].isin(BETTER)
-        n = int(judged.sum())
-        if self.rows["p_value"].isna().all():
-            text = "Each change is a range, because missing answers could be anything."
-            return [text, *self._notes()]
-        adjusted = f"adjusted p at most {alpha:g}"
-        if better[judged].all():
-            largest = p_value(self.rows.loc[judged, "p_adjusted"].max()).replace("=", "≤")
-            more = "more accurate, more consistent" if kind == CHOICE else "more consistent"
-            text = f"It is {more} and has smaller gaps"
-            return [f"{text} ({self._with}, adjusted {largest}).", *self._notes()]
-        counts = [(int(better.sum()), "better"), (int(worse.sum()), "worse")]
-        named = [
-            f"{number_word(count)} {'is' if count == 1 else 'are'} significantly {word}"
-            for count, word in counts
-            if count
-        ]
-        found = listed(named) if named else "none is significant"
-        figures = "accuracy, CFR and AD" if kind == CHOICE else f"CFR and {gap_of(kind)}"
-        text = f"Of {number_word(n)} changes in {figures}, {found}"
-        return [f"{text} ({self._with}, {adjusted}).", *self._notes()]
+    def _word(self, change: PairChange | None) -> str:
+        if change is None or change.verdict is None:
+            return CANNOT
+        if change.verdict in _VERDICTS or change.reason:
+            return _VERDICTS.get(change.verdict, "Unclear")
+        found = {change.direction(metric) for metric in compared_figures(self.own.kind)}
+        return _MOVED[int(1 in found), int(-1 in found)]
 
     @property
-    def _with(self) -> str:
-        items = counted_items(self.own.benchmark, int(self.rows["n"].max()))
-        asked = prompted(self.own.release, self.own.benchmark.name)
-        return f"{self.own.prompt} prompt, {items}" if asked else items
+    def directions(self) -> list[int]:
+        """Return the direction of each change: 1 if it is better, −1 if worse, 0 if unclear."""
+        metrics = compared_figures(self.own.kind)
+        return [pair.direction(metric) for pair in self.compared.pairs for metric in metrics]
+
+    def _result(self) -> str:
+        kind, found = self.own.kind, self.directions
+        pairs, metrics = self.compared.pairs, compared_figures(kind)
+        rows = [pair.figures[metric] for pair in pairs for metric in metrics]
+        if all(math.isnan(row["p_value"]) for row in rows):
+            return "Each change is a range, because missing answers could be anything."
+        if not self.compared.alike:
+            return "Changes between different questions are not judged."
+        judged = [pair.figures[m] for pair in pairs for m in metrics if m in BETTER]
+        if found.count(1) == len(judged):
+            largest = p_value(max(row["p_adjusted"] for row in judged)).replace("=", "≤")
+            more = "more accurate, more consistent" if kind == CHOICE else "more consistent"
+            return f"It is {more} and has smaller gaps ({self._with(rows)}, adjusted {largest})."
+        counts = {word: found.count(way) for way, word in ((1, "better"), (-1, "worse"))}
+        named = listed(
+            f"{number_word(count)} {'is' if count == 1 else 'are'} significantly {word}"
+            for word, count in counts.items()
+            if count
+        )
+        figures = "accuracy, CFR and AD" if kind == CHOICE else f"CFR and {gap_of(kind)}"
+        of = f"Of {number_word(len(judged))} changes in {figures}"
+        level = f"adjusted p at most {self.own.release.alpha:g}"
+        return f"{of}, {named or 'none is significant'} ({self._with(rows)}, {level})."
+
+    def _with(self, rows: list[Mapping[Any, Any]]) -> str:
+        items = counted_items(self.own.benchmark, int(max(row["n"] for row in rows)))
+        return f"{self.own.prompt} prompt, {items}" if self.compared.prompted else items
 
     def _notes(self) -> list[str]:
         """Why the comparison is open, or not like for like."""
-        notes = map(caution, self.rows["method_note"].dropna())
-        texts = [*self.rows["verdict_reason"].dropna(), *notes]
-        return [f"{capital(text)}." for text in dict.fromkeys(filter(None, texts))]
+        reasons = dict.fromkeys(pair.reason for pair in self.compared.pairs)
+        return [f"{capital(text)}." for text in (*reasons, self.compared.note) if text]
 
     def charts(self, *, name: str) -> list[Chart]:
         """Draw one chart per figure, from the older to the newer model.
@@ -133,15 +123,13 @@ class VersionChange:
         return [self._chart(metric, f"{name}-{metric}", title) for metric, title in figures.items()]
 
     def _chart(self, metric: str, name: str, title: str) -> Chart:
-        of_metric = self.rows[self.rows["metric"] == metric]
-        benchmark = self.own.benchmark
-        kind = written_as(metric, benchmark.kind)
-        limits = (0.0, 100.0)
+        benchmark, changes = self.own.benchmark, self.compared.pairs
+        kind, limits = written_as(metric, benchmark.kind), (0.0, 100.0)
         if kind.numeric:
             gap = metric == f"delta_{kind.disparity}"
             limits = (0.0, benchmark.span) if gap else benchmark.limits
         axis = axis_over(
-            [scaled(kind, value) for value in pd.concat([of_metric["old"], of_metric["new"]])],
+            [scaled(kind, one.figures[metric][side]) for one in changes for side in ("old", "new")],
             key=metric,
             label="",
             note=title,
@@ -153,25 +141,31 @@ class VersionChange:
         )
         rows = []
         for pair in self.own.charted:
-            for _, row in of_pair(of_metric, pair).iterrows():
-                text = change_text(row, kind)
-                old, new = scaled(kind, row["old"]), scaled(kind, row["new"])
-                better, worse = (
-                    improved(row.to_frame().T, self.own.release.alpha, sign=sign).all()
-                    for sign in (1, -1)
-                )
-                colour = ACCENT_B if better else ACCENT_A if worse else DIM
-                marks = line(axis, old, new, colour=colour)
-                marks += dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
+            if (change := change_of(self.compared, pair)) is not None:
+                row = change.figures[metric]
+                text = limited_change(row, kind)
                 said = f"change {text}"
-                if not (pd.isna(old) or pd.isna(new)):
+                if not math.isnan(row["old"] + row["new"]):
                     said = f"{plain(kind, row['old'])} to {plain(kind, row['new'])}, {said}"
-                if not pd.isna(row["p_adjusted"]):
+                if not math.isnan(row["p_adjusted"]):
                     said += f", adjusted {p_value(row['p_adjusted'])}"
-                rows.append(Row(pair.name, (Cell(marks, said),), (text,)))
-        caption = f"{title}: {self.older} and {self.own.model}"
+                colour = COLOURS[change.direction(metric)]
+                rows.append(
+                    Row(pair.name, (Cell(dumbbell(axis, row, kind, colour), said),), (text,))
+                )
+        caption = f"{title}: {self.compared.older} and {self.own.model}"
         heads = (f"Change, {kind.unit}",)
         return Chart(name, caption, "Pair", (axis,), tuple(rows), heads, height=24)
+
+    def key(self) -> list[Mark]:
+        """Return the marks of the charts."""
+        found = set(self.directions)
+        shown = [mark for way, mark in _MARKS.items() if way in found]
+        return [
+            Mark(self.compared.older, "hollow"),
+            *(Mark(f"{self.own.model}{words}", css) for css, words in shown),
+            Mark("change: newer − older; ↑ higher is better, ↓ lower is better"),
+        ]
 
 
 def version_change(own: AnswerSet, *, again: bool = False) -> VersionChange | None:
@@ -185,15 +179,12 @@ def version_change(own: AnswerSet, *, again: bool = False) -> VersionChange | No
     again : bool
         Whether to compare this answer set with the model's answers in an earlier release instead.
     """
-    rows = comparisons(own.release, VERSION, own)
-    rows = rows[rows["metric"].isin(compared_figures(own.kind)) & (rows["model_new"] == own.model)]
-    rows = plain_first(rows[(rows["model_old"] == own.model) == again])
-    for keys, of_set in rows.groupby(["benchmark_version", "strategy"], sort=False):
-        # "a → b" if the two models answered different vignettes.
-        version, strategy = str(keys[0]).rpartition(" → ")[2], keys[1]
-        for one in [own] if again else own.siblings():
-            if (one.board.version, one.board.strategy) == (version, strategy):
-                return VersionChange(one, of_set)
+    found = [one for one in comparisons_of(own, VERSION) if (one.old == own.model) == again]
+    sides = [own] if again else own.siblings()
+    sets = {(one.board.version, one.board.strategy): one for one in sides}
+    for compared in sorted(found, key=lambda one: one.strategy != PLAIN):
+        if compared.key in sets:
+            return VersionChange(sets[compared.key], compared)
     return None
 
 
@@ -208,23 +199,15 @@ def _parts(own: AnswerSet) -> list[AnswerSet]:
     return [change.own] if change else []
 
 
-def version_key(newer: VersionChange) -> list[Mark]:
-    """Return the marks of the charts of a comparison of versions."""
-    own, alpha = newer.own, newer.own.release.alpha
-    better, worse = (improved(newer.rows, alpha, sign=sign) for sign in (1, -1))
-    found = {"dim": ~(better | worse), "b": better, "a": worse}
-    words = {"dim": "", "b": ", significantly better", "a": ", significantly worse"}
-    return [
-        Mark(newer.older, "hollow"),
-        *(Mark(f"{own.model}{words[css]}", css) for css, rows in found.items() if rows.any()),
-        Mark("change: newer − older; ↑ higher is better, ↓ lower is better"),
-    ]
+def comparisons_of(own: AnswerSet, kind: str) -> list[Comparison]:
+    """Return the comparisons of a kind with the model as the newer one, on its benchmark."""
+    found = comparisons_of_kind(own.release, kind, model=own.model)
+    return found.get(own.benchmark.name, [])
 
 
 def change_tables(own: AnswerSet, kind: str) -> list[Shown]:
     """Return the table of a model's changes from other versions, or from other prompts."""
-    compared = comparisons_of_kind(own.release, kind).get(own.benchmark.name, [])
-    changes = [(one, pair) for one in compared if one.new == own.model for pair in one.charted]
+    changes = [(one, pair) for one in comparisons_of(own, kind) for pair in one.charted]
     if not changes:
         return []
     limits = "range" if own.ranged else f"{level(own.release.alpha)} CI"
@@ -232,37 +215,27 @@ def change_tables(own: AnswerSet, kind: str) -> list[Shown]:
     return [Shown(table, "Changes of all figures. Bold: significant changes")]
 
 
-def comparisons(release: Release, kind: str, own: AnswerSet) -> pd.DataFrame:
-    rows = release.all_comparisons
-    return rows[(rows["kind"] == kind) & (rows["benchmark"] == own.benchmark.name)]
+def change_of(compared: Comparison, pair: Pair) -> PairChange | None:
+    """Return the change of a pair of groups; None if it was not compared."""
+    key = (pair.attribute, *pair.groups)
+    return next((change for change in compared.pairs if change.pair == key), None)
 
 
-def of_pair(rows: pd.DataFrame, pair: Pair) -> pd.DataFrame:
-    """Return the rows of one pair of groups."""
-    return rows[(rows[_PAIR] == [pair.attribute, *pair.groups]).all(axis=1)]
-
-
-def improved(rows: pd.DataFrame, alpha: float, *, sign: int = 1) -> pd.Series:
-    """Return the changes that are significantly better; with the sign −1, significantly worse."""
-    direction = rows["metric"].map(BETTER) * sign * rows["estimate"]
-    return (rows["p_adjusted"] <= alpha) & (direction > 0)
-
-
-def change_text(row: pd.Series, kind: Kind) -> str:
+def limited_change(row: Mapping[Any, Any], kind: Kind) -> str:
     """Return a change with its limits, without the unit."""
     # A line may break between the two, not inside the limits.
     limits = signed_range(kind, row["ci_low"], row["ci_high"]).replace(" ", "\u00a0")
-    estimate = "" if pd.isna(row["estimate"]) else f"{kind.signed(row['estimate'])} "
+    estimate = "" if math.isnan(row["estimate"]) else f"{kind.signed(row['estimate'])} "
     return f"{estimate}({limits})" if limits else estimate or "not known"
 
 
 SECTION = Section(
     order=90,
-    title=lambda own: f"Is it better than {_of(own).older}?",
+    title=lambda own: f"Is it better than {_of(own).compared.older}?",
     answer=lambda own: _of(own).answer(),
     applies=lambda own: version_change(own) is not None,
     charts=lambda own, name: _of(own).charts(name=name),
-    key=lambda own: version_key(_of(own)),
+    key=lambda own: _of(own).key(),
     tables=lambda own: change_tables(own, VERSION),
     parts=_parts,
 )
