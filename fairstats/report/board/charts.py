@@ -107,7 +107,7 @@ def interval_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
         The chart's name, unique on the page.
     """
     kind, metric = figures.board.benchmark.kind, measure.metric
-    panels = control_panels(figures) if metric == "beyond_control" else figures.overview
+    panels = _control_panels(figures) if metric == "beyond_control" else figures.overview
     scale = scale_of(kind, metric)
     rows = _rows_of(figures, [metric], panels)
     labels = [(scale * _last(row), _label(kind, row)) for row, shared in rows if not shared]
@@ -291,19 +291,17 @@ def shifts_of(figures: BoardFigures) -> Shifts | None:
     return found or None
 
 
-def control_panels(figures: BoardFigures, *, most: int | None = MOST_PANELS) -> list[Panel]:
-    """Return a panel per attribute, or one for all of them if there are more than `most`."""
+def _control_panels(figures: BoardFigures) -> list[Panel]:
+    """Return a panel per attribute, or one for all of them if there are many."""
     panels = []
     for number, attribute in enumerate(figures.attributes):
-        pairs = figures.of(number)
-        several = len(pairs) > 1
-        pair = ("", "") if several else pairs[0].pair
-        note = f"{len(pairs)} pairs" if several else pairs[0].note
+        first, *others = figures.of(number)
+        note, pair = (f"{1 + len(others)} pairs", ("", "")) if others else (first.note, first.pair)
         panels.append(Panel(f"a{number}", attribute.label, note, attribute.name, pair))
-    if most is None or len(panels) <= most:
+    if len(panels) <= MOST_PANELS:
         return panels
-    keys = " ".join(panel.key for panel in panels)
-    return [Panel(keys, "Each attribute", f"{len(panels)} attributes", "", ("", ""), tuple(panels))]
+    keys, note = " ".join(panel.key for panel in panels), f"{len(panels)} attributes"
+    return [Panel(keys, "Each attribute", note, "", ("", ""), tuple(panels))]
 
 
 def _each_pair(
