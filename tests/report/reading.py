@@ -124,11 +124,11 @@ def board_rows(release: Release) -> dict[tuple[str, ...], list[str]]:
 
 def _pair(pair: pd.DataFrame) -> str:
     gap = pair.loc["accuracy_difference"]
-    text = _share(pair.loc["accuracy_a"]) + _share(pair.loc["accuracy_b"])
     known = "" if pd.isna(gap["estimate"]) else signed(gap["estimate"])
-    text += f"{known}({signed(gap['ci_low'])}to{signed(gap['ci_high'])})"
-    text += _share(pair.loc["cfr"])
-    return text
+    text = f"{known}({signed(gap['ci_low'])}to{signed(gap['ci_high'])})"
+    text += f"{MARKS[gap['verdict']]}{gap['verdict']}"
+    text += gap["verdict_reason"] if isinstance(gap["verdict_reason"], str) else ""
+    return text + "".join(_share(pair.loc[name]) for name in ("accuracy_a", "accuracy_b", "cfr"))
 
 
 def p_words(p: float) -> str:

@@ -276,6 +276,14 @@ def test_phone_shows_names_and_verdicts_without_scrolling(visit):
     assert name.bounding_box()["x"] == before
 
 
+def test_phone_shows_definitions_without_scrolling(visit):
+    tab = visit("reports/methods.html", width=390)
+    cells = tab.get_by_role("region", name="Figures").locator("tbody tr > *:visible")
+    ends = cells.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().right)")
+    assert len(ends) > 20
+    assert max(ends) <= 390
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("measure", ["Accuracy gap", "Same answer (CFR)", "Accuracy by group"])
 def test_labels_are_inside_their_panel(visit, width, measure):

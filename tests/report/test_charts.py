@@ -46,16 +46,16 @@ def test_axis_has_room_for_its_labels():
 def test_value_beyond_the_axis_is_an_arrow_with_its_figure():
     axis = axis_over([0, 10], key="", label="", note="")
     inside = interval(axis, 5, 2, 9, label="+5.0")
-    assert "<path" not in inside
+    assert 'class="beyond"' not in inside
     beyond = interval(axis, 90, 60, 120, label="+90.0")
-    assert beyond.count("<path") == 2
+    assert beyond.count('class="beyond"') == 2
     assert "<circle" not in beyond
     assert "+90.0" in beyond
     # The line of an interval that leaves the axis keeps its dot.
-    assert interval(axis, 5, 2, math.inf, label="5").count("<path") == 1
+    assert interval(axis, 5, 2, math.inf, label="5").count('class="beyond"') == 1
     assert "<circle" in interval(axis, 5, 2, math.inf)
-    assert "<path" in dot(axis, -30)
-    assert bar(axis, 0, 40).count("<path") == 1
+    assert 'class="beyond"' in dot(axis, -30)
+    assert bar(axis, 0, 40).count('class="beyond"') == 1
 
 
 def test_names_of_several_lines_do_not_collide_on_paper():

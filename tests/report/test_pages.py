@@ -246,7 +246,7 @@ def test_under_bounds_a_figure_is_its_range_and_no_interval(small_answers, tmp_p
     )
     (low,), (high,) = row["ci_low"], row["ci_high"]
     assert low < high
-    assert f"range, {points(low)} to {points(high)} points" in text
+    assert f"range ({points(low)} to {points(high)}) points" in text
 
 
 def test_two_snapshots_of_a_model_share_a_row(tmp_path):

@@ -107,11 +107,11 @@ def interval_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
         The chart's name, unique on the page.
     """
     kind, metric = figures.board.benchmark.kind, measure.metric
-    panels = control_panels(figures) if metric == "beyond_control" else figures.overview
+    panels = _control_panels(figures) if metric == "beyond_control" else figures.overview
     scale = scale_of(kind, metric)
     rows = _rows_of(figures, [metric], panels)
     labels = [(scale * _last(row), _label(kind, row)) for row, shared in rows if not shared]
-    values = _values(rows, lambda row: scale)
+    values = _values(rows, scale)
     if metric == "selection_ratio":
         values = [min(value, MOST_RATIO) for value in values]
     axes = _axes(
@@ -152,7 +152,7 @@ def groups_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
         for model in figures.board.models
         if neutral is not None and (row := figures.row(model, kind.rate_b, neutral)) is not None
     }
-    values = [*_values(rows, lambda row: scaled(kind, 1)), *bases.values()]
+    values = [*_values(rows, scaled(kind, 1)), *bases.values()]
     both = plain(kind, max((float(row["estimate"]) for row, _ in rows), default=math.nan))
     labels = [(scaled(kind, row["estimate"]), f"{both} / {both}") for row, many in rows if not many]
     unit = "" if kind.numeric else "%"
@@ -181,7 +181,7 @@ def moves_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
     """Draw the shares of pairs in which the first, or the second, group has the higher answer."""
     panels = figures.overview
     ups, downs, nets = (
-        _values(_rows_of(figures, [metric], panels), lambda row: 100.0)
+        _values(_rows_of(figures, [metric], panels), 100)
         for metric in ("moved_up", "moved_down", "net_moved")
     )
     values = [*ups, *(-value for value in downs), *nets]
@@ -224,12 +224,8 @@ def shift_chart(figures: BoardFigures, shifts: Shifts, *, name: str) -> Chart:
     """
     panels = single_panels(figures)
     values = [100 * share for both in shifts.values() for share in both]
-    labels = [
-        (100 * share, points(share))
-        for both in shifts.values()
-        if not _same_side(both)
-        for share in both
-    ]
+    apart = [both for both in shifts.values() if not _same_side(both)]
+    labels = [(100 * share, points(share)) for both in apart for share in both]
     after, before = ([label for label in labels if (label[0] > 0) == up] for up in (True, False))
     axes = _axes(figures, panels, values, labels=after, before=before)
 
@@ -240,15 +236,12 @@ def shift_chart(figures: BoardFigures, shifts: Shifts, *, name: str) -> Chart:
         # If both are on one side, the shorter bar is in front, and the figures are below.
         bars = sorted(zip(both, (ACCENT_B, ACCENT_A), strict=True), key=lambda one: -abs(one[0]))
         place = {"y": 28, "reach": 18} if _same_side(both) else {}
-        marks = Markup().join(
-            bar(axis, 0, 100 * share, colour=colour, **place) for share, colour in bars
-        )
-        if _same_side(both):
+        marks = Markup().join(bar(axis, 0, 100 * share, colour=c, **place) for share, c in bars)
+        if place:
             marks += _below(axis, 50 * max(both, key=abs), " / ".join(map(points, both)))
-        else:
-            for share in both:
-                anchor, shift = ("start", 5) if share > 0 else ("end", -5)
-                marks += words(axis, 100 * share, points(share), anchor=anchor, shift=shift)
+        for share in () if place else both:
+            anchor, shift = ("start", 5) if share > 0 else ("end", -5)
+            marks += words(axis, 100 * share, points(share), anchor=anchor, shift=shift)
         return Cell(marks, f"{points(both[0])} and {points(both[1])} points", both[1] - both[0])
 
     title = "Accuracy minus that of the neutral text"
@@ -291,19 +284,17 @@ def shifts_of(figures: BoardFigures) -> Shifts | None:
     return found or None
 
 
-def control_panels(figures: BoardFigures, *, most: int | None = MOST_PANELS) -> list[Panel]:
-    """Return a panel per attribute, or one for all of them if there are more than `most`."""
+def _control_panels(figures: BoardFigures) -> list[Panel]:
+    """Return a panel per attribute, or one for all of them if there are many."""
     panels = []
     for number, attribute in enumerate(figures.attributes):
-        pairs = figures.of(number)
-        several = len(pairs) > 1
-        pair = ("", "") if several else pairs[0].pair
-        note = f"{len(pairs)} pairs" if several else pairs[0].note
+        first, *others = figures.of(number)
+        note, pair = (f"{1 + len(others)} pairs", ("", "")) if others else (first.note, first.pair)
         panels.append(Panel(f"a{number}", attribute.label, note, attribute.name, pair))
-    if most is None or len(panels) <= most:
+    if len(panels) <= MOST_PANELS:
         return panels
-    keys = " ".join(panel.key for panel in panels)
-    return [Panel(keys, "Each attribute", f"{len(panels)} attributes", "", ("", ""), tuple(panels))]
+    keys, note = " ".join(panel.key for panel in panels), f"{len(panels)} attributes"
+    return [Panel(keys, "Each attribute", note, "", ("", ""), tuple(panels))]
 
 
 def _each_pair(
@@ -411,17 +402,14 @@ def _rows_of(
     ]
 
 
-def _values(
-    rows: Sequence[tuple[pd.Series, bool]], scale: Callable[[pd.Series], float]
-) -> list[float]:
+def _values(rows: Sequence[tuple[pd.Series, bool]], scale: float) -> list[float]:
     """Return the values that an axis has to fit, without those of very wide intervals."""
     found = []
     for row, shared in rows:
         # The intervals of pairs that share a panel are not drawn.
         ends = _ends(row) if shared else [float(row[c]) for c in ("estimate", *_LIMITS)]
-        shown = [scale(row) * end for end in ends if math.isfinite(end)]
-        if shown:
-            found.append((float(row["ci_high"]) - float(row["ci_low"]), shown))
+        shown = [scale * end for end in ends if math.isfinite(end)]
+        found.append((float(row["ci_high"]) - float(row["ci_low"]), shown))
     widths = sorted(width for width, _ in found if width > 0)
     most = _WIDE * widths[len(widths) // 2] if widths else math.inf
     every = [value for _, own in found for value in own]

@@ -205,20 +205,16 @@ class BoardFigures:
         """Return the reason of each model without a rank."""
         return self.board.why_unranked
 
-    @cached_property
-    def _only(self) -> list[str]:
-        return list(self.board.ranked["model"]) if len(self.board.ranked) == 1 else []
-
     def why_unranked(self, model: str) -> str:
-        """Return in short why a model has no rank; empty if it has one.
-
-        The part before a semicolon, without brackets and details.
-        """
-        reason = self.unranked.get(model, "")
-        if not reason and self._only == [model]:
-            return "no other model to rank"
-        short = re.split(r"; |: |, as if", re.sub(r" \([^)]*\)", "", reason))[0]
-        return f"not ranked: {short}" if short else ""
+        """Return in short why a model has no rank; empty if it has one."""
+        if model in self._ranks:
+            return ""
+        if model not in self.unranked:
+            alone = self.unranked or len(self.board.models) == 1
+            return "no other model to rank" if alone else ""
+        # The first reason, without its details.
+        whole = re.sub(r" \([^)]*\)", "", self.unranked[model])
+        return f"not ranked: {re.split('; |: |, as if', whole)[0]}"
 
     def snapshot(self, model: str) -> str:
         """Return the exact version of a model; empty if it is not known."""
@@ -276,10 +272,13 @@ def figure_text(kind: Kind, metric: str) -> Callable[[float], str]:
     """Return the format of a metric's figures, in the unit of their axis."""
     if metric in (kind.difference, "beyond_control"):
         return kind.signed
-    if metric in (kind.rate_a, kind.rate_b):
+    if kind.numeric and metric in (kind.rate_a, kind.rate_b):
         return partial(plain, kind)
-    known = {"selection_ratio": ratio, "net_moved": points}
-    return known.get(metric, lambda share: f"{100 * share:.1f}")
+    return {"selection_ratio": ratio, "net_moved": points}.get(metric, _share)
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f}"
 
 
 def written(kind: Kind, row: pd.Series) -> tuple[str, str]:
@@ -288,8 +287,8 @@ def written(kind: Kind, row: pd.Series) -> tuple[str, str]:
     value = "" if pd.isna(row["estimate"]) else text(row["estimate"])
     if any(map(math.isnan, ends)):
         return value, ""
-    signed = text(1.0)[0] == "+" or text(1.0) == ratio(1.0)
-    return value, (" to " if signed else "–").join(map(text, ends))
+    # Shares are never negative, so a dash between them is no minus sign.
+    return value, ("–" if text is _share else " to ").join(map(text, ends))
 
 
 def with_limits(value: str, limits: str) -> str:

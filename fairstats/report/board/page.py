@@ -210,6 +210,8 @@ def _key(figures: BoardFigures, release: Release) -> str:
     if len(board.ranked) > 1:
         sure = level(release.alpha)
         parts.append(f"Rank: the range that the pairwise tests leave open ({sure} confidence).")
+    elif release.policies == ["bounds"]:
+        parts.append("There are no ranks, because figures are ranges.")
     if any(True for _ in figures.published()):
         parts.append(f"{PUBLISHED} as published: no answers were released to check it.")
     return escape_markdown(" ".join(filter(None, parts)))

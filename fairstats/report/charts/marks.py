@@ -17,8 +17,10 @@ from fairstats.report.templates import filled
 
 # Percent of a panel's width that is free at its left and right edge.
 _EDGE = 3.0
-# Pixels of a character, between a label and its mark, and of the arrow at an edge.
+# Pixels of a character, between a label and its mark, and of the arrow at an edge;
+# the arrow's length in percent of the panel's width.
 _CHARACTER, _GAP, _ARROW = 6.9, 9, 8
+_TIP = 3.0
 
 
 @dataclass(frozen=True)
@@ -217,9 +219,14 @@ def _arrow(axis: Axis, value: float, colour: str, y: str = "50%") -> Markup:
     """Draw an arrow at the edge that a value is beyond; nothing for another value."""
     if math.isnan(value) or axis.inside(value) == value:
         return Markup()
-    path = "M0-5 8 0 0 5z" if value > axis.limits[1] else "M0-5-8 0 0 5z"
-    shape = element("path", d=path, fill=colour)
-    return element("svg", shape, x=axis.at(axis.inside(value)), y=y, overflow="visible")
+    sign = 1 if value > axis.limits[1] else -1
+    edge, middle = float(axis.at(axis.inside(value))[:-1]), float(y[:-1])
+    tip = f"{edge + sign * _TIP:.2f}%"
+    sides = (
+        _line(f"{edge:.2f}%", tip, f"{middle + up:g}%", f"{middle:g}%", colour, 2.2)
+        for up in (-15, 0, 15)
+    )
+    return element("g", *sides, class_="beyond")
 
 
 def tick(
