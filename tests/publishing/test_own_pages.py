@@ -123,6 +123,16 @@ def test_changes_are_on_the_pages(published):
     assert "Our &lt;b&gt;*board*, release 1" in data
 
 
+def test_documents_have_the_title_and_colours_too(published, tmp_path):
+    out = tmp_path / "audit.html"
+    done = run("report", "One", "--release", published / "v" / "1", "--to", "html", "--out", out)
+    assert done.exit_code == 0
+    html = out.read_text(encoding="utf-8")
+    assert "<title>Audit of One · Our &lt;b&gt;*board*</title>" in html
+    assert ":root{--a:#118811;}" in html
+    assert "logo.svg" not in html
+
+
 def test_the_release_keeps_what_was_changed_and_verifies(published):
     pages = published / "v" / "1" / OWN_PAGES
     kept = {path.relative_to(pages).as_posix() for path in pages.rglob("*.*")}
