@@ -183,6 +183,13 @@ def test_unchanged_pages_are_not_kept(folder):
     assert found.settings == SiteSettings()
 
 
+def test_a_changed_frame_can_be_part_of_a_site(folder):
+    template = folder / "reports" / "template.html"
+    text = template.read_text(encoding="utf-8").replace("Made with", "Drawn with")
+    template.write_text(text, encoding="utf-8")
+    assert read_pages(folder).prose == ["reports/template.html"]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -216,6 +223,7 @@ def test_unchanged_pages_are_not_kept(folder):
         ("reports/template.typ", "1", "cannot be part of.*restore"),
         ("_quarto.yml", "project: {pre-render: x}", "cannot be part of.*restore"),
         ("reports/template.html", "$body$ ${ /etc/passwd() }", "includes another file"),
+        ("reports/template.html", "$for(x)$$x:../../y()$$endfor$", "includes another file"),
         ("reports/logo.png", "<svg/>", "is not a PNG file"),
         ("reports/logo.svg", "x", "is not an SVG file"),
         ("reports/logo.svg", LOGO.replace("<circle", "<script>1</script><circle"), "<script>"),
