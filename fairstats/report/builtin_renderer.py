@@ -46,7 +46,7 @@ from fairstats.report.site_pages import (
     TYPST_TEMPLATE,
     with_page_texts,
 )
-from fairstats.report.site_settings import CELL, dialect_problems
+from fairstats.report.site_settings import CELL, dialect_problems, settings_of
 from fairstats.report.tables import with_breaks
 
 _QUARTO = f"--lua-filter={Path(__file__).with_name('quarto.lua')}"
@@ -392,8 +392,11 @@ def draw_document(
     if typeset and keywords:
         # As code of typst, because pandoc would format text.
         typst += f"keywords: {json.dumps(f'`{json.dumps(keywords)}`{{=typst}}')}\n"
-    has = json.dumps(dict(conditions or {}))
-    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\nhas: {has}\n{shown}{typst}---\n"
+    # A document is one file, without the logo.
+    frame = {k: v for k, v in settings_of(release).metadata.items() if k != "logo"}
+    metadata = {"has": dict(conditions or {}), "frame": frame}
+    more = "".join(f"{name}: {json.dumps(value)}\n" for name, value in metadata.items())
+    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{more}{shown}{typst}---\n"
     source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
     (project / source).write_text(header + with_page_texts(body, project), encoding="utf-8")
     render_document(release, project, source, out=drawn)

@@ -247,7 +247,7 @@ def _file_problems(path: Path, name: str, content: bytes) -> Iterator[Problem]:
         yield from _image_problems(path, content)
     elif name == "reports/template.html":
         # pandoc would read the file that a partial names.
-        if match := re.search(r"\$\{?[^$}\n]*\(\)[^$\n]*", read_text(path)):
+        if match := re.search(r"\$\{?\s*[^\s${}():]*(?::[^\s${}()]*)?\(\)", read_text(path)):
             message, remedy = "includes another file", "write its text"
             yield Problem(str(path), message, remedy, column="template", value=match[0])
     elif name == "reports/style.css":

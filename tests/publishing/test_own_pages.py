@@ -123,6 +123,16 @@ def test_changes_are_on_the_pages(published):
     assert "Our &lt;b&gt;*board*, release 1" in data
 
 
+def test_documents_have_the_title_and_colours_too(published, tmp_path):
+    out = tmp_path / "audit.html"
+    done = run("report", "One", "--release", published / "v" / "1", "--to", "html", "--out", out)
+    assert done.exit_code == 0
+    html = out.read_text(encoding="utf-8")
+    assert "<title>Audit of One · Our &lt;b&gt;*board*</title>" in html
+    assert ":root{--a:#118811;}" in html
+    assert "logo.svg" not in html
+
+
 def test_the_release_keeps_what_was_changed_and_verifies(published):
     pages = published / "v" / "1" / OWN_PAGES
     kept = {path.relative_to(pages).as_posix() for path in pages.rglob("*.*")}
@@ -173,6 +183,13 @@ def test_unchanged_pages_are_not_kept(folder):
     assert found.settings == SiteSettings()
 
 
+def test_a_changed_frame_can_be_part_of_a_site(folder):
+    template = folder / "reports" / "template.html"
+    text = template.read_text(encoding="utf-8").replace("Made with", "Drawn with")
+    template.write_text(text, encoding="utf-8")
+    assert read_pages(folder).prose == ["reports/template.html"]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -206,6 +223,7 @@ def test_unchanged_pages_are_not_kept(folder):
         ("reports/template.typ", "1", "cannot be part of.*restore"),
         ("_quarto.yml", "project: {pre-render: x}", "cannot be part of.*restore"),
         ("reports/template.html", "$body$ ${ /etc/passwd() }", "includes another file"),
+        ("reports/template.html", "$for(x)$$x:../../y()$$endfor$", "includes another file"),
         ("reports/logo.png", "<svg/>", "is not a PNG file"),
         ("reports/logo.svg", "x", "is not an SVG file"),
         ("reports/logo.svg", LOGO.replace("<circle", "<script>1</script><circle"), "<script>"),

@@ -38,7 +38,7 @@ class _Structure(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.doctype = ""
-        self.elements: Counter[str] = Counter()
+        self.elements: list[str] = []
         #: The elements of each folded part and whether it is open, in the order of their ends.
         self.folded: list[tuple[bool, Counter[str]]] = []
         self.links: list[str] = []
@@ -52,9 +52,7 @@ class _Structure(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
-        if tag == "header" and attributes.get("id") == "title-block-header":
-            return  # Quarto adds this empty one to every page of a website.
-        self.elements[tag] += 1
+        self.elements.append(tag)
         for _, inside in self._open:
             inside[tag] += 1
         if tag == "details":
