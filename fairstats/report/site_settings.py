@@ -27,6 +27,8 @@ from fairstats.release.contents import Release
 SETTINGS = "site.toml"
 #: The folder of a release with what its publisher changed.
 OWN_PAGES = "pages"
+#: The folder of paragraphs that sections show as they are, see `fairstats.report.prose`.
+NOTES = "reports/_notes"
 #: The custom properties of the style sheet that are colours.
 COLOURS = ("ink", "dim", "rule", "a", "b", "band", "n1", "n2", "paper", "tint", "good", "bad")
 #: What Quarto and `fairstats.report.site_pages.prepare` make in ``reports/``.
@@ -168,7 +170,7 @@ class OwnPages:
     @property
     def prose(self) -> list[str]:
         """Return the files that state something: all but settings, style sheet and images."""
-        return [name for name in self.files if name.endswith((".qmd", ".html"))]
+        return [name for name in self.files if name.endswith((".qmd", ".md", ".html"))]
 
     def write(self, folder: Path) -> None:
         """Write the files into a folder."""
@@ -183,8 +185,9 @@ def read_pages(folder: Path) -> OwnPages:
     Parameters
     ----------
     folder : Path
-        A folder with any of site.toml, index.qmd, and ``reports/`` with pages, images, style.css
-        and template.html. Files that are the same as fairstats' are left out.
+        A folder with any of site.toml, index.qmd, and ``reports/`` with pages, images, style.css,
+        template.html and the notes in ``_notes/``. Files that are the same as fairstats' are left
+        out.
 
     Raises
     ------
@@ -194,13 +197,13 @@ def read_pages(folder: Path) -> OwnPages:
     if not folder.is_dir():
         remedy = "give a folder; `fairstats site pages` writes one"
         raise InputError([Problem(str(folder), "is not a folder", remedy)])
-    paths = [folder / name for name in (SETTINGS, "index.qmd", "_quarto.yml", "reports")]
+    folders = [folder / "reports", folder / NOTES]
+    paths = [*(folder / name for name in (SETTINGS, "index.qmd", "_quarto.yml")), *folders]
     paths = [path for path in paths if path.is_symlink() or path.exists()]
     refuse_links(paths)
-    inside = sorted((folder / "reports").iterdir()) if (folder / "reports").is_dir() else []
-    paths = [path for path in paths if path.name != "reports"] + [
-        path for path in inside if path.name not in MADE and not path.name.startswith(".")
-    ]
+    inside = [path for one in folders if one.is_dir() for path in sorted(one.iterdir())]
+    paths = [path for path in (*paths, *inside) if path not in folders]
+    paths = [path for path in paths if path.name not in MADE and not path.name.startswith(".")]
     refuse_links(paths)
     if len(paths) > _MOST_FILES:
         message = f"has {len(paths)} files; the limit is {_MOST_FILES}"
@@ -243,6 +246,10 @@ def _file_problems(path: Path, name: str, content: bytes) -> Iterator[Problem]:
         return
     if name == "index.qmd" or _PAGE_NAME.fullmatch(path.name):
         yield from _page_problems(path, read_text(path, _LARGEST_PAGE))
+    elif name.startswith(f"{NOTES}/") and _built_in(name) is not None:
+        text = read_text(path, _LARGEST_PAGE)
+        yield from dialect_problems(path, text)
+        yield from _raw_problems(path, text)
     elif _IMAGE_NAME.fullmatch(path.name):
         yield from _image_problems(path, content)
     elif name == "reports/template.html":
@@ -322,6 +329,11 @@ def _page_problems(path: Path, text: str) -> Iterator[Problem]:
             )
             first = cell.strip().split("\n")[0]
             yield Problem(str(path), message, remedy, column=f"cell {number}", value=first)
+    yield from _raw_problems(path, text)
+
+
+def _raw_problems(path: Path, text: str) -> Iterator[Problem]:
+    """Check what pandoc reads in Markdown: metadata and raw blocks."""
     try:
         document = json.loads(convert(text, source="markdown", target="json"))
     except RuntimeError as error:  # pypandoc's

@@ -183,6 +183,18 @@ def test_unchanged_pages_are_not_kept(folder):
     assert found.settings == SiteSettings()
 
 
+def test_a_changed_note_can_be_part_of_a_site(folder):
+    note = folder / "reports" / "_notes" / "ratings-rates.md"
+    note.write_text("Read **{{level}}** intervals.\n", encoding="utf-8")
+    assert list(read_pages(folder).files) == ["reports/_notes/ratings-rates.md"]
+    note.write_text('````{=typst}\n#read("secret")\n````\n', encoding="utf-8")
+    with pytest.raises(InputError, match="is a raw block of a format that pages cannot have"):
+        read_pages(folder)
+    note.rename(note.with_name("other.md"))
+    with pytest.raises(InputError, match="cannot be part of a publisher's pages"):
+        read_pages(folder)
+
+
 def test_a_changed_frame_can_be_part_of_a_site(folder):
     template = folder / "reports" / "template.html"
     text = template.read_text(encoding="utf-8").replace("Made with", "Drawn with")
