@@ -64,6 +64,7 @@ def test_versions_page_and_model_page_name_the_earlier_release(site, drawn):
     text = drawn(show_versions, second)
     assert "One (release 1) → One" in text
     assert "Two (release 1) → Three" in text
+    assert "earlier_comparisons.csv" in text
     assert "Is it better than Two (release 1)?" in drawn(show_model, second, "three")
     text = drawn(show_model, second, "one")
     assert "What changed since release 1?" in text

@@ -96,8 +96,11 @@ def _show_benchmarks(
             show([one for one in of_benchmark if one.reference == reference], number)
             number += 1
     if output_format() == "html":
-        links = download_links("comparisons")
-        show_html(f'<p class="downloads">All comparisons: {links}</p>')
+        every = [one for of_benchmark in compared.values() for one in of_benchmark]
+        links = f"All comparisons: {download_links('comparisons')}"
+        if any(one.release for one in every):
+            links += f". With earlier releases: {download_links('earlier_comparisons')}"
+        show_html(f'<p class="downloads">{links}</p>')
     with closed("How to read the figures"):
         show_markdown(how_to_read_changes(release))
 
