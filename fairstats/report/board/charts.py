@@ -380,12 +380,9 @@ def _strip(
 
 def _below(axis: Axis, value: float, text: str) -> Markup:
     """Write a text below the marks near a value, inside the panel."""
-    place = axis.at(axis.inside(value))
-    share = float(place[:-1])
-    anchor, x = (
-        ("start", "3%") if share < 35 else ("end", "97%") if share > 65 else ("middle", place)
-    )
-    return svg_text(x, text, y="75%", anchor=anchor, size=11.5)
+    place = axis.place(axis.inside(value))
+    anchor, x = ("start", 3.0) if place < 35 else ("end", 97.0) if place > 65 else ("middle", place)
+    return svg_text(f"{x:g}%", text, y="75%", anchor=anchor, size=11.5)
 
 
 def _rows_of(

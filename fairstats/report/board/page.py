@@ -168,10 +168,9 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
                 continue
             with enclosed(f'<div data-measure="{key}">', "</div>"):
                 which = "" if paper else f"{_set_name(board)}. "
-                note = escape_markdown(f"{which}{measure.note}")
-                show_markdown(f"::: small\n{note}\n:::")
+                _show_small(f"{which}{measure.note}")
                 show_chart(measure.draw(figures, measure, f"{name}-{key}"))
-    show_markdown(f"::: small\n{_key(figures, release)}\n:::")
+    _show_small(_key(figures, release))
     _show_unranked(figures)
     _show_screening(figures)
     _show_tables(figures, release, name=name)
@@ -193,15 +192,18 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
             )
     elif len(board.ranked) > 1:
         differing, pairs = int(board.differences["differ"].sum()), len(board.differences)
-        text = f"{differing:,} of {pairs:,} pairs of models differ."
-        show_markdown(f"::: small\n{escape_markdown(text)}\n:::")
+        _show_small(f"{differing:,} of {pairs:,} pairs of models differ.")
         if not paper:
             links = {"rank_differences": Markup(download_links("rank_differences"))}
             show_html(filled("downloads", links=links, pdf=""))
 
 
+def _show_small(text: str) -> None:
+    show_markdown(f"::: small\n{escape_markdown(text)}\n:::")
+
+
 def _key(figures: BoardFigures, release: Release) -> str:
-    """Return the marks that appear in the chart, in Markdown."""
+    """Explain the marks that appear in the chart."""
     board, parts = figures.board, []
     there = set(figures.gaps["verdict"].fillna(""))
     kinds = [text for verdict, text in _COLOURS.items() if verdict in there]
@@ -214,7 +216,7 @@ def _key(figures: BoardFigures, release: Release) -> str:
         parts.append("There are no ranks, because figures are ranges.")
     if any(True for _ in figures.published()):
         parts.append(f"{PUBLISHED} as published: no answers were released to check it.")
-    return escape_markdown(" ".join(filter(None, parts)))
+    return " ".join(parts)
 
 
 def why_unranked(board: Board) -> list[str]:
@@ -229,7 +231,7 @@ def why_unranked(board: Board) -> list[str]:
 def _show_notes(summary: str, notes: list[str], *, few: int) -> None:
     """Show notes in one paragraph; more than a few are a list, which is closed at first."""
     if 0 < len(notes) <= few:
-        show_markdown(f"::: small\n{escape_markdown(' '.join(notes))}\n:::")
+        _show_small(" ".join(notes))
     elif notes:
         with closed(summary):
             items = "\n".join(f"- {escape_markdown(note)}" for note in notes)
@@ -255,7 +257,7 @@ def _show_screening(figures: BoardFigures) -> None:
     if len(notes) <= _FEW_NOTES:
         summary, notes = " ".join(filter(None, [summary, *notes])), []
     if summary:
-        show_markdown(f"::: small\n{escape_markdown(summary)}\n:::")
+        _show_small(summary)
     if len(notes) > _MOST_LISTED:
         models = counted(len(figures.flagged | figures.chosen), "model")
         notes = [f"{FLAGGED} or {CHOSEN}: {models}. The page of each gives its signs."]

@@ -61,11 +61,15 @@ class Axis:
     labelled: bool = True
     limits: tuple[float, float] = (-math.inf, math.inf)
 
-    def at(self, value: float) -> str:
-        """Return the position of a value, as a percentage of the panel's width."""
+    def place(self, value: float) -> float:
+        """Return the position of a value, in percent of the panel's width."""
         inside = min(max(value, self.low), self.high)
         share = (inside - self.low) / (self.high - self.low)
-        return f"{_EDGE + share * (100 - 2 * _EDGE):.2f}%"
+        return round(_EDGE + share * (100 - 2 * _EDGE), 2)
+
+    def at(self, value: float) -> str:
+        """Return the position of a value, as SVG has it."""
+        return f"{self.place(value):.2f}%"
 
     def inside(self, value: float) -> float:
         """Return a value, or the limit that it is beyond."""
@@ -88,7 +92,7 @@ class Axis:
         """Return the shaded band, the ticks' lines and the zero line."""
         parts = []
         if self.band is not None:
-            left, right = (float(self.at(value)[:-1]) for value in self.band)
+            left, right = map(self.place, self.band)
             width = f"{right - left:.2f}%"
             parts.append(element("rect", x=f"{left:.2f}%", width=width, height="100%", fill=BAND))
         for tick in self.ticks:
@@ -104,7 +108,7 @@ class Axis:
         for number, tick in enumerate(self.ticks):
             text = f"{tick:+g}" if self.signed and tick else f"{tick:g}"
             text = text.replace("-", MINUS) + self.unit * (number == len(self.ticks) - 1)
-            place = float(self.at(tick)[:-1])
+            place = self.place(tick)
             anchor = "start" if place < 6 else "end" if place > 92 else "middle"
             labels.append(svg_text(self.at(tick), text, anchor=anchor, colour=DIM, size=12))
         return Markup().join(labels)
@@ -220,7 +224,7 @@ def _arrow(axis: Axis, value: float, colour: str, y: str = "50%") -> Markup:
     if math.isnan(value) or axis.inside(value) == value:
         return Markup()
     sign = 1 if value > axis.limits[1] else -1
-    edge, middle = float(axis.at(axis.inside(value))[:-1]), float(y[:-1])
+    edge, middle = axis.place(axis.inside(value)), float(y[:-1])
     tip = f"{edge + sign * _TIP:.2f}%"
     sides = (
         _line(f"{edge:.2f}%", tip, f"{middle + up:g}%", f"{middle:g}%", colour, 2.2)
@@ -257,7 +261,7 @@ def bar(
     """Draw a bar between two values; `y` and `reach` as for `tick`."""
     if math.isnan(start) or math.isnan(end):
         return Markup()
-    left, right = (float(axis.at(axis.inside(value))[:-1]) for value in sorted((start, end)))
+    left, right = (axis.place(axis.inside(value)) for value in sorted((start, end)))
     x, width, top, height = (
         f"{value}%"
         for value in (f"{left:.2f}", f"{right - left:.2f}", f"{y - reach:g}", f"{2 * reach:g}")
