@@ -20,6 +20,7 @@ from fairstats.report.audit import limits as audit_scope
 from fairstats.report.audit.document import report_model
 from fairstats.report.audit.finding import confidence, finding, finding_in_numbers, robustness
 from fairstats.report.audit.limits import how_to_use, not_tested
+from fairstats.report.charts.rows import chart_html
 from fairstats.report.findings import ordinal
 from fairstats.report.sections import letters
 from tests.wrong_words import wrong_words
@@ -243,6 +244,7 @@ def test_many_pairs_and_long_names_are_complete(benchmark_file, tmp_path):
 def test_letters_are_those_of_the_table(release):
     answers = answer_sets(release, "Model-1")[0]
     (chart,) = letters.SECTION.charts(answers, "letters")
+    assert "&lt;circle" not in chart_html(chart)
     assert [axis.label for axis in chart.axes] == ["Race", "Baseline"]
     table = answers.table("letters").set_index(["attribute", "letter", "group"])["share"].to_dict()
     assert [row.label for row in chart.rows] == ["A", "B", "C"]

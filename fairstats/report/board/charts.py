@@ -166,7 +166,7 @@ def groups_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
             return _not_asked(axis)
         if pd.isna(a["estimate"]) or pd.isna(b["estimate"]):
             said = " and ".join(plain_range(kind, row["ci_low"], row["ci_high"]) for row in (a, b))
-            return Cell("", f"between {said}{unit}")
+            return Cell(Markup(), f"between {said}{unit}")
         first, second = scaled(kind, a["estimate"]), scaled(kind, b["estimate"])
         label = f"{plain(kind, a['estimate'])} / {plain(kind, b['estimate'])}"
         marks = line(axis, first, second) + tick(axis, bases.get(model, math.nan))

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.report.changes.rows import (
@@ -94,7 +96,7 @@ def _axis(
     return replace(axis, high=axis.high + room * (axis.high - axis.low), end=axis.high)
 
 
-def dumbbell(axis: Axis, row: Mapping[Any, Any], kind: Kind, colour: str) -> str:
+def dumbbell(axis: Axis, row: Mapping[Any, Any], kind: Kind, colour: str) -> Markup:
     """Draw a line from the old to the new value of a row of the comparisons."""
     old, new = scaled(kind, row["old"]), scaled(kind, row["new"])
     marks = line(axis, old, new, colour=colour)

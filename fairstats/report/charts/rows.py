@@ -55,7 +55,7 @@ class Cell:
     """The content of one row in one panel: marks and the same in words."""
 
     #: From the functions of `fairstats.report.charts.marks`; any other text is escaped.
-    marks: str
+    marks: Markup
     words: str
     #: The sort key for the page's script; the lowest comes first.
     value: float = math.nan

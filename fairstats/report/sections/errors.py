@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from fairstats._lib.formatting import capital, level, point_range, points
 from fairstats.benchmarks.kinds import Kind
 from fairstats.report.answer_sets import AnswerSet, span_of
@@ -93,7 +95,7 @@ def chart(own: AnswerSet, name: str) -> Chart:
     )
 
     def row(group: tuple[str, str]) -> Row:
-        marks, said = "", []
+        marks, said = Markup(), []
         places = (("35%", ACCENT_B), ("68%", ACCENT_A)) if share else (("50%", ACCENT_B),)
         for figures, (y, colour), metric in zip(drawn, places, metrics, strict=True):
             f = figures[group]

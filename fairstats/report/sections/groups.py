@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from fairstats._lib.formatting import capital, listed, number_word
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.answer_sets import UNKNOWN, AnswerSet, Figure, Pair, span_of
@@ -125,7 +127,7 @@ def chart(own: AnswerSet, name: str) -> Chart:
     )
 
     def cell(pair: Pair) -> Cell:
-        marks, said = "", []
+        marks, said = Markup(), []
         # A small distance, because intervals may overlap.
         places = ((ACCENT_B, "57%", "84%"), (ACCENT_A, "43%", "16%"))
         for term, figure, (colour, y, beside) in zip(pair.terms, pair.rates, places, strict=True):

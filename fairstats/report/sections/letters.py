@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pandas as pd
+from markupsafe import Markup
 
 from fairstats._lib.formatting import percent
 from fairstats.benchmarks.declaration import Attribute
@@ -118,7 +119,7 @@ def _cell(axis: Axis, rows: pd.DataFrame, attribute: Attribute) -> Cell:
         colour = (ACCENT_B, ACCENT_A)[number % 2]
         marks.append(dot(axis, share, colour=colour, hollow=bool(number % 2)))
         said.append(f"{label} {share:.1f}%")
-    return Cell("".join(marks), ", ".join(said))
+    return Cell(Markup().join(marks), ", ".join(said))
 
 
 def _groups(attribute: Attribute) -> str:
