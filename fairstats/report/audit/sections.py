@@ -14,7 +14,7 @@ from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
-from fairstats.report.audit.crosswalk import CROSSWALK, declarations
+from fairstats.report.audit.crosswalk import declarations, read_crosswalk
 from fairstats.report.audit.crosswalk import show_crosswalk as show_crosswalk
 from fairstats.report.audit.facts import AuditFacts
 from fairstats.report.audit.facts import decoded_facts as decoded_facts
@@ -81,7 +81,7 @@ def sections_of(release: Release, model: str, *, crosswalk: bool = False) -> lis
     others = [OTHERS] if _has_others(release, model) else []
     rated = [RATINGS] if ratings_of(release, model) else []
     rest = ["Sensitivity", "Diagnostics", *rated, "Limits", "Methods", "Declarations", "Provenance"]
-    return ["Results", GROUPS, *others, *rest, *([CROSSWALK] if crosswalk else [])]
+    return ["Results", GROUPS, *others, *rest, *([read_crosswalk().heading] if crosswalk else [])]
 
 
 def show_group_figures(release: Release, model: str) -> None:
