@@ -33,10 +33,44 @@ _MOST_CLAUSES = 2
 _MOST_BEST = 5
 
 
-def set_label(benchmark: Benchmark, version: str, strategy: str, *, brackets: bool = False) -> str:
-    """Return the readers' name of an answer set's vignettes and prompt, as plain text."""
+def set_label(
+    benchmark: Benchmark,
+    version: str,
+    strategy: str,
+    *,
+    prompted: bool = True,
+    brackets: bool = False,
+) -> str:
+    """Return the readers' name of an answer set's vignettes and prompt, as plain text.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        The benchmark that was answered.
+    version, strategy : str
+        Its version, and the prompt.
+    prompted : bool
+        Whether to name the prompt.
+    brackets : bool
+        Whether the prompt is in brackets.
+    """
+    vignettes = benchmark.versions.get(version, version)
+    if not prompted:
+        return vignettes
     asked = prompt_label(strategy)
-    return benchmark.versions.get(version, version) + (f" ({asked})" if brackets else f", {asked}")
+    return f"{vignettes} ({asked})" if brackets else f"{vignettes}, {asked}"
+
+
+def board_label(board: Board, release: Release) -> str:
+    """Return the readers' name of a board's vignettes, and of its prompt if there are others."""
+    named = prompted(release, board.benchmark.name)
+    return set_label(board.benchmark, board.version, board.strategy, prompted=named)
+
+
+def prompted(release: Release, benchmark: str) -> bool:
+    """Check whether a benchmark was asked with a prompt that has a name of its own."""
+    own = release.estimates[release.estimates["benchmark"] == benchmark]
+    return bool((own["strategy"] != PLAIN).any())
 
 
 def prompt_label(strategy: str) -> str:
@@ -109,11 +143,14 @@ class Findings:
         The significance level of the release's tests.
     about : tuple of str
         The models that the sentences are about, if not the ranked ones.
+    prompted : bool
+        Whether to name the prompt.
     """
 
     board: Board
     alpha: float
     about: tuple[str, ...] = ()
+    prompted: bool = True
 
     @property
     def kind(self) -> Kind:
@@ -291,7 +328,10 @@ class Findings:
         values, benchmark = self.gaps["estimate"], self.board.benchmark
         if values.isna().any():
             return "Each figure is a range, because missing answers could be anything."
-        where = set_label(benchmark, self.board.version, self.board.strategy, brackets=True)
+        board = self.board
+        where = set_label(
+            benchmark, board.version, board.strategy, prompted=self.prompted, brackets=True
+        )
         least, most = self.models[0], self.models[-1]
         all_higher = bool((values > 0).all())
         unit = f" {long_unit(self.kind)}"
@@ -420,34 +460,6 @@ class Findings:
         return f"{capital(kind.figure)} is {size} higher for {self._first_group}"
 
     @property
-    def verdicts(self) -> str:
-        """State how many gaps have each verdict; the chart marks exceptions."""
-        verdicts = self.gaps["verdict"]
-        n = len(verdicts)
-        if n == 0 or verdicts.isna().all():
-            return ""
-        gap = noun(self.kind)
-        # The chart has those of models without a rank, too.
-        whose = "" if self._models == "models" else " of ranked models"
-        whose = " of the ranked model" if whose and len(self.models) == 1 else whose
-        every = f"The {gap}{whose} is" if n == 1 else f"All {n} {gap}s{whose} are"
-        if (verdicts == DISPARITY).all():
-            a = "a disparity" if n == 1 else "disparities"
-            models, pairs = len(self.models), n // len(self.models)
-            if models > 1 and pairs > 1 and n == models * pairs:
-                every = f"All {n} {gap}s ({models} {self._models} × {pairs} pairs) are"
-            return f"{every} {a} (adjusted {named_test(self.kind)} {self._largest_p})."
-        for verdict in (EQUIVALENT, INCONCLUSIVE):
-            if (verdicts == verdict).all():
-                return f"{every} {verdict}."
-        counts = verdicts.value_counts()
-        named = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
-        if counts.get(DISPARITY) == 1:
-            named[DISPARITY] = DISPARITY
-        parts = [f"{counts[v]} {name}" for v, name in named.items() if v in counts]
-        return f"Of {n} {gap}s{whose}, {', '.join(parts)}."
-
-    @property
     def _largest_p(self) -> str:
         rows = self._rows(self.kind.test)
         p = rows.loc[is_primary_test(rows), "p_adjusted"].max()
@@ -564,7 +576,8 @@ class Findings:
 
 def findings(board: Board, release: Release) -> Findings:
     """Return the sentences of a board of a release."""
-    return Findings(board, release.alpha)
+    named = prompted(release, board.benchmark.name)
+    return Findings(board, release.alpha, prompted=named)
 
 
 def ordinal(n: int) -> str:

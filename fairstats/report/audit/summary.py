@@ -20,6 +20,7 @@ from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
 from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
 from fairstats.report.audit.limits import how_to_use, not_tested, tested
 from fairstats.report.charts.rows import show_chart
+from fairstats.report.findings import prompted
 from fairstats.report.page_output import (
     box,
     columns,
@@ -144,13 +145,14 @@ def table_notes(answers: AnswerSet) -> str:
     rows = f"{span(f'{min(counts):,}', f'{max(counts):,}')} pairs per row; " if counts else ""
     first, second = answers.benchmark.pair_terms
     order = "" if (first, second) == ("first", "second") else f" ({first}, then {second})"
-    prompt = capital(answers.prompt)
+    named = prompted(answers.release, answers.benchmark.name)
+    prompt = f"{capital(answers.prompt)} prompt; " if named else ""
     shown = (
         f"The {len(answers.charted)} pairs with the largest differences, of {len(pairs)}; Results "
         "has all of them."
     )
     sentences = [shown] if len(answers.charted) < len(pairs) else []
-    sentences += [f"{prompt} prompt; {rows}groups in the order of the name{order}."]
+    sentences.append(capital(f"{prompt}{rows}groups in the order of the name{order}."))
     if answers.benchmark.few_units and answers.units:
         sentences.append(f"Independent units: {answers.units:,} {unit_noun(answers.benchmark)}.")
     sentences.append(meaning(answers.benchmark))

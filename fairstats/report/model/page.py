@@ -33,7 +33,7 @@ from fairstats.report.answer_sets import (
 from fairstats.report.board.figures import asked_items
 from fairstats.report.changed_items import flip_table, flip_texts
 from fairstats.report.charts.rows import MOST_CHARTED, chart_html
-from fairstats.report.findings import findings, ordinal, pair_note
+from fairstats.report.findings import findings, ordinal, pair_note, prompted
 from fairstats.report.model.tables import (
     changing_items,
     figures_caption,
@@ -473,9 +473,11 @@ def _counted(entries: list[tuple[AnswerSet, dict[str, Any]]]) -> str:
         text += f" × {variants} variants"
         text += f" × {len(prompts)} prompts" if len(prompts) > 1 else ""
         text += f" = {answers:,} answers"
-        text += f" ({prompts[0]} prompt)" if len(prompts) == 1 else ""
+        named = f" ({prompts[0]} prompt)" if len(prompts) == 1 else ""
     else:
-        text += f", {answers:,} answers ({listed(prompts)} prompt{'s' * (len(prompts) > 1)})"
+        text += f", {answers:,} answers"
+        named = f" ({listed(prompts)} prompt{'s' * (len(prompts) > 1)})"
+    text += named if prompted(one.release, one.benchmark.name) else ""
     return f"{text}, {f'{missing:,}' if missing else 'none'} missing"
 
 
