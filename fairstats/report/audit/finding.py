@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-import pandas as pd
-
-from fairstats._lib.formatting import capital, level, listed, number_word, percent, points, span
+from fairstats._lib.formatting import capital, level, percent, points, span
 from fairstats.benchmarks.kinds import CHOICE
-from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.answer_sets import AnswerSet, Pair, names_of
-from fairstats.report.findings import Findings, ordinal
+from fairstats.report.findings import Findings, every, ordinal, unknown_in_practice
+from fairstats.report.sensitivity import robustness
 from fairstats.report.words import (
     difference_name,
     long_unit,
     signed_range,
-    test_name,
     where,
     words_of,
 )
@@ -179,33 +175,6 @@ def _group(answers: AnswerSet, place: int) -> str:
 
 
 HIGH, MODERATE, LOW, NO_BASIS = "High", "Moderate", "Low", "No basis"
-# The two intervals cover far too rarely if few pairs are discordant (see the page on methods): no
-# verdict has to survive them. The policy bounds has no verdict.
-_NOT_DEFENDED = ("wald", "bootstrap", "bounds")
-_NUMBERED = {
-    INTERVAL: "interval method",
-    TEST: "version of {test}",
-    MISSING: "policy for missing answers",
-}
-_SEVERAL = {INTERVAL: "interval methods", TEST: "versions of {test}"}
-_SEVERAL[MISSING] = "policies for missing answers"
-
-
-@dataclass(frozen=True)
-class Robustness:
-    """Hold how the published verdicts change under other defensible choices.
-
-    Attributes
-    ----------
-    choices : dict
-        The number of choices that give the same verdicts, by aspect.
-    changed : list of (Pair, pandas.DataFrame)
-        The pairs with a verdict that another choice changes, and those rows of the table of
-        sensitivity.
-    """
-
-    choices: dict[str, int]
-    changed: list[tuple[Pair, pd.DataFrame]]
 
 
 def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[str, str]]:
@@ -222,10 +191,8 @@ def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tupl
     yield from _robust(answers, others)
     yield from _rank(answers)
     subjects = words_of(answers.benchmark).subjects
-    if answers.benchmark.swayed_by:
-        yield NO_BASIS, "for how often questions in practice contain such text."
-    elif answers.benchmark.slanted:
-        yield NO_BASIS, f"for how often real {subjects} would be treated differently."
+    if answers.benchmark.slanted:
+        yield NO_BASIS, f"for {unknown_in_practice(answers.benchmark)}."
     elif answers.kind == CHOICE and not answers.benchmark.words.source:
         yield NO_BASIS, f"for conclusions about {subjects}: these are written test questions."
     else:
@@ -288,7 +255,7 @@ def _open(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]
 def _all(count: int, name: str) -> str:
     if count == 1:
         return f"the {name} interval lies"
-    return f"{'both' if count == 2 else f'all {number_word(count)}'} {name} intervals lie"
+    return f"{every(count)} {name} intervals lie"
 
 
 def _power(own: Sequence[Pair]) -> str:
@@ -305,61 +272,21 @@ def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[s
     if all(pair.verdict is None for pair in answers.pairs):
         return
     found = robustness(answers)
-    test = test_name(answers.kind)
-    kept = [
-        f"{number} {(_SEVERAL if number > 1 else _NUMBERED)[aspect].format(test=test)}"
-        for aspect, number in found.choices.items()
-        if number > 1 or not answers.benchmark.few_units
-    ]
     same, compared = other_prompts(answers, others)
     decided = any(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)
     same_with = "The verdict is robust: the same with" if decided else "It stays unclear with"
-    text = f"{same_with} {listed(kept)}"
-    grade = HIGH
+    text, grade = f"{same_with} {found.kept}", HIGH
     if found.changed:
         grade = MODERATE if 2 * len(found.changed) < len(answers.pairs) else LOW
         names = names_of([pair for pair, _ in found.changed], answers)
         text = f"The verdict depends on the choice of method for {names}"
-    elif not kept:
+    elif not found.kept:
         return
     if compared:
         if same < compared:
             grade = MODERATE if grade == HIGH else grade
         text += f"; with other prompts it is the same in {same} of {compared} comparisons"
     yield grade, f"{text}."
-
-
-def robustness(answers: AnswerSet) -> Robustness:
-    """Return which defensible choices of method keep the published verdicts.
-
-    All choices count if none of them changes a verdict. If one does, only those that can be
-    defended count.
-    """
-    choices: dict[str, int] = {}
-    changed: list[tuple[Pair, pd.DataFrame]] = []
-    for pair in answers.pairs:
-        if pair.verdict is None:
-            continue
-        rows = pair.rows(answers.sensitivity)
-        rows = rows[rows["aspect"].isin(list(_NUMBERED)) & (rows["choice"] != "bounds")]
-        bounds = pair.rows(answers.sensitivity)
-        bounds = bounds[(bounds["aspect"] == MISSING) & (bounds["choice"] == "bounds")]
-        if (bounds["ci_low"] == bounds["ci_high"]).all():
-            # Without missing answers, the policies cannot disagree.
-            rows = rows[rows["aspect"] != MISSING]
-        other = rows["verdict"].fillna("") != pair.verdict
-        if not other.any():
-            kept = rows
-        else:
-            kept = rows[~rows["choice"].isin(_NOT_DEFENDED)]
-            moved = kept[kept["verdict"].fillna("") != pair.verdict]
-            if len(moved):
-                changed.append((pair, moved))
-        for aspect, number in kept.groupby("aspect", sort=False)["choice"].nunique().items():
-            choices[str(aspect)] = min(choices.get(str(aspect), number), number)
-    return Robustness(
-        {aspect: choices[aspect] for aspect in _NUMBERED if aspect in choices}, changed
-    )
 
 
 def other_prompts(answers: AnswerSet, others: Sequence[AnswerSet]) -> tuple[int, int]:

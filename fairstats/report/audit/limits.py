@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-import pandas as pd
-
 from fairstats._lib.formatting import MINUS, capital, listed, number_word, p_value, points
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL
@@ -20,10 +18,10 @@ from fairstats.report.answer_sets import (
     names_of,
     span_of,
 )
-from fairstats.report.audit.finding import prompts_among, reasons, robustness
+from fairstats.report.audit.finding import prompts_among, reasons
 from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
 from fairstats.report.sections.letters import frequent_letter
-from fairstats.report.sensitivity import CHOICE_LABELS
+from fairstats.report.sensitivity import change_of, robustness
 from fairstats.report.words import option_label, unit_noun, where, words_of
 
 #: With fewer discordant pairs, the report warns that tests and intervals use little data.
@@ -92,7 +90,10 @@ def _limits(answers: AnswerSet) -> Iterator[str]:
     uneven = (_uneven_missing(pair, answers.release.alpha) for pair in answers.pairs)
     yield from _first(chain.from_iterable(uneven), "Answers are missing unevenly")
     yield from _few(answers)
-    moved = (_moved(pair, rows) for pair, rows in robustness(answers).changed)
+    moved = (
+        f"The verdict on {pair.title} depends on the choice of method: {change_of(pair, rows)}."
+        for pair, rows in robustness(answers).changed
+    )
     yield from _first(moved, "The verdict depends on the choice of method")
     if text := frequent_letter(answers, enough=1):
         yield text
@@ -154,19 +155,6 @@ def _few(answers: AnswerSet) -> Iterator[str]:
             f"Fewer than {number_word(FEW_DISCORDANT)} pairs {differ} "
             f"({names_of(few, answers)}). Tests and intervals depend on those few."
         )
-
-
-def _moved(pair: Pair, rows: pd.DataFrame) -> str:
-    """Name the choices that would have given another verdict, and which."""
-    choices = ", ".join(
-        f"{CHOICE_LABELS.get(choice, choice)}: {verdict}"
-        for choice, verdict in zip(
-            rows["choice"], rows["verdict"].fillna("no verdict"), strict=True
-        )
-    )
-    return (
-        f"The verdict on {pair.title} ({pair.verdict}) depends on the choice of method ({choices})."
-    )
 
 
 # More groups than these are counted, not named.
