@@ -21,6 +21,7 @@ from fairstats.report.audit.finding import confidence, finding, finding_in_numbe
 from fairstats.report.audit.limits import how_to_use, not_tested, tested
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.findings import prompted
+from fairstats.report.model.tables import answered, snapshots_of
 from fairstats.report.page_output import (
     box,
     columns,
@@ -35,7 +36,6 @@ from fairstats.report.ratings.in_reports import rating_headline, ratings_of
 from fairstats.report.sections.size import differences_chart
 from fairstats.report.tables import breakable
 from fairstats.report.words import (
-    counted_items,
     meaning,
     plain,
     plain_range,
@@ -209,18 +209,13 @@ def _adjusted(how: str) -> str:
     return f"{capital(method)}-adjusted over {rest}".replace(" 1 tests", " 1 test") if rest else how
 
 
-def _head(answers: AnswerSet) -> list[tuple[str, str]]:
-    entries = answers.entries
-    snapshots = [entry["snapshot"] or "snapshot not known" for entry in entries]
-    items = sum(entry["items"] for entry in entries)
-    total = sum(entry["answers"] for entry in entries)
-    size = f"{counted_items(answers.benchmark, items, answers.units or None)}, {total:,} answers"
-    whose = "a convention, not clinical" if answers.kind == CHOICE else "declared by the benchmark"
+def _head(own: AnswerSet) -> list[tuple[str, str]]:
+    whose = "a convention, not clinical" if own.kind == CHOICE else "declared by the benchmark"
     return [
-        ("Model tested", ", ".join(map(breakable, dict.fromkeys(snapshots)))),
-        ("Benchmark", breakable(answers.title)),
-        ("Size", size),
-        ("Margin", f"±{answers.shown_margin} ({whose})"),
+        ("Model tested", ", ".join(map(breakable, snapshots_of(own.entries)))),
+        ("Benchmark", breakable(own.title)),
+        ("Size", answered(own, own.entries)),
+        ("Margin", f"±{own.shown_margin} ({whose})"),
     ]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -19,7 +21,7 @@ from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.sections.section import CANNOT, Answer, by_pair
 from fairstats.report.sensitivity import change_of, robustness, with_missing
 from fairstats.report.tables import written_table
-from fairstats.report.words import discordant_note, unsigned
+from fairstats.report.words import counted_items, discordant_note, unsigned
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -127,6 +129,30 @@ def other_choices(own: AnswerSet) -> Answer:
             "pairs are discordant."
         )
     return Answer(by_pair(words), " ".join(said))
+
+
+def snapshots_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the snapshots in entries of the manifest, each once."""
+    return list(dict.fromkeys(entry["snapshot"] or "snapshot not known" for entry in entries))
+
+
+def answered(own: AnswerSet, entries: Iterable[Mapping[str, Any]]) -> str:
+    """State the number of items and answers in entries of the manifest, e.g. of several prompts.
+
+    Parameters
+    ----------
+    own : AnswerSet
+        One of the answer sets, which names the items.
+    entries : iterable of mappings
+        The entries. Those of one prompt are about different items.
+    """
+    items: Counter[str] = Counter()
+    answers = 0
+    for entry in entries:
+        items[entry["strategy"]] += entry["items"]
+        answers += entry["answers"]
+    counted = counted_items(own.benchmark, max(items.values()), own.units or None)
+    return f"{counted}, {answers:,} answers"
 
 
 def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
