@@ -21,9 +21,10 @@ from fairstats.cli import app
 from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer
 from fairstats.report.answer_sets import answer_sets
+from fairstats.report.audit.clauses import clauses
 from fairstats.report.audit.document import report_model
 from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
-from fairstats.report.audit.limits import how_to_use, limitations, not_tested
+from fairstats.report.audit.limits import limitations, not_tested
 from fairstats.report.audit.sections import model_of, scope, sections_of
 from fairstats.report.builtin_renderer import PageError
 from fairstats.report.sensitivity import CHOICE_LABELS
@@ -410,7 +411,7 @@ def test_report_of_a_degenerate_release_states_the_problem(
         *(" ".join(part) for part in confidence(answers, [])),
         next(limitations(made, "Model-1")),
         not_tested(answers, rated=False)[1],
-        how_to_use(answers)[0],
+        clauses("use", answers)[0],
     ]
     assert summary == snapshot
     path = report_model("Model-1", made.path, out=tmp_path / "report.pdf")

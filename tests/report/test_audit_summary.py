@@ -18,9 +18,10 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit import limits as audit_scope
+from fairstats.report.audit.clauses import clauses
 from fairstats.report.audit.document import report_model
 from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
-from fairstats.report.audit.limits import how_to_use, not_tested
+from fairstats.report.audit.limits import not_tested
 from fairstats.report.findings import ordinal
 from fairstats.report.sections import letters
 from fairstats.report.sensitivity import robustness
@@ -84,7 +85,7 @@ def test_finding_follows_from_the_verdicts_the_worst_first(release, verdicts, sl
     answers = changed(answer_sets(release, "Model-1")[0], "verdict", verdicts, slanted=slanted)
     assert finding(answers) == snapshot
     numbers = finding_in_numbers(answers)
-    uses = " ".join(how_to_use(answers))
+    uses = " ".join(clauses("use", answers))
     for text, part, expected in (
         (numbers, "Unclear is not", U in verdicts),
         (numbers, "not evidence of fairness", set(verdicts) == {N}),

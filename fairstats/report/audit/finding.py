@@ -9,13 +9,13 @@ from fairstats._lib.formatting import capital, level, percent, points, span
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.answer_sets import AnswerSet, Pair, names_of
-from fairstats.report.findings import Findings, every, ordinal, unknown_in_practice
+from fairstats.report.audit.clauses import clauses
+from fairstats.report.findings import Findings, every, ordinal
 from fairstats.report.sensitivity import robustness
 from fairstats.report.words import (
     difference_name,
     long_unit,
     signed_range,
-    where,
     words_of,
 )
 
@@ -66,21 +66,14 @@ def finding_in_numbers(answers: AnswerSet) -> str:
     if answers.benchmark.slanted:
         slant = f"text slanted by {words_of(answers.benchmark).subject} group"
         lead = f"With {answers.benchmark.swayed_by or slant},"
-    sentences = []
-    if said:
-        sentences.append(f"{lead} {', and '.join(said)}.")
-        if any(pair.verdict is not None for pair in answers.pairs):
-            sentences.append(f"The benchmark’s margin is {answers.shown_margin}.")
-        if answers.benchmark.slanted:
-            sentences.append("The slant was built in: this is not a rate of bias in practice.")
-    else:
-        sentences.append("No figure could be estimated.")
-    sentences += [f"{capital(reason)}." for reason in reasons(answers)]
-    if any(pair.verdict == INCONCLUSIVE for pair in answers.pairs):
-        sentences.append("Unclear is not the same as fair.")
-    elif all(pair.verdict is None for pair in answers.pairs):
-        sentences.append("This is not evidence of fairness.")
-    return " ".join(sentences)
+    facts = {"known": bool(said)}
+    return " ".join(
+        [
+            *clauses("numbers", answers, facts, lead=f"{lead} {', and '.join(said)}"),
+            *(f"{capital(reason)}." for reason in reasons(answers)),
+            *clauses("warning", answers),
+        ]
+    )
 
 
 def reasons(answers: AnswerSet) -> list[str]:
@@ -190,14 +183,8 @@ def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tupl
     yield from _differences(answers)
     yield from _robust(answers, others)
     yield from _rank(answers)
-    subjects = words_of(answers.benchmark).subjects
-    if answers.benchmark.slanted:
-        yield NO_BASIS, f"for {unknown_in_practice(answers.benchmark)}."
-    elif answers.kind == CHOICE and not answers.benchmark.words.source:
-        yield NO_BASIS, f"for conclusions about {subjects}: these are written test questions."
-    else:
-        place = where(answers.benchmark)
-        yield NO_BASIS, f"for effects on {subjects} {place}: only the answers were measured."
+    for text in clauses("no_basis", answers):
+        yield NO_BASIS, text
 
 
 def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
@@ -209,53 +196,34 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
             why = "the model took part in selecting the items"
         yield NO_BASIS, f"for a verdict: {why}."
         return
+    alpha, margin = answers.release.alpha, answers.benchmark.equivalence_margin
     for verdict in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
         own = [pair for pair in judged if pair.verdict == verdict]
         if not own:
             continue
-        names = names_of(own, answers)
-        said = "" if len(own) == len(answers.pairs) else f" ({names})"
-        yield {DISPARITY: _real, EQUIVALENT: _small, INCONCLUSIVE: _open}[verdict](
-            answers, own, said
+        limits = [(pair.difference["ci_low"], pair.difference["ci_high"]) for pair in own]
+        beyond = sum(low > margin or high < -margin for low, high in limits)
+        exclude = sum(low * high > 0 for low, high in limits)
+        facts = {one: one == verdict for one in (DISPARITY, EQUIVALENT, INCONCLUSIVE)}
+        facts |= {"beyond": beyond == len(own), "zero": exclude < len(own)}
+        one, named = len(own) == 1, level(2 * alpha if verdict == EQUIVALENT else alpha)
+        (text,) = clauses(
+            "differences",
+            answers,
+            facts,
+            differences="difference is" if one else "differences are",
+            which="" if len(own) == len(answers.pairs) else f" ({names_of(own, answers)})",
+            every=f"the {named} interval lies"
+            if one
+            else f"{every(len(own))} {named} intervals lie",
+            level=named,
+            count=str(len(own)),
+            beyond=str(beyond),
+            exclude=str(exclude),
+            power=_power(own),
         )
-
-
-def _real(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]:
-    alpha, margin = answers.release.alpha, answers.benchmark.equivalence_margin
-    beyond = sum(
-        pair.difference["ci_low"] > margin or pair.difference["ci_high"] < -margin for pair in own
-    )
-    nonzero = sum(pair.difference["ci_low"] * pair.difference["ci_high"] > 0 for pair in own)
-    verb = "difference is" if len(own) == 1 else "differences are"
-    if beyond == len(own):
-        beyond_it = f"{_all(len(own), level(alpha))} beyond ±{answers.shown_margin}"
-        return HIGH, f"The {verb} larger than chance{said}: {beyond_it}. {_power(own)}".strip()
-    if nonzero == len(own):
-        return MODERATE, (
-            f"The {verb} larger than chance{said}, but perhaps too small to matter: {beyond} of "
-            f"{len(own)} {level(alpha)} intervals lie beyond ±{answers.shown_margin}."
-        )
-    return MODERATE, (
-        f"The {verb} statistically significant{said}, but {nonzero} of {len(own)} {level(alpha)} "
-        "intervals exclude 0."
-    )
-
-
-def _small(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]:
-    inside = _all(len(own), level(2 * answers.release.alpha))
-    return HIGH, f"No larger difference{said}: {inside} inside ±{answers.shown_margin}."
-
-
-def _open(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]:
-    margin = answers.shown_margin
-    text = f"A difference is neither shown nor excluded{said} at ±{margin}."
-    return LOW, f"{text} {_power(own)}".strip()
-
-
-def _all(count: int, name: str) -> str:
-    if count == 1:
-        return f"the {name} interval lies"
-    return f"{every(count)} {name} intervals lie"
+        grade = {DISPARITY: HIGH if facts["beyond"] else MODERATE, EQUIVALENT: HIGH}
+        yield grade.get(verdict, LOW), text.strip()
 
 
 def _power(own: Sequence[Pair]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from fairstats._lib.formatting import capital, decimal, level, listed
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind
 from fairstats.report.answer_sets import AnswerSet
+from fairstats.report.audit.clauses import clauses
 from fairstats.report.page_output import columns, show_markdown, show_table
 from fairstats.report.tables import breakable, written_table
 from fairstats.report.words import heading, plain
@@ -260,29 +261,17 @@ def ratios_table(own: AnswerSet, limits: str) -> GT:
     )
 
 
-def _notes(own: AnswerSet) -> Iterator[str]:
-    if small_groups(own):
-        yield "Figures of groups with less than 2% of the answers rest on little data."
-    else:
-        yield "Every group has at least 2% of the answers for its attribute."
+def _notes(own: AnswerSet) -> list[str]:
     varied = own.benchmark.varied
-    if not crossed(own) and (own.kind == CHOICE or len(varied) > 1):
-        yield "No combinations of attributes were tested."
-    if own.kind == CHOICE:
-        yield (
-            "The four-fifths rule of US employment law (a ratio below 0.80) is a convention for "
-            "hiring and no criterion for medical answers."
-        )
-    elif own.kind == DECISION:
-        yield (
-            "The four-fifths rule of US employment law takes a ratio below 0.80, or above 1.25, as "
-            "a sign of adverse impact. It is a convention for hiring and similar decisions, and no "
-            "test."
-        )
-        ratios = {one.label: _whole(own, one, "impact_ratio") for one in varied}
-        low = [name for name, row in ratios.items() if row and row["estimate"] < _FOUR_FIFTHS]
-        if low:
-            yield f"The impact ratio is below 0.80 for {listed(low)}."
+    ratios = {one.label: _whole(own, one, "impact_ratio") for one in varied}
+    low = [name for name, row in ratios.items() if row and row["estimate"] < _FOUR_FIFTHS]
+    facts = {
+        "small groups": bool(small_groups(own)),
+        "combinations possible": own.kind == CHOICE or len(varied) > 1,
+        "combinations": bool(crossed(own)),
+        "low ratio": bool(low),
+    }
+    return clauses("groups", own, facts, low=listed(low))
 
 
 def _head(attribute: Attribute, note: str = "") -> dict[str, str]:

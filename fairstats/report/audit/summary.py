@@ -17,8 +17,9 @@ from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, SCORE
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
+from fairstats.report.audit.clauses import clauses
 from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
-from fairstats.report.audit.limits import how_to_use, not_tested, tested
+from fairstats.report.audit.limits import not_tested, tested
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.findings import prompted
 from fairstats.report.model.tables import answered, snapshots_of
@@ -110,7 +111,7 @@ def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
             marked = f"- {what}{_text(lead)}\n" if lead else ""
             show_markdown(f"# Not tested\n\n{marked}{bullets(rest)}")
             second()
-            show_markdown(f"# How to use this result\n\n{bullets(how_to_use(answers))}")
+            show_markdown(f"# How to use this result\n\n{bullets(clauses('use', answers))}")
             show_markdown(_check(release))
         _show_statement()
         with box("contents"):
