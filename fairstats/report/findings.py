@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -27,16 +31,51 @@ from fairstats.report.words import (
     words_of,
 )
 
+_SENTENCES = Path(__file__).with_name("findings.toml")
 # More differences than these are counted, not named.
 _MOST_CLAUSES = 2
 # More models than these are counted, not named.
 _MOST_BEST = 5
 
 
-def set_label(benchmark: Benchmark, version: str, strategy: str, *, brackets: bool = False) -> str:
-    """Return the readers' name of an answer set's vignettes and prompt, as plain text."""
+def set_label(
+    benchmark: Benchmark,
+    version: str,
+    strategy: str,
+    *,
+    prompted: bool = True,
+    brackets: bool = False,
+) -> str:
+    """Return the readers' name of an answer set's vignettes and prompt, as plain text.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        The benchmark that was answered.
+    version, strategy : str
+        Its version, and the prompt.
+    prompted : bool
+        Whether to name the prompt.
+    brackets : bool
+        Whether the prompt is in brackets.
+    """
+    vignettes = benchmark.versions.get(version, version)
+    if not prompted:
+        return vignettes
     asked = prompt_label(strategy)
-    return benchmark.versions.get(version, version) + (f" ({asked})" if brackets else f", {asked}")
+    return f"{vignettes} ({asked})" if brackets else f"{vignettes}, {asked}"
+
+
+def board_label(board: Board, release: Release) -> str:
+    """Return the readers' name of a board's vignettes, and of its prompt if there are others."""
+    named = prompted(release, board.benchmark.name)
+    return set_label(board.benchmark, board.version, board.strategy, prompted=named)
+
+
+def prompted(release: Release, benchmark: str) -> bool:
+    """Check whether a benchmark was asked with a prompt that has a name of its own."""
+    own = release.estimates[release.estimates["benchmark"] == benchmark]
+    return bool((own["strategy"] != PLAIN).any())
 
 
 def prompt_label(strategy: str) -> str:
@@ -109,11 +148,14 @@ class Findings:
         The significance level of the release's tests.
     about : tuple of str
         The models that the sentences are about, if not the ranked ones.
+    prompted : bool
+        Whether to name the prompt.
     """
 
     board: Board
     alpha: float
     about: tuple[str, ...] = ()
+    prompted: bool = True
 
     @property
     def kind(self) -> Kind:
@@ -145,89 +187,111 @@ class Findings:
             & rows["model"].isin(self.models)
         ]
 
+    @cached_property
+    def _sentences(self) -> dict[str, Any]:
+        return tomllib.loads(_SENTENCES.read_text(encoding="utf-8"))
+
+    @cached_property
+    def _words(self) -> dict[str, str]:
+        """Return what every sentence can name."""
+        benchmark, kind, n = self.board.benchmark, self.kind, len(self.models)
+        text = benchmark.swayed_by or f"text slanted according to {benchmark.changes}"
+        margin = kind.shown_margin(benchmark.equivalence_margin)
+        first = f"the {benchmark.pair_terms[0]} group of each pair"
+        if only := _only_pair(benchmark):
+            attribute, (group, _) = only
+            first = f"“{attribute.groups[group]}”"
+        return {
+            "title": benchmark.title,
+            "changes": benchmark.changes,
+            "model": (self.models or self.board.models)[0],
+            "every": every(n),
+            "models": self._models,
+            "of": f"{number_word(n)} {self._models}",
+            "text": text,
+            "Text": capital(text),
+            "figure": kind.figure,
+            "Figure": capital(kind.figure),
+            "gap": noun(kind),
+            "Gap": capital(gap_name(kind)),
+            "difference": difference_name(kind),
+            "mean": self._mean,
+            "unit": long_unit(kind),
+            "short_unit": kind.unit,
+            "margin": f"{margin} {kind.unit}",
+            "margin_noun": f"margin of ±{margin} {kind.unit}"
+            if kind.numeric
+            else f"±{margin}-point margin",
+            "first_group": first,
+            "test": named_test(kind),
+            "level": level(self.alpha),
+            "alpha": f"{self.alpha:g}",
+        }
+
+    def _say(self, part: str, case: str, **values: str) -> str:
+        return self._filled(self._sentences[part][case], **values)
+
+    def _filled(self, sentence: str, **values: str) -> str:
+        return sentence.format_map(self._words | values)
+
     @property
     def headline(self) -> str:
         """Return the finding in one sentence, without a full stop."""
-        benchmark, n = self.board.benchmark, len(self.models)
+        n, slanted = len(self.models), self.board.benchmark.slanted
         if n == 0:
-            one = len(self.board.models) == 1
-            who = self.board.models[0] if one else "No model"
-            return f"{who} {'cannot' if one else 'can'} be ranked on {benchmark.title}"
+            return self._say("headline", f"unranked{'_one' * (len(self.board.models) == 1)}")
         if self.gaps["verdict"].isna().all():
-            return f"No verdict on how answers vary with {benchmark.changes}"
+            return self._say("headline", "no_verdict")
         verdicts = self.gaps.groupby("model")["verdict"]
         uneven = int(verdicts.agg(lambda own: (own == DISPARITY).any()).sum())
-        even = bool((self.gaps["verdict"] == EQUIVALENT).all())
-        if benchmark.slanted:
-            return self._swayed(uneven, even)
-        return self._unequal(uneven, even)
-
-    def _swayed(self, uneven: int, even: bool) -> str:
-        changes, n = self.board.benchmark.changes, len(self.models)
-        text = capital(self.board.benchmark.swayed_by) or f"Text slanted according to {changes}"
-        if uneven == n:
-            who = self.models[0] if n == 1 else f"{_every(n)} models"
-            return f"{text} sways {who}{self._least('{}')}"
-        if uneven:
-            return f"{text} sways {self._some(uneven)}"
-        who = self.models[0] if n == 1 else "any model"
-        if even:
-            start = f"{text} does not sway {who}"
-            return f"{start} by more than {self._margin}"
-        return f"It is unclear whether {text[0].lower()}{text[1:]} sways {who}"
-
-    def _unequal(self, uneven: int, even: bool) -> str:
-        changes, n, figure = self.board.benchmark.changes, len(self.models), self.kind.figure
-        if uneven:
+        if uneven and not slanted:
             return self._who_gets_less(uneven)
-        # A possessive after a digit would become a prime on paper.
-        whose = f"the {figure} of {self.models[0]}" if n == 1 else f"any model’s {figure}"
-        if even and n == 1:
-            return f"{capital(whose)} does not vary with {changes} by more than {self._margin}"
-        if even:
-            return f"No model’s {figure} varies with {changes} by more than {self._margin}"
-        return f"It is unclear whether {whose} depends on {changes}"
+        none = "none" if (self.gaps["verdict"] == EQUIVALENT).all() else "unclear"
+        case = "every" if uneven == n else "some" if uneven else none
+        sentences = self._sentences["headline"]["slanted" if slanted else "neutral"]
+        least = self._least("{}") if uneven else ""
+        return self._filled(sentences[case][n > 1], some=self._some(uneven), least=least)
 
     def _who_gets_less(self, uneven: int) -> str:
         """State for which groups the figure is lower, by how much, and for how many models."""
         benchmark, n, kind = self.board.benchmark, len(self.models), self.kind
         shown = self.gaps[self.gaps["verdict"] == DISPARITY]
-        pairs = shown[["attribute", "group_a", "group_b"]]
         # The largest first.
-        order = shown["estimate"].abs().sort_values(ascending=False).index
-        clauses = {
-            row: lower_for(benchmark, *_groups(pairs.loc[row]), float(shown.loc[row, "estimate"]))
-            for row in order[:_MOST_CLAUSES]
-        }
-        if n == 1 and len(shown) <= _MOST_CLAUSES:
-            subject = subject_of(kind, self.models[0])
-            subject = subject if kind == CHOICE else capital(subject)
-            return f"{subject} is {', and '.join(clauses.values())}"
-        largest = clauses[order[0]]
-        if n == 1:
-            text = (
-                f"The {kind.figure} of {self.models[0]} differs between groups in {len(shown)} of "
+        shown = shown.loc[shown["estimate"].abs().sort_values(ascending=False).index]
+        pairs = shown[["attribute", "group_a", "group_b"]]
+        clauses = [
+            lower_for(benchmark, attribute, (a, b), float(gap))
+            for (attribute, a, b), gap in zip(
+                pairs.head(_MOST_CLAUSES).itertuples(index=False), shown["estimate"], strict=False
             )
-            return f"{text}{len(self.gaps)} pairs; the largest difference: {largest}"
-        who, verb = ("Every model", "is") if uneven == n else (capital(self._some(uneven)), "are")
-        verb = "is" if uneven == 1 else verb
-        signs = (shown["estimate"] > 0).nunique()
-        if len(pairs.drop_duplicates()) == 1 and signs == 1 and uneven > 1:
-            _, _, less = largest.partition(f" {long_unit(kind)} ")
-            sizes = self._size(shown["estimate"], f" {long_unit(kind)}")
-            start = f"{who} {verb} {less}"
-            if kind != CHOICE:
-                whose = "every model" if uneven == n else self._some(uneven)
-                start = f"The {kind.figure} of {whose} is {less}"
-            return f"{start}, by {sizes}{self._least('{}')}"
+        ]
+        same = len(pairs.drop_duplicates()) == 1 and (shown["estimate"] > 0).nunique() == 1
+        case = "every" if uneven == n else "some"
+        if n == 1:
+            case = "one" if len(shown) <= _MOST_CLAUSES else "one_of_many"
+        elif same and uneven > 1:
+            case = "same_pair" if kind == CHOICE else "same_pair_figure"
+        who = "every model" if uneven == n else self._some(uneven)
+        subject = subject_of(kind, self.models[0])
         # No model is named as the one with the largest difference if another one has it too.
-        whose = self._named(list(shown.loc[_tied(shown["estimate"].abs()), "model"].unique()))
-        depends = f"{who.replace('Every model', 'Every model’s')} {kind.figure} depends on"
-        text = f"{depends} {benchmark.changes}{self._least('that of {}')}"
-        if uneven < n:
-            verb = "differs" if uneven == 1 else "differ"
-            text = f"{who} {verb} in {kind.figure} with {benchmark.changes}"
-        return f"{text}; the largest {noun(kind)}: {whose}, {largest}"
+        largest = shown.loc[_tied(shown["estimate"].abs()), "model"].unique()
+        return self._filled(
+            self._sentences["headline"]["lower"][case],
+            Subject=subject if kind == CHOICE else capital(subject),
+            clauses=", and ".join(clauses),
+            shown=str(len(shown)),
+            pairs=str(len(self.gaps)),
+            largest=clauses[0],
+            less=clauses[0].partition(f" {long_unit(kind)} ")[2],
+            sizes=self._size(shown["estimate"], f" {long_unit(kind)}"),
+            who=who,
+            Who=capital(who),
+            whose=self._named(largest),
+            differ="differs" if uneven == 1 else "differ",
+            **{"is": "is" if uneven == n else "are"},
+            least=self._least("{}"),
+            least_figure=self._least("that of {}"),
+        )
 
     def _some(self, count: int) -> str:
         """Return a number of the models that the sentences are about, in words."""
@@ -238,30 +302,19 @@ class Findings:
         """Return the noun for the models; those without a rank are on the board, too."""
         return "models" if len(self.models) == len(self.board.models) else "ranked models"
 
-    def _named(self, models: list[str]) -> str:
+    def _named(self, models: Sequence[str]) -> str:
         return listed(models) if len(models) <= _MOST_BEST else f"{len(models)} models"
 
     def _least(self, form: str) -> str:
         """Name the model, or the two, that may be the best."""
-        best = [form.format(model) for model in self._best]
-        if len(self.models) == 1 or len(best) > 2 or len(best) == len(self.models):
+        if len(self.models) == 1 or len(self._best) > 2 or len(self._best) == len(self.models):
             return ""
-        return f", {' or '.join(best)} least"
+        return f", {' or '.join(map(form.format, self._best))} least"
 
     @property
     def _best(self) -> list[str]:
         ranked = self.board.ranked
         return list(ranked.loc[ranked["may_be_best"].astype(bool), "model"])
-
-    @property
-    def _margin(self) -> str:
-        """The equivalence margin with its unit."""
-        margin = self.kind.shown_margin(self.board.benchmark.equivalence_margin)
-        return f"{margin} {self.kind.unit}"
-
-    @property
-    def _points(self) -> str:
-        return self.kind.shown_margin(self.board.benchmark.equivalence_margin)
 
     @property
     def figures(self) -> str:
@@ -274,89 +327,94 @@ class Findings:
     @property
     def _unranked(self) -> str:
         """Why no model has a rank."""
-        reasons = sorted(set(self.board.why_unranked.values()))
+        reasons, n = sorted(set(self.board.why_unranked.values())), len(self.board.models)
         if reasons and all("best guess" in reason for reason in reasons):
-            n = len(self.board.models)
             if n == 1:
                 return "Its accuracy is too close to guessing to judge it."
-            return f"The accuracy of {_every(n)} models is too close to guessing to judge them."
+            return f"The accuracy of {every(n)} models is too close to guessing to judge them."
         if len(reasons) == 1:
             return f"{capital(reasons[0])}."
-        count = number_word(len(self.board.models)).capitalize()
-        return f"{count} models were tested. The reason is given with each name below."
+        return (
+            f"{capital(number_word(n))} models were tested. The reason is given with each name "
+            "below."
+        )
 
     @property
     def _sizes(self) -> str:
         """State the differences of the models with the smallest and the largest average."""
-        values, benchmark = self.gaps["estimate"], self.board.benchmark
+        values, board = self.gaps["estimate"], self.board
         if values.isna().any():
-            return "Each figure is a range, because missing answers could be anything."
-        where = set_label(benchmark, self.board.version, self.board.strategy, brackets=True)
-        least, most = self.models[0], self.models[-1]
-        all_higher = bool((values > 0).all())
-        unit = f" {long_unit(self.kind)}"
+            return self._say("sizes", "ranges")
+        first, several = self.models[0], len(self.models) > 1
         # Without ranks, no model is the first or the last.
-        unordered = self.kind != CHOICE and self.board.ranked.empty and len(self.models) > 1
-        if not all_higher or unordered:
-            name = difference_name(self.kind)
-            what = f"{name}s run from {signed_range(self.kind, values.min(), values.max())}{unit}"
-            if len(values) == 1:
-                what = f"the {name} is {self.kind.signed(values.iloc[0])}{unit}"
-            text = f"On the {where}, {what} ({pair_note(benchmark)})."
-        elif benchmark.slanted and self.kind == CHOICE:
-            size, spread = self._average(least, unit)
-            if benchmark.swayed_by:
-                less = f"{size} less accurate with {benchmark.swayed_by}{spread}"
-                text = f"On the {where}, {least} is {less}."
-            else:
-                more = f"{size} more accurate than misleading text{spread}"
-                text = f"On the {where}, helpful text makes {least} {more}."
+        unordered = self.kind != CHOICE and board.ranked.empty and several
+        if unordered or not (values > 0).all():
+            case = "only" if len(values) == 1 else "run"
+        elif board.benchmark.slanted and self.kind == CHOICE:
+            case = "swayed" if board.benchmark.swayed_by else "slanted"
         else:
-            size, spread = self._average(least, unit)
-            who = subject_of(self.kind, least)
-            what = f"{who} is {size} {more_of(benchmark)} for {self._first_group}"
-            text = f"On the {where}, {what}{spread}."
-        if len(self.models) == 1 or self.board.ranked.empty:
-            return text
-        units = f" {self.kind.unit}"
-        of = f"{number_word(len(self.models))} {self._models}"
+            case = "higher"
+        where = set_label(
+            board.benchmark, board.version, board.strategy, prompted=self.prompted, brackets=True
+        )
+        text = self._say(
+            "sizes",
+            case,
+            where=where,
+            only=self.kind.signed(values.iloc[0]),
+            range=signed_range(self.kind, values.min(), values.max()),
+            order=pair_note(board.benchmark),
+            first=first,
+            subject=subject_of(self.kind, first),
+            size=unsigned(self.kind, self._average_gap(first)),
+            more=more_of(board.benchmark),
+            spread=self._spread(first),
+        )
+        return f"{text} {self._compared}" if several and not board.ranked.empty else text
+
+    @property
+    def _compared(self) -> str:
+        """Name the models with the smallest and the largest average of several ranked ones."""
+        least, most = self.models[0], self.models[-1]
         average = pd.Series({model: self._average_gap(model) for model in self.models})
-        (smallest, _), (largest, spread) = (self._average(m, units) for m in (least, most))
-        mean = self._mean
-        if average[least] > average.min() or average[most] < average.max():
-            # Ranks count missing answers against a model; the averages shown do not.
-            return (
-                f"{text} If missing answers are counted against each model, {least} ranks first of "
-                f"{of} ({mean} {smallest}) and {most} last ({largest})."
-            )
         first, last = (list(average.index[_tied(sign * average)]) for sign in (-1, 1))
-        if len(first) == len(self.models):
-            every = f"{_every(len(first))} {self._models}"
-            return f"{text} The {mean} is the same for {every}: {smallest}."
-        has = "has" if len(first) == 1 else "have"
-        smallest_of = f"the smallest {mean} of {of}"
-        if all_higher and first == [least]:
-            text += f" That is {smallest_of}."
+        if average[least] > average.min() or average[most] < average.max():
+            case = "counted"
+        elif len(first) == len(self.models):
+            case = "same"
         else:
-            text += f" {self._named(first)} {has} {smallest_of}, {smallest}."
-        has = "has" if len(last) == 1 else "have"
-        return f"{text} {self._named(last)} {has} the largest, {largest}{spread * all_higher}."
+            case = "that" if self._one_way and first == [least] else "named"
+        fewest, largest = (
+            f"{self._named(models)} {'has' if len(models) == 1 else 'have'}"
+            for models in (first, last)
+        )
+        return self._say(
+            "compared",
+            case,
+            first=least,
+            last=most,
+            fewest=fewest,
+            most=largest,
+            smallest=f"{unsigned(self.kind, average[least])} {self.kind.unit}",
+            largest=f"{unsigned(self.kind, average[most])} {self.kind.unit}",
+            spread=self._spread(most) * self._one_way,
+        )
+
+    @property
+    def _one_way(self) -> bool:
+        return bool((self.gaps["estimate"] > 0).all())
 
     @property
     def _mean(self) -> str:
         """Name what models are compared by; gaps in both directions would cancel out."""
         gap = noun(self.kind)
-        one_way = bool((self.gaps["estimate"] > 0).all())
-        return f"average {gap}" if one_way else f"mean size of the {gap}s"
+        return f"average {gap}" if self._one_way else f"mean size of the {gap}s"
 
-    def _average(self, model: str, unit: str) -> tuple[str, str]:
-        """A model's average gap, and its range over the pairs."""
+    def _spread(self, model: str) -> str:
+        """Return the range of a model's gaps over the pairs, in brackets."""
         own = self.gaps.loc[self.gaps["model"] == model, "estimate"]
-        mean = unsigned(self.kind, self._average_gap(model)) + unit
-        if own.nunique() == 1:
-            return mean, ""
         by = "attribute" if self.gaps["attribute"].nunique() > 1 else "pair"
-        return mean, f" ({self._size(own, '')} by {by})"
+        return f" ({self._size(own, '')} by {by})" if own.nunique() > 1 else ""
 
     def _average_gap(self, model: str) -> float:
         """A model's average gap, as its chart shows it."""
@@ -388,14 +446,6 @@ class Findings:
         differs = f"differs by more than {within:g}" if within else "differs"
         return f"The answer {differs} in {span(low, high)} of 100 pairs{depends}."
 
-    @property
-    def _first_group(self) -> str:
-        benchmark = self.board.benchmark
-        if only := _only_pair(benchmark):
-            attribute, (first, _) = only
-            return f"“{attribute.groups[first]}”"
-        return f"the {benchmark.pair_terms[0]} group of each pair"
-
     def _size(self, values: pd.Series, unit: str) -> str:
         low, high = (unsigned(self.kind, value) for value in (values.min(), values.max()))
         return span(low, high) + unit
@@ -403,49 +453,19 @@ class Findings:
     @property
     def chart_title(self) -> str:
         """Return the title of the chart of gaps, without a full stop."""
-        values, kind, benchmark = self.gaps["estimate"], self.kind, self.board.benchmark
-        name = capital(gap_name(kind))
+        values, benchmark = self.gaps["estimate"], self.board.benchmark
         if values.empty or values.isna().any():
-            return f"{name} between groups"
-        if not (values > 0).all():
-            low, high = (kind.signed(value) for value in (values.min(), values.max()))
-            if low == high:
-                return f"{name}: {low} {kind.unit}"
-            return f"{name}s run from {low} to {high} {kind.unit}"
-        size = self._size(values, f" {kind.unit}")
-        if kind == CHOICE and benchmark.swayed_by:
-            return f"{capital(benchmark.swayed_by)} lowers accuracy by {size}"
-        if kind == CHOICE and benchmark.slanted:
-            return f"The slant of the text moves accuracy by {size}"
-        return f"{capital(kind.figure)} is {size} higher for {self._first_group}"
-
-    @property
-    def verdicts(self) -> str:
-        """State how many gaps have each verdict; the chart marks exceptions."""
-        verdicts = self.gaps["verdict"]
-        n = len(verdicts)
-        if n == 0 or verdicts.isna().all():
-            return ""
-        gap = noun(self.kind)
-        # The chart has those of models without a rank, too.
-        whose = "" if self._models == "models" else " of ranked models"
-        whose = " of the ranked model" if whose and len(self.models) == 1 else whose
-        every = f"The {gap}{whose} is" if n == 1 else f"All {n} {gap}s{whose} are"
-        if (verdicts == DISPARITY).all():
-            a = "a disparity" if n == 1 else "disparities"
-            models, pairs = len(self.models), n // len(self.models)
-            if models > 1 and pairs > 1 and n == models * pairs:
-                every = f"All {n} {gap}s ({models} {self._models} × {pairs} pairs) are"
-            return f"{every} {a} (adjusted {named_test(self.kind)} {self._largest_p})."
-        for verdict in (EQUIVALENT, INCONCLUSIVE):
-            if (verdicts == verdict).all():
-                return f"{every} {verdict}."
-        counts = verdicts.value_counts()
-        named = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
-        if counts.get(DISPARITY) == 1:
-            named[DISPARITY] = DISPARITY
-        parts = [f"{counts[v]} {name}" for v, name in named.items() if v in counts]
-        return f"Of {n} {gap}s{whose}, {', '.join(parts)}."
+            return self._say("chart", "unknown")
+        low, high = (self.kind.signed(value) for value in (values.min(), values.max()))
+        if not self._one_way:
+            case = "one" if low == high else "run"
+        elif self.kind == CHOICE and benchmark.slanted:
+            case = "swayed" if benchmark.swayed_by else "slanted"
+        else:
+            case = "higher"
+        return self._say(
+            "chart", case, low=low, high=high, size=self._size(values, f" {self.kind.unit}")
+        )
 
     @property
     def _largest_p(self) -> str:
@@ -457,114 +477,95 @@ class Findings:
     def sure(self) -> list[tuple[str, str]]:
         """Grade each conclusion's certainty: a degree and a sentence each."""
         if not self.models:
-            return [("Not sure", "Anything about differences: no model here qualifies for a rank.")]
+            return [("Not sure", self._say("sure", "unranked"))]
         if self.gaps["verdict"].isna().all():
-            return [("Not sure", "There is no test under this policy for missing answers.")]
+            return [("Not sure", self._say("sure", "no_test"))]
         found = [*self._sure_of_gaps(), *self._sure_of_ranks()]
-        if self.board.benchmark.swayed_by:
-            found.append(("Not known", "How often questions in practice contain such text."))
-        elif self.board.benchmark.slanted:
-            found.append(
-                (
-                    "Not known",
-                    f"How often real {words_of(self.board.benchmark).subjects} would be treated "
-                    "differently. The effect of the group cannot be separated from that of the "
-                    "slant.",
-                )
-            )
+        if self.board.benchmark.slanted:
+            unknown = f"{capital(unknown_in_practice(self.board.benchmark))}."
+            if not self.board.benchmark.swayed_by:
+                unknown += f" {self._say('sure', 'slanted')}"
+            found.append(("Not known", unknown))
         return found
 
-    def _sure_of_gaps(self) -> list[tuple[str, str]]:
+    def _sure_of_gaps(self) -> Iterator[tuple[str, str]]:
         verdicts, n = self.gaps["verdict"], len(self.gaps)
-        margin = f"±{self._points}-point margin"
-        if self.kind.numeric:
-            margin = f"margin of ±{self._margin}"
-        gap, test = noun(self.kind), named_test(self.kind)
+        low, high = self.gaps["ci_low"], self.gaps["ci_high"]
         if (verdicts == DISPARITY).all():
             limit = self.board.benchmark.equivalence_margin
-            outside = (self.gaps["ci_low"] > limit) | (self.gaps["ci_high"] < -limit)
-            every = _of(n, n, gap)
-            text = f"{every} larger than chance would give: adjusted {test} {self._largest_p}"
-            if outside.all():
-                interval = "the" if n == 1 else "every"
-                text += f", and {interval} {level(self.alpha)} interval is outside the {margin}"
-            very = outside.all() and self._largest_p.startswith("p\u00a0<")
-            return [("Very sure" if very else "Sure", f"{text}.")]
-        shown, small, unclear = (
-            int((verdicts == v).sum()) for v in (DISPARITY, EQUIVALENT, INCONCLUSIVE)
-        )
-        found = []
-        if shown:
-            p = f"adjusted {test} p at most {self.alpha:g}"
-            found.append(("Sure", f"{_of(shown, n, gap)} a disparity ({p})."))
-        if small:
-            found.append(
-                ("Sure", f"{_of(small, n, gap)} too small to matter, within the {margin}.")
-            )
-        if unclear:
-            own = self.gaps[verdicts == INCONCLUSIVE]
-            outside = (own["ci_low"] > 0) | (own["ci_high"] < 0)
-            text = f"{_of(unclear, n, gap)} inconclusive"
-            if not outside.any():
-                text += f": no {gap} and a {gap} beyond the {margin} are both possible"
-            found.append(("Not sure", f"{text}."))
-        return found
+            large, p = bool(((low > limit) | (high < -limit)).all()), self._largest_p
+            degree = "Very sure" if large and p.startswith("p\u00a0<") else "Sure"
+            each = "the" if n == 1 else "every"
+            case = "large" if large else "chance"
+            yield degree, self._say("sure", case, of=_of(n, n, noun(self.kind)), p=p, each=each)
+            return
+        for verdict in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
+            own = verdicts == verdict
+            if not own.any():
+                continue
+            # An interval without 0 excludes that there is no gap.
+            zero = not ((low > 0) | (high < 0))[own].any()
+            case = "possible" if verdict == INCONCLUSIVE and zero else verdict
+            degree = "Not sure" if verdict == INCONCLUSIVE else "Sure"
+            yield degree, self._say("sure", case, of=_of(int(own.sum()), n, noun(self.kind)))
 
-    def _sure_of_ranks(self) -> list[tuple[str, str]]:
+    def _sure_of_ranks(self) -> Iterator[tuple[str, str]]:
         ranked, n = self.board.ranked, len(self.models)
         if n < 2 or ranked.empty:
-            return []
-        best, found = self._best, []
-        last = ranked[ranked["rank_high"] == n]["model"].tolist()
+            return
+        best, last = self._best, list(ranked.loc[ranked["rank_high"] == n, "model"])
         if len(best) == n:
-            return [("Not sure", "Which model is best: every ranked model could be.")]
-        if len(best) == 1:
-            text = f"{best[0]} has the smallest {self._mean}"
-            text += f" and {last[0]} the largest" if len(last) == 1 else ""
-            text += f" ({level(self.alpha)} confidence)."
-            found.append(("Sure", text + self._hidden(best)))
-        else:
-            named = listed(best, "or")
-            if len(best) > _MOST_BEST:
-                named = f"{len(best)} of {n} {self._models}"
-            text = f"Which model is best: {named} could be."
-            found.append(("Not sure", text + self._hidden(best)))
-        rest = ranked[~ranked["model"].isin(best)]
-        wide = rest[rest["rank_high"] > rest["rank_low"]]
-        if not wide.empty:
-            width = (wide["rank_high"] - wide["rank_low"]).astype(int)
-            row = wide.loc[width.idxmax()]
-            span = f"{ordinal(int(row['rank_low']))} to {ordinal(int(row['rank_high']))}"
-            text = f"The exact order of the rest. {row['model']}, for one, could rank {span}."
-            found.append(("Not sure", text))
-        return found
+            yield "Not sure", self._say("sure", "any")
+            return
+        many = f"{len(best)} of {n} {self._models}"
+        yield (
+            "Sure" if len(best) == 1 else "Not sure",
+            self._say(
+                "sure",
+                "best" if len(best) == 1 else "several",
+                best=listed(best, "or") if len(best) <= _MOST_BEST else many,
+                and_last=f" and {last[0]} the largest" if len(last) == 1 else "",
+                hidden=self._hidden(best),
+            ),
+        )
+        rest = ranked[~ranked["model"].isin(best) & (ranked["rank_high"] > ranked["rank_low"])]
+        if not rest.empty:
+            row = rest.loc[(rest["rank_high"] - rest["rank_low"]).astype(int).idxmax()]
+            ranks = f"{ordinal(int(row['rank_low']))} to {ordinal(int(row['rank_high']))}"
+            yield "Not sure", self._say("sure", "rest", model=row["model"], ranks=ranks)
 
     def _hidden(self, best: list[str]) -> str:
         """State what missing answers could hide: a model that refuses makes its gap small."""
         rows = self.board.ranked.set_index("model").loc[best]
         given, worst = rows["estimate"], rows["least_favourable"]
         hidden = worst > given
-        if not any(
-            self.kind.signed(a) != self.kind.signed(b)
-            for a, b in zip(given[hidden], worst[hidden], strict=True)
-        ):
+        if (given[hidden].map(self.kind.signed) == worst[hidden].map(self.kind.signed)).all():
             return ""
-        size = self._size(given, f" {self.kind.unit}")
+        counted = "on the given answers"
         if set(self.board.estimates["missing"]) == {"incorrect"}:
             as_ = "wrong" if self.kind == CHOICE else "unfavourable"
             counted = f"with missing answers counted as {as_}"
-        else:
-            counted = "on the given answers"
-        whom = "it" if len(best) == 1 else "them"
-        return (
-            f" The {self._mean} is {size} {counted}, and up to "
-            f"{unsigned(self.kind, worst.max())} if the missing answers were against {whom}."
+        return self._say(
+            "sure",
+            "hidden",
+            size=self._size(given, f" {self.kind.unit}"),
+            counted=counted,
+            worst=unsigned(self.kind, worst.max()),
+            whom="it" if len(best) == 1 else "them",
         )
+
+
+def unknown_in_practice(benchmark: Benchmark) -> str:
+    """State what a benchmark with a built-in slant cannot show."""
+    if benchmark.swayed_by:
+        return "how often questions in practice contain such text"
+    return f"how often real {words_of(benchmark).subjects} would be treated differently"
 
 
 def findings(board: Board, release: Release) -> Findings:
     """Return the sentences of a board of a release."""
-    return Findings(board, release.alpha)
+    named = prompted(release, board.benchmark.name)
+    return Findings(board, release.alpha, prompted=named)
 
 
 def ordinal(n: int) -> str:
@@ -579,17 +580,13 @@ def ordinal(n: int) -> str:
     return f"{n}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
 
 
-def _groups(row: pd.Series) -> tuple[str, tuple[str, str]]:
-    return str(row["attribute"]), (str(row["group_a"]), str(row["group_b"]))
-
-
 def _tied(values: pd.Series) -> pd.Series:
     """Check which values are the largest one, but for rounding error."""
     return values >= values.max() - 1e-9
 
 
-def _every(n: int) -> str:
-    """All of several things, in words."""
+def every(n: int) -> str:
+    """Return "both", or "all" with the number in words."""
     return "both" if n == 2 else f"all {number_word(n)}"
 
 

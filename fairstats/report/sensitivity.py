@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_html, p_figure
+from fairstats._lib.formatting import escape_html, listed, number_word, p_figure
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.counts.patterns import PAIR_COLUMNS
-from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TESTS
+from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TEST, TESTS
 from fairstats.release.contents import Release
+from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.tables import MARKS, breakable, cell_label, written_table
-from fairstats.report.words import signed_range
+from fairstats.report.words import signed_range, test_name
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -45,6 +47,89 @@ CHOICE_LABELS = {
 NOT_JUDGED = "not judged"
 _WORST = {"choice": "wrong", "decision": "not favourable"}
 _PUBLISHED = "as published"
+
+
+# Both cover far too rarely if few pairs are discordant (see the page on methods): no verdict has to
+# survive them.
+_TOO_NARROW = ("wald", "bootstrap")
+_METHODS = {
+    INTERVAL: "interval methods",
+    TEST: "versions of {test}",
+    MISSING: "policies for missing answers",
+}
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """Hold how the published verdicts change under other choices that can be defended.
+
+    Attributes
+    ----------
+    kept : str
+        The choices that keep the verdicts, e.g. ``"four interval methods"``; empty if there is one.
+    changed : list of (Pair, pandas.DataFrame)
+        The pairs with a verdict that another choice changes, and those rows of the table of
+        sensitivity.
+    narrow : bool
+        Whether an interval that is too narrow would change a verdict.
+    """
+
+    kept: str
+    changed: list[tuple[Pair, pd.DataFrame]]
+    narrow: bool
+
+
+def robustness(own: AnswerSet) -> Robustness:
+    """Return which choices of method keep the published verdicts of an answer set.
+
+    Intervals that are too narrow count only if they change no verdict.
+    """
+    counts: dict[str, int] = {}
+    changed, narrow = [], False
+    for pair in own.pairs:
+        rows = pair.rows(own.sensitivity)
+        aspects = [INTERVAL, TEST] if nothing_missing(rows) else list(_METHODS)
+        # The policy bounds has no verdict.
+        rows = rows[rows["aspect"].isin(aspects) & (rows["choice"] != "bounds")]
+        if pair.verdict is None or rows.empty:
+            continue
+        other = rows["verdict"].fillna("") != pair.verdict
+        sound = ~rows["choice"].isin(_TOO_NARROW)
+        narrow |= bool((other & ~sound).any())
+        if (other & sound).any():
+            changed.append((pair, rows[other & sound]))
+        kept = rows[sound] if other.any() else rows
+        for aspect, number in kept.groupby("aspect")["choice"].nunique().items():
+            counts[str(aspect)] = min(counts.get(str(aspect), number), number)
+    kept_by = [
+        f"{number_word(counts[aspect])} {methods.format(test=test_name(own.kind))}"
+        for aspect, methods in _METHODS.items()
+        if counts.get(aspect, 0) > 1
+    ]
+    return Robustness(listed(kept_by), changed, narrow)
+
+
+def change_of(pair: Pair, rows: pd.DataFrame) -> str:
+    """State a pair's other verdicts, and the choices that give them.
+
+    Parameters
+    ----------
+    pair : Pair
+        The pair.
+    rows : pandas.DataFrame
+        Its rows in `Robustness.changed`.
+    """
+    rows = rows.assign(
+        verdict=rows["verdict"].fillna("no verdict"),
+        choice=[
+            f"policy {choice}" if aspect == MISSING else CHOICE_LABELS.get(choice, choice)
+            for aspect, choice in zip(rows["aspect"], rows["choice"], strict=True)
+        ],
+    )
+    return "; ".join(
+        f"{other} instead of {pair.verdict} with {listed(choices)}"
+        for other, choices in rows.groupby("verdict")["choice"]
+    )
 
 
 def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:

@@ -21,9 +21,10 @@ from fairstats.cli import app
 from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer
 from fairstats.report.answer_sets import answer_sets
+from fairstats.report.audit.clauses import clauses
 from fairstats.report.audit.document import report_model
 from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
-from fairstats.report.audit.limits import how_to_use, limitations, not_tested
+from fairstats.report.audit.limits import limitations, not_tested
 from fairstats.report.audit.sections import model_of, scope, sections_of
 from fairstats.report.builtin_renderer import PageError
 from fairstats.report.sensitivity import CHOICE_LABELS
@@ -410,7 +411,7 @@ def test_report_of_a_degenerate_release_states_the_problem(
         *(" ".join(part) for part in confidence(answers, [])),
         next(limitations(made, "Model-1")),
         not_tested(answers, rated=False)[1],
-        how_to_use(answers)[0],
+        clauses("use", answers)[0],
     ]
     assert summary == snapshot
     path = report_model("Model-1", made.path, out=tmp_path / "report.pdf")
@@ -567,10 +568,10 @@ def test_verdict_that_depends_on_a_choice_is_a_limitation(benchmark, tmp_path):
         others = own[(own["verdict"] != verdict) & defended]
         moved += len(others) > 0
         for row in others.itertuples():
-            assert f"{CHOICE_LABELS.get(row.choice, row.choice)}: {row.verdict}" in found, pair
+            assert CHOICE_LABELS.get(row.choice, row.choice) in found, pair
     assert found.count(" depends on the choice") == moved > 0
-    assert "White − Black (disparity) depends" in found
-    assert "Exact: inconclusive" in found
+    changed = "White − Black depends on the choice of method: inconclusive instead of disparity"
+    assert f"{changed} with Exact" in found
     assert "Wald" not in found
 
 

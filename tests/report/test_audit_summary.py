@@ -12,17 +12,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fairstats._lib.formatting import number_word
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit import limits as audit_scope
+from fairstats.report.audit.clauses import clauses
 from fairstats.report.audit.document import report_model
 from fairstats.report.audit.finding import confidence, finding, finding_in_numbers, robustness
-from fairstats.report.audit.limits import how_to_use, not_tested
+from fairstats.report.audit.limits import not_tested
 from fairstats.report.charts.rows import chart_html
 from fairstats.report.findings import ordinal
 from fairstats.report.sections import letters
+from fairstats.report.sensitivity import robustness
 from tests.wrong_words import wrong_words
 
 from .reading import squeezed
@@ -83,7 +86,7 @@ def test_finding_follows_from_the_verdicts_the_worst_first(release, verdicts, sl
     answers = changed(answer_sets(release, "Model-1")[0], "verdict", verdicts, slanted=slanted)
     assert finding(answers) == snapshot
     numbers = finding_in_numbers(answers)
-    uses = " ".join(how_to_use(answers))
+    uses = " ".join(clauses("use", answers))
     for text, part, expected in (
         (numbers, "Unclear is not", U in verdicts),
         (numbers, "not evidence of fairness", set(verdicts) == {N}),
@@ -170,8 +173,8 @@ def test_robustness_counts_the_choices_in_the_table_of_sensitivity(release):
     ((text, level),) = [item for item in alone.items() if "robust" in item[0]]
     per_aspect = rows.groupby("aspect")["choice"].nunique()
     assert level == "High"
-    assert f"{per_aspect['interval']} interval methods" in text
-    assert f"{per_aspect['test']} versions of McNemar’s test" in text
+    assert f"{number_word(per_aspect['interval'])} interval methods" in text
+    assert f"{number_word(per_aspect['test'])} versions of McNemar’s test" in text
 
 
 def test_the_rank_is_the_boards(release):

@@ -86,7 +86,7 @@ READ: dict[str, tuple[dict, dict, dict]] = {
 def test_findings(benchmark, case, snapshot):
     declared, models, ranks = READ[case]
     read = found(replace(benchmark, **declared), models, **ranks)
-    assert (read.headline, read.figures, read.chart_title, read.verdicts, *read.sure) == snapshot
+    assert (read.headline, read.figures, read.chart_title, *read.sure) == snapshot
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -101,7 +101,7 @@ def test_a_gap_made_small_by_missing_answers_is_not_called_the_smallest(benchmar
 
 def test_no_sentence_assumes_patients_or_privilege(benchmark):
     read = found(benchmark, UNEVEN)
-    text = " ".join([read.headline, read.figures, read.chart_title, read.verdicts])
+    text = " ".join([read.headline, read.figures, read.chart_title])
     text += " ".join(sentence for _, sentence in read.sure) + pair_note(benchmark)
     for word in ("privileged", "race", "patient", "FairMedQA", "White"):
         assert word not in text

@@ -53,6 +53,7 @@ def own(benchmark_file, answers_of) -> AnswerSet:
         slugs={"One": "one"},
         benchmarks={benchmark.name: benchmark},
         answers=answers,
+        estimates=board.estimates,
         answers_of=lambda board, model: [],
         table=lambda name: pd.DataFrame(columns=["model"]),
     )

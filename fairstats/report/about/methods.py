@@ -8,6 +8,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import (
     MINUS,
+    capital,
     escape_markdown,
     level,
     listed,
@@ -30,6 +31,7 @@ from fairstats.report.about.coverage import (
 )
 from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
 from fairstats.report.page_output import output_format, show_markdown, show_table
+from fairstats.report.prose import prose
 from fairstats.report.site_settings import settings_of
 from fairstats.report.tables import sources_caption, sources_table, written_table
 from fairstats.report.words import (
@@ -117,40 +119,41 @@ def ranges(release: Release) -> str:
 
 def benchmark_card(benchmark: Benchmark) -> str:
     """Describe a benchmark: items, groups, limits, source and licence, in Markdown."""
-    versions = "\n".join(
-        f"    - {escape_markdown(f'{name}: {text}')}" for name, text in benchmark.versions.items()
-    )
-    selected = "; ".join(f"{model} ({how})" for model, how in benchmark.selected_on.items())
-    selected = escape_markdown(selected or "none")
     kind, words = benchmark.kind, words_of(benchmark)
-    margin = unsigned(kind, benchmark.equivalence_margin)
+    versions = (f"    - {escape_markdown(': '.join(one))}" for one in benchmark.versions.items())
+    selected = "; ".join(f"{model} ({how})" for model, how in benchmark.selected_on.items())
+    required = f"answers that depend on the {words.item}"
     if kind == CHOICE:
-        required = f"lower limit of accuracy above {escape_markdown(required_accuracy(benchmark))}"
-        items = f"{len(benchmark.answer_keys):,}, options {', '.join(benchmark.options)}"
-    else:
-        required = f"answers that depend on the {words.item}"
-        items = escape_markdown(_items(benchmark))
-    lines = [
-        f"- **Items**: {items}",
-        f"- **Versions of each {words.item}**: {len(benchmark.variants)}",
-        f"- **Groups compared**: {escape_markdown(_attributes(benchmark))}",
-        f"- **Sets of {words.items}**:\n{versions}",
-        f"- **Missing answers**: policy `{benchmark.missing}`",
-        f"- **Equivalence margin**: ±{margin} {long_unit(kind)}",
-        f"- **Tests adjusted together**: {TESTED_TOGETHER[benchmark.family]}",
-        f"- **Required for a rank**: at most {percent(benchmark.largest_missing)} of the answers "
-        f"to a pair's groups missing; {required}",
-        f"- **Items that all ranked models must share**: {percent(benchmark.common_items)}",
-        f"- **Models used to select the items**: {selected}",
-        f"- **Source**: {escape_markdown(', '.join(benchmark.sources))}",
-        f"- **Licence**: {escape_markdown(benchmark.licence)}",
-        f"- **Cite**: {escape_markdown(benchmark.citation)}",
-    ]
-    return f"{escape_markdown(benchmark.description)}\n\n" + "\n".join(lines)
+        required = f"lower limit of accuracy above {required_accuracy(benchmark)}"
+    escaped = {
+        "description": benchmark.description,
+        "items": _items(benchmark),
+        "groups": _attributes(benchmark),
+        "required": required,
+        "selected": selected or "none",
+        "source": ", ".join(benchmark.sources),
+        "licence": benchmark.licence,
+        "cite": benchmark.citation,
+    }
+    return prose(
+        "benchmark",
+        **{name: escape_markdown(text) for name, text in escaped.items()},
+        item=words.item,
+        sets=words.items,
+        variants=str(len(benchmark.variants)),
+        versions="\n".join(versions),
+        missing=benchmark.missing,
+        margin=f"{unsigned(kind, benchmark.equivalence_margin)} {long_unit(kind)}",
+        family=TESTED_TOGETHER[benchmark.family],
+        largest_missing=percent(benchmark.largest_missing),
+        common_items=percent(benchmark.common_items),
+    )
 
 
 def _items(benchmark: Benchmark) -> str:
     """Describe the items, the possible answers and the independent units, as plain text."""
+    if benchmark.kind == CHOICE:
+        return f"{len(benchmark.answer_keys):,}, options {', '.join(benchmark.options)}"
     parts = [benchmark.words.items]
     if benchmark.items:
         parts = [counted_items(benchmark, len(benchmark.items))]
@@ -213,26 +216,23 @@ def read_win_win_error() -> pd.DataFrame:
 def win_win_text(rates: pd.DataFrame) -> str:
     """State how often a win-win is false, and how it was simulated, in Markdown."""
     false, power = rates[rates["changed"] != ALL_THREE], rates[rates["changed"] == ALL_THREE]
-    worst = {
-        (rule, pairs): percent(own[f"family_{rule}"].max())
-        for rule in _RULES
-        for pairs, own in false.groupby("pairs")
-    }
-    sizes = sorted(false["pairs"].unique())
-    few, many = sizes[0], sizes[-1]
-    trials = " or ".join(f"{n:,}" for n in sorted(false["trials"].unique(), reverse=True))
-    trials_of_power = " or ".join(f"{n:,}" for n in sorted(power["trials"].unique(), reverse=True))
-    return (
-        f"In simulations at most {percent(false['family_holm'].max())} of the families contain a "
-        f"false win-win, at a level of {level(1 - ALPHA)}. Without Holm's procedure it is up to "
-        f"{worst['unadjusted', few]} with {number_word(few)} pairs and "
-        f"{worst['unadjusted', many]} with {number_word(many)}.\n\n"
-        "A win-win is false if one of the three figures did not improve. The models' answers are "
-        "drawn from shared item difficulties. The older models have accuracy 0.75, CFR 0.85 and "
-        "AD 0.08. In the newer models some figures improve and "
-        "the others stay the same (`benchmarks/win_win_error.py`). Each row is based on "
-        f"{trials} simulated families, and power on {trials_of_power}."
+    worst = false.groupby("pairs")["family_unadjusted"].max()
+    few, many = min(worst.index), max(worst.index)
+    return prose(
+        "win-win",
+        holm=percent(false["family_holm"].max()),
+        level=level(1 - ALPHA),
+        few=number_word(few),
+        worst_few=percent(worst[few]),
+        many=number_word(many),
+        worst_many=percent(worst[many]),
+        trials=_trials(false),
+        power_trials=_trials(power),
     )
+
+
+def _trials(rates: pd.DataFrame) -> str:
+    return " or ".join(f"{n:,}" for n in sorted(rates["trials"].unique(), reverse=True))
 
 
 def win_win_table(rates: pd.DataFrame) -> GT:
@@ -279,7 +279,7 @@ def _improved(changed: str) -> str:
         return "All three (power)"
     names = {"accuracy": "accuracy", "cfr": "CFR", "ad": "AD"}
     text = " and ".join(names.get(name, name) for name in changed.split(", "))
-    return text[0].upper() + text[1:]
+    return capital(text)
 
 
 def _share(row: pd.Series, name: str) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import pandas as pd
 
 from fairstats._lib.formatting import capital, counted, escape_markdown
+from fairstats._lib.installation import resource
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
@@ -24,17 +26,6 @@ from fairstats.report.ratings.in_reports import ratings_of
 from fairstats.report.tables import breakable
 from fairstats.report.words import difference_name
 
-#: The heading of the appendix.
-CROSSWALK = "NIST AI 600-1"
-_INTRODUCTION = (
-    "This appendix maps parts of this report to what NIST AI 600-1, Generative AI Profile, asks "
-    "for (version of July 2024, doi:10.6028/NIST.AI.600-1; voluntary). It certifies nothing. "
-    "“Shown” means that the report has figures or facts on the subject, not that they are "
-    "sufficient. The second column is in the words of this project."
-)
-# The first page has no heading of its own.
-_FIRST_PAGE = ""
-
 
 @dataclass(frozen=True)
 class Clause:
@@ -46,54 +37,60 @@ class Clause:
         Its number in the text.
     asks : str
         What it asks for.
-    shows : tuple of str
-        The parts of the report that bear on it, see `EVIDENCE`.
+    shows : list of str
+        The parts of the report that bear on it.
     lacks : str
         What no report shows of it.
+    lacks_of_choices : str
+        The same for questions with options.
     """
 
     name: str
     asks: str
-    shows: tuple[str, ...]
+    shows: list[str]
     lacks: str = ""
+    lacks_of_choices: str = ""
 
 
-# Only clauses that were read in the text itself. Add a law or a standard only after you have read
-# it there, and name its version: people sign this report.
-CLAUSES = (
-    Clause(
-        "MS-2.11-001",
-        "Benchmarks that fit the use, with their assumptions and limits, including test items that "
-        "may be in training data.",
-        ("reading_note", "limits", "contamination"),
-    ),
-    Clause(
-        "MS-2.11-002",
-        "Performance for groups and subgroups, counterfactual prompts, and general fairness "
-        "measures and tests of hypotheses.",
-        ("group_accuracy", "intersections", "cfr", "pairs", "tests"),
-        "Field tests, and measures in use.",
-    ),
-    Clause(
-        "MS-2.11-003",
-        "Which people the system affects, found out by engaging with them.",
-        ("consulted", "ratings"),
-    ),
-    Clause(
-        "MS-2.11-004",
-        "Sources of bias in training and test data, with differences between and across groups, "
-        "and proxies.",
-        ("screening", "reading_note"),
-        "Bias in training data.",
-    ),
-    Clause(
-        "MS-2.13-001",
-        "Models of measurement error: does a measure capture the concept, and how much does it "
-        "vary?",
-        ("sensitivity", "missing_policies", "power"),
-        "A test of construct validity.",
-    ),
-)
+@dataclass(frozen=True)
+class Part:
+    """A part of the report that clauses refer to.
+
+    Attributes
+    ----------
+    name : str
+        What is missing if the report does not show it.
+    shows : str
+        What it shows.
+    section : str
+        The heading under which it is; empty for the first page, which has none.
+    of : str
+        The noun of the figures that are counted.
+    """
+
+    name: str
+    shows: str
+    section: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True)
+class Crosswalk:
+    """Hold the content of `data/crosswalk.toml`."""
+
+    heading: str
+    introduction: str
+    clauses: list[Clause]
+    parts: dict[str, Part]
+
+
+def read_crosswalk() -> Crosswalk:
+    """Read the clauses, and the parts of a report that bear on them."""
+    text = resource("data", "crosswalk.toml").read_text(encoding="utf-8")
+    content = tomllib.loads(text)
+    parts = {name: Part(**part) for name, part in content["parts"].items()}
+    clauses = [Clause(**clause) for clause in content["clauses"]]
+    return Crosswalk(content["heading"], content["introduction"], clauses, parts)
 
 
 @dataclass(frozen=True)
@@ -109,124 +106,51 @@ class Audit:
         """Return the model's answer sets; the first is the one of the summary."""
         return answer_sets(self.release, self.model)
 
+    @property
+    def first(self) -> AnswerSet:
+        """Return the answer set of the summary."""
+        return self.sets[0]
+
     def known(self, metric: str, column: str = "estimate") -> int:
         """Count the pairs of the summary's answer set that have this figure."""
-        return sum(not math.isnan(pair.value(metric, column)) for pair in self.sets[0].pairs)
+        return sum(not math.isnan(pair.value(metric, column)) for pair in self.first.pairs)
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """Hold a part of the report.
-
-    Attributes
-    ----------
-    section : str
-        The heading under which it is; empty for the first page.
-    name : str
-        What is missing if the report does not show it.
-    find : callable
-        States what an `Audit` shows; empty if it does not.
-    """
-
-    section: str
-    name: str
-    find: Callable[[Audit], str]
+def _known_groups(audit: Audit) -> int:
+    varied = audit.first.benchmark.varied
+    groups = [group for attribute in varied for group in groups_of(audit.first, attribute)]
+    return sum(pd.notna(group.row["ci_low"]) for group in groups)
 
 
-def _group_accuracy(audit: Audit) -> str:
-    first = audit.sets[0]
-    groups = [g for attribute in first.benchmark.varied for g in groups_of(first, attribute)]
-    known = counted(sum(not math.isnan(group.low) for group in groups), "group")
-    figure = first.kind.figure
-    return "" if known.startswith("0") else f"{figure} of {known}, with intervals and numbers"
+def _intersections(audit: Audit) -> int:
+    return sum(len(groups_of(audit.first, attribute)) for attribute in crossed(audit.first))
 
 
-def _intersections(audit: Audit) -> str:
-    first = audit.sets[0]
-    cells = sum(len(groups_of(first, attribute)) for attribute in crossed(first))
-    figure = first.kind.figure
-    return f"{figure} and number of {counted(cells, 'intersection')}" if cells else ""
-
-
-def _pairs(audit: Audit) -> str:
-    kind = audit.sets[0].kind
-    known = audit.known(kind.difference, "ci_low")
-    return f"{counted(known, difference_name(kind))} with intervals" if known else ""
-
-
-def _cfr(audit: Audit) -> str:
-    known = audit.known("cfr", "ci_low")
-    return f"how often the answer stays the same, for {counted(known, 'pair')}" if known else ""
-
-
-def _tests(audit: Audit) -> str:
-    known = audit.known(audit.sets[0].kind.test, "p_adjusted")
-    return f"{counted(known, 'test')} of no difference, adjusted" if known else ""
-
-
-def _power(audit: Audit) -> str:
-    known = audit.known("minimum_detectable_difference")
-    return "the difference that each test could detect" if known else ""
-
-
-def _sensitivity(audit: Audit) -> str:
-    first = audit.sets[0]
-    shown = len(first.table("sensitivity")) and first.pairs
-    return "the same figures with other methods" if shown else ""
-
-
-def _missing(audit: Audit) -> str:
-    if any(entry["missing"] for answers in audit.sets for entry in answers.entries):
-        return "the differences under four policies for missing answers"
-    return "no answers are missing"
-
-
-def _screening(audit: Audit) -> str:
-    shown = len(audit.release.screening)
-    return "checks for copied, shifted or invented answers" if shown else ""
-
-
-def _ratings(audit: Audit) -> str:
+def _raters(audit: Audit) -> int:
     found = ratings_of(audit.release, audit.model)
-    raters = sum(judged["rater_id"].nunique() for _, judged in found)
-    return f"judgements of {counted(raters, 'rater')}, with their agreement" if found else ""
+    return sum(judged["rater_id"].nunique() for _, judged in found)
 
 
-def _limits(audit: Audit) -> str:
-    return counted(len(list(limitations(audit.release, audit.model))), "limit")
+def _declared(name: str) -> Callable[[Audit], bool]:
+    return lambda audit: bool(declared_facts(audit.release, audit.model, audit.facts)[name])
 
 
-def _reading_note(audit: Audit) -> str:
-    return "how to read the benchmark" if audit.sets[0].benchmark.read_first else ""
-
-
-def _fact(name: str, audit: Audit) -> str:
-    declared = declared_facts(audit.release, audit.model, audit.facts)[name]
-    return f"{_fact_name(name)}: declared, not checked" if declared else ""
-
-
-def _fact_name(name: str) -> str:
-    return FACTS[name][:1].lower() + FACTS[name][1:]
-
-
-#: The parts of a report by their names in `CLAUSES`.
-EVIDENCE = {
-    "group_accuracy": Evidence("Groups", "{figure} by group", _group_accuracy),
-    "intersections": Evidence("Groups", "intersections of attributes", _intersections),
-    "pairs": Evidence(_FIRST_PAGE, "{difference}s", _pairs),
-    "cfr": Evidence(_FIRST_PAGE, "changed answers", _cfr),
-    "tests": Evidence(_FIRST_PAGE, "tests", _tests),
-    "reading_note": Evidence(_FIRST_PAGE, "a note on the benchmark’s limits", _reading_note),
-    "power": Evidence("Results", "detectable differences", _power),
-    "sensitivity": Evidence("Sensitivity", "sensitivity to the methods", _sensitivity),
-    "missing_policies": Evidence("Sensitivity", "handling of missing answers", _missing),
-    "screening": Evidence("Diagnostics", "screening of the answers", _screening),
-    "ratings": Evidence("What raters report", "judgements of people", _ratings),
-    "limits": Evidence("Limits", "limits", _limits),
-    **{
-        name: Evidence("Declarations", _fact_name(name), partial(_fact, name))
-        for name in ("contamination", "consulted")
-    },
+#: The number of figures, or whether there is any, by part of a report.
+EVIDENCE: dict[str, Callable[[Audit], int]] = {
+    "group_accuracy": _known_groups,
+    "intersections": _intersections,
+    "pairs": lambda audit: audit.known(audit.first.kind.difference, "ci_low"),
+    "cfr": lambda audit: audit.known("cfr", "ci_low"),
+    "tests": lambda audit: audit.known(audit.first.kind.test, "p_adjusted"),
+    "reading_note": lambda audit: bool(audit.first.benchmark.read_first),
+    "power": lambda audit: audit.known("minimum_detectable_difference"),
+    "sensitivity": lambda audit: bool(len(audit.first.sensitivity) and audit.first.pairs),
+    "missing_policies": lambda audit: True,
+    "screening": lambda audit: len(audit.release.screening),
+    "ratings": _raters,
+    "limits": lambda audit: len(list(limitations(audit.release, audit.model))),
+    "contamination": _declared("contamination"),
+    "consulted": _declared("consulted"),
 }
 
 
@@ -238,31 +162,43 @@ def shown_and_missing(clause: Clause, audit: Audit) -> tuple[list[tuple[str, str
     (list of (str, str), list of str)
         Each section with its text, in order, and the names of missing parts.
     """
+    parts, kind = read_crosswalk().parts, audit.first.kind
+    missing = any(entry["missing"] for own in audit.sets for entry in own.entries)
+    words = {
+        "figure": kind.figure,
+        "difference": difference_name(kind),
+        "missing": "the differences under four policies for missing answers"
+        if missing
+        else "no answers are missing",
+    }
     shown: dict[str, list[str]] = {}
-    missing, kind = [], audit.sets[0].kind
-    names = {"figure": kind.figure, "difference": difference_name(kind)}
-    for evidence in map(EVIDENCE.__getitem__, clause.shows):
-        if text := evidence.find(audit):
-            shown.setdefault(evidence.section, []).append(text)
+    lacking = []
+    for name in clause.shows:
+        part, n = parts[name], EVIDENCE[name](audit)
+        if n:
+            of = counted(n, part.of.format_map(words))
+            shown.setdefault(part.section, []).append(part.shows.format_map(words | {"n": of}))
         else:
-            missing.append(evidence.name.format(**names))
-    return [(section, "; ".join(texts)) for section, texts in shown.items()], missing
+            lacking.append(part.name.format_map(words))
+    return [(section, "; ".join(texts)) for section, texts in shown.items()], lacking
 
 
 def show_crosswalk(release: Release, model: str, facts: AuditFacts) -> None:
     """Show the appendix."""
-    show_markdown(f"# {CROSSWALK}\n\n{_INTRODUCTION}")
-    show_markdown("\n".join(_rows(Audit(release, model, facts))))
+    crosswalk = read_crosswalk()
+    show_markdown(f"# {crosswalk.heading}\n\n{crosswalk.introduction}")
+    show_markdown("\n".join(_rows(crosswalk.clauses, Audit(release, model, facts))))
 
 
-def _rows(audit: Audit) -> Iterator[str]:
+def _rows(clauses: list[Clause], audit: Audit) -> Iterator[str]:
     # Pandoc sets the column widths from the dashes.
     yield "| Clause | Asks for | This report shows | Not shown |"
     yield f"|:{'-' * 16}|:{'-' * 26}|:{'-' * 34}|:{'-' * 24}|"
-    for clause in CLAUSES:
+    for clause in clauses:
         shown, missing = shown_and_missing(clause, audit)
         parts = [f"{_place(section)}: {_text(text)}" for section, text in shown]
-        lacks = [capital("; ".join(missing)) + "." if missing else "", _lacks(clause, audit)]
+        never = clause.lacks_of_choices if audit.first.kind == CHOICE else ""
+        lacks = [capital("; ".join(missing)) + "." if missing else "", never or clause.lacks]
         cells = (
             _text(clause.name),
             _text(clause.asks),
@@ -272,14 +208,8 @@ def _rows(audit: Audit) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def _lacks(clause: Clause, audit: Audit) -> str:
-    if clause.name == "MS-2.11-004" and audit.sets[0].kind == CHOICE:
-        return f"{clause.lacks[:-1]}; the audit of the vignettes is on the site's page Vignettes."
-    return clause.lacks
-
-
 def _place(section: str) -> str:
-    if section == _FIRST_PAGE:
+    if not section:
         return "First page"
     slug = section_id(section)
     return f"[{section}](#{slug}){page_number(slug)}"

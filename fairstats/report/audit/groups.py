@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from fairstats._lib.formatting import capital, decimal, level, listed
 from fairstats.benchmarks.declaration import Attribute
-from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, Kind
+from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind
 from fairstats.report.answer_sets import AnswerSet
+from fairstats.report.audit.clauses import clauses
 from fairstats.report.page_output import columns, show_markdown, show_table
 from fairstats.report.tables import breakable, written_table
-from fairstats.report.words import heading, plain, plain_range, signed_range
+from fairstats.report.words import heading, plain
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -36,8 +37,7 @@ _AGAINST_KEY = {
     "signed_error": "Mean of answer − key",
     "absolute_error": "Mean distance from the key",
 }
-# Those in the unit of the answers.
-_SIZES = ("signed_error", "absolute_error")
+Estimate = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class GroupFigures:
     ----------
     label : str
         The group's term for readers.
-    estimate, low, high : float
-        The rate or mean, and its limits.
+    row : mapping
+        The estimate of the rate or mean.
     n : int
         The answers that it rests on.
     missing : int or None
@@ -59,9 +59,7 @@ class GroupFigures:
     """
 
     label: str
-    estimate: float
-    low: float
-    high: float
+    row: Estimate
     n: int
     missing: int | None
     share: float
@@ -72,194 +70,159 @@ class GroupFigures:
         return self.share < SMALL
 
 
-def groups_of(answers: AnswerSet, attribute: Attribute) -> list[GroupFigures]:
+def groups_of(own: AnswerSet, attribute: Attribute) -> list[GroupFigures]:
     """Return the groups of an attribute that have estimates, in the declared order."""
-    rows = answers.rows[answers.rows["attribute"] == attribute.name]
-    found = {}
-    for group in attribute.groups:
-        for side in "ab":
-            metric = getattr(answers.kind, f"rate_{side}")
-            own = rows[(rows["metric"] == metric) & (rows[f"group_{side}"] == group)]
-            if len(own) and group not in found:
-                found[group] = own.iloc[0], _count(own.iloc[0], f"n_missing_{side}")
-    asked = {group: int(row["n"]) + (missing or 0) for group, (row, missing) in found.items()}
-    if answers.ranged:
-        # Then n counts the missing answers too.
-        asked = {group: int(row["n"]) for group, (row, _) in found.items()}
-    total = sum(asked.values())
+    sides = _sides(own, attribute, own.kind.rate_a, own.kind.rate_b)
+    n, missing = {}, {}
+    for group, (side, row) in sides.items():
+        unknown = row[f"n_missing_{side}"]
+        n[group], missing[group] = int(row["n"]), None if pd.isna(unknown) else int(unknown)
+    # The n of a range counts the missing answers too.
+    asked = n if own.ranged else {group: n[group] + (missing[group] or 0) for group in n}
+    total = sum(asked.values()) or 1
     return [
         GroupFigures(
-            attribute.groups[group],
-            float(row["estimate"]),
-            float(row["ci_low"]),
-            float(row["ci_high"]),
-            int(row["n"]),
-            missing,
-            asked[group] / total if total else 0.0,
+            attribute.groups[group], row, n[group], missing[group], asked[group] / total
         )
-        for group, (row, missing) in found.items()
-    ]
+        for group, (_, row) in sides.items()
+    ]  # fmt: skip
 
 
-def overall_of(answers: AnswerSet, attribute: Attribute) -> pd.Series | None:
+def _sides(
+    own: AnswerSet, attribute: Attribute, first: str, second: str
+) -> dict[str, tuple[str, Estimate]]:
+    """Return each group's side in a pair, and the estimate of that side's metric."""
+    found: dict[str, tuple[str, Estimate]] = {}
+    pairs = [pair for pair in own.pairs if pair.attribute == attribute.name]
+    for place, side, metric in ((0, "a", first), (1, "b", second)):
+        for pair in pairs:
+            if metric in pair.estimates:
+                found.setdefault(pair.groups[place], (side, pair.estimates[metric]))
+    return {group: found[group] for group in attribute.groups if group in found}
+
+
+def overall_of(own: AnswerSet, attribute: Attribute) -> Estimate | None:
     """Return the estimate of the rate over all groups of an attribute; None if not known."""
-    return whole_of(answers, attribute, _OVERALL.get(answers.kind.name, ""))
+    return _whole(own, attribute, _OVERALL.get(own.kind.name, ""))
 
 
-def impact_ratio_of(answers: AnswerSet, attribute: Attribute) -> pd.Series | None:
-    """Return the estimate of an attribute's impact ratio; None if not known."""
-    return whole_of(answers, attribute, "impact_ratio")
-
-
-def whole_of(answers: AnswerSet, attribute: Attribute, metric: str) -> pd.Series | None:
+def _whole(own: AnswerSet, attribute: Attribute, metric: str) -> Estimate | None:
     """Return an estimate of all groups of an attribute; None if not known."""
-    rows = answers.rows
-    own = rows[(rows["attribute"] == attribute.name) & (rows["metric"] == metric)]
-    known = own[own["group_a"].isna() & own[["estimate", "ci_low"]].notna().any(axis=1)]
-    return known.iloc[0] if len(known) else None
+    row = own.of_attribute(attribute.name).get(metric)
+    known = row and not (pd.isna(row["estimate"]) and pd.isna(row["ci_low"]))
+    return row if known else None
 
 
-def small_groups(answers: AnswerSet) -> list[str]:
+def small_groups(own: AnswerSet) -> list[str]:
     """Return the groups with less than 2% of their attribute's answers."""
     return [
         group.label
-        for attribute in answers.benchmark.varied
-        for group in groups_of(answers, attribute)
+        for attribute in own.benchmark.varied
+        for group in groups_of(own, attribute)
         if group.small
     ]
 
 
-def crossed(answers: AnswerSet) -> list[Attribute]:
+def crossed(own: AnswerSet) -> list[Attribute]:
     """Return the attributes that cross others and have estimates."""
-    return [a for a in answers.benchmark.varied if a.crosses and groups_of(answers, a)]
+    return [a for a in own.benchmark.varied if a.crosses and groups_of(own, a)]
 
 
-def show_groups(answers: AnswerSet) -> None:
+def show_groups(own: AnswerSet) -> None:
     """Show rates or means, missing answers, ratios and errors, for the summary's answer set."""
-    if not any(groups_of(answers, attribute) for attribute in answers.benchmark.varied):
+    varied, figure = own.benchmark.varied, own.kind.figure
+    if not any(groups_of(own, attribute) for attribute in varied):
         show_markdown("No group has an estimate.")
         return
-    kind = "range" if answers.ranged else f"{level(answers.release.alpha)} CI"
-    figure = answers.kind.figure
-    whole = any(
-        overall_of(answers, attribute) is not None for attribute in answers.benchmark.varied
-    )
-    all_groups = ", next to that of all groups" if whole or answers.kind == CHOICE else ""
+    limits = "range" if own.ranged else f"{level(own.release.alpha)} CI"
+    whole = own.kind == CHOICE or any(overall_of(own, attribute) for attribute in varied)
     caption = (
-        f"{capital(figure)} by group{all_groups}. Unknown: answers that are missing or could not "
-        "be read"
+        f"{capital(figure)} by group{', next to that of all groups' if whole else ''}. Unknown: "
+        "answers that are missing or could not be read"
     )
-    if answers.kind.numeric:
-        show_table(groups_table(answers, kind), caption=caption)
+    if own.kind.numeric:
+        show_table(groups_table(own, limits), caption=caption)
     else:
+        parity = ". Demographic parity difference: the highest minus the lowest selection rate, "
         with columns() as second:
-            show_table(groups_table(answers, kind), caption=caption)
+            show_table(groups_table(own, limits), caption=caption)
             second()
             show_table(
-                ratios_table(answers, kind),
+                ratios_table(own, limits),
                 caption=f"{capital(figure)} ratios. Impact ratio: the lowest {figure} of a group "
                 "divided by the highest; its interval covers all pairs of groups"
-                f"{_parity(answers)}",
+                f"{f'{parity}points' if own.kind == DECISION else ''}",
             )
-    if _errors(answers):
-        show_table(
-            errors_table(answers),
-            caption=f"Answers compared with the key, by group, with {kind}",
-        )
-    show_markdown(" ".join(_notes(answers)))
+    if heads := _errors(own):
+        caption = f"Answers compared with the key, by group, with {limits}"
+        show_table(errors_table(own, heads), caption=caption)
+    show_markdown(" ".join(_notes(own)))
 
 
-def _parity(answers: AnswerSet) -> str:
-    if answers.kind != DECISION:
-        return ""
-    return ". Demographic parity difference: the highest minus the lowest selection rate, points"
-
-
-def _errors(answers: AnswerSet) -> dict[str, str]:
+def _errors(own: AnswerSet) -> dict[str, str]:
     """Return the metrics against the key that have estimates, by name without the side."""
-    if answers.kind == CHOICE:
+    if own.kind == CHOICE:
         return {}
-    known = answers.rows[answers.rows[["estimate", "ci_low"]].notna().any(axis=1)]
-    there = set(known["metric"])
+    there = set(own.rows.dropna(subset=["estimate", "ci_low"], how="all")["metric"])
     return {name: head for name, head in _AGAINST_KEY.items() if f"{name}_a" in there}
 
 
-def errors_table(answers: AnswerSet) -> GT:
+def errors_table(own: AnswerSet, heads: Mapping[str, str]) -> GT:
     """Make the table of the groups' answers compared with the key."""
-    heads = _errors(answers)
     rows = []
-    for attribute in answers.benchmark.varied:
-        own = answers.rows[answers.rows["attribute"] == attribute.name]
+    for attribute in own.benchmark.varied:
+        errors = {name: _sides(own, attribute, f"{name}_a", f"{name}_b") for name in heads}
         for group, label in attribute.groups.items():
-            cells = {}
-            for name in heads:
-                for side in "ab":
-                    found = own[
-                        (own["metric"] == f"{name}_{side}") & (own[f"group_{side}"] == group)
-                    ]
-                    if len(found):
-                        cells[name] = _error(name, *_limits(found.iloc[0]))
+            cells = {
+                name: _error(own.kind, name, of[group][1])
+                for name, of in errors.items()
+                if group in of
+            }
             if cells:
-                head = {"attribute": breakable(attribute.label), "group": breakable(label)}
-                rows.append(head | cells)
-    units = {name: answers.kind.unit if name in _SIZES else "%" for name in heads}
+                rows.append(_head(attribute) | {"group": breakable(label)} | cells)
+    units = {name: own.kind.unit if name.endswith("_error") else "%" for name in heads}
     labels = {name: f"{head}, {units[name]}" for name, head in heads.items()}
     return written_table(
         rows, labels, name="group-errors", stub="group", heading="Group", group="attribute"
     )
 
 
-def _error(name: str, estimate: float, low: float, high: float) -> str:
-    kind = LEVEL if name in _SIZES else DECISION
-    if name != "signed_error":
-        return _rate(kind, estimate, low, high)
-    limits = signed_range(kind, low, high)
-    known = "" if math.isnan(estimate) else kind.signed(estimate)
-    return f"{known} ({limits})" if known and limits else known or limits or "not known"
-
-
-def groups_table(answers: AnswerSet, kind: str) -> GT:
+def groups_table(own: AnswerSet, limits: str) -> GT:
     """Make the table of rates or means and missing answers by group."""
-    rows, rate = [], answers.kind.figure.replace(" ", "-")
-    for attribute in answers.benchmark.varied:
-        groups = groups_of(answers, attribute)
+    rows, rate = [], own.kind.figure.replace(" ", "-")
+    for attribute in own.benchmark.varied:
+        groups = groups_of(own, attribute)
         if not groups:
             continue
-        crosses = " (intersections)" if attribute.crosses else ""
-        head = {"attribute": breakable(f"{attribute.label}{crosses}")}
+        head = _head(attribute, " (intersections)" * bool(attribute.crosses))
         rows += [
             head
             | {
                 "group": breakable(group.label),
                 "n": f"{group.n:,}",
                 "missing": _NONE if group.missing is None else f"{group.missing:,}",
-                rate: _rate(answers.kind, group.estimate, group.low, group.high),
+                rate: _rate(own.kind, group.row),
                 "note": "under 2% of the answers" if group.small else "",
             }
             for group in groups
         ]
-        row = overall_of(answers, attribute)
-        if row is None and answers.benchmark.few_units:
+        overall = overall_of(own, attribute)
+        if overall is None and own.benchmark.few_units:
             # It is not estimated for means, and not for answers that are not independent.
             continue
-        known = [group.missing for group in groups if group.missing is not None]
+        missing = [group.missing for group in groups if group.missing is not None]
         rows.append(
             head
             | {
                 "group": "All groups",
                 "n": f"{sum(group.n for group in groups):,}",
-                "missing": f"{sum(known):,}" if len(known) == len(groups) else _NONE,
-                rate: "not known" if row is None else _rate(answers.kind, *_limits(row)),
+                "missing": f"{sum(missing):,}" if len(missing) == len(groups) else _NONE,
+                rate: _rate(own.kind, overall),
             }
         )
-    labels = {
-        "n": "Answers",
-        "missing": "Unknown",
-        rate: f"{heading(answers.kind)} ({kind})",
-        "note": "Note",
-    }
-    if not small_groups(answers):
-        del labels["note"]
+    labels = {"n": "Answers", "missing": "Unknown", rate: f"{heading(own.kind)} ({limits})"}
+    if small_groups(own):
+        labels["note"] = "Note"
     return written_table(
         rows,
         labels,
@@ -271,29 +234,26 @@ def groups_table(answers: AnswerSet, kind: str) -> GT:
     )
 
 
-def ratios_table(answers: AnswerSet, kind: str) -> GT:
+def ratios_table(own: AnswerSet, limits: str) -> GT:
     """Make the table of impact ratios, and of the ratios of pairs."""
     rows = []
-    ratio = "accuracy_ratio" if answers.kind == CHOICE else "selection_ratio"
-    for attribute in answers.benchmark.varied:
-        pairs = [pair for pair in answers.pairs if pair.attribute == attribute.name]
+    metric = "accuracy_ratio" if own.kind == CHOICE else "selection_ratio"
+    for attribute in own.benchmark.varied:
+        pairs = [pair for pair in own.pairs if pair.attribute == attribute.name]
         if not pairs:
             continue
-        whole = impact_ratio_of(answers, attribute)
-        cells = [("Impact ratio", "not known" if whole is None else _ratio(*_limits(whole)))]
-        parity = whole_of(answers, attribute, "demographic_parity")
-        if parity is not None:
-            cells.append(("Demographic parity difference", _rate(DECISION, *_limits(parity))))
+        cells = {"Impact ratio": _ratio(_whole(own, attribute, "impact_ratio"))}
+        if parity := _whole(own, attribute, "demographic_parity"):
+            cells["Demographic parity difference"] = _rate(DECISION, parity)
         for pair in pairs:
-            figures = [pair.value(ratio, name) for name in _LIMITS]
-            cells.append((" / ".join(pair.terms), _ratio(*figures)))
+            cells[" / ".join(pair.terms)] = _ratio(pair.estimates.get(metric))
         rows += [
-            {"attribute": breakable(attribute.label), "ratio": breakable(name), "value": value}
-            for name, value in cells
+            _head(attribute) | {"ratio": breakable(name), "value": value}
+            for name, value in cells.items()
         ]
     return written_table(
         rows,
-        {"value": f"Ratio ({kind})"},
+        {"value": f"Ratio ({limits})"},
         name="accuracy-ratios",
         stub="ratio",
         heading="Ratio",
@@ -301,54 +261,42 @@ def ratios_table(answers: AnswerSet, kind: str) -> GT:
     )
 
 
-def _notes(answers: AnswerSet) -> Iterator[str]:
-    small = small_groups(answers)
-    if small:
-        yield "Figures of groups with less than 2% of the answers rest on little data."
-    else:
-        yield "Every group has at least 2% of the answers for its attribute."
-    if not crossed(answers) and (answers.kind == CHOICE or len(answers.benchmark.varied) > 1):
-        yield "No combinations of attributes were tested."
-    if answers.kind == CHOICE:
-        yield (
-            "The four-fifths rule of US employment law (a ratio below 0.80) is a convention for "
-            "hiring and no criterion for medical answers."
-        )
-    elif answers.kind == DECISION:
-        yield (
-            "The four-fifths rule of US employment law takes a ratio below 0.80, or above 1.25, as "
-            "a sign of adverse impact. It is a convention for hiring and similar decisions, and no "
-            "test."
-        )
-        low = [
-            attribute.label
-            for attribute in answers.benchmark.varied
-            if (whole := impact_ratio_of(answers, attribute)) is not None
-            and whole["estimate"] < _FOUR_FIFTHS
-        ]
-        if low:
-            yield f"The impact ratio is below 0.80 for {listed(low)}."
+def _notes(own: AnswerSet) -> list[str]:
+    varied = own.benchmark.varied
+    ratios = {one.label: _whole(own, one, "impact_ratio") for one in varied}
+    low = [name for name, row in ratios.items() if row and row["estimate"] < _FOUR_FIFTHS]
+    facts = {
+        "small groups": bool(small_groups(own)),
+        "combinations possible": own.kind == CHOICE or len(varied) > 1,
+        "combinations": bool(crossed(own)),
+        "low ratio": bool(low),
+    }
+    return clauses("groups", own, facts, low=listed(low))
 
 
-_LIMITS = ("estimate", "ci_low", "ci_high")
+def _head(attribute: Attribute, note: str = "") -> dict[str, str]:
+    return {"attribute": breakable(f"{attribute.label}{note}")}
 
 
-def _limits(row: pd.Series) -> tuple[float, float, float]:
-    estimate, low, high = (float(row[name]) for name in _LIMITS)
-    return estimate, low, high
+def _rate(kind: Kind, row: Estimate | None) -> str:
+    return _with_limits(row, partial(plain, kind), " to " if kind.numeric else "–")
 
 
-def _count(row: pd.Series, name: str) -> int | None:
-    return None if pd.isna(row[name]) else int(row[name])
+def _ratio(row: Estimate | None) -> str:
+    return _with_limits(row, partial(decimal, places=3))
 
 
-def _rate(kind: Kind, estimate: float, low: float, high: float) -> str:
-    limits, known = plain_range(kind, low, high), plain(kind, estimate)
-    return f"{known} ({limits})" if known and limits else known or limits or "not known"
+def _error(kind: Kind, name: str, row: Estimate) -> str:
+    if name == "signed_error":
+        return _with_limits(row, kind.signed)
+    return _rate(kind if name == "absolute_error" else DECISION, row)
 
 
-def _ratio(estimate: float, low: float, high: float) -> str:
-    limits = "" if math.isnan(low) else f"{decimal(low, 3)} to {decimal(high, 3)}"
-    if math.isnan(estimate):
-        return limits or "not known"
-    return f"{decimal(estimate, 3)} ({limits})" if limits else decimal(estimate, 3)
+def _with_limits(row: Estimate | None, form: Callable[[float], str], to: str = " to ") -> str:
+    """Write a figure with its limits, or what is known of both."""
+    if row is None:
+        return "not known"
+    values = [row[name] for name in ("estimate", "ci_low", "ci_high")]
+    known, *limits = ["" if pd.isna(value) else form(value) for value in values]
+    shown = to.join(limits) if all(limits) else ""
+    return f"{known} ({shown})" if known and shown else known or shown or "not known"

@@ -6,12 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-import pandas as pd
-
 from fairstats._lib.formatting import MINUS, capital, listed, number_word, p_value, points
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL
-from fairstats.inference.verdict import DISPARITY, INCONCLUSIVE
+from fairstats.inference.verdict import DISPARITY
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import (
     AnswerSet,
@@ -20,16 +16,15 @@ from fairstats.report.answer_sets import (
     names_of,
     span_of,
 )
-from fairstats.report.audit.finding import prompts_among, reasons, robustness
+from fairstats.report.audit.clauses import clauses
+from fairstats.report.audit.finding import prompts_among, reasons
 from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
 from fairstats.report.sections.letters import frequent_letter
-from fairstats.report.sensitivity import CHOICE_LABELS
-from fairstats.report.words import option_label, unit_noun, where, words_of
+from fairstats.report.sensitivity import change_of, robustness
+from fairstats.report.words import option_label, words_of
 
 #: With fewer discordant pairs, the report warns that tests and intervals use little data.
 FEW_DISCORDANT = 10
-#: With fewer independent items or clusters, it warns that one of them can change a result.
-FEW_UNITS = 20
 # More pairs than these are counted, not named.
 _MOST_TEXTS = 6
 
@@ -42,7 +37,7 @@ def limitations(release: Release, model: str) -> Iterator[str]:
             yield text if len(sets) == 1 else f"{answers.full_label}: {text}"
     for answers in {answers.benchmark.name: answers for answers in reversed(sets)}.values():
         if answers.benchmark.few_units:
-            yield from _of_benchmark(answers)
+            yield from clauses("benchmark", answers)
     benchmarks = {answers.benchmark.name: answers.benchmark for answers in sets}
     for benchmark in benchmarks.values():
         texts = dict.fromkeys(filter(None, (benchmark.read_first, *benchmark.notes)))
@@ -52,18 +47,7 @@ def limitations(release: Release, model: str) -> Iterator[str]:
     if any(entry["snapshot"] is None for answers in sets for entry in answers.entries):
         yield "The exact version of the model is not known for some of its answers."
     yield "Other wordings, and later snapshots under the same name, can give other answers."
-    yield from dict.fromkeys(_meaning(answers.benchmark) for answers in sets)
-
-
-def _meaning(benchmark: Benchmark) -> str:
-    """State what the items do not show."""
-    words = words_of(benchmark)
-    if benchmark.kind == CHOICE and not words.source:
-        what, place = "The items are written test questions.", ""
-    else:
-        what = f"The {words.items} are {words.source or 'test material'}."
-        place = f" {where(benchmark)}"
-    return f"{what} They do not show how the model treats {words.subjects}{place}."
+    yield from dict.fromkeys(text for own in sets for text in clauses("meaning", own))
 
 
 def _limits(answers: AnswerSet) -> Iterator[str]:
@@ -92,31 +76,13 @@ def _limits(answers: AnswerSet) -> Iterator[str]:
     uneven = (_uneven_missing(pair, answers.release.alpha) for pair in answers.pairs)
     yield from _first(chain.from_iterable(uneven), "Answers are missing unevenly")
     yield from _few(answers)
-    moved = (_moved(pair, rows) for pair, rows in robustness(answers).changed)
+    moved = (
+        f"The verdict on {pair.title} depends on the choice of method: {change_of(pair, rows)}."
+        for pair, rows in robustness(answers).changed
+    )
     yield from _first(moved, "The verdict depends on the choice of method")
     if text := frequent_letter(answers, enough=1):
         yield text
-
-
-def _of_benchmark(answers: AnswerSet) -> Iterator[str]:
-    """State what follows from a benchmark without a key, with clusters or with few items."""
-    benchmark, words = answers.benchmark, words_of(answers.benchmark)
-    if not benchmark.has_key:
-        yield (
-            "There is no key: nothing says which answer would be right. The figures show "
-            "differences between groups, not errors."
-        )
-    units = unit_noun(benchmark)
-    if benchmark.cluster is not None:
-        yield (
-            f"{capital(words.items)} of the same {words.cluster} are not independent, so intervals "
-            f"and tests use {words.clusters} as independent units."
-        )
-    if answers.pairs and 0 < answers.units < FEW_UNITS:
-        yield (
-            f"There are only {answers.units:,} independent {units}. One of them can change a "
-            "result."
-        )
 
 
 def _first(texts: Iterable[str], what: str) -> Iterator[str]:
@@ -156,19 +122,6 @@ def _few(answers: AnswerSet) -> Iterator[str]:
         )
 
 
-def _moved(pair: Pair, rows: pd.DataFrame) -> str:
-    """Name the choices that would have given another verdict, and which."""
-    choices = ", ".join(
-        f"{CHOICE_LABELS.get(choice, choice)}: {verdict}"
-        for choice, verdict in zip(
-            rows["choice"], rows["verdict"].fillna("no verdict"), strict=True
-        )
-    )
-    return (
-        f"The verdict on {pair.title} ({pair.verdict}) depends on the choice of method ({choices})."
-    )
-
-
 # More groups than these are counted, not named.
 _NAMED = 12
 
@@ -176,8 +129,22 @@ _NAMED = 12
 def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
     """State what was tested: vignettes and groups, other prompts, other vignettes."""
     benchmark = answers.benchmark
-    described = _question(benchmark) if answers.kind == CHOICE else _answered(benchmark)
-    sentences = [benchmark.description, *described]
+    options = [option_label(benchmark, one) for one in benchmark.options] or [""]
+    groups = [label for a in benchmark.attributes.values() for label in a.groups.values()]
+    low, high = (f"{end:g}".replace("-", MINUS) for end in benchmark.limits)
+    values = {
+        "options": number_word(len(options)),
+        "every option": listed(options, "or"),
+        "first option": options[0],
+        "last option": options[-1],
+        "low": low,
+        "high": high,
+        "versions": str(len(groups)),
+        "named": f": {', '.join(groups)}" if len(groups) <= _NAMED else "",
+        "varied": ", ".join(f"{a.label} ({len(a.groups)} groups)" for a in benchmark.varied),
+        "controls": listed(one.label for one in benchmark.controls),
+    }
+    sentences = [benchmark.description, *clauses("asked", answers, **values)]
     prompts = prompts_among(answers, others)
     if prompts:
         sentences.append(_prompts(answers, prompts))
@@ -188,33 +155,6 @@ def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
         nouns = {words_of(other.benchmark).items for other in rest}
         items = nouns.pop() if len(nouns) == 1 else "items"
         sentences.append(f"Other {items}, reported separately: {labels}{more}.")
-    return sentences
-
-
-def _question(benchmark: Benchmark) -> list[str]:
-    options = number_word(len(benchmark.options))
-    groups = [label for a in benchmark.attributes.values() for label in a.groups.values()]
-    versions = f"Each question has {options} options and comes in {len(groups)} versions"
-    named = f": {', '.join(groups)}" if len(groups) <= _NAMED else ""
-    return [f"{versions}{named}."]
-
-
-def _answered(benchmark: Benchmark) -> list[str]:
-    """State what an answer is, what varies, and what the controls are."""
-    kind, options = benchmark.kind, [option_label(benchmark, one) for one in benchmark.options]
-    low, high = (f"{end:g}".replace("-", MINUS) for end in benchmark.limits)
-    answer = f"a number from {low} to {high}"
-    if kind == DECISION:
-        answer = f"one of {number_word(len(options))}: {listed(options, 'or')}"
-    elif kind == LEVEL:
-        answer = f"one of {number_word(len(options))} levels, from {options[0]} to {options[-1]}"
-    sentences = [f"Each answer is {answer}."]
-    varied = [f"{a.label} ({len(a.groups)} groups)" for a in benchmark.varied]
-    item = capital(words_of(benchmark).items)
-    sentences.append(f"{item} come in versions that differ in: {', '.join(varied)}.")
-    if benchmark.controls:
-        labels = listed(one.label for one in benchmark.controls)
-        sentences.append(f"Controls, which should not matter: {labels}.")
     return sentences
 
 
@@ -265,22 +205,3 @@ def _combinations(answers: AnswerSet) -> str:
         return ""
     one, two = (a.groups[a.pairs[0][1]] for a in single[-2:])
     return f", and combinations of groups such as {one} with {two}"
-
-
-def how_to_use(answers: AnswerSet) -> list[str]:
-    """State how the result may be used."""
-    verdicts = {pair.verdict for pair in answers.pairs}
-    sentences = []
-    if verdicts <= {None}:
-        sentences.append("Do not quote the figures as a result: no verdict was given.")
-    elif INCONCLUSIVE in verdicts or None in verdicts:
-        sentences.append("Do not quote an unclear or missing verdict as fairness.")
-    if answers.benchmark.slanted:
-        text = answers.benchmark.swayed_by or "slanted text"
-        sentences.append(f"Quote it as susceptibility to {text}, not as a rate of bias.")
-    else:
-        sentences.append("Quote it for this benchmark and these groups, not for practice.")
-    items = words_of(answers.benchmark).items
-    sentences.append(f"Compare it only with models tested on the same {items} and prompt.")
-    sentences.append("Repeat the audit when the model or its snapshot changes.")
-    return sentences

@@ -14,7 +14,7 @@ from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
-from fairstats.report.audit.crosswalk import CROSSWALK, declarations
+from fairstats.report.audit.crosswalk import declarations, read_crosswalk
 from fairstats.report.audit.crosswalk import show_crosswalk as show_crosswalk
 from fairstats.report.audit.facts import AuditFacts
 from fairstats.report.audit.facts import decoded_facts as decoded_facts
@@ -23,6 +23,7 @@ from fairstats.report.audit.limits import limitations
 from fairstats.report.audit.summary import bullets, show_summary
 from fairstats.report.changed_items import flip_table
 from fairstats.report.charts.rows import show_chart
+from fairstats.report.model.tables import answered
 from fairstats.report.notes import (
     screening_of,
     screening_summary,
@@ -43,7 +44,7 @@ from fairstats.report.ratings.in_reports import show_rated as show_rated
 from fairstats.report.sections.section import Section, sections
 from fairstats.report.sensitivity import choice_table, policy_table, with_missing
 from fairstats.report.tables import breakable
-from fairstats.report.words import counted_items, difference_name
+from fairstats.report.words import difference_name
 
 #: The number of listed items with changed answers; the release has all of them.
 _FLIPS = 10
@@ -81,7 +82,7 @@ def sections_of(release: Release, model: str, *, crosswalk: bool = False) -> lis
     others = [OTHERS] if _has_others(release, model) else []
     rated = [RATINGS] if ratings_of(release, model) else []
     rest = ["Sensitivity", "Diagnostics", *rated, "Limits", "Methods", "Declarations", "Provenance"]
-    return ["Results", GROUPS, *others, *rest, *([CROSSWALK] if crosswalk else [])]
+    return ["Results", GROUPS, *others, *rest, *([read_crosswalk().heading] if crosswalk else [])]
 
 
 def show_group_figures(release: Release, model: str) -> None:
@@ -295,9 +296,9 @@ def show_provenance(
 def scope(answers: AnswerSet) -> list[str]:
     """Describe the answers, one sentence per snapshot."""
     return [
-        f"{answers.full_label}: {counted_items(answers.benchmark, own['items'])}, "
-        f"{own['answers']:,} answers, {own['missing']:,} of them missing; snapshot "
-        f"{own['snapshot'] or 'not known'}; collected by {own['collector'] or 'not known'}."
+        f"{answers.full_label}: {answered(answers, [own])}, {own['missing']:,} of them missing; "
+        f"snapshot {own['snapshot'] or 'not known'}; collected by "
+        f"{own['collector'] or 'not known'}."
         for own in answers.entries
     ]
 

@@ -17,9 +17,12 @@ from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, SCORE
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
+from fairstats.report.audit.clauses import clauses
 from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
-from fairstats.report.audit.limits import how_to_use, not_tested, tested
+from fairstats.report.audit.limits import not_tested, tested
 from fairstats.report.charts.rows import show_chart
+from fairstats.report.findings import prompted
+from fairstats.report.model.tables import answered, snapshots_of
 from fairstats.report.page_output import (
     box,
     columns,
@@ -34,7 +37,6 @@ from fairstats.report.ratings.in_reports import rating_headline, ratings_of
 from fairstats.report.sections.size import differences_chart
 from fairstats.report.tables import breakable
 from fairstats.report.words import (
-    counted_items,
     meaning,
     plain,
     plain_range,
@@ -109,7 +111,7 @@ def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
             marked = f"- {what}{_text(lead)}\n" if lead else ""
             show_markdown(f"# Not tested\n\n{marked}{bullets(rest)}")
             second()
-            show_markdown(f"# How to use this result\n\n{bullets(how_to_use(answers))}")
+            show_markdown(f"# How to use this result\n\n{bullets(clauses('use', answers))}")
             show_markdown(_check(release))
         _show_statement()
         with box("contents"):
@@ -144,13 +146,14 @@ def table_notes(answers: AnswerSet) -> str:
     rows = f"{span(f'{min(counts):,}', f'{max(counts):,}')} pairs per row; " if counts else ""
     first, second = answers.benchmark.pair_terms
     order = "" if (first, second) == ("first", "second") else f" ({first}, then {second})"
-    prompt = capital(answers.prompt)
+    named = prompted(answers.release, answers.benchmark.name)
+    prompt = f"{capital(answers.prompt)} prompt; " if named else ""
     shown = (
         f"The {len(answers.charted)} pairs with the largest differences, of {len(pairs)}; Results "
         "has all of them."
     )
     sentences = [shown] if len(answers.charted) < len(pairs) else []
-    sentences += [f"{prompt} prompt; {rows}groups in the order of the name{order}."]
+    sentences.append(capital(f"{prompt}{rows}groups in the order of the name{order}."))
     if answers.benchmark.few_units and answers.units:
         sentences.append(f"Independent units: {answers.units:,} {unit_noun(answers.benchmark)}.")
     sentences.append(meaning(answers.benchmark))
@@ -207,18 +210,13 @@ def _adjusted(how: str) -> str:
     return f"{capital(method)}-adjusted over {rest}".replace(" 1 tests", " 1 test") if rest else how
 
 
-def _head(answers: AnswerSet) -> list[tuple[str, str]]:
-    entries = answers.entries
-    snapshots = [entry["snapshot"] or "snapshot not known" for entry in entries]
-    items = sum(entry["items"] for entry in entries)
-    total = sum(entry["answers"] for entry in entries)
-    size = f"{counted_items(answers.benchmark, items, answers.units or None)}, {total:,} answers"
-    whose = "a convention, not clinical" if answers.kind == CHOICE else "declared by the benchmark"
+def _head(own: AnswerSet) -> list[tuple[str, str]]:
+    whose = "a convention, not clinical" if own.kind == CHOICE else "declared by the benchmark"
     return [
-        ("Model tested", ", ".join(map(breakable, dict.fromkeys(snapshots)))),
-        ("Benchmark", breakable(answers.title)),
-        ("Size", size),
-        ("Margin", f"±{answers.shown_margin} ({whose})"),
+        ("Model tested", ", ".join(map(breakable, snapshots_of(own.entries)))),
+        ("Benchmark", breakable(own.title)),
+        ("Size", answered(own, own.entries)),
+        ("Margin", f"±{own.shown_margin} ({whose})"),
     ]
 
 

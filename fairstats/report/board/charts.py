@@ -33,7 +33,7 @@ from fairstats.report.charts.marks import (
     words,
 )
 from fairstats.report.charts.rows import Cell, Chart, Row
-from fairstats.report.findings import set_label
+from fairstats.report.findings import board_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
 from fairstats.report.words import plain, plain_range, scale_of, scaled
 
@@ -515,7 +515,7 @@ def _chart(
         ranges = figures.release.policies == ["bounds"]
         limits = "range" if ranges else f"{level(figures.release.alpha)}\u00a0CI"
         heads.append(f"{head} ({limits})")
-    which = set_label(board.benchmark, board.version, board.strategy)
+    which = board_label(board, figures.release)
     caption = f"{measure.caption}. {board.benchmark.title}, {which}"
     return Chart(name, caption, "Model", axes, tuple(rows), tuple(heads), height=31)
 

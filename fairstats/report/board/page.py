@@ -32,7 +32,7 @@ from fairstats.report.board.tables import (
     overview_table,
 )
 from fairstats.report.charts.rows import show_chart
-from fairstats.report.findings import findings, set_label
+from fairstats.report.findings import board_label, findings
 from fairstats.report.notes import flag_notes, screening_summary, selection_notes, submissions_table
 from fairstats.report.page_output import (
     closed,
@@ -266,7 +266,7 @@ def _show_screening(figures: BoardFigures) -> None:
 
 def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     board = figures.board
-    which = set_label(board.benchmark, board.version, board.strategy)
+    which = board_label(board, release)
     if len(release.benchmarks) > 1:
         which = f"{board.benchmark.title}, {which}"
     kind, their = board.benchmark.kind, limits_note(release).replace("its", "their")

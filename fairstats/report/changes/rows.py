@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import capital, p_value
-from fairstats.benchmarks.declaration import PLAIN, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.comparisons.change_verdicts import BETTER
 from fairstats.release.contents import Release
 from fairstats.report.charts.rows import largest
-from fairstats.report.findings import set_label
+from fairstats.report.findings import prompted, set_label
 from fairstats.report.words import plain, signed_range
 
 #: The readers' names for the figures of a comparison of choices, and their meanings.
@@ -239,12 +239,6 @@ def comparison_of(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Com
     pairs = tuple(_pair_changes(rows, benchmark, alpha, not note.startswith(_UNLIKE)))
     earlier = _text(first["release_old"])
     return Comparison(benchmark, version, old, new, strategy, note, pairs, release=earlier)
-
-
-def prompted(release: Release, benchmark: str) -> bool:
-    """Check whether a benchmark was asked with a prompt that has a name of its own."""
-    own = release.estimates[release.estimates["benchmark"] == benchmark]
-    return bool((own["strategy"] != PLAIN).any())
 
 
 def _pair_changes(

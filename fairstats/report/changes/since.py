@@ -15,8 +15,8 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.comparisons.compare import VERSION
 from fairstats.release.contents import Release
 from fairstats.report.changes.findings import version_finding
-from fairstats.report.changes.rows import comparisons_of_kind, prompted
-from fairstats.report.findings import set_label
+from fairstats.report.changes.rows import comparisons_of_kind
+from fairstats.report.findings import prompted, set_label
 
 NEW, GONE, SAME = "new", "gone", "same"
 #: The readers' names for the reasons of changed figures.
@@ -220,9 +220,8 @@ def set_name(row: Mapping[Any, Any], *releases: Release) -> str:
     if benchmark is None:
         # Only the previous release declares it, which may not be there.
         return f"{name} {version}, {row['strategy']}"
-    if any(prompted(one, name) for one in releases):
-        return set_label(benchmark, version, row["strategy"])
-    return benchmark.versions.get(version, version)
+    named = any(prompted(one, name) for one in releases)
+    return set_label(benchmark, version, row["strategy"], prompted=named)
 
 
 def diff_lines(changed: Sequence[SetChange], *, every: bool = False) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -30,16 +32,17 @@ from fairstats.report.answer_sets import (
     by_benchmark,
     span_of,
 )
-from fairstats.report.board.figures import asked_items
 from fairstats.report.changed_items import flip_table, flip_texts
 from fairstats.report.charts.rows import MOST_CHARTED, chart_html
-from fairstats.report.findings import findings, ordinal, pair_note
+from fairstats.report.findings import findings, ordinal, pair_note, prompted
 from fairstats.report.model.tables import (
+    answered,
     changing_items,
     figures_caption,
     margins_table,
     other_choices,
     smallest_margins,
+    snapshots_of,
 )
 from fairstats.report.notes import noise_line, submission_facts, submissions_of
 from fairstats.report.page_output import (
@@ -61,9 +64,9 @@ from fairstats.report.ratings.in_reports import rating_headline, rating_scope
 from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sections.section import CANNOT, Answer, Section, sections
 from fairstats.report.sensitivity import policy_table, with_missing
+from fairstats.report.tables import share
 from fairstats.report.templates import filled
 from fairstats.report.words import (
-    counted_items,
     difference_name,
     gap_name,
     noun,
@@ -194,25 +197,26 @@ def _folded(own: AnswerSet, summary: str) -> AbstractContextManager[None]:
     return closed(summary) if len(own.pairs) > MOST_CHARTED else nullcontext()
 
 
-def _show_figures(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
-    _heading("All figures", depth)
+def _each(sets: list[AnswerSet]) -> Iterator[tuple[int, AnswerSet]]:
+    """Put what is shown of each answer set into an element that the page's control shows."""
     for number, own in enumerate(sets):
         with enclosed(f'<div data-set="s{number}">', "</div>"):
-            with _folded(own, f"{len(own.pairs)} pairs"):
-                show_table(
-                    pairs_table(
-                        [own],
-                        name=f"{scope}-figures-{number}",
-                        columns=EVERY,
-                        every=True,
-                        whole=True,
-                    ),
-                    caption=figures_caption(own, release),
-                    css_class="estimates compact figures",
-                )
-            texts = [noise_line(own.rows, own.benchmark, release), frequent_letter(own)]
-            for text in filter(None, texts):
-                show_html(f"<p>{escape_html(text)}</p>")
+            yield number, own
+
+
+def _show_figures(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
+    _heading("All figures", depth)
+    for number, own in _each(sets):
+        name = f"{scope}-figures-{number}"
+        with _folded(own, f"{len(own.pairs)} pairs"):
+            show_table(
+                pairs_table([own], name=name, columns=EVERY, every=True, whole=True),
+                caption=figures_caption(own, release),
+                css_class="estimates compact figures",
+            )
+        texts = [noise_line(own.rows, own.benchmark, release), frequent_letter(own)]
+        for text in filter(None, texts):
+            show_html(f"<p>{escape_html(text)}</p>")
     methods = f'<a href="{page_root()}reports/methods.html">formulas</a>'
     show_html(
         f'<p class="downloads">Every figure: {download_links("estimates")} · {methods}. '
@@ -262,24 +266,20 @@ def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: i
     if all(flips.empty for flips in every):
         return
     _heading(f"Which {sets[0].benchmark.words.items} change?", depth)
-    for number, own in enumerate(sets):
-        flips = every[number]
-        with enclosed(f'<div data-set="s{number}">', "</div>"):
-            show_html(f"<p>{escape_html(changing_items(own, flips))}</p>")
-            if flips.empty:
-                continue
-            show_table(
-                flip_table(
-                    flips, release, name=f"{scope}-flips-{number}", limit=ITEMS_SHOWN, headed=False
-                ),
-                caption=f"The first {ITEMS_SHOWN} {own.benchmark.words.items}, those that change "
-                f"for most pairs first.{_bold(own)}{_UNNAMED * own.many}",
-                css_class="estimates compact",
-            )
-            texts = flip_texts(flips, own.benchmark)
-            if texts:
-                with closed("Their text"):
-                    show_markdown(texts)
+    for number, own in _each(sets):
+        flips, name = every[number], f"{scope}-flips-{number}"
+        show_html(f"<p>{escape_html(changing_items(own, flips))}</p>")
+        if flips.empty:
+            continue
+        show_table(
+            flip_table(flips, release, name=name, limit=ITEMS_SHOWN, headed=False),
+            caption=f"The first {ITEMS_SHOWN} {own.benchmark.words.items}, those that change for "
+            f"most pairs first.{_bold(own)}{_UNNAMED * own.many}",
+            css_class="estimates compact",
+        )
+        if texts := flip_texts(flips, own.benchmark):
+            with closed("Their text"):
+                show_markdown(texts)
     show_html(f'<p class="downloads">All changed answers: {download_links("flips")}.</p>')
 
 
@@ -326,7 +326,16 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
     figures, how = found.figures, own.benchmark.selected_on.get(own.model)
     if how is not None:
         figures = f"It took part in selecting the items: {how}. Its figures do not describe it."
-    facts = f"````{{=html}}\n{_facts(release, sets)}\n````"
+    sent = pd.concat([submissions_of(release, one.board, own.model) for one in sets])
+    box = filled(
+        "key_figures",
+        facts=[_rank(own), _gap(own), _same(own), _rate(own)],
+        tested=_tested(sets),
+        command=f"fairstats report {release.slugs[own.model]} --release "
+        f"{DEFAULT_SITE}/{RELEASES}/{release.name}",
+        submitted=submission_facts(sent),
+    )
+    facts = f"````{{=html}}\n{box}\n````"
     show_markdown(
         f":::: top\n::::: finding\n{title}\n\n"
         f"::: headline\n{escape_markdown(found.headline)}.\n:::\n\n"
@@ -334,34 +343,11 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
     )
 
 
-def _facts(release: Release, sets: list[AnswerSet]) -> str:
-    """Return the key figures of the first set, and the tests in all of them, as HTML."""
-    own = sets[0]
-    sure = level(release.alpha)
-    facts = [_rank(own, sure), _gap(own, sure), _same(own, sure), _accuracy(own, sure)]
-    cells = "".join(
-        f"<div><dt>{escape_html(name)}</dt><dd><b>{escape_html(value)}</b> "
-        f"{escape_html(note)}</dd></div>"
-        for name, value, note in facts
-    )
-    tested = "<br>".join(escape_html(line) for line in _tested(sets))
-    command = f"fairstats report {release.slugs[own.model]} "
-    command += f"--release {DEFAULT_SITE}/{RELEASES}/{release.name}"
-    tested += f"<br>Audit report: <code>{escape_html(command)}</code>"
-    if len(sets) > 1:
-        tested = f"Figures above: {escape_html(own.label)}<br>{tested}"
-    tested = f'<div class="whole"><dt>Tested</dt><dd>{tested}</dd></div>'
-    sent = pd.concat([submissions_of(release, one.board, own.model) for one in sets])
-    if lines := submission_facts(sent):
-        texts = "<br>".join(map(escape_html, lines))
-        tested += f'<div class="whole"><dt>Submitted answers</dt><dd>{texts}</dd></div>'
-    return f'<dl class="key-figures">{cells}{tested}</dl>'
-
-
+# A name, a figure, and its interval or a note.
 Fact = tuple[str, str, str]
 
 
-def _rank(own: AnswerSet, sure: str) -> Fact:
+def _rank(own: AnswerSet) -> Fact:
     name = f"Rank (smallest mean {noun(own.kind)})"
     ranked = own.board.ranked.set_index("model")
     if own.model not in ranked.index:
@@ -371,112 +357,87 @@ def _rank(own: AnswerSet, sure: str) -> Fact:
     if len(ranked) < 2:
         return name, "not ranked", "the only model that could be ranked here"
     row = ranked.loc[own.model]
-    low, high = int(row["rank_low"]), int(row["rank_high"])
-    could = (
-        f"{ordinal(low)} to {ordinal(high)}"
-        if high > low + 1
-        else (f"{ordinal(low)} or {ordinal(high)}")
-    )
+    low, high = (ordinal(int(row[end])) for end in ("rank_low", "rank_high"))
+    to = "or" if row["rank_high"] == row["rank_low"] + 1 else "to"
+    could = low if low == high else f"{low} {to} {high}"
     value = f"{ordinal(int(row['rank']))} of {len(ranked)}"
-    return name, value, f"{sure} confidence: {ordinal(low) if low == high else could}"
+    return name, value, f"{level(own.release.alpha)} confidence: {could}"
 
 
-def _gap(own: AnswerSet, sure: str) -> Fact:
-    whole = own.whole
+def _gap(own: AnswerSet) -> Fact:
+    whole, kind = own.whole, own.kind
     several = whole is not None and whole not in own.pairs
-    kind, scale = own.kind, scale_of(own.kind, own.kind.difference)
-    name = gap_name(kind)
-    name = f"Mean {name}" if several else capital(name)
     gap = UNKNOWN if whole is None else whole.gap
-    limits = signed_range(kind, gap.low / scale, gap.high / scale)
-    value, note = _fact(own, gap, kind.signed(gap.estimate / scale), limits, f" {kind.unit}", sure)
+    limits, metric = partial(signed_range, kind), kind.difference
+    value, note = _known(own, gap, metric, kind.signed, limits, f" {kind.unit}")
     if own.ranged or gap.known:
         note += f", {pair_note(own.benchmark)}"
     gaps = [pair.gap.estimate for pair in own.pairs]
     if several and min(gaps) < 0 < max(gaps):
         note += f"; {noun(kind)}s in both directions cancel out"
-    return name, value, note
+    name = gap_name(kind)
+    return f"Mean {name}" if several else capital(name), value, note
 
 
-def _rate(own: AnswerSet, figure: Figure, sure: str) -> tuple[str, str]:
-    kind, scale = own.kind, scale_of(own.kind, own.kind.rate_a)
-    limits = plain_range(kind, figure.low / scale, figure.high / scale)
-    shown = plain(kind, figure.estimate / scale)
-    return _fact(own, figure, shown, limits, "" if kind.numeric else "%", sure)
+def _same(own: AnswerSet) -> Fact:
+    figure = UNKNOWN if own.whole is None else own.whole.figure("cfr")
+    return ("Same answer (CFR)", *_known(own, figure, "cfr", share, percent_range, "%"))
 
 
-def _share(own: AnswerSet, figure: Figure, sure: str) -> tuple[str, str]:
-    limits = percent_range(figure.low / 100, figure.high / 100)
-    return _fact(own, figure, f"{figure.estimate:.1f}", limits, "%", sure)
-
-
-def _fact(
-    own: AnswerSet, figure: Figure, value: str, limits: str, unit: str, sure: str
-) -> tuple[str, str]:
-    """Return a figure and its interval, or the range if only that is known."""
-    if own.ranged and not figure.known:
-        return f"{limits}{unit}", "over all possible missing answers"
-    if not figure.known:
-        return "not known", "no answers"
-    limits = "whatever the missing answers are" if own.ranged else f"{sure} CI {limits}"
-    return f"{value}{unit}", limits
-
-
-def _same(own: AnswerSet, sure: str) -> Fact:
-    whole = own.whole
-    figure = UNKNOWN if whole is None else whole.figure("cfr")
-    return ("Same answer (CFR)", *_share(own, figure, sure))
-
-
-def _accuracy(own: AnswerSet, sure: str) -> Fact:
+def _rate(own: AnswerSet) -> Fact:
     """Return the accuracy on the original text; over the groups if that was not used."""
-    baseline, of = own.benchmark.attributes.get(BASELINE), capital(own.kind.figure)
+    kind, baseline = own.kind, own.benchmark.attributes.get(BASELINE)
+    of, unit = capital(kind.figure), "" if kind.numeric else "%"
     if baseline is not None:
         first = baseline.pairs[0][0]
         figure = own.baseline(first)
         if figure is not None:
             name = f"{of}, {baseline.groups[first].lower()} text"
-            return (name, *_rate(own, figure, sure))
+            limits, form = partial(plain_range, kind), partial(plain, kind)
+            return (name, *_known(own, figure, kind.rate_a, form, limits, unit))
     known = [figure.estimate for figure in own.by_group.values() if figure.known]
     if not known:
-        why = "only differences have ranges" if own.ranged and own.kind != CHOICE else "no answers"
+        why = "only differences have ranges" if own.ranged and kind != CHOICE else "no answers"
         return of, "not known", why
-    unit = "" if own.kind.numeric else "%"
-    return f"{of} of the groups", f"{span_of(known, own.kind)}{unit}", ""
+    return f"{of} of the groups", f"{span_of(known, kind)}{unit}", ""
+
+
+def _known(
+    own: AnswerSet,
+    figure: Figure,
+    metric: str,
+    form: Callable[[float], str],
+    limits: Callable[[float, float], str],
+    unit: str,
+) -> tuple[str, str]:
+    """Return a figure and its interval, or the range if only that is known."""
+    scale = scale_of(own.kind, metric)
+    shown = limits(figure.low / scale, figure.high / scale)
+    if own.ranged and not figure.known:
+        return f"{shown}{unit}", "over all possible missing answers"
+    if not figure.known:
+        return "not known", "no answers"
+    interval = f"{level(own.release.alpha)} CI {shown}"
+    note = "whatever the missing answers are" if own.ranged else interval
+    return f"{form(figure.estimate / scale)}{unit}", note
 
 
 def _tested(sets: list[AnswerSet]) -> list[str]:
     """Return a line with the snapshots, and a line per version with the number of answers."""
-    entries = [(one, entry) for one in sets for entry in one.entries]
-    snapshots = dict.fromkeys(entry["snapshot"] or "snapshot not known" for _, entry in entries)
-    lines = [", ".join(snapshots)]
+    entries = [entry for one in sets for entry in one.entries]
+    lines = [f"Figures above: {sets[0].label}"] if len(sets) > 1 else []
+    lines.append(", ".join(snapshots_of(entries)))
     for version in dict.fromkeys(one.board.version for one in sets):
-        own = [(one, entry) for one, entry in entries if one.board.version == version]
-        lines.append(_counted(own))
+        of = [one for one in sets if one.board.version == version]
+        own = [entry for entry in entries if entry["benchmark_version"] == version]
+        missing = sum(entry["missing"] for entry in own)
+        prompts = f" ({listed(one.prompt for one in of)} prompt{'s' * (len(of) > 1)})"
+        lines.append(
+            f"{of[0].benchmark.title}, {of[0].version}: {answered(of[0], own)}"
+            f"{prompts if prompted(of[0].release, of[0].benchmark.name) else ''}, "
+            f"{f'{missing:,}' if missing else 'none'} missing"
+        )
     return lines
-
-
-def _counted(entries: list[tuple[AnswerSet, dict[str, Any]]]) -> str:
-    """Return items times variants times prompts, if that equals the number of answers."""
-    one = entries[0][0]
-    items = {entry["items"] for _, entry in entries}
-    answers = sum(entry["answers"] for _, entry in entries)
-    missing = sum(entry["missing"] for _, entry in entries)
-    prompts = list(dict.fromkeys(own.prompt for own, _ in entries))
-    variants, most = len(one.benchmark.variants), max(items)
-    text = f"{one.benchmark.title}, {one.version}: {most:,} item{'s' * (most != 1)}"
-    if one.kind != CHOICE:
-        units = asked_items(one.board, one.release)[1]
-        counted = counted_items(one.benchmark, most, units)
-        text = f"{one.benchmark.title}, {one.version}: {counted}"
-    if len(items) == 1 and most * variants * len(prompts) == answers:
-        text += f" × {variants} variants"
-        text += f" × {len(prompts)} prompts" if len(prompts) > 1 else ""
-        text += f" = {answers:,} answers"
-        text += f" ({prompts[0]} prompt)" if len(prompts) == 1 else ""
-    else:
-        text += f", {answers:,} answers ({listed(prompts)} prompt{'s' * (len(prompts) > 1)})"
-    return f"{text}, {f'{missing:,}' if missing else 'none'} missing"
 
 
 # Adjusted p-values depend on the other models: with them, every plot would be drawn again when one

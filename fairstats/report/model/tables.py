@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from fairstats._lib.formatting import (
     capital,
     level,
-    listed,
     number_word,
 )
-from fairstats.benchmarks.kinds import CHOICE, Kind
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.counts.answer_tables import flipping_items
-from fairstats.estimates.specifications import INTERVAL, MARGIN, MISSING, SMALLEST, TEST
+from fairstats.estimates.specifications import MARGIN, SMALLEST
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.sections.section import CANNOT, Answer, by_pair
-from fairstats.report.sensitivity import CHOICE_LABELS, with_missing
+from fairstats.report.sensitivity import change_of, robustness, with_missing
 from fairstats.report.tables import written_table
-from fairstats.report.words import discordant_note, unsigned
+from fairstats.report.words import counted_items, discordant_note, unsigned
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-# Both are too narrow if few pairs are discordant; the page on methods has their coverage.
-_TOO_NARROW = ("wald", "bootstrap")
 # More pairs than these are rows, not columns.
 _MOST_COLUMNS = 4
 _MOST_CHANGES = 4
@@ -108,59 +107,52 @@ def _versions(sets: list[AnswerSet]) -> int:
 
 def other_choices(own: AnswerSet) -> Answer:
     """State whether other methods, or policies for missing answers, would change a verdict."""
-    rows = own.sensitivity
-    missing = not with_missing(rows).empty
-    aspects = [INTERVAL, TEST, MISSING] if missing else [INTERVAL, TEST]
-    names = {pair.attribute for pair in own.pairs}
-    rows = rows[rows["aspect"].isin(aspects) & (rows["choice"] != "bounds")]
-    rows = rows[rows["attribute"].isin(names)]
-    words, changes, weak = {}, [], False
-    for pair in own.pairs:
-        verdict, found = pair.verdict, pair.rows(rows)
-        if verdict is None or found.empty:
-            words[pair.name] = CANNOT
-            continue
-        others = found[found["verdict"].fillna("no verdict") != verdict]
-        sound = others[~others["choice"].isin(_TOO_NARROW)]
-        weak |= len(sound) < len(others)
-        words[pair.name] = "No" if sound.empty else "Yes"
-        for other, choices in sound.fillna({"verdict": "no verdict"}).groupby("verdict"):
-            named = listed(CHOICE_LABELS.get(choice, choice) for choice in choices["choice"])
-            changes.append(f"{pair.name}: {other} instead of {verdict} with {named}.")
-    if len(changes) > _MOST_CHANGES:
-        changes = [*changes[:_MOST_CHANGES], f"{len(changes) - _MOST_CHANGES} more such changes."]
+    found = robustness(own)
+    changed = dict(found.changed)
+    words = {
+        pair.name: CANNOT if pair.verdict is None else "Yes" if pair in changed else "No"
+        for pair in own.pairs
+    }
     if set(words.values()) == {CANNOT}:
         reason = next(filter(None, (pair.reason for pair in own.pairs)), "there is no verdict")
         return Answer(CANNOT, f"{capital(reason)}.")
-    if weak:
-        rows = rows[~rows["choice"].isin(_TOO_NARROW)]
-        changes.append(
+    said = [f"{pair.name}: {change_of(pair, rows)}." for pair, rows in changed.items()]
+    if more := len(said[_MOST_CHANGES:]):
+        said = [*said[:_MOST_CHANGES], f"{capital(number_word(more))} more pairs change too."]
+    if not said:
+        same = f"The verdict is the same with {found.kept}" if found.kept else "There is one method"
+        missing = ", and no answer is missing" * with_missing(own.sensitivity).empty
+        said = [f"{same}{missing}."]
+    if found.narrow:
+        said.append(
             "Wald or bootstrap intervals would change a verdict, but they are too narrow if few "
             "pairs are discordant."
         )
-    if "Yes" not in words.values():
-        changes.insert(0, _all_the_same(rows, own.kind, missing=missing))
-    return Answer(by_pair(words), " ".join(changes))
+    return Answer(by_pair(words), " ".join(said))
 
 
-def _all_the_same(rows: pd.DataFrame, kind: Kind, *, missing: bool) -> str:
-    # One method has a design effect for each pair.
-    method = rows["choice"].str.replace(r", design effect .*", "", regex=True)
-    counts = {
-        aspect: method[rows["aspect"] == aspect].nunique() for aspect in (INTERVAL, TEST, MISSING)
-    }
-    things = {
-        INTERVAL: "interval methods",
-        TEST: f"versions of {'McNemar’s' if kind.test == 'mcnemar' else 'the sign-flip'} test",
-        MISSING: "policies for missing answers",
-    }
-    parts = [
-        f"{'both' if counts[aspect] == 2 else f'all {number_word(counts[aspect])}'} {thing}"
-        for aspect, thing in things.items()
-        if counts[aspect] > 1
-    ]
-    text = f"The verdict is the same with {listed(parts)}" if parts else "There is one method"
-    return f"{text}{'' if missing else ', and no answer is missing'}."
+def snapshots_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the snapshots in entries of the manifest, each once."""
+    return list(dict.fromkeys(entry["snapshot"] or "snapshot not known" for entry in entries))
+
+
+def answered(own: AnswerSet, entries: Iterable[Mapping[str, Any]]) -> str:
+    """State the number of items and answers in entries of the manifest, e.g. of several prompts.
+
+    Parameters
+    ----------
+    own : AnswerSet
+        One of the answer sets, which names the items.
+    entries : iterable of mappings
+        The entries. Those of one prompt are about different items.
+    """
+    items: Counter[str] = Counter()
+    answers = 0
+    for entry in entries:
+        items[entry["strategy"]] += entry["items"]
+        answers += entry["answers"]
+    counted = counted_items(own.benchmark, max(items.values()), own.units or None)
+    return f"{counted}, {answers:,} answers"
 
 
 def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
