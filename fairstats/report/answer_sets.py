@@ -24,45 +24,16 @@ from fairstats.benchmarks.declaration import (
 from fairstats.benchmarks.kinds import CHOICE, TESTS, Kind
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
-from fairstats.report.board.figures import MOST_PANELS
 from fairstats.report.charts.rows import MOST_CHARTED, largest
+from fairstats.report.figures import Figure, figure_of, number
 from fairstats.report.findings import pair_note
 from fairstats.report.words import plain, scale_of
 
 Estimates = Mapping[str, Mapping[str, Any]]
+#: More pairs than this do not fit next to each other.
+MOST_PANELS = 4
 # More names than these are counted.
 _MOST_NAMES = 5
-
-
-@dataclass(frozen=True)
-class Figure:
-    """An estimate with its limits, as on a chart's axis; NaN if it is not known.
-
-    Shares are in percent and their differences in points; levels and scores in their own unit.
-    """
-
-    estimate: float
-    low: float
-    high: float
-
-    @property
-    def known(self) -> bool:
-        """Check whether there is an estimate; under ``bounds`` there may be a range only."""
-        return not math.isnan(self.estimate)
-
-
-UNKNOWN = Figure(math.nan, math.nan, math.nan)
-
-
-def figure_of(row: Mapping[str, Any] | pd.Series | None, scale: float = 100.0) -> Figure:
-    """Return a row's estimate and limits, by default in percent or points."""
-    if row is None:
-        return UNKNOWN
-    return Figure(*(scale * _number(row[name]) for name in ("estimate", "ci_low", "ci_high")))
-
-
-def _number(value: Any) -> float:
-    return math.nan if pd.isna(value) else float(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +101,11 @@ class Pair:
 
     def value(self, metric: str, column: str = "estimate") -> float:
         """Return a number of one of the pair's estimates; NaN if it is missing."""
-        return _number(self.estimates[metric][column]) if metric in self.estimates else math.nan
+        return number(self.estimates[metric][column]) if metric in self.estimates else math.nan
 
     def figure(self, metric: str) -> Figure:
         """Return a metric with its limits, as on a chart's axis."""
-        return figure_of(self.estimates.get(metric), scale_of(self.kind, metric))
+        return figure_of(self.kind, self.estimates.get(metric))
 
     @property
     def gap(self) -> Figure:
@@ -253,7 +224,7 @@ class AnswerSet:
             for groups in attribute.pairs
             if self.kind.difference in self._estimates.get((attribute.name, *groups), {})
         ]
-        labels = [_short(attribute, groups) for attribute, groups in found]
+        labels = [short_label(attribute, groups) for attribute, groups in found]
         notes = [attribute.pair_label(groups) for attribute, groups in found]
         attributes = {attribute.name for attribute, _ in found}
         pairs = []
@@ -282,10 +253,23 @@ class AnswerSet:
             attribute, groups, terms, label, name, title, estimates, self.kind, self.selected
         )
 
+    @cached_property
+    def _named(self) -> dict[tuple[str, tuple[str, str]], Pair]:
+        return {(pair.attribute, pair.groups): pair for pair in self.pairs}
+
+    def pair(self, attribute: str, groups: tuple[str, str]) -> Pair | None:
+        """Return two groups of any attribute, the pooled one too, if they have estimates.
+
+        Without groups, ``("", "")``, the estimates are those of all groups of the attribute.
+        """
+        found = self._named.get((attribute, groups))
+        if found is None and (attribute, *groups) in self._estimates:
+            found = self._pair(attribute, groups, "", "", "")
+        return found
+
     def like(self, pair: Pair) -> Pair | None:
         """Return the pair of the same groups as one of another answer set, if it was asked."""
-        key = (pair.attribute, pair.groups)
-        return next((one for one in self.pairs if (one.attribute, one.groups) == key), None)
+        return self._named.get((pair.attribute, pair.groups))
 
     def siblings(self) -> list[AnswerSet]:
         """Return the model's answer sets of the same benchmark, this one among them."""
@@ -377,6 +361,25 @@ class AnswerSet:
         return int(max(known)) if known else sum(entry["items"] for entry in self.entries)
 
     @property
+    def missing(self) -> tuple[int, int]:
+        """Return the number of missing answers, and of expected answers."""
+        entries = self.entries
+        return sum(e["missing"] for e in entries), sum(e["answers"] for e in entries)
+
+    @property
+    def snapshot(self) -> str:
+        """Return the exact version of the model; empty if it is not known."""
+        names = self.rows["snapshot"].dropna().unique()
+        return str(names[0]) if len(names) == 1 else ""
+
+    @property
+    def p_values(self) -> list[float]:
+        """Return the known adjusted p-values; none if the model selected the items."""
+        # Such a model's answers selected the items, so its p-values would be meaningless.
+        every = [] if self.selected else [p.value(self.kind.test, "p_adjusted") for p in self.pairs]
+        return [p for p in every if not math.isnan(p)]
+
+    @property
     def selected(self) -> str:
         """Return the model's part in selecting the items, which makes its figures meaningless."""
         return str(self.benchmark.selected_on.get(self.model, ""))
@@ -403,13 +406,19 @@ class AnswerSet:
             if group in groups:
                 metric = (self.kind.rate_a, self.kind.rate_b)[groups.index(group)]
                 rows = self._estimates.get((BASELINE, *groups), {})
-                return figure_of(rows[metric], scale_of(self.kind, metric)) if rows else None
+                return figure_of(self.kind, rows[metric]) if rows else None
         return None
 
     @cached_property
     def neutral(self) -> Figure | None:
         """Return the accuracy with the neutral text; None if it was not used."""
         return self.baseline(NEUTRALIZED)
+
+    @cached_property
+    def original(self) -> Figure | None:
+        """Return the accuracy with the original text; None if it was not used."""
+        attribute = self.benchmark.attributes.get(BASELINE)
+        return None if attribute is None else self.baseline(attribute.pairs[0][0])
 
     def table(self, name: str) -> pd.DataFrame:
         """Return the rows of one of the release's tables that belong to this answer set."""
@@ -423,7 +432,7 @@ class AnswerSet:
         return self.table("sensitivity")
 
 
-def _short(attribute: Attribute, groups: tuple[str, str]) -> str:
+def short_label(attribute: Attribute, groups: tuple[str, str]) -> str:
     """Name a pair by its second group if all pairs have the same first one."""
     against = len(attribute.pairs) > 1 and len({first for first, _ in attribute.pairs}) == 1
     return attribute.groups[groups[1]] if against else attribute.label

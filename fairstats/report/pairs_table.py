@@ -1,4 +1,4 @@
-"""The table of all figures: one row per pair of groups."""
+"""Tables of all figures of pairs of groups: one row per pair."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from fairstats._lib.formatting import capital, decimal, escape_html, level, percent_range
-from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind
+from markupsafe import Markup
+
+from fairstats._lib.formatting import capital, decimal, level
+from fairstats.benchmarks.kinds import CHOICE, DECISION
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.board.tables import p_cell
+from fairstats.report.figures import NONE, p_cell
 from fairstats.report.page_output import output_format
 from fairstats.report.tables import MARKS, breakable, written_table
-from fairstats.report.words import heading, named_test, plain, plain_range, signed_range
+from fairstats.report.templates import filled
+from fairstats.report.words import heading, named_test
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
 #: The columns of a model's page, and those that an audit report has room for.
 EVERY = ("a", "b", "gap", "ratio", "cfr", "eo", "h", "counts", "p", "verdict")
 ON_PAPER = ("rates", "gap", "cfr", "counts", "p", "verdict")
-_NONE = "–"
 
 
 def pairs_table(
@@ -53,8 +55,8 @@ def pairs_table(
         if whole and own.whole is not None and own.whole not in pairs:
             pairs.append(own.whole)
         for pair in pairs:
-            cells = {column: _CELLS[column](pair) for column in columns}
             label = breakable(pair.title if pair in own.pairs else f"{pair.label}: {pair.note}")
+            cells = pair_cells(pair, columns)
             rows.append({"set": breakable(own.full_label), "pair": label} | cells)
     there = [column for column in columns if any(row[column] for row in rows)]
     return written_table(
@@ -64,7 +66,6 @@ def pairs_table(
         stub="pair",
         heading="Pair",
         group="set" if len(sets) > 1 else None,
-        html=[column for column in there if column not in ("rates", "counts")],
         right=[column for column in there if column != "verdict"],
     )
 
@@ -94,115 +95,66 @@ def _labels(own: AnswerSet) -> dict[str, str | BaseText]:
 def _lines(text: str, below: str) -> BaseText:
     from great_tables import html
 
-    return html(f"{escape_html(text)}<br><small>{escape_html(below)}</small>")
+    return html(Markup("{}<br><small>{}</small>").format(text, below))
 
 
-def _with_limits(figure: str, limits: str) -> str:
-    """Return a figure, or its range, and its limits in HTML."""
-    small = f"<small>({limits})</small>" if limits else ""
-    return " ".join(filter(None, (f"<strong>{figure}</strong>" * bool(figure), small)))
+def pair_cells(pair: Pair, columns: Sequence[str], *, on_board: bool = False) -> dict[str, str]:
+    """Return the cells of a pair by column, see `EVERY`; empty if the kind has no such figure.
 
-
-def _rate(metric: Callable[[Kind], str]) -> Callable[[Pair], str]:
-    def cell(pair: Pair) -> str:
-        low, high = (pair.value(metric(pair.kind), name) for name in ("ci_low", "ci_high"))
-        figure = plain(pair.kind, pair.value(metric(pair.kind)))
-        limits = plain_range(pair.kind, low, high)
-        return f"{figure} <small>({limits})</small>" if figure and limits else figure or limits
-
-    return cell
+    Parameters
+    ----------
+    pair : Pair
+        The pair.
+    columns : sequence of str
+        The columns.
+    on_board : bool
+        Whether the table is one of a board: its columns are narrow, and it alone has the reasons.
+    """
+    kind, paper = pair.kind, output_format() != "html"
+    metrics = {"a": kind.rate_a, "b": kind.rate_b, "gap": kind.difference}
+    metrics["ratio"] = "selection_ratio"
+    cells = {}
+    for column in columns:
+        metric = metrics.get(column, column)
+        if column == "verdict":
+            cells[column] = _verdict(pair, explained=on_board or not paper)
+        elif column in _OTHERS:
+            cells[column] = _OTHERS[column](pair)
+        elif metric in pair.estimates:
+            strong = not on_board and column not in ("a", "b")
+            cells[column] = pair.figure(metric).cell(strong=strong, broken=on_board and paper)
+        else:
+            cells[column] = NONE if column == "cfr" else ""
+    return cells
 
 
 def _rates(pair: Pair) -> str:
-    sides = []
-    for metric in (pair.kind.rate_a, pair.kind.rate_b):
-        low, high = (pair.value(metric, name) for name in ("ci_low", "ci_high"))
-        known = plain(pair.kind, pair.value(metric))
-        sides.append(known or (plain_range(pair.kind, low, high) if _ranged(pair, metric) else ""))
-    return " / ".join(side or _NONE for side in sides)
-
-
-def _gap(pair: Pair) -> str:
-    metric = pair.kind.difference
-    limits = signed_range(pair.kind, *(pair.value(metric, name) for name in ("ci_low", "ci_high")))
-    known = pair.value(metric)
-    shown = _unknown(pair, metric) if math.isnan(known) else pair.kind.signed(known)
-    return _with_limits(shown, limits)
-
-
-def _share(metric: str) -> Callable[[Pair], str]:
-    def cell(pair: Pair) -> str:
-        if metric not in pair.estimates:
-            return _NONE if metric == "cfr" else ""
-        known = pair.value(metric)
-        limits = percent_range(*(pair.value(metric, name) for name in ("ci_low", "ci_high")))
-        shown = _unknown(pair, metric) if math.isnan(known) else f"{100 * known:.1f}"
-        return _with_limits(shown, limits)
-
-    return cell
-
-
-def _ratio(pair: Pair) -> str:
-    if "selection_ratio" not in pair.estimates:
-        return ""
-    known, low, high = (pair.value("selection_ratio", n) for n in ("estimate", "ci_low", "ci_high"))
-    limits = "" if math.isnan(low) else f"{decimal(low, 2)} to {decimal(high, 2)}"
-    return _with_limits("not known" if math.isnan(known) else decimal(known, 2), limits)
+    sides = (figure.text or figure.limits * figure.ranged or NONE for figure in pair.rates)
+    return " / ".join(sides)
 
 
 def _h(pair: Pair) -> str:
-    return "" if math.isnan(h := pair.value("cohens_h")) else decimal(h, 2)
+    return decimal(pair.value("cohens_h"), 2)
 
 
 def _counts(pair: Pair) -> str:
     both = [pair.value(pair.kind.difference, name) for name in ("n10", "n01")]
-    return _NONE if math.isnan(sum(both)) else f"{both[0]:,.0f} : {both[1]:,.0f}"
+    return NONE if math.isnan(sum(both)) else f"{both[0]:,.0f} : {both[1]:,.0f}"
 
 
 def _p(pair: Pair) -> str:
     # Without a verdict, a p-value is meaningless, e.g. if the model selected the items.
-    p = pair.value(pair.kind.test, "p_adjusted") if pair.verdict else math.nan
-    return escape_html(p_cell(p))
+    return p_cell(pair.value(pair.kind.test, "p_adjusted") if pair.verdict else math.nan)
 
 
-def _unknown(pair: Pair, metric: str) -> str:
-    return "range" if _ranged(pair, metric) else "not known"
+#: The cells that are not one figure with its limits.
+_OTHERS: dict[str, Callable[[Pair], str]] = {"rates": _rates, "h": _h, "counts": _counts, "p": _p}
 
 
-def _ranged(pair: Pair, metric: str) -> bool:
-    """Check whether a figure is known only as a range over the missing answers."""
-    return metric in pair.estimates and pair.estimates[metric]["ci_method"] == "bounds"
-
-
-def verdict_mark(verdict: object) -> str:
-    """Return a verdict with its mark, as HTML; "not judged" if it is missing."""
-    if not isinstance(verdict, str):
+def _verdict(pair: Pair, *, explained: bool) -> str:
+    """Return the verdict with its mark, and the reason why it is open."""
+    if pair.verdict is None:
         return "not judged"
-    return (
-        f'<span class="verdict {verdict}"><span aria-hidden="true">{MARKS[verdict]}</span> '
-        f"{verdict}</span>"
-    )
-
-
-def _verdict(pair: Pair) -> str:
-    cell = verdict_mark(pair.verdict)
     reason = pair.difference["verdict_reason"]
-    if output_format() == "html" and pair.verdict and isinstance(reason, str):
-        cell += f'<br><small class="said">{escape_html(reason)}</small>'
-    return cell
-
-
-#: Each column's cell for a pair.
-_CELLS: dict[str, Callable[[Pair], str]] = {
-    "a": _rate(lambda kind: kind.rate_a),
-    "b": _rate(lambda kind: kind.rate_b),
-    "rates": _rates,
-    "gap": _gap,
-    "ratio": _ratio,
-    "cfr": _share("cfr"),
-    "eo": _share("eo"),
-    "h": _h,
-    "counts": _counts,
-    "p": _p,
-    "verdict": _verdict,
-}
+    shown = reason if explained and isinstance(reason, str) else ""
+    return filled("verdict", verdict=pair.verdict, mark=MARKS[pair.verdict], reason=shown)

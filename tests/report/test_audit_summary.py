@@ -20,7 +20,7 @@ from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit import limits as audit_scope
 from fairstats.report.audit.clauses import clauses
 from fairstats.report.audit.document import report_model
-from fairstats.report.audit.finding import confidence, finding, finding_in_numbers, robustness
+from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
 from fairstats.report.audit.limits import not_tested
 from fairstats.report.charts.rows import chart_html
 from fairstats.report.findings import ordinal

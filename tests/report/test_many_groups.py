@@ -16,10 +16,11 @@ from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.board.charts import shift_chart, single_panels
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.measures import measures_of
-from fairstats.report.board.tables import overview_table, p_cell
+from fairstats.report.board.tables import overview_table
 from fairstats.report.changed_items import flip_table
 from fairstats.report.changes.rows import Comparison
 from fairstats.report.charts.rows import MOST_CHARTED
+from fairstats.report.figures import p_cell
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.chance import chart as discordant_chart
 from fairstats.report.sections.chance import could_be_chance

@@ -376,7 +376,7 @@ def test_prompt_charts_show_all_prompts_and_their_changes(full, page):
             gap = figures(rows, attribute=attribute, group_a=a, group_b=b)
             gap = gap.loc["accuracy_difference"]
             limits = point_range(gap["ci_low"], gap["ci_high"])
-            expected.append(f"{points(gap['estimate'])} points, {limits}")
+            expected.append(f"{points(gap['estimate'])} points ({limits})")
     for text, figure in zip(said, expected, strict=True):
         assert text.startswith(figure)
     (change,) = full.comparisons.query(

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from fairstats._lib.formatting import capital, level, points, span
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
+from fairstats.report.answer_sets import MOST_PANELS
 from fairstats.report.board.figures import (
-    MOST_PANELS,
     BoardFigures,
     Panel,
     figure_text,
@@ -33,16 +33,13 @@ from fairstats.report.charts.marks import (
     words,
 )
 from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.figures import MOST_RATIO
 from fairstats.report.findings import board_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
 from fairstats.report.words import plain, plain_range, scale_of, scaled
 
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {DISPARITY: ACCENT_A, EQUIVALENT: ACCENT_B}
-#: The four-fifths rule: a ratio of selection rates outside is a sign of adverse impact.
-FOUR_FIFTHS = (0.8, 1.25)
-#: Larger ratios are at the end of the axis.
-MOST_RATIO = 3.0
 # Marks that are added to names, and explained below the chart.
 SELECTED, PUBLISHED, UNRANKED, FLAGGED, CHOSEN = "◆", "◇", "†", "‡", "§"
 #: The name of the difference over all pairs, in which opposite signs cancel out.

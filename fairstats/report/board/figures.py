@@ -15,14 +15,13 @@ from fairstats.benchmarks.declaration import BASELINE, PLAIN, POOLED, POOLED_GRO
 from fairstats.benchmarks.kinds import Kind
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
+from fairstats.report.answer_sets import MOST_PANELS
 from fairstats.report.findings import pair_note
 from fairstats.report.notes import flags_of, screening_of, selected_runs, submissions_of
 from fairstats.report.words import plain
 
 #: The published table with a board's rows for models without released answers.
 PUBLISHED_TABLE = "fairmedqa-3"
-#: More panels than this do not fit next to each other.
-MOST_PANELS = 4
 
 
 @dataclass(frozen=True)

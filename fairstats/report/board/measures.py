@@ -13,16 +13,17 @@ from fairstats._lib.formatting import capital, level, listed, p_value
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
+from fairstats.report.answer_sets import MOST_PANELS
 from fairstats.report.board.charts import (
     COLOURS,
-    FOUR_FIFTHS,
     SIGNED_MEAN,
     Measure,
     groups_chart,
     interval_chart,
     moves_chart,
 )
-from fairstats.report.board.figures import MOST_PANELS, BoardFigures
+from fairstats.report.board.figures import BoardFigures
+from fairstats.report.figures import FOUR_FIFTHS
 from fairstats.report.findings import pair_note
 from fairstats.report.page_output import ACCENT_A, DIM
 from fairstats.report.words import gap_name, higher_by, long_unit, meaning, named_test, noun, scaled

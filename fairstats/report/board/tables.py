@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from markupsafe import Markup, escape
 
-from fairstats._lib.formatting import capital, decimal, p_figure, percent
+from fairstats._lib.formatting import capital, decimal, percent
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.release.contents import Board, Release
 from fairstats.report.board.charts import (
@@ -18,7 +18,8 @@ from fairstats.report.board.charts import (
     marks_of,
     original_accuracy,
 )
-from fairstats.report.board.figures import BoardFigures, Panel, written
+from fairstats.report.board.figures import BoardFigures, Panel
+from fairstats.report.figures import figure_of, p_cell
 from fairstats.report.page_output import output_format, page_root
 from fairstats.report.tables import MARKS, breakable, written_table
 from fairstats.report.templates import filled
@@ -209,19 +210,7 @@ def _figure(kind: Kind, row: pd.Series | None) -> str:
     """Return a figure and its limits as HTML: on one line on a screen, on two on paper."""
     if row is None:
         return "–"
-    value, limits = written(kind, row)
-    return filled("figure", value=value, limits=limits, paper=output_format() != "html")
-
-
-def p_cell(p: float) -> str:
-    r"""Return a p-value for a table.
-
-    Examples
-    --------
-    >>> p_cell(1e-9), p_cell(0.0312), p_cell(1.0), p_cell(float("nan"))
-    ('<\xa00.001', '0.031', '1', '–')
-    """
-    return p_figure(p) or "–"
+    return figure_of(kind, row).cell(broken=output_format() != "html")
 
 
 def _p_values(figures: BoardFigures, model: str, panels: list[Panel]) -> list[float]:

@@ -9,7 +9,6 @@ import pandas as pd
 
 from fairstats.answers.strategies import strategy_label
 from fairstats.comparisons.change_verdicts import LOSE_LOSE, UNCLEAR, WIN_WIN
-from fairstats.report.board.tables import p_cell
 from fairstats.report.changes.rows import (
     Comparison,
     PairChange,
@@ -18,6 +17,7 @@ from fairstats.report.changes.rows import (
     figures_of,
     written_as,
 )
+from fairstats.report.figures import p_cell
 from fairstats.report.tables import written_table
 from fairstats.report.templates import filled
 

@@ -24,16 +24,10 @@ from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES
 from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release, plain_first
-from fairstats.report.answer_sets import (
-    UNKNOWN,
-    AnswerSet,
-    Figure,
-    answer_sets,
-    by_benchmark,
-    span_of,
-)
+from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark, span_of
 from fairstats.report.changed_items import flip_table, flip_texts
 from fairstats.report.charts.rows import MOST_CHARTED, chart_html
+from fairstats.report.figures import UNKNOWN, Figure
 from fairstats.report.findings import findings, ordinal, pair_note, prompted
 from fairstats.report.model.tables import (
     answered,

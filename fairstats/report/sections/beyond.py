@@ -8,13 +8,14 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import capital, level, listed, p_value
-from fairstats.report.answer_sets import AnswerSet, Figure, figure_of
-from fairstats.report.board.tables import p_cell
-from fairstats.report.charts.marks import axis_over, interval
+from fairstats.report.answer_sets import AnswerSet
+from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.figures import Figure, figure_of, p_cell
+from fairstats.report.sections.pair_charts import axis_of
 from fairstats.report.sections.section import Answer, Mark, Section, Shown, by_pair, sure, unknown
 from fairstats.report.tables import breakable, written_table
-from fairstats.report.words import scale_of, signed_range, words_of
+from fairstats.report.words import words_of
 
 _METRIC = "beyond_control"
 
@@ -36,44 +37,34 @@ def answer(own: AnswerSet) -> Answer:
     rows = {label: row for label, _, row in _rows(own)}
     if own.ranged or not rows:
         return unknown(own)
-    alpha, kind, said = own.release.alpha, own.kind, {}
+    alpha, said = own.release.alpha, {}
     for label, row in rows.items():
         clear = float(row["p_value"]) <= alpha
         side = "Yes" if row["ci_low"] > 0 else "Smaller" if row["ci_high"] < 0 else "Not clearly"
         said[label] = side if clear else "Not clearly"
     label = max(rows, key=lambda one: float(rows[one]["estimate"]))
-    row = rows[label]
+    change, p = figure_of(own.kind, rows[label]), p_value(float(rows[label]["p_value"]))
     controls = listed(f"“{control.label}”" for control in own.benchmark.controls)
-    size, limits = kind.signed(row["estimate"]), signed_range(kind, row["ci_low"], row["ci_high"])
     which = f"largest change is that of {label}:" if len(rows) > 1 else "change is"
     text = (
-        f"Compared with the controls ({controls}), the {which} {size} {kind.unit} ({level(alpha)} "
-        f"interval {limits}; {p_value(float(row['p_value']))}, not adjusted)."
+        f"Compared with the controls ({controls}), the {which} {change.text} {own.kind.unit} "
+        f"({level(alpha)} interval {change.limits}; {p}, not adjusted)."
     )
     return Answer(by_pair(said), text)
 
 
 def chart(own: AnswerSet, name: str) -> Chart:
     """Draw the change of each attribute beyond that of controls."""
-    kind, unit = own.kind, own.kind.unit if own.kind.numeric else "points"
-    scale = scale_of(kind, _METRIC)
-    found = [(label, note, figure_of(row, scale)) for label, note, row in _rows(own)]
-    axis = axis_over(
-        [end for _, _, figure in found for end in (figure.estimate, figure.low, figure.high)],
-        key="beyond",
-        label="",
-        note=f"change beyond that of controls, {unit}",
-        room=0.25,
-        lead=0.04,
-    )
+    unit = own.kind.unit
+    found = [(label, note, figure_of(own.kind, row)) for label, note, row in _rows(own)]
+    note = f"change beyond that of controls, {unit}"
+    axis = axis_of((figure for *_, figure in found), "beyond", note, room=0.25)
 
-    def row(label: str, note: str, figure: Figure) -> Row:
-        size = kind.signed(figure.estimate / scale)
-        marks = interval(axis, figure.estimate, figure.low, figure.high, label=size)
-        limits = signed_range(kind, figure.low / scale, figure.high / scale)
-        return Row(label, (Cell(marks, f"{size} ({limits}) {unit}"),), note=note)
+    def cell(figure: Figure) -> Cell:
+        marks = interval(axis, *figure.all, label=figure.text)
+        return Cell(marks, figure.written(f" {unit}"))
 
-    rows = tuple(row(*one) for one in found)
+    rows = tuple(Row(label, (cell(figure),), note=note) for label, note, figure in found)
     caption = f"Change beyond that of controls: {own.label}"
     return Chart(name, caption, "Attribute", (axis,), rows, height=34)
 
@@ -90,8 +81,7 @@ def table(own: AnswerSet) -> Sequence[Shown]:
     rows = [
         {
             "pair": breakable(label),
-            "beyond": f"{kind.signed(row['estimate'])} "
-            f"({signed_range(kind, row['ci_low'], row['ci_high'])})",
+            "beyond": figure_of(kind, row).written(),
             "both": str(row["method_note"]).partition(";")[0],
             "p": p_cell(row["p_value"]),
             "items": f"{row['n']:,}",

@@ -12,6 +12,7 @@ from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.charts.marks import Axis, bar, words
 from fairstats.report.charts.rows import Cell, Chart
+from fairstats.report.figures import NONE
 from fairstats.report.notes import noise_line
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.pair_charts import cut, pair_chart
@@ -194,10 +195,10 @@ def table(own: AnswerSet) -> Sequence[Shown]:
     outcomes = _OUTCOMES.get(own.kind.name, _MOVES)
     rows = [
         {"pair": breakable(pair.title)}
-        | {m: "–" if math.isnan(v := pair.value(m)) else f"{100 * v:.1f}" for m in outcomes}
+        | {metric: pair.figure(metric).text or NONE for metric in outcomes}
         for pair in own.charted
     ]
-    if all(row[metric] == "–" for row in rows for metric in outcomes):
+    if all(row[metric] == NONE for row in rows for metric in outcomes):
         return []
     labels = {metric: f"{label}, %" for metric, label in outcomes.items()}
     made = written_table(

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, level, point_range, points
+from fairstats._lib.formatting import capital, level
 from fairstats.benchmarks.kinds import Kind
 from fairstats.report.answer_sets import AnswerSet, span_of
-from fairstats.report.charts.marks import Axis, axis_over, bar, interval, words
-from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.charts.marks import Axis, bar, interval, words
+from fairstats.report.charts.rows import Cell, Chart
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
+from fairstats.report.sections.pair_charts import axis_of, set_chart
 from fairstats.report.sections.section import Answer, Mark, Section, sure, unknown
 
 #: The errors of each kind without their side: the range of their figures, and their name.
@@ -63,11 +64,10 @@ def answer(own: AnswerSet) -> Answer:
         return Answer(short, "")
     metric, pair = max(apart, key=lambda one: abs(apart[one].estimate))
     figure = apart[metric, pair]
-    limits = point_range(figure.low / 100, figure.high / 100)
     return Answer(
         short,
         f"The largest difference is in {names[metric][1]}, {own.full_name(pair)}: "
-        f"{points(figure.estimate / 100)} points ({level(own.release.alpha)} interval {limits}, "
+        f"{figure.text} points ({level(own.release.alpha)} interval {figure.limits}, "
         "not adjusted).",
     )
 
@@ -83,32 +83,28 @@ def chart(own: AnswerSet, name: str) -> Chart:
     metrics = error_metrics(own.kind)
     drawn = [own.sides(f"{metric}_a", f"{metric}_b") for metric in metrics]
     share = own.kind.name == "decision"
-    axis = axis_over(
-        [end for figures in drawn for f in figures.values() for end in (f.low, f.high)],
-        key="errors",
-        label="",
-        note="share of favourable answers, %" if share else "mean error, score points",
+    axis = axis_of(
+        (figure for figures in drawn for figure in figures.values()),
+        "errors",
+        "share of favourable answers, %" if share else "mean error, score points",
         room=0.2,
-        lead=0.04,
         signed=not share,
         unit="%" if share else "",
     )
+    places = (("35%", ACCENT_B), ("68%", ACCENT_A)) if share else (("50%", ACCENT_B),)
 
-    def row(group: tuple[str, str]) -> Row:
+    def cell(group: tuple[str, str]) -> Cell:
         marks, said = Markup(), []
-        places = (("35%", ACCENT_B), ("68%", ACCENT_A)) if share else (("50%", ACCENT_B),)
         for figures, (y, colour), metric in zip(drawn, places, metrics, strict=True):
-            f = figures[group]
-            if f.known:
-                label = f"{f.estimate:.1f}" if share else own.kind.signed(f.estimate)
-                marks += interval(axis, f.estimate, f.low, f.high, label=label, colour=colour, y=y)
-                said.append(f"{metric.replace('_', ' ')} {label}")
-        return Row(own.group_name(*group), (Cell(marks, ", ".join(said)),))
+            found = figures[group]
+            if found.known:
+                marks += interval(axis, *found.all, label=found.text, colour=colour, y=y)
+                said.append(f"{metric.replace('_', ' ')} {found.text}")
+        return Cell(marks, ", ".join(said))
 
     groups = [group for group in drawn[0] if any(figures[group].known for figures in drawn)]
-    caption = f"Errors by group: {own.label}"
-    height = 40 if share else 24
-    return Chart(name, caption, "Group", (axis,), tuple(map(row, groups)), height=height)
+    cases = ((own.group_name(*group), group) for group in groups)
+    return set_chart(own, name, "Errors by group", axis, cases, cell, height=40 if share else 24)
 
 
 def _below_and_above(own: AnswerSet, name: str) -> Chart:
@@ -119,16 +115,15 @@ def _below_and_above(own: AnswerSet, name: str) -> Chart:
     note = "← below the key, % of answers · above it →"
     axis = Axis("errors", "", note, -1.35 * most, 1.35 * most, labelled=False)
 
-    def row(group: tuple[str, str]) -> Row:
+    def cell(group: tuple[str, str]) -> Cell:
         down, up = low[group].estimate, high[group].estimate
         marks = bar(axis, -down, 0, colour=ACCENT_A) + bar(axis, 0, up, colour=ACCENT_B)
         marks += words(axis, -down, f"{down:.1f}", anchor="end", shift=-5)
         marks += words(axis, up, f"{up:.1f}", shift=5)
-        said = f"{down:.1f}% below the key, {up:.1f}% above"
-        return Row(own.group_name(*group), (Cell(marks, said),))
+        return Cell(marks, f"{down:.1f}% below the key, {up:.1f}% above")
 
-    caption = f"Answers below and above the key: {own.label}"
-    return Chart(name, caption, "Group", (axis,), tuple(map(row, known)), height=24)
+    cases = ((own.group_name(*group), group) for group in known)
+    return set_chart(own, name, "Answers below and above the key", axis, cases, cell)
 
 
 def _key(own: AnswerSet) -> Sequence[Mark]:

@@ -9,11 +9,12 @@ from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, listed, number_word
 from fairstats.benchmarks.kinds import CHOICE
-from fairstats.report.answer_sets import UNKNOWN, AnswerSet, Figure, Pair, span_of
-from fairstats.report.charts.marks import axis_over, interval, tick
-from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.answer_sets import AnswerSet, Pair, span_of
+from fairstats.report.charts.marks import interval, tick
+from fairstats.report.charts.rows import Cell, Chart
+from fairstats.report.figures import UNKNOWN, Figure
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
-from fairstats.report.sections.pair_charts import above, cut, pair_chart
+from fairstats.report.sections.pair_charts import above, axis_of, cut, pair_chart, set_chart
 from fairstats.report.sections.section import (
     MOST_NAMES,
     Answer,
@@ -22,7 +23,7 @@ from fairstats.report.sections.section import (
     sure,
     unknown,
 )
-from fairstats.report.words import heading, option_label, plain, plain_range, scale_of
+from fairstats.report.words import heading, option_label
 
 # Tied groups are named up to this number.
 _MOST_TIED = 3
@@ -111,17 +112,13 @@ def chart(own: AnswerSet, name: str) -> Chart:
     """Draw the accuracy, rate or mean of both groups of each pair, and that with neutral text."""
     if own.many:
         return groups_chart(own, name)
-    figures = [figure for pair in own.pairs for figure in pair.rates]
-    neutral = own.neutral or UNKNOWN
-    kind, unit = own.kind, "" if own.kind.numeric else "%"
-    axis = axis_over(
-        [end for one in (*figures, neutral) for end in (one.low, one.high)],
-        key="accuracy",
-        label="",
-        note=heading(kind).lower(),
+    neutral, unit = own.neutral or UNKNOWN, "" if own.kind.numeric else "%"
+    axis = axis_of(
+        [neutral, *(figure for pair in own.pairs for figure in pair.rates)],
+        "accuracy",
+        heading(own.kind).lower(),
         room=0.04,
-        lead=0.04,
-        limits=own.benchmark.limits if kind.numeric else (0, 100),
+        limits=own.benchmark.limits if own.kind.numeric else (0, 100),
         signed=False,
         unit=unit,
     )
@@ -131,54 +128,39 @@ def chart(own: AnswerSet, name: str) -> Chart:
         # A small distance, because intervals may overlap.
         places = ((ACCENT_B, "57%", "84%"), (ACCENT_A, "43%", "16%"))
         for term, figure, (colour, y, beside) in zip(pair.terms, pair.rates, places, strict=True):
-            text = _text(own, figure.estimate) if figure.known else "range"
-            at = figure.estimate if figure.known else (figure.low + figure.high) / 2
-            marks += interval(axis, figure.estimate, figure.low, figure.high, colour=colour, y=y)
-            marks += above(axis, at, f"{cut(term)} {text}", beside)
-            said.append(f"{term} {text}{unit} ({_limits(own, figure)})")
+            marks += interval(axis, *figure.all, colour=colour, y=y)
+            marks += above(axis, figure.middle, f"{cut(term)} {figure.label}", beside)
+            said.append(f"{term} {figure.written(unit)}")
         if neutral.known:
-            text = _text(own, neutral.estimate)
-            said.append(f"neutral text {text}{unit} ({_limits(own, neutral)})")
+            said.append(f"neutral text {neutral.written(unit)}")
         marks += tick(axis, neutral.estimate, reach=18)
         return Cell(marks, "; ".join(said))
 
-    return pair_chart(own, name, f"{capital(kind.figure)} of each group", axis, cell, height=60)
+    return pair_chart(own, name, _caption(own), axis, cell, height=60)
 
 
 def groups_chart(own: AnswerSet, name: str) -> Chart:
     """Draw the accuracy, rate or mean of each group with its interval."""
     neutral, unit = own.neutral or UNKNOWN, "" if own.kind.numeric else "%"
-    axis = axis_over(
-        [end for one in (*own.by_group.values(), neutral) for end in (one.low, one.high)],
-        key="accuracy",
-        label="",
-        note=heading(own.kind).lower(),
+    axis = axis_of(
+        [neutral, *own.by_group.values()],
+        "accuracy",
+        heading(own.kind).lower(),
         room=0.25,
-        lead=0.04,
         signed=False,
         unit=unit,
     )
 
-    def row(group: tuple[str, str], figure: Figure) -> Row:
-        label = _text(own, figure.estimate) if figure.known else "range"
-        ends = (figure.estimate, figure.low, figure.high)
-        marks = interval(axis, *ends, label=label, colour=ACCENT_B)
-        marks += tick(axis, neutral.estimate, reach=30)
-        said = f"{label} ({_limits(own, figure)}){unit}"
-        return Row(own.group_name(*group), (Cell(marks, said),))
+    def cell(figure: Figure) -> Cell:
+        marks = interval(axis, *figure.all, label=figure.label, colour=ACCENT_B)
+        return Cell(marks + tick(axis, neutral.estimate, reach=30), figure.written(unit))
 
-    rows = tuple(row(group, figure) for group, figure in own.by_group.items())
-    caption = f"{capital(own.kind.figure)} of each group: {own.label}"
-    return Chart(name, caption, "Group", (axis,), rows, height=24)
+    cases = ((own.group_name(*group), figure) for group, figure in own.by_group.items())
+    return set_chart(own, name, _caption(own), axis, cases, cell)
 
 
-def _text(own: AnswerSet, value: float) -> str:
-    return plain(own.kind, value / scale_of(own.kind, own.kind.rate_a))
-
-
-def _limits(own: AnswerSet, figure: Figure) -> str:
-    scale = scale_of(own.kind, own.kind.rate_a)
-    return plain_range(own.kind, figure.low / scale, figure.high / scale)
+def _caption(own: AnswerSet) -> str:
+    return f"{capital(own.kind.figure)} of each group"
 
 
 def _key(own: AnswerSet) -> Sequence[Mark]:

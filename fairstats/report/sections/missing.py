@@ -5,25 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fairstats._lib.formatting import number_word, points
+from fairstats._lib.formatting import number_word
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.answer_sets import AnswerSet
-from fairstats.report.board.tables import p_cell
+from fairstats.report.figures import NONE, p_cell
 from fairstats.report.sections.section import Answer, Section, Shown
 from fairstats.report.tables import breakable, written_table
 
 #: The tests of other possible problems with the answers.
 DIAGNOSTICS = ("bowker", "stuart_maxwell", "missing_difference")
-_NONE = "–"
 
 
 def _answer(own: AnswerSet) -> Answer:
-    missing = sum(entry["missing"] for entry in own.entries)
+    missing, whole = own.missing
     if not missing:
         return Answer("No answer is missing", "")
     p = {pair: pair.value("missing_difference", "p_value") for pair in own.pairs}
     uneven = [pair for pair, value in p.items() if value <= own.release.alpha]
-    whole = sum(entry["answers"] for entry in own.entries)
     text = f"{missing:,} of {whole:,} answers are missing."
     if not uneven:
         return Answer("Not clearly", f"{text} No test of a difference is significant.")
@@ -36,13 +34,12 @@ def table(own: AnswerSet) -> Shown:
     rows = []
     for pair in own.charted:
         sides = [pair.difference[f"n_missing_{side}"] for side in "ab"]
-        apart = pair.value("missing_difference")
         rows.append(
             {"pair": breakable(pair.title)}
             | {metric: p_cell(pair.value(metric, "p_value")) for metric in DIAGNOSTICS}
             | {
-                "missing": " : ".join(_NONE if n != n else f"{int(n):,}" for n in sides),
-                "difference": _NONE if math.isnan(apart) else points(apart),
+                "missing": " : ".join(NONE if n != n else f"{int(n):,}" for n in sides),
+                "difference": pair.figure("missing_difference").text or NONE,
             }
         )
     labels = {

@@ -1,14 +1,40 @@
-"""What the charts of an answer set with one row per pair have in common."""
+"""What the charts of an answer set have in common: one axis, one row per pair or group."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.charts.marks import Axis, words
+from fairstats.report.charts.marks import Axis, axis_over, words
 from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.figures import Figure
 
 _LONGEST = 22
+_Case = TypeVar("_Case")
+
+
+def axis_of(figures: Iterable[Figure], key: str, note: str, **options: Any) -> Axis:
+    """Return an axis that fits figures; the options are those of `axis_over`."""
+    ends = [end for figure in figures for end in figure.all]
+    return axis_over(ends, key=key, note=note, **{"label": "", "lead": 0.04, **options})
+
+
+def set_chart(
+    own: AnswerSet,
+    name: str,
+    caption: str,
+    axis: Axis,
+    cases: Iterable[tuple[str, _Case]],
+    cell: Callable[[_Case], Cell],
+    *,
+    heading: str = "Group",
+    height: int = 24,
+) -> Chart:
+    """Return a chart with a row per case, made by `cell`; `height` of a row in pixels."""
+    rows = tuple(Row(label, (cell(case),)) for label, case in cases)
+    return Chart(name, f"{caption}: {own.label}", heading, (axis,), rows, height=height)
 
 
 def pair_chart(
@@ -20,13 +46,15 @@ def pair_chart(
     *,
     height: int,
 ) -> Chart:
-    """Return a chart with a row per pair, made by `cell`; `height` of a row in pixels."""
-    rows = tuple(Row(pair.name, (cell(pair),)) for pair in own.charted)
-    return Chart(name, f"{caption}: {own.label}", "Pair", (axis,), rows, height=height)
+    """Return a chart with a row per pair of groups."""
+    cases = ((pair.name, pair) for pair in own.charted)
+    return set_chart(own, name, caption, axis, cases, cell, heading="Pair", height=height)
 
 
 def above(axis: Axis, value: float, text: str, y: str) -> str:
     """Place a text centred above or below a value, but inside the panel."""
+    if math.isnan(value):
+        return words(axis, axis.low, text, y=y)
     share = (value - axis.low) / (axis.high - axis.low)
     anchor = "start" if share < 0.15 else "end" if share > 0.85 else "middle"
     return words(axis, value, text, anchor=anchor, shift=0, y=y)

@@ -10,12 +10,14 @@ from typing import Any
 from fairstats._lib.formatting import capital, level, listed, number_word, p_value
 from fairstats.comparisons.compare import STRATEGY
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
-from fairstats.report.answer_sets import UNKNOWN, AnswerSet, Figure, Pair, prompts_of
+from fairstats.report.answer_sets import AnswerSet, Pair, prompts_of
 from fairstats.report.changes.rows import Comparison, PairChange, gap_of
-from fairstats.report.charts.marks import Axis, axis_over, interval, tick
+from fairstats.report.charts.marks import Axis, interval, tick
 from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.figures import UNKNOWN, Figure
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
+from fairstats.report.sections.pair_charts import axis_of
 from fairstats.report.sections.section import CANNOT, Answer, Mark, Section
 from fairstats.report.sections.versions import (
     change_of,
@@ -23,7 +25,7 @@ from fairstats.report.sections.versions import (
     comparisons_of,
     limited_change,
 )
-from fairstats.report.words import gap_name, scaled, signed_range, unsigned
+from fairstats.report.words import gap_name, signed_range, unsigned
 
 # More changes than these are counted, not named.
 _MOST_NAMED = 3
@@ -127,17 +129,15 @@ class PromptChanges:
         """
         first = self.plain
         gaps = [_gap(one, pair) for one in self.sets for pair in first.charted]
-        ends = [end for gap in gaps for end in (gap.estimate, gap.low, gap.high)]
         charts = []
         for number, pair in enumerate(first.charted):
-            axis = axis_over(
-                ends,
-                key=f"pair{number}",
-                label=pair.name,
-                note="" if pair.name != pair.label else pair.note,
+            axis = axis_of(
+                gaps,
+                f"pair{number}",
+                "" if pair.name != pair.label else pair.note,
                 band=(-first.margin, first.margin),
                 room=0.04,
-                lead=0.04,
+                label=pair.name,
             )
             rows = [Row(capital(one.prompt), (self._cell(axis, one, pair),)) for one in self.sets]
             caption = f"{pair.name}: {gap_name(first.kind)} by prompt, {first.version}"
@@ -150,10 +150,8 @@ class PromptChanges:
         at = _gap(self.plain, pair).estimate
         colour = ACCENT_B if self._moves(one, pair) else ACCENT_A
         marks = tick(axis, at, colour=ACCENT_A, reach=50, dashed=True)
-        marks += interval(axis, gap.estimate, gap.low, gap.high, colour=colour)
-        size = scaled(kind, 1)
-        said = kind.shown(gap.estimate / size) if gap.known else "range"
-        said += f", {signed_range(kind, gap.low / size, gap.high / size)}"
+        marks += interval(axis, *gap.all, colour=colour)
+        said = gap.written(f" {kind.unit}")
         if change is not None:
             said += f"; change of {gap_of(kind)} {limited_change(change.gap, kind)}"
             said += "" if math.isnan(change.p) else f", adjusted {p_value(change.p)}"

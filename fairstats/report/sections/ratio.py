@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fairstats._lib.formatting import level, percent_range, points
+from fairstats._lib.formatting import level
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.board.charts import FOUR_FIFTHS, MOST_RATIO
-from fairstats.report.board.figures import ratio
-from fairstats.report.charts.marks import axis_over, interval, tick
+from fairstats.report.charts.marks import interval, tick
 from fairstats.report.charts.rows import Cell, Chart
-from fairstats.report.sections.pair_charts import above, pair_chart
+from fairstats.report.figures import FOUR_FIFTHS, MOST_RATIO, figure_of
+from fairstats.report.sections.pair_charts import above, axis_of, pair_chart
 from fairstats.report.sections.section import (
     CANNOT,
     Answer,
@@ -53,8 +52,8 @@ def answer(own: AnswerSet) -> Answer:
     figure = known[pair]
     one, other = (own.group_name(pair.attribute, group) for group in pair.groups)
     text = (
-        f"The selection rate for {one} is {ratio(figure.estimate)} times that for {other} "
-        f"({level(own.release.alpha)} interval {ratio(figure.low)} to {ratio(figure.high)})"
+        f"The selection rate for {one} is {figure.text} times that for {other} "
+        f"({level(own.release.alpha)} interval {figure.limits})"
     )
     text += ", the furthest from 1 of all pairs." if len(known) > 1 else "."
     return Answer(by_pair(said), f"{text} {_parity(own)}".rstrip())
@@ -63,41 +62,41 @@ def answer(own: AnswerSet) -> Answer:
 def _parity(own: AnswerSet) -> str:
     """State the largest demographic parity difference."""
     attributes = dict.fromkeys(pair.attribute for pair in own.pairs)
-    every = {name: own.of_attribute(name).get("demographic_parity") for name in attributes}
-    found = {n: row for n, row in every.items() if row and row["estimate"] == row["estimate"]}
+    every = {
+        name: figure_of(own.kind, own.of_attribute(name).get("demographic_parity"))
+        for name in attributes
+    }
+    found = {name: figure for name, figure in every.items() if figure.known}
     if not found:
         return ""
-    name = max(found, key=lambda one: float(found[one]["estimate"]))
-    row, label = found[name], own.benchmark.attribute(name).label
+    name = max(found, key=lambda one: found[one].estimate)
+    label = own.benchmark.attribute(name).label
     which = f"largest for {label}: " if len(found) > 1 else ""
-    limits = percent_range(row["ci_low"], row["ci_high"])
     return (
-        f"The demographic parity difference, highest minus lowest rate of the groups, is {which}"
-        f"{points(row['estimate'], signed=False)} points ({limits})."
+        "The demographic parity difference, highest minus lowest rate of the groups, is "
+        f"{which}{found[name].text} points ({found[name].limits})."
     )
 
 
 def chart(own: AnswerSet, name: str) -> Chart:
     """Draw the selection ratio of each pair, with the limits of the four-fifths rule shaded."""
     ratios = {pair: pair.figure("selection_ratio") for pair in own.charted}
-    axis = axis_over(
-        [min(end, MOST_RATIO) for r in ratios.values() for end in (r.estimate, r.low, r.high)],
-        key="ratio",
-        label="",
-        note="selection ratio",
+    axis = axis_of(
+        (one.at_most(MOST_RATIO) for one in ratios.values()),
+        "ratio",
+        "selection ratio",
         band=FOUR_FIFTHS,
         room=0.06,
-        lead=0.04,
         signed=False,
     )
 
     def cell(pair: Pair) -> Cell:
         found = ratios[pair]
-        label = ratio(found.estimate) if found.known else "not known"
-        high = min(found.high, axis.high)
-        marks = tick(axis, 1, reach=50) + interval(axis, found.estimate, found.low, high)
-        marks += above(axis, min(found.estimate, axis.high) if found.known else 1, label, "18%")
-        return Cell(marks, f"{pair.note}: {label} ({ratio(found.low)} to {ratio(found.high)})")
+        marks = tick(axis, 1, reach=50)
+        marks += interval(axis, found.estimate, found.low, min(found.high, axis.high))
+        at = min(found.estimate, axis.high) if found.known else 1
+        marks += above(axis, at, found.label, "18%")
+        return Cell(marks, f"{pair.note}: {found.written()}")
 
     return pair_chart(own, name, "Selection ratios", axis, cell, height=54)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import replace
 
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, decimal, level, listed, number_word, points
+from fairstats._lib.formatting import capital, level, listed, number_word, points
 from fairstats.estimates.specifications import SMALLEST
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
-from fairstats.report.board.tables import p_cell
-from fairstats.report.charts.marks import axis_over, dot, interval
+from fairstats.report.charts.marks import dot, interval
 from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.figures import NONE, Figure, p_cell
 from fairstats.report.page_output import NEUTRAL_DARK
-from fairstats.report.sections.pair_charts import above, pair_chart
+from fairstats.report.sections.pair_charts import above, axis_of, pair_chart
 from fairstats.report.sections.section import (
     CANNOT,
     MOST_NAMES,
@@ -35,24 +35,21 @@ from fairstats.report.words import (
     gap_name,
     long_unit,
     noun,
-    scale_of,
     signed_range,
 )
 
-_NONE = "–"
-#: The standard sizes of each kind of answers: their heading, decimals, and whether they are signed.
+#: The standard sizes of differences with their headings, and the kinds of answers that have them.
 _SIZES = {
-    "odds_ratio": ("Odds ratio", 2, ("choice", "decision")),
-    "cohens_h": ("Cohen’s h", 3, ("choice", "decision")),
-    "weighted_kappa": ("Weighted κ", 3, ("level",)),
-    "standardized_difference": ("Standardized", None, ("score",)),
+    "odds_ratio": ("Odds ratio", ("choice", "decision")),
+    "cohens_h": ("Cohen’s h", ("choice", "decision")),
+    "weighted_kappa": ("Weighted κ", ("level",)),
+    "standardized_difference": ("Standardized", ("score",)),
 }
 
 
 def answer(own: AnswerSet) -> Answer:
     """State whether the difference is larger than the equivalence margin."""
-    kind, scale = own.kind, scale_of(own.kind, own.kind.difference)
-    gaps = {pair: pair.gap for pair in own.pairs}
+    kind, gaps = own.kind, {pair: pair.gap for pair in own.pairs}
     if own.ranged or own.selected or not all(gap.known for gap in gaps.values()):
         return unknown(own)
     said = {}
@@ -67,9 +64,7 @@ def answer(own: AnswerSet) -> Answer:
     size = span_of((gap.estimate for gap in gaps.values()), kind, signed=True)
     text = f"The {noun(kind)}{' is' if len(gaps) == 1 else 's are'} {size} {kind.unit}"
     if len(gaps) == 1:
-        gap = own.pairs[0].gap
-        limits = signed_range(kind, gap.low / scale, gap.high / scale)
-        text += f" ({level(own.release.alpha)} interval {limits})"
+        text += f" ({level(own.release.alpha)} interval {own.pairs[0].gap.limits})"
     why = reasons(pair for pair, word in said.items() if word in ("Unclear", CANNOT))
     text += _against_margin(own, said, bool(why))
     return Answer(by_pair({pair.name: word for pair, word in said.items()}), f"{text}{why}")
@@ -109,34 +104,25 @@ def _only_unadjusted(own: AnswerSet, clear: Sequence[Pair]) -> str:
 
 def chart(own: AnswerSet, name: str) -> Chart:
     """Draw each gap with its interval, the margin, and the gaps of the board's other models."""
-    others, kind = own.others, own.kind
-    scale = scale_of(kind, kind.difference)
-    values = [end for p in own.charted for end in (p.gap.estimate, p.gap.low, p.gap.high)]
-    for pair in own.charted:
-        values += others[pair]
-    axis = axis_over(
-        values,
-        key="gap",
-        label="",
-        note=f"{gap_name(kind)}, {kind.unit}",
+    others, kind, unit = own.others, own.kind, f" {own.kind.unit}"
+    there = (Figure(one, one, one) for pair in own.charted for one in others[pair])
+    axis = axis_of(
+        [*(pair.gap for pair in own.charted), *there],
+        "gap",
+        f"{gap_name(kind)}, {kind.unit}",
         band=(-own.margin, own.margin),
         room=0.06,
-        lead=0.04,
     )
 
     def cell(pair: Pair) -> Cell:
         gap, there = pair.gap, others[pair]
-        label = kind.signed(gap.estimate / scale) if gap.known else "range"
-        at = gap.estimate if gap.known else (gap.low + gap.high) / 2
         marks = Markup().join(
             dot(axis, v, colour=NEUTRAL_DARK, hollow=True, y="80%") for v in there
         )
-        marks += interval(axis, gap.estimate, gap.low, gap.high) + above(axis, at, label, "18%")
-        limits = signed_range(kind, gap.low / scale, gap.high / scale)
-        said = f"{pair.note}: {label}, {limits} {kind.unit}"
+        marks += interval(axis, *gap.all) + above(axis, gap.middle, gap.label, "18%")
+        said = f"{pair.note}: {gap.written(unit)}"
         if there:
-            ends = signed_range(kind, min(there) / scale, max(there) / scale)
-            said += f"; the other models {ends}"
+            said += f"; the other models {replace(gap, low=min(there), high=max(there)).limits}"
         return Cell(marks, said)
 
     caption = f"{capital(gap_name(kind))}s in {long_unit(kind)}"
@@ -146,27 +132,23 @@ def chart(own: AnswerSet, name: str) -> Chart:
 def differences_chart(own: AnswerSet, *, name: str) -> Chart:
     """Draw the differences with their intervals and the margin, in low rows for a first page."""
     kind, label = own.kind, capital(difference_name(own.kind))
-    axis = axis_over(
-        [end for p in own.charted for end in (p.gap.estimate, p.gap.low, p.gap.high)],
-        key="difference",
-        label=f"{label}, {kind.unit}",
-        note=f"with its {'range' if own.ranged else 'interval'}; shaded: ±{own.shown_margin}",
+    axis = axis_of(
+        (pair.gap for pair in own.charted),
+        "difference",
+        f"with its {'range' if own.ranged else 'interval'}; shaded: ±{own.shown_margin}",
         band=(-own.margin, own.margin),
         room=0.03,
+        lead=0.0,
+        label=f"{label}, {kind.unit}",
     )
-    rows = [
-        Row(pair.title, (Cell(interval(axis, *astuple(pair.gap)), _said(pair), pair.gap.estimate),))
-        for pair in own.charted
-    ]
+
+    def cell(pair: Pair) -> Cell:
+        gap = pair.gap
+        return Cell(interval(axis, *gap.all), gap.written(f" {kind.unit}"), gap.estimate)
+
+    rows = tuple(Row(pair.title, (cell(pair),)) for pair in own.charted)
     caption = f"{label}s with the equivalence margin: {own.label}"
-    return Chart(name, caption, "Pair", (axis,), tuple(rows), height=20)
-
-
-def _said(pair: Pair) -> str:
-    kind, scale = pair.kind, scale_of(pair.kind, pair.kind.difference)
-    limits = signed_range(kind, pair.gap.low / scale, pair.gap.high / scale)
-    shown = kind.signed(pair.gap.estimate / scale) if pair.gap.known else "range"
-    return f"{shown} ({limits}) {kind.unit}"
+    return Chart(name, caption, "Pair", (axis,), rows, height=20)
 
 
 def _key(own: AnswerSet) -> Sequence[Mark]:
@@ -185,7 +167,7 @@ def table(own: AnswerSet) -> Sequence[Shown]:
         # The policy gives ranges, which are on the first page.
         return []
     kind, alpha, rows = own.kind, own.release.alpha, []
-    sizes = {name: spec for name, spec in _SIZES.items() if kind.name in spec[2]}
+    sizes = {name: label for name, (label, kinds) in _SIZES.items() if kind.name in kinds}
     for pair in own.charted:
         choices = pair.rows(own.sensitivity)
         smallest = choices[choices["choice"] == SMALLEST].head(1).to_dict("records")
@@ -195,15 +177,15 @@ def table(own: AnswerSet) -> Sequence[Shown]:
         rows.append(
             {
                 "pair": breakable(pair.title),
-                **{name: _standard(pair, name, places) for name, (_, places, _) in sizes.items()},
+                **{name: _standard(pair.figure(name)) for name in sizes},
                 "inner": next(iter(inner), ""),
-                "margin": f"±{kind.signed(margin[0]).lstrip('+')}" if margin else _NONE,
-                "least": _NONE if math.isnan(least) else points(least, signed=False),
+                "margin": f"±{kind.signed(margin[0]).lstrip('+')}" if margin else NONE,
+                "least": NONE if math.isnan(least) else points(least, signed=False),
                 "p": p_cell(pair.value(kind.test, "p_value")),
             }
         )
     labels = {
-        **{name: f"{label} ({level(alpha)} CI)" for name, (label, _, _) in sizes.items()},
+        **{name: f"{label} ({level(alpha)} CI)" for name, label in sizes.items()},
         "inner": f"{level(2 * alpha)} CI, {kind.unit}",
         "margin": "Equivalent from",
         **({} if kind.numeric else {"least": "Detectable, points"}),
@@ -218,15 +200,8 @@ def table(own: AnswerSet) -> Sequence[Shown]:
     ]
 
 
-def _standard(pair: Pair, metric: str, places: int | None) -> str:
-    """Return a standard size with its limits; without `places`, in the unit of the kind."""
-    estimate, low, high = (pair.value(metric, c) for c in ("estimate", "ci_low", "ci_high"))
-    if math.isnan(estimate) and (places is None or math.isnan(low)):
-        return _NONE
-    if places is None:
-        return f"{pair.kind.signed(estimate)} ({signed_range(pair.kind, low, high)})"
-    limits = "" if math.isnan(low) else f"({decimal(low, places)} to {decimal(high, places)})"
-    return f"{decimal(estimate, places)} {limits}".strip()
+def _standard(figure: Figure) -> str:
+    return figure.written() if figure.known else NONE
 
 
 SECTION = Section(
