@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fairstats.report.prose import prose
+from fairstats.report.templates import prose
 from fairstats.report.vignettes.page import SECTIONS
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import level, percent
 from fairstats._lib.installation import resource
-from fairstats.report.prose import prose
+from fairstats.report.templates import prose
 
 if TYPE_CHECKING:
     from great_tables import GT

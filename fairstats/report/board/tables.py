@@ -19,9 +19,9 @@ from fairstats.report.board.charts import (
     original_accuracy,
 )
 from fairstats.report.board.figures import BoardFigures, Panel, written
-from fairstats.report.page_output import output_format, page_root
+from fairstats.report.page_output import output_format
 from fairstats.report.tables import MARKS, breakable, written_table
-from fairstats.report.templates import filled
+from fairstats.report.templates import filled, page_root
 from fairstats.report.words import difference_name, named_test, noun
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.changes.rows import Comparison, PairChange, figures_of, gap_of
 from fairstats.report.findings import prompt_label
-from fairstats.report.prose import prose
+from fairstats.report.templates import prose
 from fairstats.report.words import signed_range
 
 _NO_TEST = "Each change is a range, because missing answers could be anything. There is no test."

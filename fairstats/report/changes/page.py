@@ -23,7 +23,7 @@ from fairstats.report.page_output import (
     show_markdown,
     show_table,
 )
-from fairstats.report.prose import prose
+from fairstats.report.templates import prose
 from fairstats.report.words import meaning, words_of
 
 _BOUNDS = "bounds"

@@ -47,7 +47,6 @@ from fairstats.report.page_output import (
     closed,
     download_links,
     enclosed,
-    page_root,
     show_html,
     show_markdown,
     show_plot,
@@ -61,7 +60,7 @@ from fairstats.report.ratings.in_reports import rating_headline, rating_scope
 from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sections.section import CANNOT, Answer, Section, sections
 from fairstats.report.sensitivity import policy_table, with_missing
-from fairstats.report.templates import filled
+from fairstats.report.templates import filled, page_root
 from fairstats.report.words import (
     counted_items,
     difference_name,

@@ -17,7 +17,6 @@ from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import Release
 from fairstats.report.page_output import closed, show_markdown, show_plot, show_table
 from fairstats.report.plot_style import PLOT_WIDTH
-from fairstats.report.prose import prose
 from fairstats.report.ratings.plots import preference_plot, rates_plot, votes_plot
 from fairstats.report.ratings.tables import (
     agreement_table,
@@ -31,6 +30,7 @@ from fairstats.report.ratings.tables import (
     rates_table,
 )
 from fairstats.report.tables import files_of
+from fairstats.report.templates import prose
 
 if TYPE_CHECKING:
     from great_tables import GT

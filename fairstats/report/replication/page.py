@@ -13,9 +13,8 @@ from fairstats.release.contents import Release
 from fairstats.replication.printed_tables import BENCHMARK, PUBLISHED
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.page_output import closed, output_format, show_markdown, show_table
-from fairstats.report.prose import prose
 from fairstats.report.tables import written_table
-from fairstats.report.templates import filled
+from fairstats.report.templates import filled, prose
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -35,8 +35,8 @@ from fairstats.report.page_output import (
     show_table,
 )
 from fairstats.report.plot_style import plot_theme
-from fairstats.report.prose import prose
 from fairstats.report.tables import breakable, figure_cell, share, small_cell, written_table
+from fairstats.report.templates import prose
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -30,8 +30,8 @@ from fairstats.estimates.same_variants import CANNOT_TELL, DIFFERENT, SAME
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown, show_table
-from fairstats.report.prose import prose
 from fairstats.report.tables import figure_cell, files_of, share, written_table
+from fairstats.report.templates import prose
 from fairstats.vignettes.leakage import DISTINCT, OVERLAP
 from fairstats.vignettes.selection import DIFFERENCE, ONE_SIDED
 
