@@ -56,7 +56,7 @@ from fairstats.report.page_output import (
 )
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.plot_style import difference_layers, in_order, plot_theme
-from fairstats.report.ratings.in_reports import rating_headline, rating_scope
+from fairstats.report.ratings.page import rating_headline, rating_scope
 from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sections.section import CANNOT, Answer, Section, sections
 from fairstats.report.sensitivity import policy_table, with_missing
