@@ -22,17 +22,8 @@ if TYPE_CHECKING:
 _SHOWN = ("accuracy_difference", "cfr")
 _MOST_ROWS = 60
 _ARGUMENTS = ("missing", "alpha")
-_PARTS = {
-    "estimate": "estimate",
-    "ci_low": "lower limit",
-    "ci_high": "upper limit",
-    "p_value": "p",
-}
-_CHANGES = {
-    "new": "Added",
-    "gone": "Removed",
-    "answers changed": "Changed answers",
-}
+_PARTS = {"estimate": "estimate", "ci_low": "lower limit", "ci_high": "upper limit", "p_value": "p"}
+_CHANGES = {"new": "Added", "gone": "Removed", "answers changed": "Changed answers"}
 
 
 def show_releases(release: Release) -> None:
@@ -163,27 +154,20 @@ def _pair(row: dict[Hashable, Any], release: Release) -> str:
 
 def moved_table(moved: pd.DataFrame, release: Release) -> GT:
     """Show changed figures: the old and the new value, and the reason."""
-    rows = []
-    for row in moved.to_dict("records"):
-        rows.append(
-            {
-                "set": f"{row['model']}, {set_name(row, *_declaring(release))}",
-                "pair": _pair(row, release),
-                "metric": f"{METRICS[row['metric']].label_of()}, {_PARTS[row['what']]}",
-                "old": decimal(row["old"]) or "range",
-                "new": decimal(row["new"]) or "range",
-                "change": decimal(row["change"]),
-                "why": row["why"],
-            }
-        )
-    labels = {
-        "pair": "Pair",
-        "metric": "Figure",
-        "old": "Old",
-        "new": "New",
-        "change": "Change",
-        "why": "Reason",
-    }
+    rows = [
+        {
+            "set": f"{row['model']}, {set_name(row, *_declaring(release))}",
+            "pair": _pair(row, release),
+            "metric": f"{METRICS[row['metric']].label_of()}, {_PARTS[row['what']]}",
+            "old": decimal(row["old"]) or "range",
+            "new": decimal(row["new"]) or "range",
+            "change": decimal(row["change"]),
+            "why": row["why"],
+        }
+        for row in moved.to_dict("records")
+    ]
+    labels = {"pair": "Pair", "metric": "Figure", "old": "Old", "new": "New"}
+    labels |= {"change": "Change", "why": "Reason"}
     return written_table(
         rows,
         labels,
