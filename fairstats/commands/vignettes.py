@@ -100,7 +100,7 @@ def audit(
     alpha: Alpha = 0.05,
 ) -> None:
     """Audit the variants of a benchmark: leakage, added text, content, duplicates, selection."""
-    from fairstats.report.vignettes.document import report_vignettes
+    from fairstats.report.vignettes.page import report_vignettes
 
     check_alpha(alpha)
     written = report_vignettes(

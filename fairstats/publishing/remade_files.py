@@ -17,6 +17,7 @@ from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
+from fairstats.publishing.page_differences import page_differences
 from fairstats.publishing.publish import (
     CHANGES,
     PDF,
@@ -30,7 +31,6 @@ from fairstats.ratings.rubrics import copy_rubrics
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.release.manifest import TAKE_AGAIN, declared, file_problems, read_manifest
 from fairstats.release.tables import TABLES, ReleaseInputs, write_table
-from fairstats.report.page_differences import page_differences
 from fairstats.report.render import SEARCH_INDEX
 from fairstats.report.site_pages import page_files
 from fairstats.report.site_settings import OWN_PAGES, read_pages

@@ -51,11 +51,6 @@ from fairstats.report.tables import with_breaks
 
 _QUARTO = f"--lua-filter={Path(__file__).with_name('quarto.lua')}"
 _TO_PAGE = re.compile(r'(<a\b[^>]*? href=")(/?)([^":#]+)\.qmd([#"])')
-_TYPST_HEADER = """\
-format:
-  typst:
-    template: template.typ
-"""
 
 
 class PageError(RenderError):
@@ -220,15 +215,13 @@ def _show(value: Any, name: str) -> None:
 @contextmanager
 def _showing_figures(name: str) -> Iterator[None]:
     """Show the figures of matplotlib that a cell leaves open, and close them."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    before = pyplot.get_fignums() if pyplot else []
+    before = _open_figures()
     yield
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    made = [number for number in pyplot.get_fignums() if number not in before] if pyplot else []
-    for number in made:
-        assert pyplot is not None
-        show_figure(pyplot.figure(number), name=f"{name}-{number}")
-        pyplot.close(number)
+    for number in _open_figures():
+        if number not in before:
+            pyplot = sys.modules["matplotlib.pyplot"]
+            show_figure(pyplot.figure(number), name=f"{name}-{number}")
+            pyplot.close(number)
 
 
 @contextmanager
@@ -236,16 +229,21 @@ def _isolated() -> Iterator[None]:
     """Keep what cells set in libraries for plots, and their warnings, from other code."""
     import matplotlib as mpl
 
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    before = pyplot.get_fignums() if pyplot else []
+    before = _open_figures()
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             yield
         finally:
-            if pyplot := sys.modules.get("matplotlib.pyplot"):
-                for figure in set(pyplot.get_fignums()).difference(before):
-                    pyplot.close(figure)
+            for figure in _open_figures():
+                if figure not in before:
+                    sys.modules["matplotlib.pyplot"].close(figure)
+
+
+def _open_figures() -> list[int]:
+    """Return the figures that matplotlib has open, without importing it."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return pyplot.get_fignums() if pyplot else []
 
 
 def html_page(
@@ -385,20 +383,25 @@ def draw_document(
         If it cannot be drawn. Then no file is written.
     """
     typeset = to == "pdf"
-    said = escape_markdown(with_breaks(title) if typeset else title)
-    said = json.dumps(said, ensure_ascii=False)
-    shown = "headline: true\n" if headline else ""
-    typst = _TYPST_HEADER if typeset else ""
-    if typeset and keywords:
-        # As code of typst, because pandoc would format text.
-        typst += f"keywords: {json.dumps(f'`{json.dumps(keywords)}`{{=typst}}')}\n"
     # A document is one file, without the logo.
     frame = {k: v for k, v in settings_of(release).metadata.items() if k != "logo"}
-    metadata = {"has": dict(conditions or {}), "frame": frame}
-    more = "".join(f"{name}: {json.dumps(value)}\n" for name, value in metadata.items())
-    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{more}{shown}{typst}---\n"
+    metadata: dict[str, Any] = {
+        "title": escape_markdown(with_breaks(title) if typeset else title),
+        "root": "../",
+        "page": page,
+        "has": dict(conditions or {}),
+        "frame": frame,
+    }
+    if headline:
+        metadata["headline"] = True
+    if typeset and keywords:
+        # As code of typst, because pandoc would format text.
+        metadata["keywords"] = f"`{json.dumps(keywords)}`{{=typst}}"
+    # A value of JSON is one of YAML.
+    lines = (f"{key}: {json.dumps(v, ensure_ascii=False)}\n" for key, v in metadata.items())
+    text = f"---\n{''.join(lines)}---\n{with_page_texts(body, project)}"
     source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
-    (project / source).write_text(header + with_page_texts(body, project), encoding="utf-8")
+    (project / source).write_text(text, encoding="utf-8")
     render_document(release, project, source, out=drawn)
     content = finish(drawn.read_bytes())
     with whole_file(target) as building:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
@@ -23,9 +24,11 @@ from fairstats.release.contents import (
     named_release,
     newest_release,
 )
+from fairstats.report.templates import filled, page_root
 
 if TYPE_CHECKING:
     from great_tables import GT
+    from markupsafe import Markup
     from matplotlib.figure import Figure
     from plotnine import ggplot
 
@@ -103,14 +106,8 @@ Format = Literal["html", "typst"]
 
 # The colours of the plots, and the style sheet's names for them. In HTML a plot takes the page's
 # colours, and so follows the reader's light or dark mode.
-INK, DIM, RULE, ACCENT_A, ACCENT_B, BAND = (
-    "#1c2430",
-    "#5b6675",
-    "#d9d5cb",
-    "#b3471d",
-    "#1f5f7a",
-    "#e8eef0",
-)
+INK, DIM, RULE = "#1c2430", "#5b6675", "#d9d5cb"
+ACCENT_A, ACCENT_B, BAND = "#b3471d", "#1f5f7a", "#e8eef0"
 NEUTRAL_LIGHT, NEUTRAL_DARK = "#c9cfd4", "#8a949e"
 # Inches, above which a plot is not squeezed into the width of a phone.
 _NARROW = 6
@@ -118,25 +115,15 @@ _NARROW = 6
 _SHORT = 16
 # The classes of great_tables' cells in the pages' style sheet and script.
 _DRESSED = {
-    "gt_right",
-    "gt_center",
-    "gt_col_headings",
-    "gt_group_heading_row",
-    "gt_group_heading",
-    "gt_stub",
-}
+    "gt_right", "gt_center", "gt_stub",
+    "gt_col_headings", "gt_group_heading_row", "gt_group_heading",
+}  # fmt: skip
 #: The files that each table comes as.
 KINDS = ("csv", "json", "parquet")
 _VARIABLES = {
-    INK: "var(--ink)",
-    DIM: "var(--dim)",
-    RULE: "var(--rule)",
-    ACCENT_A: "var(--a)",
-    ACCENT_B: "var(--b)",
-    BAND: "var(--band)",
-    NEUTRAL_LIGHT: "var(--n1)",
-    NEUTRAL_DARK: "var(--n2)",
-}
+    INK: "ink", DIM: "dim", RULE: "rule", ACCENT_A: "a", ACCENT_B: "b", BAND: "band",
+    NEUTRAL_LIGHT: "n1", NEUTRAL_DARK: "n2",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -344,14 +331,6 @@ def slim(markup: str) -> str:
     ).replace(' class=""', "")
 
 
-def page_root() -> str:
-    """Return the path from the running page's folder to the site's first page, e.g. ``../``."""
-    for depth, folder in enumerate((Path.cwd(), *Path.cwd().parents)):
-        if (folder / "_quarto.yml").is_file():
-            return "../" * depth
-    return ""
-
-
 def _markup(table: GT) -> str:
     # Without this, Quarto would take the table apart and drop what it does not know. great_tables
     # writes each cell by itself, which takes several times longer into strings of Arrow.
@@ -409,43 +388,35 @@ def show_plot(plot: ggplot, *, name: str, alt: str, width: float, height: float)
         Size in inches.
     """
     svg = plot_svg(plot, width=width, height=height, name=name)
-    if output_format() == "html":
-        svg = in_page_colours(svg)
-        label = f'role="img" aria-label="{escape_html(alt)}"'
-        markup = svg[svg.index("<svg") :].replace("<svg ", f"<svg {label} ", 1)
-        # A plot too wide for a phone scrolls there, also by the keyboard.
-        wide = width > _NARROW
-        scrolls = f' wide" role="group" tabindex="0" aria-label="{escape_html(alt)}' if wide else ""
-        show_html(f'<figure class="plot{scrolls}">{markup}</figure>')
-        return
-    file = save_asset(f"{name}.svg", svg)
-    show_markdown(f"![{escape_markdown(alt)}]({file}){{width={width}in}}")
+    svg = in_page_colours(svg) if output_format() == "html" else svg
+    _show_svg(svg, name=name, alt=alt, width=width)
 
 
 def show_figure(figure: Figure, *, name: str) -> None:
     """Show a figure of matplotlib, as SVG in its own colours; its title is the text alternative."""
-    import io
-
-    import matplotlib as mpl
-
-    buffer = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": name}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
-    svg = buffer.getvalue().decode()
     titles = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
     alt = next((title for title in titles if title), "Figure")
-    if output_format() == "html":
-        label = f'role="img" aria-label="{escape_html(alt)}"'
-        markup = svg[svg.index("<svg") :].replace("<svg ", f"<svg {label} ", 1)
-        show_html(f'<figure class="plot">{markup}</figure>')
+    svg = _saved(figure.savefig, {"svg.hashsalt": name}, bbox_inches="tight")
+    _show_svg(svg, name=name, alt=alt)
+
+
+def _show_svg(svg: str, *, name: str, alt: str, width: float | None = None) -> None:
+    """Show a drawing; one that is too wide for a phone scrolls there, also by the keyboard."""
+    if output_format() != "html":
+        size = f"{{width={width}in}}" if width else ""
+        show_markdown(f"![{escape_markdown(alt)}]({save_asset(f'{name}.svg', svg)}){size}")
         return
-    show_markdown(f"![{escape_markdown(alt)}]({save_asset(f'{name}.svg', svg)})")
+    label = f'aria-label="{escape_html(alt)}"'
+    markup = svg[svg.index("<svg") :].replace("<svg ", f'<svg role="img" {label} ', 1)
+    wide = (width or 0) > _NARROW
+    box = f'"plot wide" role="group" tabindex="0" {label}' if wide else '"plot"'
+    show_html(f"<figure class={box}>{markup}</figure>")
 
 
 def in_page_colours(svg: str) -> str:
     """Give an SVG the style sheet's colours, which change with light and dark mode."""
     for colour, variable in _VARIABLES.items():
-        svg = svg.replace(colour, variable)
+        svg = svg.replace(colour, f"var(--{variable})")
     return svg
 
 
@@ -459,33 +430,29 @@ def save_asset(name: str, content: str) -> str:
 
 def plot_svg(plot: ggplot, *, width: float, height: float, name: str) -> str:
     """Return the SVG text of a plot; the same plot gives the same text."""
-    import io
+    # In a page text stays text, small and searchable. On paper it becomes outlines, which look the
+    # same with any fonts. A name with dollar signs is a name, not a formula.
+    kind = "none" if output_format() == "html" else "path"
+    size = {"width": width, "height": height, "units": "in", "verbose": False}
+    settings = {"svg.hashsalt": name, "svg.fonttype": kind, "text.parse_math": False}
+    svg = _saved(plot.save, settings, **size, transparent=True)
+    # The name keeps the ids of two plots of a page different.
+    svg = re.sub(r'(id|href)="(#?)', rf'\1="\2{name}-', svg)
+    return svg.replace("url(#", f"url(#{name}-")
 
+
+def _saved(save: Callable[..., object], settings: Mapping[Any, Any], **how: Any) -> str:
+    """Return what matplotlib saves as SVG."""
     import matplotlib as mpl
 
     buffer = io.BytesIO()
-    # A fixed salt keeps the ids the same at every run, and leaving out the date keeps the file the
-    # same. The name keeps the ids of two plots of a page different. In a page text stays text,
-    # small and searchable. On paper it becomes outlines, which look the same with any fonts. A name
-    # with dollar signs is a name, not a formula.
-    kind = "none" if output_format() == "html" else "path"
-    with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": kind, "text.parse_math": False}):
-        plot.save(
-            buffer,
-            format="svg",
-            width=width,
-            height=height,
-            units="in",
-            verbose=False,
-            metadata={"Date": None},
-            transparent=True,
-        )
-    return re.sub(r'(id|href)="(#?)', rf'\1="\2{name}-', buffer.getvalue().decode()).replace(
-        "url(#", f"url(#{name}-"
-    )
+    # A fixed salt keeps the ids the same at every run, and leaving out the date the file.
+    with mpl.rc_context(dict(settings)):
+        save(buffer, format="svg", metadata={"Date": None}, **how)
+    return buffer.getvalue().decode()
 
 
-def switch(name: str, legend: str, options: Mapping[str, str]) -> str:
+def switch(name: str, legend: str, options: Mapping[str, str]) -> Markup:
     """Return radio buttons as HTML; the first one is chosen.
 
     Parameters
@@ -497,16 +464,7 @@ def switch(name: str, legend: str, options: Mapping[str, str]) -> str:
     options : mapping of str to str
         Each value with its label, both as plain text.
     """
-    parts = []
-    for number, (value, label) in enumerate(options.items()):
-        checked = " checked" if number == 0 else ""
-        parts.append(
-            f'<label><input type="radio" name="{escape_html(name)}" '
-            f'value="{escape_html(value)}"{checked}><span>{escape_html(label)}</span></label>'
-        )
-    return (
-        f'<fieldset class="seg"><legend>{escape_html(legend)}</legend>{"".join(parts)}</fieldset>'
-    )
+    return filled("switch", name=name, legend=legend, options=options)
 
 
 def switch_rules(scope: str, name: str, attribute: str, values: Sequence[str]) -> str:

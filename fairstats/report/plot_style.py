@@ -174,20 +174,26 @@ def pair_labels(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> list[str
     return labels
 
 
+def set_names(models: Iterable[str], strategies: pd.Series, *, before: str = ", ") -> list[str]:
+    """Return the names of models, each with its prompt if there are several."""
+    several = strategies.nunique() > 1
+    return [
+        plain(f"{model}{before}{strategy_label(strategy)}" if several else model)
+        for model, strategy in zip(models, strategies, strict=True)
+    ]
+
+
 def placed(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
     """Add where a row is drawn: ``row``, its answer set; ``pair``; and ``board``, its vignettes."""
-    several = table["strategy"].nunique() > 1
     boards = table[["benchmark", "benchmark_version"]]
-    rows, names = [], []
-    for model, strategy in zip(table["model"], table["strategy"], strict=True):
-        rows.append(plain(f"{model}, {strategy_label(strategy)}" if several else str(model)))
+    names = []
     for name, version in boards.itertuples(index=False):
         titles = known[name].versions if name in known else {}
         title = titles.get(version, str(version))
         title = f"{name}, {title}" if boards["benchmark"].nunique() > 1 else title
         names.append(plain(fill(title, 18)) if len(boards.drop_duplicates()) > 1 else "")
     return table.assign(
-        row=in_order(rows, reverse=True),
+        row=in_order(set_names(table["model"], table["strategy"]), reverse=True),
         pair=in_order(map(in_lines, pair_labels(table, known))),
         board=in_order(names),
     )

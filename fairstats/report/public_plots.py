@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE
 from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR
 from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS
@@ -25,10 +24,10 @@ from fairstats.report.plot_style import (
     in_use,
     pair_labels,
     placed,
-    plain,
     public_theme,
     require_columns,
     require_rows,
+    set_names,
     signed,
 )
 
@@ -256,13 +255,7 @@ def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
         name: f"{label}, {'points' if name == 'delta_ad' else '%'}"
         for name, (label, _) in FIGURES.items()
     }
-    several = drawn["strategy"].nunique() > 1
-    models = [
-        plain(f"{old} → {new}" + (f"\n{strategy_label(strategy)}" if several else ""))
-        for old, new, strategy in drawn[["model_old", "model_new", "strategy"]].itertuples(
-            index=False
-        )
-    ]
+    models = drawn["model_old"] + " → " + drawn["model_new"]
     side = (drawn["ci_low"] > 0).astype(int) - (drawn["ci_high"] < 0).astype(int)
     names = {1: "better", -1: "worse", 0: "no clear change"}
     known = declared(drawn["benchmark"], benchmarks)
@@ -270,7 +263,7 @@ def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
         **100 * drawn[["old", "new"]],
         row=in_order(pair_labels(drawn, known), reverse=True),
         figure=pd.Categorical(drawn["metric"].map(titles), list(titles.values())),
-        models=in_order(models),
+        models=in_order(set_names(models, drawn["strategy"], before="\n")),
         change=(drawn["metric"].map(BETTER) * side).map(names),
     )
     colours = {"better": ACCENT_B, "worse": ACCENT_A, "no clear change": DIM}

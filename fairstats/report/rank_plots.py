@@ -25,6 +25,7 @@ from fairstats.report.plot_style import (
     require_rows,
     signed,
 )
+from fairstats.report.sensitivity import CHOICE_LABELS
 
 if TYPE_CHECKING:
     from plotnine import ggplot
@@ -88,7 +89,7 @@ def plot_ranks(ranks: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplot:
         + p9.geom_point(size=2.4)
         + p9.scale_color_manual({"may be the best": ACCENT_B, "not the best": DIM})
         + p9.scale_x_continuous(breaks=_whole)
-        + p9.scale_y_discrete(labels=_names)
+        + p9.scale_y_discrete(labels=lambda rows: [plain(str(row).split("\t")[-1]) for row in rows])
         + p9.labs(
             x=f"rank by {_LABELS.get(metric, metric)}, {level} confidence set", y="", color=""
         )
@@ -203,11 +204,6 @@ def _whole(limits: tuple[float, float]) -> list[int]:
     return list(range(low, high + 1, max(1, (high - low) // 8 + ((high - low) > 8))))
 
 
-def _names(rows: Sequence[float] | Sequence[str]) -> list[str]:
-    """Return the models' names from rows that also name their panel."""
-    return [plain(str(row).split("\t")[-1]) for row in rows]
-
-
 _PAIR = ["benchmark", "benchmark_version", "model", "attribute", "group_a", "group_b"]
 _TITLES = {
     "missing": "Missing answers",
@@ -217,13 +213,7 @@ _TITLES = {
     "margin": "Margin",
     "strategy": "Prompt",
 }
-_NAMES = {
-    "bonett_price": "Bonett–Price",
-    "newcombe": "Newcombe",
-    "tango": "Tango",
-    "wald": "Wald",
-    "midp": "mid-p",
-    "asymptotic": "χ²",
+_NAMES = CHOICE_LABELS | {
     "asymptotic_cc": "χ², corrected",
     "holm": "Holm",
     "hommel": "Hommel",

@@ -20,6 +20,7 @@ from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.about.benchmarks import has_benchmarks
 from fairstats.report.site_settings import (
+    HEADER,
     MADE,
     OWN_PAGES,
     SETTINGS,
@@ -99,7 +100,6 @@ TYPST_TEMPLATE = "reports/template.typ"
 
 #: A place in a template for the text of a page, or for one of its sections.
 _PAGE_TEXT = re.compile(r"\{\{(index\.qmd|reports/\w+\.qmd)(?:#([\w ]+))?\}\}")
-_HEADER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
 
 def benchmark_conditions(benchmarks: Iterable[Benchmark]) -> dict[str, bool]:
@@ -304,7 +304,7 @@ def with_page_texts(template: str, project: Path) -> str:
     """
 
     def text_of(place: re.Match[str]) -> str:
-        text = _HEADER.sub("", (project / place[1]).read_text(encoding="utf-8")).strip()
+        text = HEADER.sub("", (project / place[1]).read_text(encoding="utf-8")).strip()
         if place[2] is None:
             return text
         _, _, below = text.partition(f"\n## {place[2]}\n")

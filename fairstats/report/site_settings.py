@@ -27,7 +27,7 @@ from fairstats.release.contents import Release
 SETTINGS = "site.toml"
 #: The folder of a release with what its publisher changed.
 OWN_PAGES = "pages"
-#: The folder of paragraphs that sections show as they are, see `fairstats.report.prose`.
+#: The folder of paragraphs that sections show as they are, see `fairstats.report.templates`.
 NOTES = "reports/_notes"
 #: The custom properties of the style sheet that are colours.
 COLOURS = ("ink", "dim", "rule", "a", "b", "band", "n1", "n2", "paper", "tint", "good", "bad")
@@ -42,7 +42,8 @@ CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULT
 _LARGEST_PAGE, _LARGEST_IMAGE, _MOST_FILES = 1 << 20, 256 << 10, 100
 _PAGE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}\.qmd")
 _IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.(png|svg)")
-_HEADER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+#: The header of a page.
+HEADER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _HEADER_LINE = re.compile(r"(title|root|page|headline): [^\n]*")
 #: What opens a block that Quarto runs or passes to a format as it is.
 _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*(\{+[ \t]*=?[ \t]*\w[^\n]*)$", re.MULTILINE)
@@ -309,7 +310,7 @@ def _line(text: str, match: re.Match[str]) -> str:
 def _page_problems(path: Path, text: str) -> Iterator[Problem]:
     """Check a publisher's page: Markdown, and cells of the built-in pages."""
     yield from dialect_problems(path, text)
-    header = _HEADER.match(text)
+    header = HEADER.match(text)
     lines = header[1].split("\n") if header else []
     if not any(line.startswith("title: ") for line in lines):
         yield Problem(str(path), "has no title", "begin it with ---, title: …, and ---")

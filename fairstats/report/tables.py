@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -71,6 +74,13 @@ def _items_of(release: Release) -> str:
     """Return the noun of the release's items; the general one if benchmarks differ."""
     nouns = {words_of(benchmark).items for benchmark in release.benchmarks.values()}
     return nouns.pop() if len(nouns) == 1 else "vignettes" if "vignettes" in nouns else "items"
+
+
+@cache
+def labels_of(page: str) -> Mapping[str, Any]:
+    """Read what the tables of a page are headed with, from ``labels.toml`` in the page's folder."""
+    file = Path(__file__).parent / page / "labels.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 def written_table(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -16,12 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDTH = 180
-#: The columns of figures by kind of answers.
-_FIGURES = {
-    "choice": ("CFR", "AD", "difference", "interval", "h", "n", "n10, n01"),
-    "decision": ("CFR", "rate a", "rate b", "difference", "interval", "ratio", "n", "n10, n01"),
-}
-_OF_NUMBERS = ("CFR", "mean a", "mean b", "difference", "interval", "n", "a higher, b higher")
+#: Columns that may wrap in a file too.
+_SHORT = ("mid-p", "adjusted", "missing a, b", "verdict")
 
 
 def print_estimates(estimates: pd.DataFrame) -> None:
@@ -43,19 +40,22 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         table = Table(title=escape(title), title_justify="left")
         # A wrapped name is hard to find with grep.
         table.add_column("pair", no_wrap=not console.is_terminal)
-        kind = _kind(unit)
-        for name in _FIGURES.get(kind.name, _OF_NUMBERS):
-            table.add_column(name, justify="right", no_wrap=not console.is_terminal)
-        for name in ("mid-p", "adjusted", "missing a, b"):
-            table.add_column(name, justify="right")
-        table.add_column("verdict")
         pairs = unit.dropna(subset="group_a").groupby(
             ["attribute", "group_a", "group_b"], sort=False
         )
-        for (attribute, a, b), rows in pairs:
-            if "cfr" not in set(rows["metric"]):
-                continue  # a contrast of more than two groups
-            table.add_row(escape(f"{attribute}: {a} − {b}"), *_cells(rows, kind))
+        # Without CFR it is a contrast of more than two groups.
+        lines = {
+            f"{attribute}: {a} − {b}": _figures(rows, _kind(unit))
+            for (attribute, a, b), rows in pairs
+            if "cfr" in set(rows["metric"])
+        }
+        for name in next(iter(lines.values()), {}):
+            wrapped = console.is_terminal or name in _SHORT
+            table.add_column(
+                name, justify="left" if name == "verdict" else "right", no_wrap=not wrapped
+            )
+        for pair, figures in lines.items():
+            table.add_row(escape(pair), *figures.values())
         console.print(table)
     others = "accuracies, odds ratios, detectable differences, DP, EO, letters, ..."
     if _kind(estimates) != CHOICE:
@@ -86,8 +86,7 @@ def draw_differences(estimates: pd.DataFrame) -> None:
         for line, row in zip(drawn, rows.to_dict("records"), strict=True):
             verdict = row["verdict"] if isinstance(row["verdict"], str) else ""
             name = f"{row['attribute']}: {row['group_a']} − {row['group_b']}"
-            limits = f"{decimal(row['ci_low'])} to {decimal(row['ci_high'])}"
-            cells.append([name, line, decimal(row["estimate"]), limits, verdict])
+            cells.append([name, line, decimal(row["estimate"]), _range(row), verdict])
         cells.append(["", scale, "", "", ""])
         lines += align(cells, right=[2, 3])
         text = "\n".join(printable(line) for line in lines)
@@ -135,43 +134,40 @@ def _text(name: str, value: object) -> str:
     return decimal(value) if isinstance(value, float) else str(value)
 
 
-def _cells(rows: pd.DataFrame, kind: Kind) -> list[str]:
+def _figures(rows: pd.DataFrame, kind: Kind) -> dict[str, str]:
+    """Return the figures of a pair by the heading of their column."""
     main = rows.set_index("metric")
     difference = main.loc[kind.difference]
     # The test that the verdict uses.
     tests = rows[is_primary_test(rows)]
     test = tests.iloc[0] if len(tests) else main.loc["cfr"]
-    verdict = difference["verdict"]
-    low, high = decimal(difference["ci_low"]), decimal(difference["ci_high"])
-    interval = f"{low} to {high}"
-    if kind == CHOICE:
-        figures = [_figure(main.loc["ad"]), decimal(difference["estimate"]), interval]
-        figures.append(_figure(main.loc["cohens_h"]))
-    else:
-        rates = [
-            _figure(main.loc[rate]) if rate in main.index else ""
-            for rate in (kind.rate_a, kind.rate_b)
-        ]
-        figures = [*rates, decimal(difference["estimate"]), interval]
-        figures += [] if kind.numeric else [_figure(main.loc["selection_ratio"])]
-    return [
-        _figure(main.loc["cfr"]),
-        *figures,
-        str(test["n"]),
-        _counts(test["n10"], test["n01"]),
-        scientific(test["p_value"]),
-        scientific(test["p_adjusted"]),
-        f"{difference['n_missing_a']}, {difference['n_missing_b']}",
-        verdict if isinstance(verdict, str) else "",
-    ]
-
-
-def _counts(a: object, b: object) -> str:
-    return "" if pd.isna(a) or pd.isna(b) else f"{a}, {b}"
+    before, after = {"AD": "ad"}, {"h": "cohens_h"}
+    if kind != CHOICE:
+        rate = "mean" if kind.numeric else "rate"
+        before = {f"{rate} a": kind.rate_a, f"{rate} b": kind.rate_b}
+        after = {} if kind.numeric else {"ratio": "selection_ratio"}
+    counts = "a higher, b higher" if kind.numeric else "n10, n01"
+    counted = pd.notna(test["n10"]) and pd.notna(test["n01"])
+    return {
+        "CFR": _figure(main.loc["cfr"]),
+        **{name: _figure(main.loc[m]) if m in main.index else "" for name, m in before.items()},
+        "difference": decimal(difference["estimate"]),
+        "interval": _range(difference),
+        **{name: _figure(main.loc[metric]) for name, metric in after.items()},
+        "n": str(test["n"]),
+        counts: f"{test['n10']}, {test['n01']}" if counted else "",
+        "mid-p": scientific(test["p_value"]),
+        "adjusted": scientific(test["p_adjusted"]),
+        "missing a, b": f"{difference['n_missing_a']}, {difference['n_missing_b']}",
+        "verdict": difference["verdict"] if isinstance(difference["verdict"], str) else "",
+    }
 
 
 def _figure(row: pd.Series) -> str:
     """Format the estimate, or the range if a policy gives no single figure."""
-    if pd.isna(row["estimate"]) and row["ci_method"] == "bounds":
-        return f"{decimal(row['ci_low'])} to {decimal(row['ci_high'])}"
-    return decimal(row["estimate"])
+    bounded = pd.isna(row["estimate"]) and row["ci_method"] == "bounds"
+    return _range(row) if bounded else decimal(row["estimate"])
+
+
+def _range(row: Mapping[Any, Any] | pd.Series) -> str:
+    return f"{decimal(row['ci_low'])} to {decimal(row['ci_high'])}"

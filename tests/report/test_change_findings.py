@@ -10,8 +10,8 @@ import pytest
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.report.changes.charts import prompt_chart, version_chart
 from fairstats.report.changes.findings import how_to_read_changes, prompt_finding, version_finding
+from fairstats.report.changes.page import change_table
 from fairstats.report.changes.rows import comparisons_of_kind
-from fairstats.report.changes.tables import change_table
 from fairstats.report.charts.rows import chart_html, chart_svg
 
 from .changes import (

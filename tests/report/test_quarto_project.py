@@ -338,7 +338,7 @@ def test_the_style_sheet_is_plain_css_with_every_property_it_uses():
     assert "//" not in css
     declared = set(re.findall(r"(?<![\w(])--[\w-]+(?=:)", css))
     assert set(re.findall(r"var\((--[\w-]+)", css)) <= declared
-    plots = {name.removeprefix("var(").rstrip(")") for name in page_output._VARIABLES.values()}
+    plots = {f"--{name}" for name in page_output._VARIABLES.values()}
     assert plots <= declared
 
 

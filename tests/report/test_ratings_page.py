@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pandas as pd
@@ -141,6 +142,16 @@ def test_agreement_is_that_of_the_table_with_words(release):
         if figures["coefficient"] not in ("percent", "positive"):
             said = f"{abs(figures['estimate']):.3f}".removeprefix("0")
         assert f"{said}</strong>" in row, figures["coefficient"]
+
+
+def test_unknown_limits_of_agreement_leave_no_empty_parentheses(release):
+    agreement = release.table("rater_agreement")
+    own = agreement[(agreement["rubric"] == "independent") & (agreement["dataset"] == POOLED)]
+    own = own[own["rater_group"] == "physician"].assign(ci_low=math.nan, ci_high=math.nan)
+    markup = agreement_table(own, load_rubric("independent"), name="t").as_raw_html()
+    assert "()" not in markup
+    low = own.loc[own["coefficient"] == "krippendorff", "crossed_low"].dropna().iloc[0]
+    assert f"{abs(low):.3f}".removeprefix("0") in markup
 
 
 def words(krippendorff, *, low=0.0, positive=None, crossed=float("nan")):

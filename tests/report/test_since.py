@@ -13,7 +13,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.about.releases import show_releases
 from fairstats.report.changes.page import show_versions
-from fairstats.report.changes.since import SetChange, diff_lines, since_last_release, verdict_text
+from fairstats.report.changes.since import SetChange, diff_lines, set_changes, verdict_text
 from fairstats.report.model.page import show_model
 from fairstats.report.site_pages import PAGES
 
@@ -74,18 +74,22 @@ def test_versions_page_and_model_page_name_the_earlier_release(site, drawn):
     assert "Better than in release" not in text
 
 
-def test_sentences_state_snapshot_rank_and_verdicts(site):
-    first, second, third = site
-    assert since_last_release(first, "One") is None
-    (facts, finding) = since_last_release(second, "One").sentences
-    words = "Other answers; snapshot One-1 → One-2; 7 → 0 missing; rank 2 of 3 → 1 of 3."
-    assert facts == words
-    assert finding.startswith("Compared: One (release 1) → One.")
-    new = since_last_release(second, "Three").sentences
-    assert new[0] == "The model is new since release 1."
-    assert since_last_release(second, "Same").sentences[0].startswith("The same answers")
-    assert since_last_release(third, "One").sentences == ("The same answers.",)
-    assert since_last_release(second, "Two").sentences == ("Removed.",)
+def change_of(release: Release, model: str) -> str:
+    """Return what changed for a model with one answer set."""
+    names = ("answer_set_changes", "verdict_changes", "figure_changes")
+    found = set_changes(*map(release.table, names), release)
+    (one,) = (one for one in found if one.model == model)
+    return one.text
+
+
+def test_change_states_snapshot_rank_and_verdicts(site):
+    _, second, third = site
+    words = "other answers; snapshot One-1 → One-2; 7 → 0 missing; rank 2 of 3 → 1 of 3"
+    assert change_of(second, "One") == words
+    assert change_of(second, "Three") == "new"
+    assert change_of(second, "Same").startswith("the same answers")
+    assert change_of(third, "One") == "the same answers"
+    assert change_of(second, "Two") == "removed"
 
 
 def test_page_of_releases_lists_what_matters_first(site, drawn):
@@ -104,7 +108,7 @@ def test_benchmark_declared_differently_is_not_compared(tmp_path, benchmark_file
     file.write_text(file.read_text(encoding="utf-8").replace("margin = 0.1", "margin = 0.2"))
     second = undrawn(wrong, tmp_path, release="2", benchmarks=[load_benchmark(file)])
     assert second.table("earlier_comparisons").empty
-    (text, *_) = since_last_release(second, str(answers["model"].iloc[0])).sentences
+    text = change_of(second, str(answers["model"].iloc[0]))
     assert "the benchmark is declared differently" in text
 
 

@@ -15,7 +15,7 @@ from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.report.vignettes.document import report_vignettes
+from fairstats.report.vignettes.page import report_vignettes
 
 from .conftest import HOSTILE, answers_of_models
 

@@ -12,8 +12,8 @@ from fairstats.release.contents import Release
 from fairstats.replication.printed_tables import BENCHMARK
 from fairstats.report.findings import set_label
 from fairstats.report.page_output import show_markdown, show_table
-from fairstats.report.prose import prose
 from fairstats.report.replication.page import above_others, counted_cells, replication_table
+from fairstats.report.templates import prose
 
 # The published table with several benchmarks.
 _TABLE = "fairmedqa-1"

@@ -8,7 +8,8 @@ import pandas as pd
 
 from fairstats._lib.formatting import level, percent
 from fairstats._lib.installation import resource
-from fairstats.report.prose import prose
+from fairstats.report.sensitivity import CHOICE_LABELS
+from fairstats.report.templates import prose
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -29,11 +30,7 @@ _METHODS = {
     "wilson": "Wilson",
     "clopper_pearson": "Clopper–Pearson",
     "jeffreys": "Jeffreys",
-    "tango": "Tango",
-    "bonett_price": "Bonett–Price",
-    "newcombe": "Newcombe",
-    "wald": "Wald",
-    "bootstrap": "BCa bootstrap",
+    **CHOICE_LABELS,
     "arcsine": "arcsine, paired",
 }
 #: The interval that a release uses for each estimand.

@@ -7,7 +7,8 @@ from fairstats.exports.catalogues import dataset_markup
 from fairstats.exports.site_files import SITE_FILES
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.tables import TABLES
-from fairstats.report.page_output import KINDS, output_format, page_root, show_html, show_markdown
+from fairstats.report.page_output import KINDS, output_format, show_html, show_markdown
+from fairstats.report.templates import page_root
 
 _CONTENTS = {
     "estimates": "every figure of every model",

@@ -11,8 +11,9 @@ from fairstats._lib.formatting import decimal, escape_markdown, number_word
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release
 from fairstats.report.changes.since import GONE, NEW, REASONS, SetChange, set_changes, set_name
-from fairstats.report.page_output import closed, is_in_site, page_root, show_markdown, show_table
+from fairstats.report.page_output import closed, is_in_site, show_markdown, show_table
 from fairstats.report.tables import written_table
+from fairstats.report.templates import page_root
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -21,17 +22,8 @@ if TYPE_CHECKING:
 _SHOWN = ("accuracy_difference", "cfr")
 _MOST_ROWS = 60
 _ARGUMENTS = ("missing", "alpha")
-_PARTS = {
-    "estimate": "estimate",
-    "ci_low": "lower limit",
-    "ci_high": "upper limit",
-    "p_value": "p",
-}
-_CHANGES = {
-    "new": "Added",
-    "gone": "Removed",
-    "answers changed": "Changed answers",
-}
+_PARTS = {"estimate": "estimate", "ci_low": "lower limit", "ci_high": "upper limit", "p_value": "p"}
+_CHANGES = {"new": "Added", "gone": "Removed", "answers changed": "Changed answers"}
 
 
 def show_releases(release: Release) -> None:
@@ -162,27 +154,20 @@ def _pair(row: dict[Hashable, Any], release: Release) -> str:
 
 def moved_table(moved: pd.DataFrame, release: Release) -> GT:
     """Show changed figures: the old and the new value, and the reason."""
-    rows = []
-    for row in moved.to_dict("records"):
-        rows.append(
-            {
-                "set": f"{row['model']}, {set_name(row, *_declaring(release))}",
-                "pair": _pair(row, release),
-                "metric": f"{METRICS[row['metric']].label_of()}, {_PARTS[row['what']]}",
-                "old": decimal(row["old"]) or "range",
-                "new": decimal(row["new"]) or "range",
-                "change": decimal(row["change"]),
-                "why": row["why"],
-            }
-        )
-    labels = {
-        "pair": "Pair",
-        "metric": "Figure",
-        "old": "Old",
-        "new": "New",
-        "change": "Change",
-        "why": "Reason",
-    }
+    rows = [
+        {
+            "set": f"{row['model']}, {set_name(row, *_declaring(release))}",
+            "pair": _pair(row, release),
+            "metric": f"{METRICS[row['metric']].label_of()}, {_PARTS[row['what']]}",
+            "old": decimal(row["old"]) or "range",
+            "new": decimal(row["new"]) or "range",
+            "change": decimal(row["change"]),
+            "why": row["why"],
+        }
+        for row in moved.to_dict("records")
+    ]
+    labels = {"pair": "Pair", "metric": "Figure", "old": "Old", "new": "New"}
+    labels |= {"change": "Change", "why": "Reason"}
     return written_table(
         rows,
         labels,

@@ -22,7 +22,7 @@ from fairstats.report.audit.limits import limitations
 from fairstats.report.audit.summary import page_number, section_id
 from fairstats.report.notes import submissions_of
 from fairstats.report.page_output import show_markdown
-from fairstats.report.ratings.in_reports import ratings_of
+from fairstats.report.ratings.page import ratings_of
 from fairstats.report.tables import breakable
 from fairstats.report.words import difference_name
 

@@ -32,7 +32,7 @@ from fairstats.report.notes import (
 )
 from fairstats.report.page_output import output_format, show_markdown, show_table
 from fairstats.report.pairs_table import pairs_table
-from fairstats.report.ratings.in_reports import (
+from fairstats.report.ratings.page import (
     RATINGS,
     rating_limitations,
     rating_methods,
@@ -40,7 +40,7 @@ from fairstats.report.ratings.in_reports import (
     rating_scope,
     ratings_of,
 )
-from fairstats.report.ratings.in_reports import show_rated as show_rated
+from fairstats.report.ratings.page import show_rated as show_rated
 from fairstats.report.sections.section import Section, sections
 from fairstats.report.sensitivity import choice_table, policy_table, with_missing
 from fairstats.report.tables import breakable

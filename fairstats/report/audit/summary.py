@@ -33,7 +33,7 @@ from fairstats.report.page_output import (
     show_table,
 )
 from fairstats.report.pairs_table import pairs_table
-from fairstats.report.ratings.in_reports import rating_headline, ratings_of
+from fairstats.report.ratings.page import rating_headline, ratings_of
 from fairstats.report.sections.size import differences_chart
 from fairstats.report.tables import breakable
 from fairstats.report.words import (

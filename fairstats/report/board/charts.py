@@ -35,7 +35,8 @@ from fairstats.report.charts.marks import (
 from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.figures import MOST_RATIO
 from fairstats.report.findings import board_label
-from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format
+from fairstats.report.templates import page_root
 from fairstats.report.words import plain, plain_range, scale_of, scaled
 
 #: The colour of each verdict's interval; one without a verdict is grey.

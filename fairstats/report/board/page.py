@@ -40,14 +40,13 @@ from fairstats.report.page_output import (
     enclosed,
     on_one_page,
     output_format,
-    page_root,
     show_html,
     show_markdown,
     show_table,
     switch,
     switch_rules,
 )
-from fairstats.report.templates import filled
+from fairstats.report.templates import filled, page_root
 from fairstats.report.words import counted_items, discordant_note, named_test, noun, words_of
 
 _SUBMISSIONS = (

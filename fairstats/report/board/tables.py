@@ -20,9 +20,9 @@ from fairstats.report.board.charts import (
 )
 from fairstats.report.board.figures import BoardFigures, Panel
 from fairstats.report.figures import figure_of, p_cell
-from fairstats.report.page_output import output_format, page_root
+from fairstats.report.page_output import output_format
 from fairstats.report.tables import MARKS, breakable, written_table
-from fairstats.report.templates import filled
+from fairstats.report.templates import filled, page_root
 from fairstats.report.words import difference_name, named_test, noun
 
 if TYPE_CHECKING:

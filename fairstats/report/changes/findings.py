@@ -13,7 +13,7 @@ from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.changes.rows import Comparison, PairChange, figures_of, gap_of
 from fairstats.report.findings import prompt_label
-from fairstats.report.prose import prose
+from fairstats.report.templates import prose
 from fairstats.report.words import signed_range
 
 _NO_TEST = "Each change is a range, because missing answers could be anything. There is no test."
@@ -21,16 +21,12 @@ _NO_TEST = "Each change is a range, because missing answers could be anything. T
 _LISTED = 6
 # Outcomes of a version, in the order of their sentences.
 _BETTER, _PARTLY, _UNCLEAR, _WORSE, _UNTESTED, _UNLIKE = range(6)
-#: The sentence of each outcome, about one and about several models.
+#: The sentences of outcomes; the others are what a model is.
 _SENTENCES = {
-    _BETTER: ("{who} is {text}.", "{who} are {text}."),
-    _PARTLY: ("{who} is {text}.", "{who} are {text}."),
-    _UNCLEAR: ("For {who} the result is unclear{text}.",) * 2,
-    _WORSE: ("{who} is {text}.", "{who} are {text}."),
-    _UNTESTED: (_NO_TEST,) * 2,
-    _UNLIKE: ("{who} was asked different questions than {text}: no verdict.",
-              "{who} were asked different questions than {text}: no verdict."),
-}  # fmt: skip
+    _UNCLEAR: "For {who} the result is unclear{text}.",
+    _UNTESTED: _NO_TEST,
+    _UNLIKE: "{who} {was} asked different questions than {text}: no verdict.",
+}
 #: A verdict that all pairs share: its outcome and words, of choices and of other kinds.
 _SHARED = {
     WIN_WIN: (
@@ -110,11 +106,12 @@ def _figures_changed(one: Comparison, every: str) -> str:
 
 def _sentence(outcome: _Outcome, models: list[str]) -> str:
     kind, text = outcome
-    sentence, who = _SENTENCES[kind][len(models) > 1], listed(models)
+    sentence, who = _SENTENCES.get(kind, "{who} {is} {text}."), listed(models)
     if len(models) > _LISTED:
         who = f"{number_word(len(models))} newer models"
         who = capital(who) if sentence.startswith("{who}") else who
-    return sentence.format(who=who, text=text)
+    verbs = {"is": "are", "was": "were"} if len(models) > 1 else {"is": "is", "was": "was"}
+    return sentence.format(who=who, text=text, **verbs)
 
 
 _Change = tuple[Comparison, PairChange]

@@ -9,13 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.comparisons.compare import VERSION
 from fairstats.release.contents import Release
-from fairstats.report.changes.findings import version_finding
-from fairstats.report.changes.rows import comparisons_of_kind
 from fairstats.report.findings import prompted, set_label
 
 NEW, GONE, SAME = "new", "gone", "same"
@@ -108,69 +104,6 @@ def _written(value: Any) -> str:
     if value is None:
         return _UNKNOWN
     return value if isinstance(value, str) else f"{value:,}"
-
-
-@dataclass(frozen=True)
-class SinceRelease:
-    """What changed for one model since the previous release.
-
-    Attributes
-    ----------
-    previous : str
-        The name of the previous release.
-    sets : tuple of SetChange
-        The model's answer sets in either release.
-    finding : str
-        Whether the answers are better than those in earlier releases, in a sentence; empty if no
-        answers of an earlier release were compared.
-    """
-
-    previous: str
-    sets: tuple[SetChange, ...]
-    finding: str
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Return the changes in sentences, as plain text; answer sets with the same as one."""
-        texts: dict[str, list[str]] = {}
-        for one in self.sets:
-            texts.setdefault(one.text, []).append(one.name)
-        if texts.keys() == {_ANSWERS[NEW]}:
-            return (f"The model is new since release {self.previous}.",)
-        named = {text: f"{'; '.join(names)}: " * (len(texts) > 1) for text, names in texts.items()}
-        sentences = [f"{capital(name + text)}." for text, name in named.items()]
-        return tuple(filter(None, (*sentences, self.finding)))
-
-
-def since_last_release(release: Release, model: str) -> SinceRelease | None:
-    """Return what changed for a model since the previous release; None for a first release.
-
-    Parameters
-    ----------
-    release : Release
-        Its tables have all of it; the previous release is not read.
-    model : str
-        A model of this release or the previous one.
-    """
-    previous = release.manifest.get("previous")
-    if previous is None:
-        return None
-    changed = set_changes(
-        release.table("answer_set_changes"),
-        release.table("verdict_changes"),
-        release.table("figure_changes"),
-        release,
-    )
-    own = tuple(one for one in changed if one.model == model)
-    earlier = [
-        one
-        for of_benchmark in comparisons_of_kind(release, VERSION, model=model).values()
-        for one in of_benchmark
-        if one.release is not None
-    ]
-    models = "; ".join(dict.fromkeys(one.models for one in earlier))
-    finding = f"Compared: {models}. {version_finding(earlier)}" if earlier else ""
-    return SinceRelease(previous["release"], own, finding)
 
 
 def set_changes(

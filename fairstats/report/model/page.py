@@ -44,7 +44,6 @@ from fairstats.report.page_output import (
     closed,
     download_links,
     enclosed,
-    page_root,
     show_html,
     show_markdown,
     show_plot,
@@ -54,12 +53,12 @@ from fairstats.report.page_output import (
 )
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.plot_style import difference_layers, in_order, plot_theme
-from fairstats.report.ratings.in_reports import rating_headline, rating_scope
+from fairstats.report.ratings.page import rating_headline, rating_scope
 from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sections.section import CANNOT, Answer, Section, sections
 from fairstats.report.sensitivity import policy_table, with_missing
 from fairstats.report.tables import share
-from fairstats.report.templates import filled
+from fairstats.report.templates import filled, page_root
 from fairstats.report.words import (
     difference_name,
     gap_name,

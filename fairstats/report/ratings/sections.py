@@ -17,7 +17,6 @@ from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import Release
 from fairstats.report.page_output import closed, show_markdown, show_plot, show_table
 from fairstats.report.plot_style import PLOT_WIDTH
-from fairstats.report.prose import prose
 from fairstats.report.ratings.plots import preference_plot, rates_plot, votes_plot
 from fairstats.report.ratings.tables import (
     agreement_table,
@@ -30,7 +29,8 @@ from fairstats.report.ratings.tables import (
     preference_table,
     rates_table,
 )
-from fairstats.report.tables import files_of
+from fairstats.report.tables import files_of, labels_of
+from fairstats.report.templates import prose
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -38,38 +38,6 @@ if TYPE_CHECKING:
 
 #: The tallest plot that fits on a page, and the part of it that is not panels, in inches.
 _TALLEST, _AROUND = 8.5, 0.9
-#: Of each kind of table, its source in the release and its caption.
-_TABLES: dict[Callable[..., GT], tuple[str, str]] = {
-    rates_table: (
-        "bias_rates",
-        "what raters report, in percent. Intervals: of ratings for other raters and items, of "
-        "votes for other items and these raters, and (all independent)",
-    ),
-    preference_table: (
-        "preferences",
-        "which answer raters prefer because it has less bias. Intervals: for other raters and "
-        "items, and (all independent)",
-    ),
-    counterfactual_table: (
-        "counterfactual_rates",
-        "pairs with reported bias, by whether ideal answers and contents differ. Intervals: for "
-        "other pairs and raters, and (all independent)",
-    ),
-    paired_bias_table: (
-        "paired_bias",
-        "pairs with bias reported in one answer alone, one or more, or both. Intervals: for other "
-        "pairs and these raters, and (all independent)",
-    ),
-    agreement_table: (
-        "rater_agreement",
-        "agreement between raters, with {level} intervals for other raters and items, and (for "
-        "these raters only)",
-    ),
-    disputed_table: (
-        "disagreement",
-        "number of raters who report each dimension, least agreement first",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -126,9 +94,11 @@ class RatedTexts:
         parts = {"": rows[first & lead], every: rows[first & (first & ~lead).any()]}
         return self.parts(parts | ({by_dataset: rows[~first & lead]} if by_dataset else {}))
 
-    def show(self, make: Callable[..., GT], rows: pd.DataFrame, part: str = "") -> None:
-        """Show rows of the table's source, all of them or a part."""
-        source, text = _TABLES[make]
+    def show(
+        self, make: Callable[..., GT], source: str, rows: pd.DataFrame, part: str = ""
+    ) -> None:
+        """Show rows of one of the release's tables, all of them or a part."""
+        text = labels_of("ratings")["captions"][source]
         where = ", ".join(filter(None, (self.benchmark, self.rubric.title.lower(), part.lower())))
         show_table(
             make(rows, self.rubric, name=self.place(source, part)),
@@ -200,7 +170,7 @@ def _show_rates_of(rated: RatedTexts, rates: pd.DataFrame, part: str) -> None:
     tables = {"": pooled, "By votes": rates.drop(pooled.index)} if many else {"": rates}
     for title, rows in tables.items():
         with closed(title or "All figures"):
-            rated.show(rates_table, rows, ", ".join(filter(None, (part, title))))
+            rated.show(rates_table, "bias_rates", rows, ", ".join(filter(None, (part, title))))
 
 
 def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:
@@ -247,7 +217,7 @@ def _show_preferences(rated: RatedTexts) -> None:
             tall=0.35 + 0.3 * rows["dimension"].nunique(),
         )
         with nullcontext() if title else closed("All figures"):
-            rated.show(preference_table, rows, title)
+            rated.show(preference_table, "preferences", rows, title)
     with closed("How to read preferences"):
         show_markdown(prose("ratings-preferences"))
 
@@ -258,12 +228,12 @@ def _show_pairs(rated: RatedTexts) -> None:
     if len(judged):
         show_markdown("### Bias in pairs of answers")
         for title, rows in rated.main_parts(judged, every="Every dimension"):
-            rated.show(counterfactual_table, rows, title)
+            rated.show(counterfactual_table, "counterfactual_rates", rows, title)
     alone = rated.rows("paired_bias")
     if len(alone):
         show_markdown("### Bias in pairs whose answers were judged separately")
         rows = alone[all_datasets(alone) & (alone["dimension"] == rated.rubric.dimensions[0])]
-        rated.show(paired_bias_table, rows)
+        rated.show(paired_bias_table, "paired_bias", rows)
 
 
 def show_agreement(rated: RatedTexts) -> None:
@@ -280,7 +250,7 @@ def show_agreement(rated: RatedTexts) -> None:
                 f"Left out: {number_word(repeats)} repeated judgement{'s' * (repeats != 1)} by the "
                 "same rater. Agreement is between raters."
             )
-        rated.show(agreement_table, rows, title)
+        rated.show(agreement_table, "rater_agreement", rows, title)
     compared = rated.rubric.compares == "models"
     what = "*which model is preferred, or neither*" if compared else "*reported or not*"
     with closed("How to read agreement"):
@@ -310,7 +280,7 @@ def show_disagreement(rated: RatedTexts) -> None:
     tasks = rated.rows("disagreement")
     if (tasks["n_ratings"] > 1).any():
         with closed(f"The {word} on which raters differ most"):
-            rated.show(disputed_table, tasks)
+            rated.show(disputed_table, "disagreement", tasks)
 
 
 def _usual_votes(votes: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:

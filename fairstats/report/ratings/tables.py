@@ -18,63 +18,21 @@ from fairstats._lib.formatting import (
 )
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
-from fairstats.report.tables import breakable, figure_cell, prose_cell, share, written_table
+from fairstats.report.tables import (
+    breakable,
+    figure_cell,
+    labels_of,
+    prose_cell,
+    share,
+    written_table,
+)
 
 if TYPE_CHECKING:
     from great_tables import GT
 
 Row = Mapping[Any, Any]
+Form = tuple[Callable[[float], str], Callable[[float, float], str]]
 
-#: The coefficients of agreement, in column order; the first two are shares.
-COEFFICIENTS = {
-    "percent": "Pairs that agree, %",
-    "positive": "If one reports, another does, %",
-    "randolph": "Randolph's κ",
-    "fleiss": "Fleiss' κ",
-    "gwet_ac1": "Gwet's AC1",
-    "krippendorff": "Krippendorff's α",
-}
-#: The unit of each aggregation's rate; the noun names a task of the rubric.
-_RATES = {
-    "pooled": "Of ratings",
-    "majority": "Of {noun}s, by most raters",
-    "any": "Of {noun}s, by any rater",
-}
-_PREFERENCES = {
-    "preferred": "First model preferred, %",
-    "preferred_2": "Second model preferred, %",
-    "indifferent": "Neither, %",
-    "difference": "Difference, points",
-    "p": "p",
-    "first": "Position, points",
-}
-#: The kinds of pairs: whether ideal answers differ, and whether contents do.
-_PAIRS = {
-    f"{POOLED}, {POOLED}": "All pairs",
-    f"no, {POOLED}": "Ideal answers alike",
-    f"yes, {POOLED}": "Ideal answers differ",
-    f"{POOLED}, no": "Contents alike",
-    f"{POOLED}, yes": "Contents differ",
-    "no, yes": "Ideal alike, contents differ",
-}
-_JUDGED_ALONE = {"exactly_one": "One of two, %", "one_or_more": "One or more, %", "both": "Both, %"}
-_JUDGED = {
-    "pooled": "ratings combined",
-    "same_rater": "both by one rater",
-    "majority": "by most raters",
-    "any": "by any rater",
-}
-#: Short notes on an interval's limits, by a part of its method's description.
-_MARKS = {
-    "one rater": "one rater",
-    "two raters": "two raters",
-    "in every pair": "one rater in all pairs",
-    "one item": "one item",
-    "all ratings are equal": "all alike",
-    "are alike": "all alike",
-    "changes nothing": "all alike",
-    "undefined without": "one of them decides",
-}
 #: The number of disputed tasks on the page; the release has all of them.
 _DISPUTED = 10
 # Krippendorff (2004), Content Analysis, section 11.4.2, who calls it a convention.
@@ -122,18 +80,19 @@ def _by_dimension(
     rows: pd.DataFrame,
     rubric: Rubric,
     labels: Mapping[str, str],
+    cells: Callable[[pd.DataFrame], Mapping[str, str]],
     *,
     name: str,
-    by: list[str],
-    panel: Callable[[Row], str],
-    cells: Callable[[pd.DataFrame], Mapping[str, str]],
+    by_group: bool = True,
 ) -> GT:
-    """Make a table with a row per dimension and a panel per value of `by`, as they appear."""
+    """Make a table with a row per dimension and a panel per dataset, models and group of raters."""
+    keys = ["dataset", "model", "model_2", *["rater_kind", "rater_group"] * by_group, "dimension"]
     found = []
-    for _, own in rows.groupby([*by, "dimension"], dropna=False, sort=False):
+    for _, own in rows.groupby([key for key in keys if key in rows], dropna=False, sort=False):
         first = own.iloc[0].to_dict()
+        panel = judged_by(first, rows, rubric) if by_group else panel_label(first, rows)
         where = {
-            "panel": breakable(panel(first)),
+            "panel": breakable(panel),
             "place": rubric.dimensions.index(first["dimension"]),
             "dimension": breakable(rubric.question(first["dimension"]).label),
         }
@@ -158,14 +117,14 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         The table's id, unique on the page.
     """
     groups = group_order(rates["rater_group"], rubric)
-    present = [a for a in _RATES if a in set(rates["aggregation"])]
+    present, units = set(rates["aggregation"]), labels_of("ratings")["rates"]
     # Votes over all groups mix numbers of raters. A single rating is not a vote.
     voted = set(rates.loc[rates["n_ratings"] > rates["n_tasks"], "rater_group"]) - {POOLED}
     columns = {
         group: {
-            f"{a}-{place}": _RATES[a].format(noun=noun(rubric, rates))
-            for a in present
-            if a == "pooled" or group in voted
+            f"{a}-{place}": unit.format(noun=noun(rubric, rates))
+            for a, unit in units.items()
+            if a in present and (a == "pooled" or group in voted)
         }
         for place, group in enumerate(groups)
     }
@@ -176,15 +135,8 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
             for row in own.to_dict("records")
         }
 
-    table = _by_dimension(
-        rates,
-        rubric,
-        {column: label for own in columns.values() for column, label in own.items()},
-        name=name,
-        by=["dataset", "model"],
-        panel=lambda row: panel_label(row, rates),
-        cells=cells,
-    )
+    labels = {column: label for own in columns.values() for column, label in own.items()}
+    table = _by_dimension(rates, rubric, labels, cells, name=name, by_group=False)
     for place, (group, own) in enumerate(columns.items()):
         if own:
             heading = f"{group_label(group, rubric)}, %"
@@ -202,33 +154,22 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
     rubric, name
         As for `rates_table`.
     """
+    labels = labels_of("ratings")["preferences"]
 
     def cells(own: pd.DataFrame) -> dict[str, str]:
         figures = own.drop_duplicates("metric").set_index("metric").to_dict("index")
         difference, first = figures["preference_difference"], figures.get("position_difference")
+        alone = f"({p_value(difference['p_value'])})"
         return {
-            **{metric: _share(figures[metric]) for metric in list(_PREFERENCES)[:3]},
-            "difference": _difference(difference),
-            "p": figure_cell(
-                difference["crossed_p_value"],
-                p_value,
-                f"({p_value(difference['p_value'])})",
-                strong=False,
-            ),
+            **{metric: _cell(row, _SHARE) for metric, row in figures.items() if metric in labels},
+            "difference": _cell(difference, _POINTS),
+            "p": figure_cell(difference["crossed_p_value"], p_value, alone, strong=False),
             "first": "not known"
             if first is None
-            else _difference(first, p_value(first["crossed_p_value"])),
+            else _cell(first, _POINTS, p_value(first["crossed_p_value"])),
         }
 
-    return _by_dimension(
-        preferences,
-        rubric,
-        _PREFERENCES,
-        name=name,
-        by=["dataset", "model", "model_2", "rater_group"],
-        panel=lambda row: judged_by(row, preferences, rubric),
-        cells=cells,
-    )
+    return _by_dimension(preferences, rubric, labels, cells, name=name)
 
 
 def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
@@ -241,18 +182,14 @@ def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> G
     rubric, name
         As for `rates_table`.
     """
-    return _by_dimension(
-        rates,
-        rubric,
-        _PAIRS,
-        name=name,
-        by=["dataset", "model", "rater_group"],
-        panel=lambda row: judged_by(row, rates, rubric),
-        cells=lambda own: {
+
+    def cells(own: pd.DataFrame) -> dict[str, str]:
+        return {
             f"{row['ideal_answers_differ']}, {row['contents_differ']}": _counted(row)
             for row in own.to_dict("records")
-        },
-    )
+        }
+
+    return _by_dimension(rates, rubric, labels_of("ratings")["pairs"], cells, name=name)
 
 
 def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
@@ -266,22 +203,23 @@ def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     rubric, name
         As for `rates_table`.
     """
+    labels = labels_of("ratings")
     # Votes of all groups together mix numbers of raters.
     mixed = (rates["rater_group"] == POOLED) & rates["aggregation"].isin(["majority", "any"])
     rows = [
         {
             "panel": breakable(judged_by(own.iloc[0].to_dict(), rates, rubric)),
-            "aggregation": _JUDGED[str(key[-1])],
-            **{row["metric"]: _share(row) for row in own.to_dict("records")},
+            "aggregation": labels["judged"][str(key[-1])],
+            **{row["metric"]: _cell(row, _SHARE) for row in own.to_dict("records")},
             "pairs": f"{own['n_pairs'].iloc[0]:,}",
         }
         for key, own in rates[~mixed].groupby(
             ["dataset", "model", "rater_group", "aggregation"], dropna=False, sort=False
         )
     ]
-    labels = _JUDGED_ALONE | {"pairs": "Pairs"}
+    shown = labels["judged_alone"]
     return written_table(
-        rows, labels, name=name, stub="aggregation", heading="Judged", group="panel"
+        rows, shown, name=name, stub="aggregation", heading="Judged", group="panel"
     )
 
 
@@ -295,61 +233,47 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
     rubric, name
         As for `rates_table`.
     """
-    own = agreement[agreement["coefficient"].isin(list(COEFFICIENTS))]
-    known = {c: label for c, label in COEFFICIENTS.items() if c in set(own["coefficient"])}
+    coefficients = labels_of("ratings")["agreement"]
+    own = agreement[agreement["coefficient"].isin(list(coefficients))]
+    labels = {c: label for c, label in coefficients.items() if c in set(own["coefficient"])}
+    labels |= {"n": f"{noun(rubric, own).capitalize()}s / raters", "words": "In words"}
 
     def cells(rows: pd.DataFrame) -> dict[str, str]:
         figures = rows.drop_duplicates("coefficient").set_index("coefficient")
         first = rows.iloc[0]
+        forms = {"percent": _SHARE, "positive": _SHARE}
         return {
-            **{str(key): _coefficient(row, str(key)) for key, row in figures.iterrows()},
+            **{
+                str(key): _cell(row, forms.get(str(key), _KAPPA), unknown="not defined")
+                for key, row in figures.iterrows()
+            },
             "n": f"{first['n_items']:,} / {first['n_raters']:,}",
             "words": prose_cell(in_words(figures)),
         }
 
-    return _by_dimension(
-        own,
-        rubric,
-        known | {"n": f"{noun(rubric, own).capitalize()}s / raters", "words": "In words"},
-        name=name,
-        by=["dataset", "model", "model_2", "rater_kind", "rater_group"],
-        panel=lambda row: judged_by(row, own, rubric),
-        cells=cells,
-    )
+    return _by_dimension(own, rubric, labels, cells, name=name)
 
 
 def _counted(row: Row) -> str:
     """Write a rate with its counts, and the number of ties of votes."""
     n = row["n_tasks"] if row.get("aggregation", "pooled") != "pooled" else row["n_ratings"]
     ties = f"{row['n_ties']:,} ties" if row.get("n_ties") else ""
-    return _share(row, ties, of=f"{row['n_reported']:,} of {n:,}")
+    return _cell(row, _SHARE, ties, of=f"{row['n_reported']:,} of {n:,}")
 
 
-def _share(row: Row, *below: str, of: str = "", unknown: str = "no rating") -> str:
-    lines = (*_limits(row, percent_range), *below)
-    return figure_cell(row["estimate"], share, *lines, of=of, unknown=unknown)
-
-
-def _difference(row: Row, *below: str) -> str:
-    lines = (*_limits(row, point_range), *below)
-    return figure_cell(row["estimate"], points, *lines, unknown="no rating")
-
-
-def _coefficient(row: Row, name: str) -> str:
-    if name in ("percent", "positive"):
-        return _share(row, unknown="not defined")
-    lines = () if math.isnan(row["ci_low"]) else _limits(row, _kappas)
-    return figure_cell(row["estimate"], _kappa, *lines, unknown="not defined")
-
-
-def _limits(row: Row, form: Callable[[float, float], str]) -> list[str]:
-    """Write the limits with clusters, those without in parentheses, and notes, as lines."""
+def _cell(row: Row, form: Form, *below: str, of: str = "", unknown: str = "no rating") -> str:
+    """Write a figure, its limits with clusters, those without in parentheses, and notes."""
+    figure, limits = form
     wide = "clustered" if "clustered_low" in row else "crossed"
-    low, high = (row.get(f"{wide}_{end}", math.nan) for end in ("low", "high"))
-    method = str(row.get(f"{wide}_method", ""))
-    notes = dict.fromkeys(note for part, note in _MARKS.items() if part in method)
-    first = "" if pd.isna(low) or pd.isna(high) else form(low, high)
-    return [first, f"({form(row['ci_low'], row['ci_high'])})", ", ".join(notes)]
+    clustered = (row.get(f"{wide}_{end}", math.nan) for end in ("low", "high"))
+    first, exact = (
+        "" if pd.isna(low) or pd.isna(high) else limits(low, high)
+        for low, high in (clustered, (row["ci_low"], row["ci_high"]))
+    )
+    method, marks = str(row.get(f"{wide}_method", "")), labels_of("ratings")["limits"]
+    notes = ", ".join(dict.fromkeys(note for part, note in marks.items() if part in method))
+    lines = (first, f"({exact})" * bool(exact), notes, *below)
+    return figure_cell(row["estimate"], figure, *lines, of=of, unknown=unknown)
 
 
 def _kappas(low: float, high: float) -> str:
@@ -366,6 +290,11 @@ def _kappa(value: float) -> str:
     """
     text = f"{abs(value):.3f}"
     return (MINUS if value < 0 and float(text) else "") + text.removeprefix("0")
+
+
+_SHARE: Form = (share, percent_range)
+_POINTS: Form = (points, point_range)
+_KAPPA: Form = (_kappa, _kappas)
 
 
 def in_words(by_name: pd.DataFrame) -> str:

@@ -13,9 +13,8 @@ from fairstats.release.contents import Release
 from fairstats.replication.printed_tables import BENCHMARK, PUBLISHED
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.page_output import closed, output_format, show_markdown, show_table
-from fairstats.report.prose import prose
-from fairstats.report.tables import written_table
-from fairstats.report.templates import filled
+from fairstats.report.tables import labels_of, written_table
+from fairstats.report.templates import filled, prose
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -24,31 +23,6 @@ if TYPE_CHECKING:
 
 Labels = Mapping[str, str]
 
-# The published columns; the other columns are models.
-_COLUMNS = {
-    "cfr": "CFR",
-    "ad": "AD",
-    "mcnemar_p": "McNemar p",
-    "cohens_h": "Cohen's h",
-    "delta_accuracy": "Δ accuracy",
-    "delta_cfr": "Δ CFR",
-    "delta_ad": "Δ AD",
-    "win_win": "Win-win",
-    "p_bound": "McNemar p",
-    "significance": "Significance",
-}
-#: The columns on a whole row; those that would be empty are left out.
-_OF_ROW = {"verdict": "By tests", "explained": "Explained by", "possible": "Possible at all"}
-#: Whether the figures of a row can all be true, with a sentence on the rows that need it.
-_POSSIBLE = {
-    "possible": ("possible", ""),
-    "unique": ("possible", ""),
-    "possible_with_missing": (
-        "only with missing answers",
-        "can be true only if answers are missing",
-    ),
-    "impossible": ("not possible", "cannot all be true, even if some answers are missing"),
-}
 CONFIRMED, NOT_CONFIRMED, UNKNOWN = "Confirmed", "Not confirmed", "Unknown"
 
 
@@ -151,9 +125,9 @@ def possible_text(rows: pd.DataFrame, pairs: int) -> str:
         f"The figures of {possible.sum()} of {counted(len(first), 'row')} can all be true of "
         f"{counted(pairs, 'pair')} without missing answers."
     )
-    for name, (_, sentence) in _POSSIBLE.items():
+    for name, sentence in labels_of("replication")["possible_rows"].items():
         names = first.loc[first["possible"] == name, "row"]
-        if len(names) and sentence:
+        if len(names):
             text += f" Those of {len(names)} {sentence} ({', '.join(names.unique())})."
     return escape_markdown(text)
 
@@ -178,12 +152,13 @@ def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     """
     from great_tables import html
 
+    known = labels_of("replication")
     columns = {column: f"cell-{n}" for n, column in enumerate(rows["column"].unique())}
     table = []
     for _, own in rows.groupby(["row", "attribute", "group_a"], sort=False, dropna=False):
         first = own.iloc[0]
         reasons = own.loc[own["status"] == DIFFERS, "explained_by"].fillna("not explained")
-        possible = _POSSIBLE.get(first["possible"], ("",))[0]
+        possible = known["possible"].get(first["possible"], "")
         changed = pd.notna(first["model_old"])
         table.append(
             {
@@ -196,10 +171,10 @@ def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
             }
         )
     labels: dict[str, str | BaseText] = {
-        column: html(filled("published_heading", label=_COLUMNS.get(text, text)))
+        column: html(filled("published_heading", label=known["columns"].get(text, text)))
         for text, column in columns.items()
     }
-    labels |= {column: _OF_ROW[column] for column in _OF_ROW if any(row[column] for row in table)}
+    labels |= {c: label for c, label in known["rows"].items() if any(row[c] for row in table)}
     return written_table(table, labels, name=name, stub="pair", heading="Pair", group="row")
 
 
@@ -232,7 +207,7 @@ def _cell(cell: pd.Series) -> Markup:
 
     return filled(
         "replication_cell",
-        label=_in_cell(_COLUMNS.get(cell["column"], cell["column"])),
+        label=_in_cell("columns", cell["column"]),
         published=MINUS + printed[1:] if printed.startswith("-") else printed,
         absent=absent,
         recomputed=written(cell["recomputed"]),
@@ -245,12 +220,13 @@ def _of_row(column: str, text: object, note: object = "") -> Markup | str:
     """Return a cell on a whole row; empty without text."""
     if not isinstance(text, str) or not text:
         return ""
-    return filled("labelled_cell", label=_in_cell(_OF_ROW[column]), text=text, note=note)
+    return filled("labelled_cell", label=_in_cell("rows", column), text=text, note=note)
 
 
-def _in_cell(label: str) -> str:
+def _in_cell(part: str, column: str) -> str:
     """Return a column's name, which cells of HTML repeat: a narrow screen shows no heading."""
-    return label if output_format() == "html" else ""
+    labels = labels_of("replication")[part]
+    return labels.get(column, column) if output_format() == "html" else ""
 
 
 def conclusions(table: pd.DataFrame, labels: Labels) -> str:
@@ -264,16 +240,18 @@ def conclusions(table: pd.DataFrame, labels: Labels) -> str:
         The attributes' labels.
     """
     lines = []
-    for name, (conclusion, (column, value), conclude) in _CONCLUSIONS.items():
+    for name, conclusion in labels_of("replication")["conclusions"].items():
         rows = table[table["published"] == name]
+        column, value = conclusion["figures"]
         asked = rows[rows[column] == value]
         there = asked[asked["status"] != NO_ANSWERS]
         word, text, *details = (
             [UNKNOWN, "This release has no answers to recompute it from."]
             if there.empty
-            else conclude(rows, there, len(asked), labels)
+            else _CONCLUDE[name](rows, there, len(asked), labels)
         )
-        lines.append(f"- **{word}**: {escape_markdown(f'{conclusion}. {text}')}")
+        stated = f"{conclusion['text']}. {text}"
+        lines.append(f"- **{word}**: {escape_markdown(stated)}")
         lines += [f"    - {escape_markdown(detail)}" for detail in details]
     return "\n".join(lines)
 
@@ -352,35 +330,10 @@ def _tested(_: pd.DataFrame, there: pd.DataFrame, asked: int, __: Labels) -> lis
     ]
 
 
-#: The conclusion of each published table, the figures it is based on, and how it is checked.
-_CONCLUSIONS: dict[
-    str,
-    tuple[
-        str,
-        tuple[str, str],
-        Callable[[pd.DataFrame, pd.DataFrame, int, Labels], list[str]],
-    ],
-] = {
-    "fairmedqa-1": (
-        "FairMedQA, table 1: the same model shows a larger AD on FairMedQA than on CPV and "
-        "CPV-USMLE",
-        ("benchmark", BENCHMARK),
-        _larger_than_others,
-    ),
-    "fairmedqa-2": (
-        "FairMedQA, table 2: which newer versions are more accurate and fairer at once",
-        ("metric", "win_win"),
-        _win_wins,
-    ),
-    "fairmedqa-3": (
-        "FairMedQA, table 3: every model's accuracy differs between the groups of each pair",
-        ("metric", "mcnemar"),
-        _tested,
-    ),
-    "amqa-2": (
-        "AMQA, table 2: accuracy differs between the groups of each pair, but not significantly "
-        "between original and neutralized vignettes",
-        ("column", "significance"),
-        _tested,
-    ),
+#: How the conclusion of each published table is checked.
+_CONCLUDE: dict[str, Callable[[pd.DataFrame, pd.DataFrame, int, Labels], list[str]]] = {
+    "fairmedqa-1": _larger_than_others,
+    "fairmedqa-2": _win_wins,
+    "fairmedqa-3": _tested,
+    "amqa-2": _tested,
 }

@@ -35,8 +35,15 @@ from fairstats.report.page_output import (
     show_table,
 )
 from fairstats.report.plot_style import plot_theme
-from fairstats.report.prose import prose
-from fairstats.report.tables import breakable, figure_cell, share, small_cell, written_table
+from fairstats.report.tables import (
+    breakable,
+    figure_cell,
+    labels_of,
+    share,
+    small_cell,
+    written_table,
+)
+from fairstats.report.templates import prose
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -46,30 +53,6 @@ Row = Mapping[Any, Any]
 
 _DISPARITIES = {"dp": "DP", "eo": "EO"}
 _KEYS = ["benchmark", "benchmark_version", "model", "strategy"]
-_SCORES = {"score": "Score, %", "vote": "Majority vote, %", "overlap": "Overlap, %"}
-_EFFECTS = {
-    "n": "Wrong, with both answers",
-    "other_snippets_other_answer": "Different snippets, different answer",
-    "other_snippets_same_answer": "Different snippets, same answer",
-    "same_snippets_other_answer": "Same snippets, different answer",
-    "same_snippets_same_answer": "Same snippets, same answer",
-    "change": "Changed answers, different − same snippets, points",
-}
-_VOTES = {
-    "n": "Votes",
-    "n_unanimous": "Unanimous",
-    "ties": "Ties",
-    "n_unanswered": "No answer",
-    "single": "Right, single answers to decided items",
-    "vote": "Right, vote, %",
-    "gain": "Gain, points",
-}
-_PRINTED = {
-    "score_percent": "Score, %",
-    "retrieval_overlap_percent": "Overlap, %",
-    "dp": "DP, points",
-    "eo": "EO, points",
-}
 _COLOURS = (ACCENT_B, ACCENT_A, INK, NEUTRAL_DARK, RULE, DIM)
 
 
@@ -274,7 +257,7 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
     }
     table = written_table(
         rows,
-        _SCORES | columns["dp"] | columns["eo"],
+        labels_of("retrieval")["scores"] | columns["dp"] | columns["eo"],
         name=name,
         stub="strategy",
         heading="Prompt and snippets",
@@ -344,7 +327,8 @@ def effects_table(effects: pd.DataFrame, benchmark: Benchmark, *, name: str) -> 
                 "change": _change(change.iloc[0]),
             }
         )
-    return written_table(rows, _EFFECTS, name=name, stub="pair", heading="Pair", group="set")
+    labels = labels_of("retrieval")["effects"]
+    return written_table(rows, labels, name=name, stub="pair", heading="Pair", group="set")
 
 
 def _change(row: pd.Series) -> str:
@@ -356,33 +340,24 @@ def _change(row: pd.Series) -> str:
 def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
     """Show a majority vote over the demographic variants, one row per answer set."""
     counts = ["n", "n_unanimous", "n_unanswered"]
-    rows = [
-        {
-            "model": breakable(row["model"]),
-            "strategy": strategy_label(row["strategy"]),
-            **{count: f"{row[count]:,}" for count in counts},
-            "ties": figure_cell(
-                row["n_ties"],
-                "{:,}".format,
-                of=f"({row['n_ties_with_key']:,} with the key)",
-                strong=False,
-            ),
-            "single": percent(row["accuracy_single"]),
-            "vote": figure_cell(
-                row["accuracy_vote"],
-                share,
-                of=percent_range(row["accuracy_vote_low"], row["accuracy_vote_high"]),
-            ),
-            "gain": figure_cell(
-                row["accuracy_gain"],
-                points,
-                of=point_range(row["accuracy_gain_low"], row["accuracy_gain_high"]),
-                strong=False,
-            ),
-        }
-        for row in votes.to_dict("records")
-    ]
-    return written_table(rows, _VOTES, name=name, stub="strategy", heading="Prompt", group="model")
+    rows = []
+    for row in votes.to_dict("records"):
+        key = f"({row['n_ties_with_key']:,} with the key)"
+        vote = percent_range(row["accuracy_vote_low"], row["accuracy_vote_high"])
+        gain = point_range(row["accuracy_gain_low"], row["accuracy_gain_high"])
+        rows.append(
+            {
+                "model": breakable(row["model"]),
+                "strategy": strategy_label(row["strategy"]),
+                **{count: f"{row[count]:,}" for count in counts},
+                "ties": figure_cell(row["n_ties"], "{:,}".format, of=key, strong=False),
+                "single": percent(row["accuracy_single"]),
+                "vote": figure_cell(row["accuracy_vote"], share, of=vote),
+                "gain": figure_cell(row["accuracy_gain"], points, of=gain, strong=False),
+            }
+        )
+    labels = labels_of("retrieval")["votes"]
+    return written_table(rows, labels, name=name, stub="strategy", heading="Prompt", group="model")
 
 
 def printed_scores() -> GT:
@@ -405,18 +380,19 @@ def printed_strategies() -> GT:
     """Show the study's tables 3 to 5: score, DP and EO by strategy, retriever and k."""
     from great_tables import GT
 
+    labels = labels_of("retrieval")["printed"]
     cells = pd.read_csv(resource("data", "published", "rag_fairness.csv"))
     retriever = cells["retriever"] + ", k = " + cells["top_k"].map("{:.0f}".format)
     rows = cells.assign(
         table="Table " + cells["table"].astype(str) + (": " + cells["dataset"]).fillna(""),
         row=cells["strategy"].str.replace("_", " ").fillna(retriever),
-    )[["table", "row", *_PRINTED]]
+    )[["table", "row", *labels]]
     return (
         GT(rows, rowname_col="row", groupname_col="table", id="printed-3")
         .tab_stubhead("Strategy or retriever")
-        .cols_label(cases=dict(_PRINTED))
+        .cols_label(cases=dict(labels))
         .fmt_number(columns=["score_percent", "retrieval_overlap_percent"], decimals=1)
         .fmt_number(columns=["dp", "eo"], decimals=0, scale_by=100)
         .sub_missing(missing_text="–")
-        .cols_align("right", columns=list(_PRINTED))
+        .cols_align("right", columns=list(labels))
     )

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fairstats._lib.formatting import capital
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.changes.since import NEW, SetChange, set_changes
-from fairstats.report.charts.rows import Chart
-from fairstats.report.sections.section import Answer, Mark, Section
-from fairstats.report.sections.versions import version_change
+from fairstats.report.sections.section import Answer, Section
+from fairstats.report.sections.versions import VersionChange, version_change
 
 
 def _change(own: AnswerSet) -> SetChange | None:
@@ -21,8 +18,13 @@ def _change(own: AnswerSet) -> SetChange | None:
     return None if change.change == NEW else change
 
 
+def _again(own: AnswerSet) -> VersionChange | None:
+    """Compare the answers with those of the model in an earlier release."""
+    return version_change(own, again=True)
+
+
 def _answer(own: AnswerSet) -> Answer | None:
-    change, compared = _change(own), version_change(own, again=True)
+    change, compared = _change(own), _again(own)
     if change is None:
         return None
     short, *others = change.clauses
@@ -33,21 +35,11 @@ def _answer(own: AnswerSet) -> Answer | None:
     return Answer(capital(short), text.strip())
 
 
-def _charts(own: AnswerSet, name: str) -> Sequence[Chart]:
-    compared = version_change(own, again=True)
-    return () if compared is None else compared.charts(name=name)
-
-
-def _key(own: AnswerSet) -> Sequence[Mark]:
-    compared = version_change(own, again=True)
-    return () if compared is None else compared.key()
-
-
 SECTION = Section(
     order=95,
     title=lambda own: f"What changed since release {own.release.manifest['previous']['release']}?",
     answer=_answer,
     applies=lambda own: _change(own) is not None,
-    charts=_charts,
-    key=_key,
+    charts=lambda own, name: compared.charts(name=name) if (compared := _again(own)) else (),
+    key=lambda own: compared.key() if (compared := _again(own)) else (),
 )

@@ -14,6 +14,7 @@ from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.comparisons.compare import VERSION
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.changes.charts import COLOURS, dumbbell
+from fairstats.report.changes.page import change_table
 from fairstats.report.changes.rows import (
     Comparison,
     PairChange,
@@ -22,7 +23,6 @@ from fairstats.report.changes.rows import (
     gap_of,
     written_as,
 )
-from fairstats.report.changes.tables import change_table
 from fairstats.report.charts.marks import axis_over
 from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.sections.section import CANNOT, Answer, Mark, Section, Shown, by_pair

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.formatting import (
     capital,
     counted,
@@ -24,19 +29,28 @@ from fairstats._lib.formatting import (
     point_range,
     points,
 )
-from fairstats._lib.safe_names import slug
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256, slug
+from fairstats.answers.files import MEASURES_SUFFIX, answer_files
+from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.estimates.same_variants import CANNOT_TELL, DIFFERENT, SAME
-from fairstats.release.contents import DOWNLOADS, Release
+from fairstats.benchmarks.vignette_items import read_vignettes
+from fairstats.estimates.same_variants import DIFFERENT, SAME
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
+from fairstats.release.tables import write_table
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown, show_table
-from fairstats.report.prose import prose
-from fairstats.report.tables import figure_cell, files_of, share, written_table
+from fairstats.report.separate_reports import draw_report, show_sources, write_tables
+from fairstats.report.tables import figure_cell, files_of, labels_of, share, written_table
+from fairstats.report.templates import prose
+from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage import DISTINCT, OVERLAP
+from fairstats.vignettes.measures import write_measures
 from fairstats.vignettes.selection import DIFFERENCE, ONE_SIDED
 
 if TYPE_CHECKING:
     from great_tables import GT
+
 
 #: The release's tables of findings, and of the items that make up a gap.
 FINDINGS, ITEMS = "vignette_findings", "item_gaps"
@@ -51,26 +65,6 @@ _FLAGS_SHOWN, _ITEMS_SHOWN = 12, 8
 _LONGEST = 300
 
 
-@dataclass(frozen=True)
-class _Section:
-    """A question of the audit: its aspects in the findings, and its table.
-
-    `make` returns the finding in a sentence, and the cells by column; those of ``of`` name a row.
-    """
-
-    title: str
-    aspects: tuple[str, ...]
-    caption: str
-    labels: Mapping[str, str]
-    make: Callable[[pd.DataFrame, Benchmark], tuple[str, Cells]]
-    heading: str = "Group"
-
-    @property
-    def note(self) -> str:
-        """Return the name of the note that explains the section."""
-        return f"vignettes-{self.aspects[0].replace(' ', '-')}"
-
-
 def show_vignettes(release: Release) -> None:
     """Show every benchmark with audited vignettes, and what answers alone show about its items."""
     findings = release.table(FINDINGS)
@@ -83,32 +77,33 @@ def show_vignettes(release: Release) -> None:
             continue
         benchmark = release.benchmarks[name]
         show_markdown(f"## {escape_markdown(benchmark.title)}")
-        for section in SECTIONS:
-            rows = own[own["aspect"].isin(section.aspects)]
+        for question in labels_of("vignettes")["questions"]:
+            rows = own[own["aspect"].isin(question["aspects"])]
             if len(rows):
-                sentence, cells = section.make(rows, benchmark)
-                parts = (f"### {section.title}", sentence, prose(section.note))
-                show_markdown("\n\n".join(filter(None, parts)))
-                labels = {k: v for k, v in section.labels.items() if any(k in c for c in cells)}
-                table_name = slug(f"{section.aspects[0]}-{name}")
-                _show(release, cells, labels, section.heading, section.caption, table_name)
+                _show_question(question, rows, benchmark, release)
         show_items(release, benchmark)
     _show_flags(release)
 
 
-def _show(
-    release: Release,
-    cells: Cells,
-    labels: Mapping[str, str],
-    heading: str,
-    caption: str,
-    name: str,
+def _show_question(
+    question: Mapping[str, Any], rows: pd.DataFrame, benchmark: Benchmark, release: Release
 ) -> None:
-    """Show cells as a table, grouped by the column ``group`` if they have one."""
+    """Show a question of the audit: its finding, its note, and the figures as a table."""
+    aspect = question["aspects"][0]
+    sentence, cells = _FINDINGS[aspect](rows, benchmark)
+    parts = (f"### {question['title']}", sentence, prose(f"vignettes-{aspect.replace(' ', '-')}"))
+    show_markdown("\n\n".join(filter(None, parts)))
     if cells:
-        group = "group" if "group" in cells[0] else None
-        table = written_table(cells, labels, name=name, stub="of", heading=heading, group=group)
-        show_table(table, caption=caption, download=files_of(release, FINDINGS))
+        labels = {k: v for k, v in question["labels"].items() if any(k in cell for cell in cells)}
+        table = written_table(
+            cells,
+            labels,
+            name=slug(f"{aspect}-{benchmark.name}"),
+            stub="of",
+            heading=question["heading"],
+            group="group" if "group" in cells[0] else None,
+        )
+        show_table(table, caption=question["caption"], download=files_of(release, FINDINGS))
 
 
 def _leakage(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
@@ -178,28 +173,17 @@ def _content(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
     )
 
 
-#: What an audit of duplicates and keys measures, with a sentence on the share of items.
-_DUPLICATES = {
-    "nearest_item": ("Items with a near-duplicate", "{} have a near-duplicate."),
-    "like_neutral": ("Variants that hardly differ from the neutralized vignette", ""),
-    "like_other_group": ("Variants that hardly differ from another group's", ""),
-    "key": (
-        "Items on which most answers are one wrong option",
-        "On {}, most answers are one wrong option.",
-    ),
-}
-
-
 def _duplicates(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
+    labels = labels_of("vignettes")
     # The first row of keys is that of all versions.
     lead = rows[rows["n"] > 0].drop_duplicates("measure")
     sentences = [
-        _DUPLICATES[row["measure"]][1].format(
+        labels["duplicate_items"][row["measure"]].format(
             f"{round(row['estimate'] * row['n']):,} of {counted(row['n'], 'item')} "
             f"({percent(row['estimate'])})"
         )
         for row in lead.to_dict("records")
-        if _DUPLICATES[row["measure"]][1]
+        if row["measure"] in labels["duplicate_items"]
     ]
     alike = rows["measure"].isin(["like_neutral", "like_other_group"])
     if alike.any() and not rows.loc[alike, "estimate"].any():
@@ -207,7 +191,7 @@ def _duplicates(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
         rows = rows[~alike]
     cells = [
         {
-            "group": _DUPLICATES[row["measure"]][0],
+            "group": labels["duplicates"][row["measure"]],
             "of": _label(benchmark, row) or _version(benchmark, row),
             "share": _share(row),
             "n": f"{row['n']:,}",
@@ -257,7 +241,7 @@ def _variant_sets(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]
     cells = []
     for declared, of in rows[rows["measure"] == "pairs"].groupby("group_a", sort=False):
         found, n = of.set_index("quantity")["estimate"].map(percent), int(of["n"].iloc[0])
-        cell = {"of": str(declared), "pairs": f"{n:,}", **found[found.index.isin(_JUDGED)]}
+        cell = {"of": str(declared), "pairs": f"{n:,}", **found}
         known = ratios.get_group(declared).dropna()
         if len(known):
             cell["ratio"] = f"{decimal(known.min(), 2)} to {decimal(known.max(), 2)}"
@@ -271,70 +255,15 @@ def _variant_sets(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]
     return " ".join(sentences), cells
 
 
-_JUDGED = {SAME: "Judged same", DIFFERENT: "Judged different", CANNOT_TELL: "Undecided"}
-#: The questions of an audit, in the order of the page.
-SECTIONS = (
-    _Section(
-        "Does the added text give the answer away?",
-        ("leakage",),
-        "Words of the options in the added text, % with 95% intervals. Differences from chance, "
-        "and those of pairs, first group minus second, in points",
-        {
-            "key": "Of the key",
-            "key beyond chance": "Above chance",
-            "distractors": "Of a distractor",
-            "distractors beyond chance": "Above chance",
-            "advantage": "Advantage",
-        },
-        _leakage,
-    ),
-    _Section(
-        "How much text is added?",
-        ("added text",),
-        "Mean number of words per variant with 95% intervals; for a pair, the first group minus "
-        "the second",
-        {"words": "Words more than the neutral text", "new_words": "New content words"},
-        _added_text,
-    ),
-    _Section(
-        "Is the clinical content unchanged?",
-        ("content",),
-        "Variants that keep the content, % with 95% intervals; for a pair, the first group minus "
-        "the second in points",
-        {
-            "numbers_kept": "All numbers kept",
-            "no_new_quantity": "No new quantity",
-            "drugs_kept": "All drugs kept",
-            "findings_kept": "Findings kept (mean)",
-            "question_asked": "A question asked",
-        },
-        _content,
-    ),
-    _Section(
-        "Are items duplicated, or keys wrong?",
-        ("duplicates", "keys"),
-        "Near-duplicates and shared wrong options, % with 95% intervals",
-        {"share": "Share, %", "n": "Items or variants"},
-        _duplicates,
-    ),
-    _Section(
-        "Were items selected by a model?",
-        ("selection",),
-        "Accuracy difference minus that of the other models in points, with 95% intervals, and the "
-        "test for an undeclared selection",
-        {"difference": "Difference", "p": "Undeclared selection", "note": "Changed answers"},
-        _selection,
-        heading="Pair",
-    ),
-    _Section(
-        "Are the answers to the same variants?",
-        ("variant sets",),
-        "Changed answers that two answer sets share, by what is declared",
-        {"pairs": "Pairs of answer sets", "ratio": "Odds ratio, lowest to highest", **_JUDGED},
-        _variant_sets,
-        heading="Declared",
-    ),
-)
+#: What states the finding of each question, in a sentence, and makes the cells of its table.
+_FINDINGS: dict[str, Callable[[pd.DataFrame, Benchmark], tuple[str, Cells]]] = {
+    "leakage": _leakage,
+    "added text": _added_text,
+    "content": _content,
+    "duplicates": _duplicates,
+    "selection": _selection,
+    "variant sets": _variant_sets,
+}
 
 
 def _show_flags(release: Release) -> None:
@@ -359,7 +288,8 @@ def _show_flags(release: Release) -> None:
         labels = {"of_group": "Group", "detail": "Detail"}
         with closed(f"{flag} ({len(own):,})"):
             name = slug(f"flags-{aspect}-{flag}")
-            _show(release, cells, labels, "Item", f"{aspect}: {flag}", name)
+            table = written_table(cells, labels, name=name, stub="of", heading="Item")
+            show_table(table, caption=f"{aspect}: {flag}", download=files_of(release, FINDINGS))
 
 
 _PAIR = ["attribute", "group_a", "group_b"]
@@ -443,14 +373,7 @@ def items_table(items: pd.DataFrame, *, name: str) -> GT:
     """
     from great_tables import GT
 
-    labels = {
-        "estimate": "Difference, points",
-        "contribution": "Contribution, points",
-        "share": "Share of the gap",
-        "n10": "Only the first, only the second right",
-        "p_value": "p",
-        "p_bh": "Adjusted p",
-    }
+    labels = labels_of("vignettes")["items"]
     counts = ["n10", "n01", "n"]
     columns = ["pair", "item_id", "estimate", "contribution", "share", *counts, "p_value", "p_bh"]
     return (
@@ -534,3 +457,115 @@ def _label(benchmark: Benchmark, row: Row) -> str:
 def _version(benchmark: Benchmark, row: Row) -> str:
     version = str(row["benchmark_version"])
     return benchmark.versions.get(version, version) or "All"
+
+
+@dataclass(frozen=True)
+class AuditFiles:
+    """The files of an audit.
+
+    Parameters
+    ----------
+    folder : Path
+        All of its files.
+    pages : tuple of Path
+        The report, as HTML and PDF.
+    audit : Audit
+        Its tables.
+    """
+
+    folder: Path
+    pages: tuple[Path, ...]
+    audit: Audit
+
+
+def report_vignettes(
+    items: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str],
+    answers: Iterable[str | os.PathLike[str]] = (),
+    benchmark: str | os.PathLike[str] | Benchmark | None = None,
+    benchmark_version: str | None = None,
+    alpha: float = 0.05,
+) -> AuditFiles:
+    """Audit the variants of a benchmark and write the results.
+
+    Parameters
+    ----------
+    items : path or str
+        As for `fairstats.benchmarks.vignette_items.read_vignettes`.
+    out : path
+        A folder, which gets the report (``audit.html``, ``audit.pdf``), findings and flags as
+        parquet, CSV and JSON, the measures (``*.measures.parquet``, for `fairstats.publish`) and
+        ``manifest.json`` with the hashes of its inputs and of all files.
+    answers : iterable of paths
+        Answers of models to these items.
+    benchmark : str, path or Benchmark, optional
+        The declaration of the groups of an items file.
+    benchmark_version : str, optional
+        The set of variants of the items (default: the benchmark's only one).
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    AuditFiles
+
+    Raises
+    ------
+    InputError
+        If the items or answers have a problem. Then no file is written.
+    fairstats.report.builtin_renderer.PageError
+        If the report cannot be drawn. Then no file is written.
+    """
+    out = Path(out)
+    if out.exists() and not out.is_dir():
+        raise InputError([Problem(str(out), "is not a folder", "give the path of a folder")])
+    vignettes = read_vignettes(items, benchmark=benchmark)
+    paths = list(answers)
+    audit = audit_vignettes(vignettes, paths, benchmark_version=benchmark_version, alpha=alpha)
+    audited = vignettes.benchmark
+    tables = {FINDINGS: audit.findings, FLAGS: audit.flags}
+    with temporary_folder("report") as folder:
+        release = write_tables(
+            folder,
+            tables,
+            title=audited.title,
+            alpha=alpha,
+            sources=(vignettes.path, *(answer_files(paths) if paths else [])),
+            benchmark=audited.name,
+            benchmark_version=audit.benchmark_version,
+            items=len(vignettes.items),
+        )
+        for name, table in tables.items():
+            write_table(table, folder / "tables", name)
+        write_measures(audit.measures, release.measures_path)
+        copy_benchmarks({audited.name: audited}, folder / "benchmarks")
+        title = f"How good are the variants of {audited.title}?"
+        drawn = [folder / "audit.html", folder / "audit.pdf"]
+        draw_report(release, "vignettes", title=title, to="html", target=drawn[0])
+        draw_report(release, "vignettes", title=title, to="pdf", target=drawn[1])
+        files = {path.name: path for path in (*drawn, *sorted((folder / "tables").iterdir()))}
+        files[f"{slug(audited.name)}{MEASURES_SUFFIX}"] = release.measures_path
+        hashes = {name: file_sha256(path) for name, path in sorted(files.items())}
+        out.mkdir(parents=True, exist_ok=True)
+        for name, path in files.items():
+            shutil.copyfile(path, out / name)
+        text = json.dumps(release.manifest | {"files": hashes}, indent=1, ensure_ascii=False)
+        (out / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+    return AuditFiles(out, tuple(out / path.name for path in drawn), audit)
+
+
+def show_head(release: Release) -> None:
+    """Show the audited vignettes, and the time of the audit."""
+    manifest = release.manifest
+    version = manifest["benchmark_version"]
+    named = f"{manifest['release']}, version {version}" if version else manifest["release"]
+    show_markdown(
+        f"::: kicker\nVignettes · {release.created_at.date()} · {escape_markdown(named)} · "
+        f"{counted(manifest['items'], 'item')}\n:::"
+    )
+
+
+def show_provenance(release: Release) -> None:
+    """Show hashes, versions and arguments."""
+    show_sources(release)
