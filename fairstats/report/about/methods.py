@@ -32,7 +32,8 @@ from fairstats.report.about.coverage import (
 from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
 from fairstats.report.page_output import output_format, show_markdown, show_table
 from fairstats.report.site_settings import settings_of
-from fairstats.report.tables import prose, sources_caption, sources_table, written_table
+from fairstats.report.tables import sources_caption, sources_table, written_table
+from fairstats.report.templates import prose
 from fairstats.report.words import (
     counted_items,
     long_unit,
