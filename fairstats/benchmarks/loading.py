@@ -380,7 +380,7 @@ def _changes(attributes: Mapping[str, Attribute], subject: str) -> str:
     names = [x if x[1:2].isupper() else x[:1].lower() + x[1:] for x in labels]
     if len(names) > _MOST_NAMES:
         of = "" if subject == Words.subject else f" of the {subject}"
-        return f"one of {number_word(len(names))} attributes{of}"
+        return f"any of {number_word(len(names))} attributes{of}"
     return whose + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 

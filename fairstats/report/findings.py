@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import capital, level, listed, number_word, p_value, span
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import PLAIN, POOLED, Attribute, Benchmark
+from fairstats.benchmarks.declaration import PLAIN, Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
@@ -34,6 +34,8 @@ from fairstats.report.words import (
 _SENTENCES = Path(__file__).with_name("findings.toml")
 # More differences than these are counted, not named.
 _MOST_CLAUSES = 2
+# More attributes than these are not named.
+_MOST_NAMES = 4
 # More models than these are counted, not named.
 _MOST_BEST = 5
 
@@ -273,6 +275,12 @@ class Findings:
             case = "same_pair" if kind == CHOICE else "same_pair_figure"
         who = "every model" if uneven == n else self._some(uneven)
         subject = subject_of(kind, self.models[0])
+        varied = [attribute for attribute in benchmark.varied if attribute.pairs]
+        own = [attribute.label for attribute in varied if attribute.name in set(pairs["attribute"])]
+        names = [x if x[1:2].isupper() else x[:1].lower() + x[1:] for x in own]
+        changes = benchmark.changes
+        if len(own) < len(varied) and len(own) <= _MOST_NAMES:
+            changes = listed(names, "or")
         # No model is named as the one with the largest difference if another one has it too.
         largest = shown.loc[_tied(shown["estimate"].abs()), "model"].unique()
         return self._filled(
@@ -284,6 +292,7 @@ class Findings:
             largest=clauses[0],
             less=clauses[0].partition(f" {long_unit(kind)} ")[2],
             sizes=self._size(shown["estimate"], f" {long_unit(kind)}"),
+            changes=changes,
             who=who,
             Who=capital(who),
             whose=self._named(largest),
@@ -301,6 +310,13 @@ class Findings:
     def _models(self) -> str:
         """Return the noun for the models; those without a rank are on the board, too."""
         return "models" if len(self.models) == len(self.board.models) else "ranked models"
+
+    @property
+    def _whose(self) -> str:
+        """Return whose gaps are counted, if not those of all models on the board."""
+        if self._models == "models":
+            return ""
+        return " of the ranked model" if len(self.models) == 1 else " of ranked models"
 
     def _named(self, models: Sequence[str]) -> str:
         return listed(models) if len(models) <= _MOST_BEST else f"{len(models)} models"
@@ -368,9 +384,14 @@ class Findings:
             subject=subject_of(self.kind, first),
             size=unsigned(self.kind, self._average_gap(first)),
             more=more_of(board.benchmark),
+            no_disparity="" if self._has_disparity(first) else ", which is no disparity",
             spread=self._spread(first),
         )
         return f"{text} {self._compared}" if several and not board.ranked.empty else text
+
+    def _has_disparity(self, model: str) -> bool:
+        own = self.gaps[self.gaps["model"] == model]
+        return bool((own["verdict"] == DISPARITY).any())
 
     @property
     def _compared(self) -> str:
@@ -413,23 +434,17 @@ class Findings:
     def _spread(self, model: str) -> str:
         """Return the range of a model's gaps over the pairs, in brackets."""
         own = self.gaps.loc[self.gaps["model"] == model, "estimate"]
-        by = "attribute" if self.gaps["attribute"].nunique() > 1 else "pair"
-        return f" ({self._size(own, '')} by {by})" if own.nunique() > 1 else ""
+        return f" ({self._size(own, '')} by {self._one})" if own.nunique() > 1 else ""
 
     def _average_gap(self, model: str) -> float:
-        """A model's average gap, as its chart shows it."""
-        own = self.gaps.loc[self.gaps["model"] == model, "estimate"]
-        rows = self.board.estimates
-        pooled = rows.loc[
-            (rows["metric"] == self.kind.difference)
-            & (rows["attribute"] == POOLED)
-            & (rows["model"] == model),
-            "estimate",
-        ]
-        # With missing answers it differs slightly from the mean of the pairs.
-        # Gaps in both directions cancel there, so the mean of their sizes is given instead.
-        one_way = bool((own > 0).all()) and len(pooled) == 1 and pooled.notna().all()
-        return float(pooled.iloc[0] if one_way else own.abs().mean())
+        """A model's mean size of the gaps, by which models rank."""
+        return float(self.gaps.loc[self.gaps["model"] == model, "estimate"].abs().mean())
+
+    @property
+    def _one(self) -> str:
+        """Name what a pair is one of: each attribute, if it has a single pair."""
+        pairs = self.gaps[["attribute", "group_a", "group_b"]].drop_duplicates()
+        return "pair" if pairs["attribute"].duplicated().any() or len(pairs) < 2 else "attribute"
 
     @property
     def _changed(self) -> str:
@@ -438,13 +453,17 @@ class Findings:
         if changed.empty or changed.isna().any():
             return ""
         low, high = f"{changed.min():.0f}", f"{changed.max():.0f}"
-        several = [name for name in ("model", "attribute") if self.gaps[name].nunique() > 1]
-        if self.kind != CHOICE and "attribute" not in several:
-            several += ["groups"] * (self.gaps["group_b"].nunique() > 1)
+        several = ["model"] * (len(self.models) > 1)
+        several += [self._one] * (len(self.gaps) > len(self.models))
         depends = f", depending on {listed(several)}" if several and low != high else ""
         within = self.board.benchmark.same_within
         differs = f"differs by more than {within:g}" if within else "differs"
-        return f"The answer {differs} in {span(low, high)} of 100 pairs{depends}."
+        same = 100 * (1 - self._rows("same_prompt_agreement")["estimate"].dropna())
+        repeated = ""
+        if len(same):
+            ends = span(f"{same.min():.0f}", f"{same.max():.0f}")
+            repeated = f" (in {ends} if the same prompt is repeated)"
+        return f"The answer {differs} in {span(low, high)} of 100 pairs{depends}{repeated}."
 
     def _size(self, values: pd.Series, unit: str) -> str:
         low, high = (unsigned(self.kind, value) for value in (values.min(), values.max()))
@@ -453,11 +472,15 @@ class Findings:
     @property
     def chart_title(self) -> str:
         """Return the title of the chart of gaps, without a full stop."""
-        values, benchmark = self.gaps["estimate"], self.board.benchmark
-        if values.empty or values.isna().any():
+        benchmark = self.board.benchmark
+        # The chart has the models without a rank, too.
+        shown = [model for model in self.board.models if model not in benchmark.selected_on]
+        every_model = replace(self, about=tuple(shown))
+        values = every_model.gaps["estimate"].dropna()
+        if values.empty:
             return self._say("chart", "unknown")
         low, high = (self.kind.signed(value) for value in (values.min(), values.max()))
-        if not self._one_way:
+        if not (values > 0).all():
             case = "one" if low == high else "run"
         elif self.kind == CHOICE and benchmark.slanted:
             case = "swayed" if benchmark.swayed_by else "slanted"
@@ -497,17 +520,23 @@ class Findings:
             degree = "Very sure" if large and p.startswith("p\u00a0<") else "Sure"
             each = "the" if n == 1 else "every"
             case = "large" if large else "chance"
-            yield degree, self._say("sure", case, of=_of(n, n, noun(self.kind)), p=p, each=each)
+            yield (
+                degree,
+                self._say("sure", case, of=_of(n, n, noun(self.kind), self._whose), p=p, each=each),
+            )
             return
         for verdict in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
             own = verdicts == verdict
             if not own.any():
                 continue
             # An interval without 0 excludes that there is no gap.
-            zero = not ((low > 0) | (high < 0))[own].any()
-            case = "possible" if verdict == INCONCLUSIVE and zero else verdict
+            limit = self.board.benchmark.equivalence_margin
+            both = (low <= 0) & (high >= 0) & ((low < -limit) | (high > limit))
+            case = "possible" if verdict == INCONCLUSIVE and both[own].all() else verdict
             degree = "Not sure" if verdict == INCONCLUSIVE else "Sure"
-            yield degree, self._say("sure", case, of=_of(int(own.sum()), n, noun(self.kind)))
+            of = _of(int(own.sum()), n, noun(self.kind), self._whose)
+            a_disparity = "a disparity" if own.sum() == 1 else "disparities"
+            yield degree, self._say("sure", case, of=of, a_disparity=a_disparity)
 
     def _sure_of_ranks(self) -> Iterator[tuple[str, str]]:
         ranked, n = self.board.ranked, len(self.models)
@@ -590,9 +619,9 @@ def every(n: int) -> str:
     return "both" if n == 2 else f"all {number_word(n)}"
 
 
-def _of(count: int, whole: int, gap: str) -> str:
+def _of(count: int, whole: int, gap: str, whose: str = "") -> str:
     """Return the subject of a sentence about some of the gaps, with its verb."""
     if count == whole:
-        every = {1: f"The {gap} is", 2: f"Both {gap}s are"}
-        return every.get(whole, f"All {whole} {gap}s are")
-    return f"{count} of {whole} {gap}s {'is' if count == 1 else 'are'}"
+        subjects = {1: f"The {gap}{whose} is", 2: f"Both {gap}s{whose} are"}
+        return subjects.get(whole, f"All {whole} {gap}s{whose} are")
+    return f"{count} of {whole} {gap}s{whose} {'is' if count == 1 else 'are'}"

@@ -185,7 +185,8 @@ def _of_many(own: pd.DataFrame, benchmark: Benchmark) -> str:
         f"of cases. In {beyond} of {len(excess)} pairs, the groups change answers clearly more "
         "often than that (intervals not adjusted)."
     )
-    if below:
+    # One interval of many can miss the true value.
+    if 2 * below > len(excess):
         text += (
             f" In {below}, samples of the same prompt differ clearly more often than the groups, "
             "so they may not be repetitions of one prompt."

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, decimal, level
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.kinds import CHOICE, DECISION
+from fairstats.inference.verdict import EQUIVALENT
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.figures import NONE, p_cell
 from fairstats.report.page_output import output_format
@@ -155,6 +157,9 @@ def _verdict(pair: Pair, *, explained: bool) -> str:
     """Return the verdict with its mark, and the reason why it is open."""
     if pair.verdict is None:
         return "not judged"
+    if pair.attribute == POOLED and pair.verdict == EQUIVALENT:
+        # Opposite signs cancel in the mean of all pairs.
+        return "–"
     reason = pair.difference["verdict_reason"]
     shown = reason if explained and isinstance(reason, str) else ""
     return filled("verdict", verdict=pair.verdict, mark=MARKS[pair.verdict], reason=shown)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fairstats._lib.formatting import capital, decimal, listed, percent_range, points
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind, Words
+from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, Kind, Words
 
 #: The nouns of benchmarks of choices that do not declare others.
 _VIGNETTES = {
@@ -182,6 +182,8 @@ def meaning(benchmark: Benchmark) -> str:
         names = listed([f"“{option_label(benchmark, one)}”" for one in benchmark.favourable], "or")
         return f"Selection rate: the share of answers that are {names}."
     said = f"A higher {kind.name} means {benchmark.higher}." if benchmark.higher else ""
+    if kind == LEVEL and not benchmark.higher:
+        said = "The benchmark does not state what a higher level means."
     if benchmark.same_within:
         said += f" Answers within {benchmark.same_within:g} of each other count as the same."
     return said.strip()

@@ -170,7 +170,7 @@ def test_robustness_counts_the_choices_in_the_table_of_sensitivity(release):
     assert f"the same in {same} of 3" in text
     assert level == "Moderate"
     alone = levels(first)
-    ((text, level),) = [item for item in alone.items() if "robust" in item[0]]
+    ((text, level),) = [item for item in alone.items() if "same with" in item[0]]
     per_aspect = rows.groupby("aspect")["choice"].nunique()
     assert level == "High"
     assert f"{number_word(per_aspect['interval'])} interval methods" in text

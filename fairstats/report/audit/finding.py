@@ -242,7 +242,7 @@ def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[s
     found = robustness(answers)
     same, compared = other_prompts(answers, others)
     decided = any(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)
-    same_with = "The verdict is robust: the same with" if decided else "It stays unclear with"
+    same_with = "The verdict is the same with" if decided else "It stays unclear with"
     text, grade = f"{same_with} {found.kept}", HIGH
     if found.changed:
         grade = MODERATE if 2 * len(found.changed) < len(answers.pairs) else LOW
@@ -252,7 +252,7 @@ def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[s
         return
     if compared:
         if same < compared:
-            grade = MODERATE if grade == HIGH else grade
+            grade = LOW if 2 * same < compared else MODERATE if grade == HIGH else grade
         text += f"; with other prompts it is the same in {same} of {compared} comparisons"
     yield grade, f"{text}."
 

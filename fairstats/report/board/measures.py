@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import capital, level, listed, p_value
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
@@ -33,7 +34,7 @@ _MEASURES = Path(__file__).with_name("measures.toml")
 _VERDICTS = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
 #: How each measure is drawn; the texts are in the file.
 _DRAWN: dict[str, dict[str, Any]] = {
-    "gap": {"colour": lambda row: COLOURS.get(row["verdict"], DIM)},
+    "gap": {"colour": lambda row: _verdict_colour(row)},
     "moves": {"draw": moves_chart},
     "ratio": {
         "signed": False,
@@ -47,6 +48,13 @@ _DRAWN: dict[str, dict[str, Any]] = {
         "colour": lambda row: ACCENT_A if row["ci_low"] > 0 else DIM,
     },
 }
+
+
+def _verdict_colour(row: pd.Series) -> str:
+    """Return the colour of a verdict; a mean where signs cancel shows no equivalence."""
+    if row["attribute"] == POOLED and row["verdict"] == EQUIVALENT:
+        return DIM
+    return COLOURS.get(row["verdict"], DIM)
 
 
 def measures_of(figures: BoardFigures) -> dict[str, Measure]:

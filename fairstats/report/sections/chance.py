@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fairstats._lib.formatting import number_word, p_figure, p_value
+from fairstats._lib.formatting import capital, listed, number_word, p_figure, p_value
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.answer_sets import AnswerSet, Pair
@@ -18,6 +18,7 @@ from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.pair_charts import cut, pair_chart
 from fairstats.report.sections.section import (
     CANNOT,
+    MOST_NAMES,
     Answer,
     Section,
     Shown,
@@ -118,18 +119,32 @@ def directions(own: AnswerSet) -> Answer:
     known = [pair for pair in own.pairs if not math.isnan(pair.value("net_moved"))]
     if own.ranged or not known:
         return unknown(own)
-    said = {}
-    for pair in known:
-        clear = pair.value(own.kind.test, "p_adjusted") <= own.release.alpha
-        names = pair.terms if len(own.pairs) == 1 else ("the first group", "the second group")
-        # The test is that of the means, so its direction is theirs.
-        side = names[0] if pair.gap.estimate > 0 else names[1]
-        word = f"Higher on average for {side}" if clear else "In no clear direction"
-        # Missing answers could reverse it.
-        said[pair.name] = "Unclear" if clear and pair.reason else word
-    said |= dict.fromkeys((pair.name for pair in own.pairs if pair not in known), CANNOT)
     uneven = max(known, key=lambda pair: abs(pair.value("net_moved")))
-    return Answer(by_pair(said), _most_uneven(own, uneven))
+    return Answer(capital("; ".join(_directions(own, known))), _most_uneven(own, uneven))
+
+
+def _directions(own: AnswerSet, known: Sequence[Pair]) -> Iterator[str]:
+    """State for which groups the mean is clearly higher, and for which pairs it is not."""
+    higher: dict[str, list[str]] = {}
+    rest: dict[str, list[str]] = {}
+    for pair in own.pairs:
+        clear = pair.value(own.kind.test, "p_adjusted") <= own.release.alpha
+        if pair not in known:
+            rest.setdefault(CANNOT.lower(), []).append(pair.name)
+        elif not clear:
+            rest.setdefault("in no clear direction", []).append(pair.name)
+        elif pair.reason:
+            # Missing answers could reverse it.
+            rest.setdefault("unclear", []).append(pair.name)
+        else:
+            # The test is that of the means, so its direction is theirs.
+            high, low = pair.terms if pair.gap.estimate > 0 else pair.terms[::-1]
+            higher.setdefault(high, []).append(low)
+    for high, lows in higher.items():
+        yield f"higher on average for {high} than for {listed(lows)}"
+    for word, names in rest.items():
+        named = listed(names) if len(names) <= MOST_NAMES else f"{len(names)} pairs"
+        yield word if len(names) == len(own.pairs) else f"{word} for {named}"
 
 
 def _most_uneven(own: AnswerSet, pair: Pair) -> str:

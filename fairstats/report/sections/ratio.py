@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from fairstats._lib.formatting import level
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.charts.marks import interval, tick
@@ -51,12 +54,21 @@ def answer(own: AnswerSet) -> Answer:
     pair = min(known, key=distance)
     figure = known[pair]
     one, other = (own.group_name(pair.attribute, group) for group in pair.groups)
+    if figure.estimate > 1:
+        # The rate that is lower is named, and divided by the other.
+        one, other = other, one
+        estimate, low, high = map(_inverse, (figure.estimate, figure.high, figure.low))
+        figure = replace(figure, estimate=estimate, low=low, high=high)
     text = (
         f"The selection rate for {one} is {figure.text} times that for {other} "
         f"({level(own.release.alpha)} interval {figure.limits})"
     )
     text += ", the furthest from 1 of all pairs." if len(known) > 1 else "."
     return Answer(by_pair(said), f"{text} {_parity(own)}".rstrip())
+
+
+def _inverse(ratio: float) -> float:
+    return math.inf if ratio == 0 else 1 / ratio
 
 
 def _parity(own: AnswerSet) -> str:
