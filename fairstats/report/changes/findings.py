@@ -134,29 +134,49 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
     changes = [(one, pair) for one in compared for pair in one.pairs]
     if all(pair.verdict is None for _, pair in changes):
         return _NO_TEST
-    closing = _closing(changes, release)
-    return " ".join(filter(None, (closing, _narrowing(changes, release.alpha))))
+    judged = _judged(changes, release)
+    new = [name for before, after, name in judged if before != DISPARITY == after]
+    worse = [pair for _, pair in changes if pair.direction("delta_cfr") < 0]
+    # What became worse comes first: a reassuring sentence must not hide it.
+    first = []
+    if worse:
+        often = f"in {len(worse)} of {len(changes)} comparisons"
+        first.append(f"Answers change significantly more often between groups {often}.")
+    if new:
+        many = f"{len(new)} gaps are disparities with another prompt only"
+        named = listed(new) if len(new) <= _LISTED else many
+        first.append(f"New disparit{'y' if len(new) == 1 else 'ies'}: {named}.")
+    open_gaps = [(after, name) for before, after, name in judged if before == DISPARITY]
+    closing = _closing(open_gaps, changes[0][0])
+    return " ".join(filter(None, (*first, closing, _narrowing(changes, release.alpha))))
 
 
-def _closing(changes: Sequence[_Change], release: Release) -> str:
-    """State which gaps are a disparity with the reference and equivalent with another prompt."""
-    benchmark = changes[0][0].benchmark
-    gaps = release.estimates[release.estimates["metric"] == benchmark.kind.difference]
+def _judged(
+    changes: Sequence[_Change], release: Release
+) -> list[tuple[str | None, str | None, str]]:
+    """Return the verdict on each gap with the reference and with another prompt, and its name."""
+    gaps = release.estimates
+    gaps = gaps[gaps["metric"] == changes[0][0].benchmark.kind.difference]
     verdicts = dict(
         zip(gaps[_GAP].itertuples(index=False, name=None), gaps["verdict"], strict=True)
     )
-    after: list[tuple[str, str]] = []
+    found = []
     for one, pair in changes:
-        before, other = (
+        before, after = (
             verdicts.get((one.benchmark.name, one.version, one.new, strategy, *pair.pair))
             for strategy in (one.reference, one.prompt)
         )
-        if before == DISPARITY:
-            after.append((str(other), f"{one.new} with “{_label(one)}” ({in_sentence(pair.name)})"))
+        found.append((before, after, f"{one.new} with “{_label(one)}” ({in_sentence(pair.name)})"))
+    return found
+
+
+def _closing(after: Sequence[tuple[str | None, str]], one: Comparison) -> str:
+    """State which disparities with the reference are equivalent with another prompt."""
+    benchmark = one.benchmark
     n, closed = len(after), [name for verdict, name in after if verdict == EQUIVALENT]
     margin = benchmark.kind.shown(benchmark.equivalence_margin).removeprefix("+")
     if n == 0:
-        reference = prompt_label(changes[0][0].reference)
+        reference = prompt_label(one.reference)
         return f"With the {reference} no gap between groups is a disparity."
     if not closed:
         if all(verdict == DISPARITY for verdict, _ in after):

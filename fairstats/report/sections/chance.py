@@ -27,7 +27,7 @@ from fairstats.report.sections.section import (
     unknown,
 )
 from fairstats.report.tables import breakable, written_table
-from fairstats.report.words import higher_by, named_test
+from fairstats.report.words import higher_by, named_test, unit_noun
 
 #: The columns of the table of outcomes: the share of pairs of answers, and its heading.
 _OUTCOMES = {
@@ -74,6 +74,9 @@ def could_be_chance(own: AnswerSet) -> Answer:
         text += f" {_p_values(list(known.values()))}{adjusted}."
     else:
         text = _smallest_p(own, known, adjusted)
+    if max(pair.value(own.kind.difference, "n") for pair in p) > own.units:
+        # Uneven bars look surer than they are if many answers are of one unit.
+        text += f" It flips whole {unit_noun(own.benchmark)}, and there are {own.units:,}."
     open_pairs = [pair for pair, word in said.items() if word in ("Unclear", CANNOT)]
     named = {pair.name: word for pair, word in said.items()}
     return Answer(by_pair(named), f"{text}{reasons(open_pairs)}")
