@@ -11,7 +11,7 @@ from fairstats.benchmarks.kinds import CHOICE
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
-from fairstats.report.changes.rows import Comparison, PairChange, figures_of, gap_of
+from fairstats.report.changes.rows import Change, Comparison, changes_of, figures_of, gap_of
 from fairstats.report.findings import prompt_label
 from fairstats.report.templates import prose
 from fairstats.report.words import signed_range
@@ -114,7 +114,6 @@ def _sentence(outcome: _Outcome, models: list[str]) -> str:
     return sentence.format(who=who, text=text, **verbs)
 
 
-_Change = tuple[Comparison, PairChange]
 #: The columns that identify a gap.
 _GAP = [
     "benchmark", "benchmark_version", "model", "strategy", "attribute", "group_a", "group_b",
@@ -131,7 +130,7 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
     release : Release
         Holds the verdicts on the gaps.
     """
-    changes = [(one, pair) for one in compared for pair in one.pairs]
+    changes = changes_of(compared)
     if all(pair.verdict is None for _, pair in changes):
         return _NO_TEST
     judged = _judged(changes, release)
@@ -152,7 +151,7 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
 
 
 def _judged(
-    changes: Sequence[_Change], release: Release
+    changes: Sequence[Change], release: Release
 ) -> list[tuple[str | None, str | None, str]]:
     """Return the verdict on each gap with the reference and with another prompt, and its name."""
     gaps = release.estimates
@@ -190,7 +189,7 @@ def _closing(after: Sequence[tuple[str | None, str]], one: Comparison) -> str:
     return f"Another prompt closes the gap (to within ±{margin}) for {named}."
 
 
-def _narrowing(changes: Sequence[_Change], alpha: float) -> str:
+def _narrowing(changes: Sequence[Change], alpha: float) -> str:
     """State how many changes of the gap are significant, in which direction, with which prompts."""
     n, kind = len(changes), changes[0][1].kind
     metric, name = f"delta_{kind.disparity}", gap_of(kind)

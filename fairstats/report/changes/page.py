@@ -17,9 +17,11 @@ from fairstats.release.contents import Release
 from fairstats.report.changes.charts import prompt_chart, version_chart
 from fairstats.report.changes.findings import how_to_read_changes, prompt_finding, version_finding
 from fairstats.report.changes.rows import (
+    Change,
     Comparison,
     PairChange,
     change_text,
+    changes_of,
     comparisons_of_kind,
     directed,
     figures_of,
@@ -58,9 +60,6 @@ def _terms(benchmark: Benchmark) -> str:
     return prose("changes-terms-kinds", unit=kind.unit, meaning=means, figure=kind.figure)
 
 
-_Change = tuple[Comparison, PairChange]
-
-
 def show_versions(release: Release) -> None:
     """Show which models are better than the version before them."""
 
@@ -72,7 +71,7 @@ def show_versions(release: Release) -> None:
         marks = f"○ older version, ● newer version. Figures: {interval}"
         _show_key(compared, marks, release.alpha, better="better", worse="worse")
         show_chart(version_chart(compared, name=f"versions-{number}"), css_class="changed")
-        _show_table(_changes(compared), release.alpha, name=f"version-changes-{number}")
+        _show_table(changes_of(compared), release.alpha, name=f"version-changes-{number}")
 
     _show_benchmarks(release, VERSION, show)
 
@@ -92,7 +91,7 @@ def show_strategies(release: Release) -> None:
         )
         _show_key(compared, marks, release.alpha, better="smaller gap", worse="larger gap")
         show_chart(prompt_chart(compared, name=f"prompts-{number}"), css_class="changed prompts")
-        changes = _changes(compared)
+        changes = changes_of(compared)
         shown = [(one, pair) for one, pair in changes if pair.any_significant]
         about = f"{len(shown)} of {len(changes)} comparisons have a significant change. "
         if shown:
@@ -125,20 +124,16 @@ def _show_benchmarks(
         show_markdown(how_to_read_changes(release))
 
 
-def _changes(compared: Sequence[Comparison]) -> list[_Change]:
-    return [(one, pair) for one in compared for pair in one.pairs]
-
-
 def _policies(compared: Sequence[Comparison]) -> set[str]:
     """Return the policies for missing answers."""
-    return {row["missing"] for _, pair in _changes(compared) for row in pair.figures.values()}
+    return {row["missing"] for _, pair in changes_of(compared) for row in pair.figures.values()}
 
 
 def _show_text(finding: str, compared: Sequence[Comparison]) -> None:
     """Show the finding, then the facts that all rows share."""
     contexts, benchmark = {one.context for one in compared}, compared[0].benchmark
     parts = [capital(one) for one in contexts if len(contexts) == 1]
-    pairs = {pair.pair: pair for _, pair in _changes(compared)}
+    pairs = {pair.pair: pair for _, pair in changes_of(compared)}
     parts += [f"{p.name}: {p.groups}" for p in pairs.values() if p.name != p.groups]
     about = escape_markdown(". ".join([*parts, ""]))
     if _policies(compared) == {COMMON}:
@@ -165,7 +160,7 @@ def _show_key(
     show_markdown(f"::: small\n{text}\n:::")
 
 
-def _show_table(changes: Sequence[_Change], alpha: float, *, name: str, about: str = "") -> None:
+def _show_table(changes: Sequence[Change], alpha: float, *, name: str, about: str = "") -> None:
     """Show the changes of all three figures; the caption has the facts that all rows share."""
     bounds = _policies([one for one, _ in changes]) == {_BOUNDS}
     kind = changes[0][1].kind
@@ -185,7 +180,7 @@ def _show_table(changes: Sequence[_Change], alpha: float, *, name: str, about: s
 _MARKS = {WIN_WIN: "▲ ", LOSE_LOSE: "▼ ", UNCLEAR: ""}
 
 
-def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str, limits: str) -> GT:
+def change_table(changes: Sequence[Change], *, name: str, limits: str) -> GT:
     """Make a table of one row per pair of groups, with the change of each figure.
 
     Parameters
@@ -222,7 +217,7 @@ def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str,
     )
 
 
-def shared_verdict(changes: Sequence[tuple[Comparison, PairChange]]) -> str | None:
+def shared_verdict(changes: Sequence[Change]) -> str | None:
     """Return the verdict that all rows share; None if they differ or a reason is given."""
     found = {(pair.verdict, pair.reason) for _, pair in changes}
     verdict, reason = next(iter(found))

@@ -206,6 +206,15 @@ class Comparison:
         return set_label(self.benchmark, self.vignettes, self.strategy)
 
 
+#: A pair of groups in a comparison: a row of a table.
+Change = tuple[Comparison, PairChange]
+
+
+def changes_of(compared: Iterable[Comparison]) -> list[Change]:
+    """Return the changes of all pairs of all comparisons."""
+    return [(one, pair) for one in compared for pair in one.pairs]
+
+
 def comparisons_of_kind(
     release: Release, kind: str, *, model: str | None = None
 ) -> dict[str, list[Comparison]]:

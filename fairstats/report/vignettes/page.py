@@ -1,4 +1,4 @@
-"""Show how good the variants of each benchmark are: one section per question of the audit."""
+"""Show how good the variants of each benchmark are, on its page or in a separate report."""
 
 from __future__ import annotations
 
