@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +30,7 @@ from fairstats.report.figures import Figure, figure_of, number
 from fairstats.report.findings import pair_note
 from fairstats.report.words import plain, scale_of
 
+_ByPair = dict[tuple[str, str, str], dict[str, dict[str, Any]]]
 Estimates = Mapping[str, Mapping[str, Any]]
 #: More pairs than this do not fit next to each other.
 MOST_PANELS = 4
@@ -141,11 +143,14 @@ class AnswerSet:
         The board of the benchmark's version and the prompt.
     model : str
         The model.
+    indexed : mapping, optional
+        Its estimates by attribute, pair and metric, if the whole board's were indexed.
     """
 
     release: Release
     board: Board
     model: str
+    indexed: _ByPair | None = field(default=None, repr=False, compare=False)
 
     @property
     def benchmark(self) -> Benchmark:
@@ -200,16 +205,9 @@ class AnswerSet:
         return own[own["model"] == self.model]
 
     @cached_property
-    def _estimates(self) -> dict[tuple[str, str, str], dict[str, dict[str, Any]]]:
+    def _estimates(self) -> _ByPair:
         """Return the rows of each attribute and pair by metric."""
-        rows = self.rows
-        rows = rows[~rows["metric"].isin(TESTS) | is_primary_test(rows)]
-        found: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = {}
-        for row in rows.astype(object).to_dict("records"):
-            key = (row[name] for name in ("attribute", "group_a", "group_b"))
-            a, b, c = ("" if pd.isna(part) else str(part) for part in key)
-            found.setdefault((a, b, c), {})[str(row["metric"])] = row
-        return found
+        return _indexed(self.rows)[self.model] if self.indexed is None else self.indexed
 
     def of_attribute(self, attribute: str) -> dict[str, dict[str, Any]]:
         """Return the estimates of all groups of an attribute together, by metric."""
@@ -369,8 +367,9 @@ class AnswerSet:
     @property
     def snapshot(self) -> str:
         """Return the exact version of the model; empty if it is not known."""
-        names = self.rows["snapshot"].dropna().unique()
-        return str(names[0]) if len(names) == 1 else ""
+        rows = (row for metrics in self._estimates.values() for row in metrics.values())
+        names = {row["snapshot"] for row in rows if isinstance(row["snapshot"], str)}
+        return names.pop() if len(names) == 1 else ""
 
     @property
     def p_values(self) -> list[float]:
@@ -436,6 +435,23 @@ def short_label(attribute: Attribute, groups: tuple[str, str]) -> str:
     """Name a pair by its second group if all pairs have the same first one."""
     against = len(attribute.pairs) > 1 and len({first for first, _ in attribute.pairs}) == 1
     return attribute.groups[groups[1]] if against else attribute.label
+
+
+def _indexed(estimates: pd.DataFrame) -> dict[str, _ByPair]:
+    """Return estimates by model, pair and metric; of the tests, those that decide the verdict."""
+    rows = estimates[~estimates["metric"].isin(TESTS) | is_primary_test(estimates)]
+    found: defaultdict[str, _ByPair] = defaultdict(dict)
+    for row in rows.astype(object).to_dict("records"):
+        key = (row[name] for name in ("attribute", "group_a", "group_b"))
+        a, b, c = (part if isinstance(part, str) else "" for part in key)
+        found[row["model"]].setdefault((a, b, c), {})[row["metric"]] = row
+    return found
+
+
+def sets_of_board(board: Board, release: Release) -> list[AnswerSet]:
+    """Return the answer sets of a board's models, the best rank first, with one index."""
+    index = _indexed(board.estimates)
+    return [AnswerSet(release, board, model, index[model]) for model in board.ordered]
 
 
 def answer_sets(release: Release, model: str) -> list[AnswerSet]:

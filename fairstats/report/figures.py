@@ -31,7 +31,8 @@ def _share(value: float) -> str:
     return f"{value:.1f}"
 
 
-def _points(value: float) -> str:
+def signed_points(value: float) -> str:
+    """Return a difference in points, as on an axis, with its sign."""
     return points(value / 100)
 
 
@@ -144,7 +145,7 @@ def _scale_and_form(kind: Kind, metric: str) -> tuple[float, Callable[[float], s
         return 1.0, kind.signed
     scale = scale_of(kind, metric)
     if metric in _SIGNED or metric.endswith("_difference"):
-        return scale, kind.signed if scale == 1 else _points
+        return scale, kind.signed if scale == 1 else signed_points
     return scale, partial(decimal, places=2) if scale == 1 else _share
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -61,8 +62,8 @@ def test_model_with_few_answers_does_not_stretch_the_axis(key, figures):
     assert 'class="beyond"' in few.cells[0].marks
     assert not any('class="beyond"' in row.cells[0].marks for row in others)
     # Its figures are text.
-    assert re.search(r"\d \(", few.cells[0].words)
-    assert few.texts[-1] in few.cells[0].words
+    assert re.search(r"\d.* \(", few.cells[0].words)
+    assert few.texts[-1] in re.sub(r" points|%", "", few.cells[0].words)
     (axis,) = chart.axes
     assert axis.limits[1] - axis.limits[0] < 100
 
@@ -80,10 +81,9 @@ def test_row_without_a_rank_has_the_reason(figures):
 
 def test_verdicts_are_counted_over_the_models_of_the_chart(figures):
     text = counted_verdicts(figures)
-    counts = figures.gaps["verdict"].value_counts(dropna=False)
     assert len(figures.gaps) == len(chart_of(figures, "gap").rows)
     assert f"Of {len(figures.gaps)} gaps" in text
-    assert sum(map(int, re.findall(r"(\d+) (?:disp|equi|inco|not)", text))) == counts.sum()
+    assert sum(map(int, re.findall(r"(\d+) (?:disp|equi|inco|not)", text))) == len(figures.gaps)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,7 @@ def test_verdicts_are_counted_over_the_models_of_the_chart(figures):
     ],
 )
 def test_counts_agree_with_their_noun(verdicts, found, figures):
-    rows = figures.gaps.head(len(verdicts)).assign(verdict=verdicts)
-    vars(figures)["gaps"] = rows
+    vars(figures)["gaps"] = [SimpleNamespace(verdict=verdict) for verdict in verdicts]
     assert counted_verdicts(figures) == found
 
 

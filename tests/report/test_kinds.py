@@ -155,7 +155,7 @@ def test_errors_against_the_key_are_a_question(name, release, drawn):
 
 def test_figures_of_controls_are_in_no_panel(release):
     figures = BoardFigures(board_of(release, "interviews"), release)
-    assert [panel.attribute for panel in figures.pairs] == ["origin", "origin"]
+    assert [panel.attribute for panel in figures.panels] == ["origin", "origin"]
 
 
 def test_crossing_without_pairs_has_no_table_and_is_not_called_compared(release):

@@ -259,5 +259,6 @@ def test_two_snapshots_of_a_model_share_a_row(tmp_path):
     (board,) = read.boards
     figures = BoardFigures(board, read)
     assert board.ordered == ["Model-1"]
-    assert figures.snapshot("Model-1") == "Model-1-1, another"
-    assert figures.missing("Model-1") == (int(answers["answer"].isna().sum()), len(answers))
+    (own,) = figures.sets
+    assert own.snapshot == "Model-1-1, another"
+    assert own.missing == (int(answers["answer"].isna().sum()), len(answers))

@@ -5,22 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import product
 
-import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, level, points, span
-from fairstats.benchmarks.kinds import CHOICE, Kind
+from fairstats._lib.formatting import capital, level, span
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
-from fairstats.report.answer_sets import MOST_PANELS
-from fairstats.report.board.figures import (
-    BoardFigures,
-    Panel,
-    figure_text,
-    with_limits,
-    written,
-)
+from fairstats.report.answer_sets import AnswerSet, Pair
+from fairstats.report.board.figures import BoardFigures, Panel, in_few
 from fairstats.report.charts.marks import (
     Axis,
     axis_over,
@@ -32,12 +25,11 @@ from fairstats.report.charts.marks import (
     tick,
     words,
 )
-from fairstats.report.charts.rows import Cell, Chart, Row
-from fairstats.report.figures import MOST_RATIO
+from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
+from fairstats.report.figures import MOST_RATIO, NONE, UNKNOWN, Figure, signed_points
 from fairstats.report.findings import board_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format
 from fairstats.report.templates import page_root
-from fairstats.report.words import plain, plain_range, scale_of, scaled
 
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {DISPARITY: ACCENT_A, EQUIVALENT: ACCENT_B}
@@ -47,7 +39,6 @@ SELECTED, PUBLISHED, UNRANKED, FLAGGED, CHOSEN = "◆", "◇", "†", "‡", "§
 SIGNED_MEAN = "Signed mean"
 #: The published figure next to a measured one.
 _PUBLISHED = {"accuracy_difference": "ad", "cfr": "cfr"}
-_LIMITS = ("ci_low", "ci_high")
 # Intervals this many times as wide as the median one do not stretch the axis, if it would become
 # longer than this multiple.
 _WIDE, _LONGER = 4.0, 1.5
@@ -76,7 +67,7 @@ class Measure:
     order : callable
         Gives the key by which the page's script sorts an estimate.
     colour : callable
-        Gives the colour of an estimate's interval.
+        Gives the colour of a pair's interval.
     """
 
     label: str
@@ -89,7 +80,7 @@ class Measure:
     signed: bool = True
     band: tuple[float, float] | None = None
     order: Callable[[float], float] = abs
-    colour: Callable[[pd.Series], str] = lambda _: ACCENT_B
+    colour: Callable[[Pair], str] = lambda _: ACCENT_B
 
 
 def interval_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
@@ -106,71 +97,61 @@ def interval_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
     """
     kind, metric = figures.board.benchmark.kind, measure.metric
     panels = _control_panels(figures) if metric == "beyond_control" else figures.overview
-    scale = scale_of(kind, metric)
-    rows = _rows_of(figures, [metric], panels)
-    labels = [(scale * _last(row), _label(kind, row)) for row, shared in rows if not shared]
-    values = _values(rows, scale)
+    shown = _shown(figures, [metric], panels)
+    values = _fitting(shown)
     if metric == "selection_ratio":
         values = [min(value, MOST_RATIO) for value in values]
     axes = _axes(
         figures,
         panels,
         values,
-        labels=labels,
+        labels=[(_last(figure), figure.label) for figure, shared in shown if not shared],
         band=measure.band,
         signed=measure.signed,
         unit="%" if measure.unit == "%" else "",
         pooled=SIGNED_MEAN if metric == kind.difference else "",
     )
 
-    def cell(model: str, panel: Panel, axis: Axis) -> Cell:
-        if panel.members:
-            return _each_pair(figures, model, measure, panel, axis)
-        row = figures.row(model, metric, panel)
-        if row is None:
-            return _not_asked(axis)
-        estimate, *limits = (scale * float(row[column]) for column in ("estimate", *_LIMITS))
-        label = _label(kind, row)
-        said = f"{with_limits(label, written(kind, row)[1])}{measure.unit}"
-        if metric == kind.difference and isinstance(row["verdict"], str):
-            said += f", {row['verdict']}"
-        marks = interval(axis, estimate, *limits, label=label, colour=measure.colour(row))
-        return Cell(marks, said, measure.order(estimate))
+    def cell(own: AnswerSet, pairs: Sequence[Pair], panel: Panel, axis: Axis) -> Cell:
+        if panel.shared:
+            return _each_pair(own, pairs, metric, axis, signed=measure.signed)
+        pair, figure = pairs[0], pairs[0].figure(metric)
+        said = figure.written(measure.unit)
+        if metric == kind.difference and pair.verdict:
+            said += f", {pair.verdict}"
+        marks = interval(axis, *figure.all, label=figure.label, colour=measure.colour(pair))
+        return Cell(marks, said, measure.order(figure.estimate))
 
     return _chart(figures, name, measure, panels, axes, cell)
 
 
 def groups_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
     """Show the figure of both groups of each pair and, if known, that with neutral text."""
-    neutral, kind, panels = figures.neutral, figures.board.benchmark.kind, figures.overview
-    rates = [kind.rate_a, kind.rate_b]
-    rows = _rows_of(figures, rates, panels)
-    bases = {
-        model: scaled(kind, row["estimate"])
-        for model in figures.board.models
-        if neutral is not None and (row := figures.row(model, kind.rate_b, neutral)) is not None
-    }
-    values = [*_values(rows, scaled(kind, 1)), *bases.values()]
-    both = plain(kind, max((float(row["estimate"]) for row, _ in rows), default=math.nan))
-    labels = [(scaled(kind, row["estimate"]), f"{both} / {both}") for row, many in rows if not many]
-    unit = "" if kind.numeric else "%"
-    axes = _axes(figures, panels, values, labels=labels, signed=False, unit=unit)
+    kind, panels = figures.board.benchmark.kind, figures.overview
+    shown = _shown(figures, [kind.rate_a, kind.rate_b], panels)
+    neutral = _neutral(figures)
+    longest = max((figure.text for figure, _ in shown), key=len, default="")
+    both, unit = f"{longest} / {longest}", "" if kind.numeric else "%"
+    axes = _axes(
+        figures,
+        panels,
+        [*_fitting(shown), *neutral.values()],
+        labels=[(figure.estimate, both) for figure, shared in shown if figure.known and not shared],
+        signed=False,
+        unit=unit,
+    )
 
-    def cell(model: str, panel: Panel, axis: Axis) -> Cell:
-        if panel.members:
-            return _each_group(figures, model, panel, axis)
-        a, b = (figures.row(model, metric, panel) for metric in rates)
-        if a is None or b is None:
-            return _not_asked(axis)
-        if pd.isna(a["estimate"]) or pd.isna(b["estimate"]):
-            said = " and ".join(plain_range(kind, row["ci_low"], row["ci_high"]) for row in (a, b))
-            return Cell(Markup(), f"between {said}{unit}")
-        first, second = scaled(kind, a["estimate"]), scaled(kind, b["estimate"])
-        label = f"{plain(kind, a['estimate'])} / {plain(kind, b['estimate'])}"
-        marks = line(axis, first, second) + tick(axis, bases.get(model, math.nan))
-        marks += dot(axis, first, colour=ACCENT_B) + dot(axis, second, colour=ACCENT_A)
-        marks += words(axis, axis.inside(max(first, second)), label, shift=9)
-        return Cell(marks, f"{label}{unit}", -second)
+    def cell(own: AnswerSet, pairs: Sequence[Pair], panel: Panel, axis: Axis) -> Cell:
+        if panel.shared:
+            return _each_group(own, pairs, axis)
+        a, b = pairs[0].rates
+        if not (a.known and b.known):
+            return Cell(Markup(), f"between {a.limits} and {b.limits}{unit}")
+        marks = line(axis, a.estimate, b.estimate) + tick(axis, neutral[own.model])
+        marks += dot(axis, a.estimate, colour=ACCENT_B) + dot(axis, b.estimate, colour=ACCENT_A)
+        label = f"{a.text} / {b.text}"
+        marks += words(axis, axis.inside(max(a.estimate, b.estimate)), label, shift=9)
+        return Cell(marks, f"{label}{unit}", -b.estimate)
 
     return _chart(figures, name, measure, panels, axes, cell)
 
@@ -179,7 +160,7 @@ def moves_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
     """Draw the shares of pairs in which the first, or the second, group has the higher answer."""
     panels = figures.overview
     ups, downs, nets = (
-        _values(_rows_of(figures, [metric], panels), 100)
+        _fitting(_shown(figures, [metric], panels))
         for metric in ("moved_up", "moved_down", "net_moved")
     )
     values = [*ups, *(-value for value in downs), *nets]
@@ -187,13 +168,12 @@ def moves_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
     labels, before = ([(end(values, default=0.0), "100")] for end in (max, min))
     axes = _axes(figures, panels, values, labelled=False, labels=labels, before=before)
 
-    def cell(model: str, panel: Panel, axis: Axis) -> Cell:
-        if panel.members:
-            return _each_pair(figures, model, measure, panel, axis)
-        up, down = (figures.row(model, f"moved_{side}", panel) for side in ("up", "down"))
-        if up is None or down is None or pd.isna(up["estimate"]) or pd.isna(down["estimate"]):
+    def cell(own: AnswerSet, pairs: Sequence[Pair], panel: Panel, axis: Axis) -> Cell:
+        if panel.shared:
+            return _each_pair(own, pairs, "net_moved", axis, signed=True)
+        first, second = (pairs[0].figure(f"moved_{way}").estimate for way in ("up", "down"))
+        if math.isnan(first + second):
             return _not_asked(axis)
-        first, second = 100 * up["estimate"], 100 * down["estimate"]
         marks = bar(axis, 0, first, colour=ACCENT_B) + bar(axis, -second, 0, colour=ACCENT_A)
         marks += words(axis, axis.inside(first), f"{first:.0f}", shift=5)
         marks += words(axis, axis.inside(-second), f"{second:.0f}", anchor="end", shift=-5)
@@ -221,26 +201,27 @@ def shift_chart(figures: BoardFigures, shifts: Shifts, *, name: str) -> Chart:
         The chart's name, unique on the page.
     """
     panels = single_panels(figures)
-    values = [100 * share for both in shifts.values() for share in both]
+    values = [value for both in shifts.values() for value in both]
     apart = [both for both in shifts.values() if not _same_side(both)]
-    labels = [(100 * share, points(share)) for both in apart for share in both]
+    labels = [(value, signed_points(value)) for both in apart for value in both]
     after, before = ([label for label in labels if (label[0] > 0) == up] for up in (True, False))
     axes = _axes(figures, panels, values, labels=after, before=before)
 
-    def cell(model: str, panel: Panel, axis: Axis) -> Cell:
-        both = shifts.get((model, panel))
+    def cell(own: AnswerSet, pairs: Sequence[Pair], panel: Panel, axis: Axis) -> Cell:
+        both = shifts.get((own.model, panel))
         if both is None:
             return _not_asked(axis)
         # If both are on one side, the shorter bar is in front, and the figures are below.
         bars = sorted(zip(both, (ACCENT_B, ACCENT_A), strict=True), key=lambda one: -abs(one[0]))
         place = {"y": 28, "reach": 18} if _same_side(both) else {}
-        marks = Markup().join(bar(axis, 0, 100 * share, colour=c, **place) for share, c in bars)
+        marks = Markup().join(bar(axis, 0, value, colour=c, **place) for value, c in bars)
         if place:
-            marks += _below(axis, 50 * max(both, key=abs), " / ".join(map(points, both)))
-        for share in () if place else both:
-            anchor, shift = ("start", 5) if share > 0 else ("end", -5)
-            marks += words(axis, 100 * share, points(share), anchor=anchor, shift=shift)
-        return Cell(marks, f"{points(both[0])} and {points(both[1])} points", both[1] - both[0])
+            marks += _below(axis, max(both, key=abs) / 2, " / ".join(map(signed_points, both)))
+        for value in () if place else both:
+            anchor, shift = ("start", 5) if value > 0 else ("end", -5)
+            marks += words(axis, value, signed_points(value), anchor=anchor, shift=shift)
+        said = f"{signed_points(both[0])} and {signed_points(both[1])} points"
+        return Cell(marks, said, both[1] - both[0])
 
     title = "Accuracy minus that of the neutral text"
     measure = Measure("", title, "", "", interval_chart)
@@ -253,7 +234,7 @@ def _same_side(both: tuple[float, float]) -> bool:
 
 def single_panels(figures: BoardFigures) -> list[Panel]:
     """Return the panels of the overview with one figure each."""
-    return [panel for panel in figures.overview if not panel.members]
+    return [panel for panel in figures.overview if not panel.shared]
 
 
 def shifts_of(figures: BoardFigures) -> Shifts | None:
@@ -262,118 +243,98 @@ def shifts_of(figures: BoardFigures) -> Shifts | None:
     Returns
     -------
     mapping or None
-        Proportions, the first group of a pair first; None if the neutral text was not used, or a
-        figure is a range.
+        Points, the first group of a pair first; None if the neutral text was not used, or a figure
+        is a range.
     """
-    neutral = figures.neutral
-    if neutral is None or figures.board.benchmark.kind != CHOICE:
+    if not figures.neutral or figures.board.benchmark.kind != CHOICE:
         return None
-    found = {}
-    for model in figures.board.models:
-        base = figures.row(model, "accuracy_b", neutral)
-        for panel in single_panels(figures):
-            a, b = (figures.row(model, f"accuracy_{side}", panel) for side in "ab")
-            if a is None or b is None or base is None:
-                continue
-            values = [float(row["estimate"]) for row in (a, b, base)]
-            if any(map(math.isnan, values)):
+    neutral, found = _neutral(figures), {}
+    for own, panel in product(figures.sets, single_panels(figures)):
+        for pair in panel.of(own) if own.neutral else ():
+            a, b = (rate.estimate - neutral[own.model] for rate in pair.rates)
+            if math.isnan(a + b):
                 return None
-            found[(model, panel)] = (values[0] - values[2], values[1] - values[2])
+            found[own.model, panel] = (a, b)
     return found or None
+
+
+def _neutral(figures: BoardFigures) -> dict[str, float]:
+    """Return the accuracy, rate or mean of each model with neutral text."""
+    return {own.model: (own.neutral or UNKNOWN).estimate for own in figures.sets}
 
 
 def _control_panels(figures: BoardFigures) -> list[Panel]:
     """Return a panel per attribute, or one for all of them if there are many."""
     panels = []
     for number, attribute in enumerate(figures.attributes):
-        first, *others = figures.of(number)
-        note, pair = (f"{1 + len(others)} pairs", ("", "")) if others else (first.note, first.pair)
-        panels.append(Panel(f"a{number}", attribute.label, note, attribute.name, pair))
-    if len(panels) <= MOST_PANELS:
-        return panels
-    keys, note = " ".join(panel.key for panel in panels), f"{len(panels)} attributes"
-    return [Panel(keys, "Each attribute", note, "", ("", ""), tuple(panels))]
+        # The only pair of an attribute is the attribute.
+        note, groups = f"{len(attribute.pairs)} pairs", ("", "")
+        if len(attribute.pairs) == 1:
+            (groups,) = attribute.pairs
+            note = attribute.pair_label(groups)
+        panels.append(Panel(f"a{number}", attribute.label, note, ((attribute.name, groups),)))
+    return in_few(panels, "Each attribute", f"{len(panels)} attributes")
 
 
 def _each_pair(
-    figures: BoardFigures, model: str, measure: Measure, panel: Panel, axis: Axis
+    own: AnswerSet, pairs: Sequence[Pair], metric: str, axis: Axis, *, signed: bool
 ) -> Cell:
     """Draw a circle per pair, and name the pairs with the lowest and the highest figure."""
-    metric = "net_moved" if measure.metric == "moved_up" else measure.metric
-    found = ((one, figures.row(model, metric, one)) for one in panel.members)
-    known = {one: row for one, row in found if row is not None}
-    kind = figures.board.benchmark.kind
-    judged = metric == kind.difference
-    colours = [COLOURS.get(r["verdict"], DIM) if judged else ACCENT_B for r in known.values()]
-    # The panels of attributes have no pair in their note.
-    each = "pair" if any(one.pair[0] for one in panel.members) else "attribute"
-    names = [one.note if each == "pair" else one.label for one in known]
-    if len(set(names)) < len(names):
-        # Two attributes can have groups of the same name.
-        names = [figures.board.benchmark.pair_name(one.attribute, one.pair) for one in known]
-    ends = dict(zip(names, map(_ends, known.values()), strict=True))
-    text, scale = figure_text(kind, metric), scale_of(kind, metric)
-    return _strip(axis, ends, colours, text, each, signed=measure.signed, scale=scale)
+    judged = metric == own.kind.difference
+    colours = [COLOURS.get(pair.verdict or "", DIM) if judged else ACCENT_B for pair in pairs]
+    # The panel of attributes has pairs without groups.
+    each = "pair" if any(pair.groups[0] for pair in pairs) else "attribute"
+    names = [own.board.benchmark.attribute(pair.attribute).label for pair in pairs]
+    if each == "pair":
+        names = [pair.note for pair in pairs]
+        if len(set(names)) < len(names):
+            # Two attributes can have groups of the same name.
+            names = [pair.title for pair in pairs]
+    drawn = dict(zip(names, (pair.figure(metric) for pair in pairs), strict=True))
+    return _strip(axis, drawn, colours, each, signed=signed)
 
 
-def _each_group(figures: BoardFigures, model: str, panel: Panel, axis: Axis) -> Cell:
+def _each_group(own: AnswerSet, pairs: Sequence[Pair], axis: Axis) -> Cell:
     """Draw a circle per group; groups that are first in a pair, second, or both differ."""
-    places: dict[str, set[str]] = {}
-    kind = figures.board.benchmark.kind
-    shares: dict[str, tuple[float, float]] = {}
-    several = len({one.attribute for one in panel.members}) > 1
-    for one in panel.members:
-        attribute = figures.board.benchmark.attribute(one.attribute)
-        for side, metric, group in zip("ab", (kind.rate_a, kind.rate_b), one.pair, strict=True):
-            row = figures.row(model, metric, one)
-            if row is not None:
-                label = attribute.groups[group]
-                label = f"{attribute.label}: {label}" if several else label
-                shares[label] = _ends(row)
-                places.setdefault(label, set()).add(side)
-    colours = {"a": ACCENT_B, "b": ACCENT_A}
-    drawn = [colours.get("".join(places[label]), DIM) for label in shares]
-    scale = scale_of(kind, kind.rate_a)
-    return _strip(axis, shares, drawn, partial(plain, kind), "group", signed=False, scale=scale)
-
-
-def _ends(row: pd.Series) -> tuple[float, float]:
-    """Return an estimate twice, or the limits of its range."""
-    if pd.isna(row["estimate"]):
-        return float(row["ci_low"]), float(row["ci_high"])
-    return float(row["estimate"]), float(row["estimate"])
+    figures: dict[str, Figure] = {}
+    colours: dict[str, str] = {}
+    several = len({pair.attribute for pair in pairs}) > 1
+    for pair in pairs:
+        for term, rate, colour in zip(pair.terms, pair.rates, (ACCENT_B, ACCENT_A), strict=True):
+            label = own.benchmark.attribute(pair.attribute).label
+            name = f"{label}: {term}" if several else term
+            figures[name] = rate
+            colours[name] = colour if colours.get(name, colour) == colour else DIM
+    return _strip(axis, figures, list(colours.values()), "group", signed=False)
 
 
 def _strip(
     axis: Axis,
-    figures: Mapping[str, tuple[float, float]],
+    figures: Mapping[str, Figure],
     colours: Sequence[str],
-    text: Callable[[float], str],
     noun: str,
     *,
     signed: bool,
-    scale: float,
 ) -> Cell:
     """Draw figures on one line, with the lowest and the highest one as text below."""
-    known = [name for name, ends in figures.items() if not any(map(math.isnan, ends))]
+    known = {name: figure for name, figure in figures.items() if not math.isnan(figure.middle)}
     if not known:
         return _not_asked(axis)
-    least = min(known, key=lambda n: figures[n][0])
-    most = max(known, key=lambda n: figures[n][1])
-    low, high = figures[least][0], figures[most][1]
-    marks, y = line(axis, scale * low, scale * high, colour=RULE, y="30%"), "30%"
-    for (start, end), colour in zip(figures.values(), colours, strict=True):
-        if start == end:
-            marks += dot(axis, scale * start, colour=colour, hollow=True, y=y)
+    least = min(known, key=lambda name: known[name].ends[0])
+    most = max(known, key=lambda name: known[name].ends[1])
+    low, high, text = known[least].ends[0], known[most].ends[1], known[least].form
+    marks, y = line(axis, low, high, colour=RULE, y="30%"), "30%"
+    for figure, colour in zip(figures.values(), colours, strict=True):
+        if figure.known:
+            marks += dot(axis, figure.estimate, colour=colour, hollow=True, y=y)
         else:
-            marks += line(axis, scale * start, scale * end, colour=colour, y=y)
+            marks += line(axis, *figure.ends, colour=colour, y=y)
     label = span(text(low), text(high))
-    marks += _below(axis, scale * (low + high) / 2, label)
+    marks += _below(axis, (low + high) / 2, label)
     said = f"{len(known)} {noun}s: {label}"
     if low < high:
         said = f"{len(known)} {noun}s, from {text(low)} ({least}) to {text(high)} ({most})"
-    value = max(abs(low), abs(high)) if signed else -low
-    return Cell(marks, said, scale * value)
+    return Cell(marks, said, max(abs(low), abs(high)) if signed else -low)
 
 
 def _below(axis: Axis, value: float, text: str) -> Markup:
@@ -383,32 +344,29 @@ def _below(axis: Axis, value: float, text: str) -> Markup:
     return svg_text(f"{x:g}%", text, y="75%", anchor=anchor, size=11.5)
 
 
-def _rows_of(
+def _shown(
     figures: BoardFigures, metrics: Sequence[str], panels: Sequence[Panel]
-) -> list[tuple[pd.Series, bool]]:
-    """Return the estimates that panels show, and whether they share a panel."""
+) -> list[tuple[Figure, bool]]:
+    """Return the figures that panels show, and whether they share a panel."""
     return [
-        (row, bool(panel.members))
-        for model in figures.board.models
-        for panel in panels
-        for one in panel.members or (panel,)
-        for metric in metrics
-        if (row := figures.row(model, metric, one)) is not None
+        (pair.figure(metric), panel.shared)
+        for own, panel, metric in product(figures.sets, panels, metrics)
+        for pair in panel.of(own)
+        if metric in pair.estimates
     ]
 
 
-def _values(rows: Sequence[tuple[pd.Series, bool]], scale: float) -> list[float]:
+def _fitting(shown: Sequence[tuple[Figure, bool]]) -> list[float]:
     """Return the values that an axis has to fit, without those of very wide intervals."""
     found = []
-    for row, shared in rows:
+    for figure, shared in shown:
         # The intervals of pairs that share a panel are not drawn.
-        ends = _ends(row) if shared else [float(row[c]) for c in ("estimate", *_LIMITS)]
-        shown = [scale * end for end in ends if math.isfinite(end)]
-        found.append((float(row["ci_high"]) - float(row["ci_low"]), shown))
+        ends = figure.ends if shared else figure.all
+        found.append((figure.high - figure.low, [end for end in ends if math.isfinite(end)]))
     widths = sorted(width for width, _ in found if width > 0)
     most = _WIDE * widths[len(widths) // 2] if widths else math.inf
-    every = [value for _, own in found for value in own]
-    precise = [value for width, own in found if not width > most for value in own]
+    every = [value for _, ends in found for value in ends]
+    precise = [value for width, ends in found if not width > most for value in ends]
     if precise and max(every) - min(every) > _LONGER * (max(precise) - min(precise)):
         return precise
     return every
@@ -446,21 +404,15 @@ def _axes(
             key=panel.key,
             label=pooled if pooled and panel == figures.pooled else panel.label,
             note=panel.note,
-            labelled=labelled or bool(panel.members),
+            labelled=labelled or panel.shared,
         )
         for panel in panels
     )
 
 
-def _label(kind: Kind, row: pd.Series) -> str:
-    """Return an estimate as its label; without one, what the interval is."""
-    value, limits = written(kind, row)
-    return value or ("range" if limits else "not known")
-
-
-def _last(row: pd.Series) -> float:
+def _last(figure: Figure) -> float:
     """Return the value that a label is next to."""
-    return float(row["ci_high"] if pd.notna(row["ci_high"]) else row["estimate"])
+    return figure.estimate if math.isnan(figure.high) else figure.high
 
 
 def marks_of(figures: BoardFigures, model: str) -> str:
@@ -480,67 +432,65 @@ def _chart(
     measure: Measure,
     panels: Sequence[Panel],
     axes: tuple[Axis, ...],
-    cell: Callable[[str, Panel, Axis], Cell],
+    cell: Callable[[AnswerSet, Sequence[Pair], Panel, Axis], Cell],
 ) -> Chart:
     """Make a chart with a row per model; the first panel is also a column of text."""
-    board, kind = figures.board, figures.board.benchmark.kind
+    board, metric = figures.board, measure.metric
     # Paper is too narrow for the column; its figures are in the table below.
     head = measure.head if output_format() == "html" else None
-    pairs = list(zip(panels, axes, strict=True))
-    rows = []
-    for model in board.ordered:
-        texts = [figures.rank(model), original_accuracy(figures, model)]
+    rows: list[tuple[Row, AnswerSet | dict[tuple[str, str], float]]] = []
+    for own in figures.sets:
+        texts = [figures.rank(own.model), original_accuracy(own)]
         if head is not None:
-            row = figures.row(model, measure.metric, panels[0])
-            texts.append("–" if row is None else with_limits(*written(kind, row)))
-        rows.append(
-            Row(
-                f"{model}{marks_of(figures, model)}",
-                tuple(cell(model, panel, axis) for panel, axis in pairs),
-                tuple(texts),
-                note=figures.snapshot(model),
-                reason=figures.why_unranked(model),
-                href=f"{page_root()}reports/models/{figures.release.slugs[model]}.html",
-            )
+            known = [pair.figure(metric) for pair in panels[0].of(own) if metric in pair.estimates]
+            texts.append(known[0].written() if known else NONE)
+        row = Row(
+            f"{own.model}{marks_of(figures, own.model)}",
+            texts=tuple(texts),
+            note=own.snapshot,
+            reason=figures.why_unranked(own.model),
+            href=f"{page_root()}reports/models/{figures.release.slugs[own.model]}.html",
         )
-    if measure.metric in _PUBLISHED:
-        for model, values in figures.published():
-            own = [values.get((panel.attribute, _PUBLISHED[measure.metric])) for panel in panels]
-            cells = tuple(map(_published, axes, own))
-            rows.append(Row(f"{model} {PUBLISHED}", cells, ("–",) * (2 + (head is not None))))
-    heads = ["Rank by gap" if kind == CHOICE else "Rank", accuracy_head(figures)]
+        rows.append((row, own))
+    for model, values in figures.published() if metric in _PUBLISHED else ():
+        texts = [NONE] * (2 + (head is not None))
+        rows.append((Row(f"{model} {PUBLISHED}", texts=tuple(texts)), values))
+
+    def drawn(own: AnswerSet | dict[tuple[str, str], float], panel: Panel, axis: Axis) -> Cell:
+        if not isinstance(own, AnswerSet):
+            return _published(axis, own.get((panel.attribute, _PUBLISHED[metric])))
+        pairs = [pair for pair in panel.of(own) if not metric or metric in pair.estimates]
+        return cell(own, pairs, panel, axis) if pairs else _not_asked(axis)
+
+    heads = ["Rank by gap" if board.benchmark.kind == CHOICE else "Rank", accuracy_head(figures)]
     if head is not None:
         ranges = figures.release.policies == ["bounds"]
         limits = "range" if ranges else f"{level(figures.release.alpha)}\u00a0CI"
         heads.append(f"{head} ({limits})")
     which = board_label(board, figures.release)
     caption = f"{measure.caption}. {board.benchmark.title}, {which}"
-    return Chart(name, caption, "Model", axes, tuple(rows), tuple(heads), height=31)
+    columns = zip(panels, axes, strict=True)
+    return chart_of(name, caption, "Model", rows, columns, drawn, heads=tuple(heads), height=31)
 
 
 def accuracy_head(figures: BoardFigures) -> str:
     """Return the heading of the column of accuracies."""
     kind = figures.board.benchmark.kind
-    of = " of groups" if figures.neutral is None else ", original"
+    of = ", original" if figures.neutral else " of groups"
     return f"{capital(kind.figure)}{of}{'' if kind.numeric else ', %'}"
 
 
-def original_accuracy(figures: BoardFigures, model: str) -> str:
+def original_accuracy(own: AnswerSet) -> str:
     """Return the accuracy on the original text, or the range over the groups without that text."""
-    kind = figures.board.benchmark.kind
-    if figures.neutral is not None:
-        row = figures.row(model, kind.rate_a, figures.neutral)
-        value, limits = ("–", "") if row is None else written(kind, row)
-        return value or limits
-    rates = (kind.rate_a, kind.rate_b)
-    found = [figures.row(model, rate, panel) for panel in figures.pairs for rate in rates]
+    if own.original is not None:
+        return own.original.text or own.original.limits
+    known = [figure for figure in own.by_group.values() if not math.isnan(figure.middle)]
+    if not known:
+        return NONE
     # Under bounds a figure is a range.
-    lows, highs = zip(*(_ends(row) for row in found if row is not None), strict=True) or ((), ())
-    if not lows:
-        return "–"
-    if kind.numeric and min(lows) >= 0:
-        return "–".join(dict.fromkeys((plain(kind, min(lows)), plain(kind, max(highs)))))
-    return plain_range(kind, min(lows), max(highs))
+    low, high = min(one.ends[0] for one in known), max(one.ends[1] for one in known)
+    texts = dict.fromkeys(map(known[0].form, (low, high)))
+    return ("–" if low >= 0 else " to ").join(texts)
 
 
 def _not_asked(axis: Axis) -> Cell:

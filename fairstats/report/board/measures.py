@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from fairstats._lib.formatting import capital, level, listed, p_value
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
-from fairstats.report.answer_sets import MOST_PANELS
+from fairstats.report.answer_sets import MOST_PANELS, Pair
 from fairstats.report.board.charts import (
     COLOURS,
     SIGNED_MEAN,
@@ -34,7 +33,7 @@ _MEASURES = Path(__file__).with_name("measures.toml")
 _VERDICTS = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
 #: How each measure is drawn; the texts are in the file.
 _DRAWN: dict[str, dict[str, Any]] = {
-    "gap": {"colour": lambda row: _verdict_colour(row)},
+    "gap": {"colour": lambda pair: _verdict_colour(pair)},
     "moves": {"draw": moves_chart},
     "ratio": {
         "signed": False,
@@ -45,16 +44,16 @@ _DRAWN: dict[str, dict[str, Any]] = {
     "groups": {"draw": groups_chart, "signed": False},
     "beyond": {
         "order": lambda change: change,
-        "colour": lambda row: ACCENT_A if row["ci_low"] > 0 else DIM,
+        "colour": lambda pair: ACCENT_A if pair.figure("beyond_control").low > 0 else DIM,
     },
 }
 
 
-def _verdict_colour(row: pd.Series) -> str:
+def _verdict_colour(pair: Pair) -> str:
     """Return the colour of a verdict; a mean where signs cancel shows no equivalence."""
-    if row["attribute"] == POOLED and row["verdict"] == EQUIVALENT:
+    if pair.attribute == POOLED and pair.verdict == EQUIVALENT:
         return DIM
-    return COLOURS.get(row["verdict"], DIM)
+    return COLOURS.get(pair.verdict or "", DIM)
 
 
 def measures_of(figures: BoardFigures) -> dict[str, Measure]:
@@ -88,10 +87,7 @@ def _words(figures: BoardFigures) -> dict[str, str]:
         "rate_means": (not choice, meaning(benchmark)),
         "percent": (not kind.numeric, ", %"),
         "net": (figures.many, "Circles: one per pair, the first percentage minus the second."),
-        "neutral": (
-            figures.neutral is not None,
-            f"The upright mark is the {kind.figure} with neutral text.",
-        ),
+        "neutral": (figures.neutral, f"The upright mark is the {kind.figure} with neutral text."),
         "attribute_circles": (len(figures.attributes) > MOST_PANELS, "Circles: one per attribute."),
     }
     return {name: text if known else "" for name, (known, text) in lists.items()} | {
@@ -143,26 +139,26 @@ def counted_verdicts(figures: BoardFigures) -> str:
         A sentence; empty if there is no verdict.
     """
     kind = figures.board.benchmark.kind
-    gaps = figures.gaps["verdict"]
-    counts, n = gaps.value_counts(), len(gaps)
-    if not counts.sum():
+    counts, n = Counter(pair.verdict for pair in figures.gaps), len(figures.gaps)
+    left = counts.pop(None, 0)
+    if not counts:
         return ""
-    gap, models = noun(kind), figures.gaps["model"].nunique()
+    gap, models, pairs = noun(kind), len(figures.sets), len(figures.panels)
     every = f"The {gap} is" if n == 1 else f"All {n} {gap}s are"
-    if n == models * len(figures.pairs) and min(models, len(figures.pairs)) > 1:
-        every = f"All {n} {gap}s ({models} models × {len(figures.pairs)} pairs) are"
-    if counts.get(DISPARITY) == n:
+    if n == models * pairs and min(models, pairs) > 1:
+        every = f"All {n} {gap}s ({models} models × {pairs} pairs) are"
+    if counts[DISPARITY] == n:
         p = figures.largest_p
         largest = p_value(p).replace("=", "≤") if p >= 0.001 else p_value(p)
         a = "a disparity" if n == 1 else "disparities"
         return f"{every} {a} (adjusted {named_test(kind)} {largest})."
-    if counts.iloc[0] == n:
-        return f"{every} {counts.index[0]}."
+    if n in counts.values():
+        return f"{every} {next(iter(counts))}."
     parts = [
         f"{counts[verdict]} {verdict if counts[verdict] == 1 else plural}"
         for verdict, plural in _VERDICTS.items()
         if verdict in counts
     ]
-    if left := int(pd.isna(gaps).sum()):
+    if left:
         parts.append(f"{left} not judged")
     return f"Of {n} {gap}s, {', '.join(parts)}."

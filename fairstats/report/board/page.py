@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
@@ -23,7 +23,7 @@ from fairstats.report.board.charts import (
     shift_chart,
     shifts_of,
 )
-from fairstats.report.board.figures import BoardFigures, Panel, asked_items
+from fairstats.report.board.figures import BoardFigures, asked_items
 from fairstats.report.board.measures import limits_note, measures_of
 from fairstats.report.board.tables import (
     attribute_table,
@@ -115,7 +115,7 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
     sets = {f"b{n}": _set_name(board) for n, board in enumerate(boards)}
     attributes, measures = {"all": "All"}, dict[str, str]()
     for figures in all_figures:
-        for panel in figures.pairs:
+        for panel in figures.panels:
             attributes[panel.key] = figures.board.benchmark.attribute(panel.attribute).label
         measures |= {key: measure.label for key, measure in measures_of(figures).items()}
     items = words_of(boards[0].benchmark).items
@@ -204,7 +204,7 @@ def _show_small(text: str) -> None:
 def _key(figures: BoardFigures, release: Release) -> str:
     """Explain the marks that appear in the chart."""
     board, parts = figures.board, []
-    there = set(figures.gaps["verdict"].fillna(""))
+    there = {pair.verdict or "" for pair in figures.gaps}
     kinds = [text for verdict, text in _COLOURS.items() if verdict in there]
     if len(kinds) > 1:
         parts.append(f"{capital(noun(board.benchmark.kind))}s: {', '.join(kinds)}.")
@@ -280,7 +280,7 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     )
     tables = {"all": (overview_table(figures, name=f"{name}-all"), caption)}
     for number, attribute in enumerate(figures.attributes):
-        text = f"{attribute.label}: {_pairs_of(figures.of(number))}. {limits} "
+        text = f"{attribute.label}: {_pairs_of(attribute)}. {limits} "
         table = attribute_table(figures, number, name=f"{name}-a{number}")
         tables[f"a{number}"] = (table, text + discordant_note(board.benchmark))
     for key, (table, text) in tables.items():
@@ -292,11 +292,11 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
         show_html(filled("downloads", links=links, pdf=f"{page_root()}leaderboard.pdf"))
 
 
-def _pairs_of(panels: list[Panel]) -> str:
+def _pairs_of(attribute: Attribute) -> str:
     """Name the pairs of an attribute, or count them if there are many; the rows name them."""
-    if len(panels) <= _MOST_NAMES:
-        return ", ".join(panel.note for panel in panels)
-    return f"{len(panels)} pairs of groups"
+    if len(attribute.pairs) <= _MOST_NAMES:
+        return ", ".join(map(attribute.pair_label, attribute.pairs))
+    return f"{len(attribute.pairs)} pairs of groups"
 
 
 def _adjusted(figures: BoardFigures) -> str:

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, decimal, percent
-from fairstats.benchmarks.kinds import CHOICE, Kind
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Board, Release
 from fairstats.report.board.charts import (
     PUBLISHED,
@@ -19,9 +19,10 @@ from fairstats.report.board.charts import (
     original_accuracy,
 )
 from fairstats.report.board.figures import BoardFigures, Panel
-from fairstats.report.figures import figure_of, p_cell
+from fairstats.report.figures import NONE, Figure, p_cell
 from fairstats.report.page_output import output_format
-from fairstats.report.tables import MARKS, breakable, written_table
+from fairstats.report.pairs_table import pair_cells
+from fairstats.report.tables import breakable, written_table
 from fairstats.report.templates import filled, page_root
 from fairstats.report.words import difference_name, named_test, noun
 
@@ -44,68 +45,54 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     """
     from great_tables import html
 
-    panels = figures.overview if figures.many or not figures.pairs else figures.pairs
-    panels = [panel for panel in panels if not panel.members]
+    panels = figures.overview if figures.many or not figures.panels else figures.panels
+    panels = [panel for panel in panels if not panel.shared]
     kind = figures.board.benchmark.kind
     choice = kind == CHOICE
-    # The extremes are over the pairs, even if there is no column for each.
-    compared = figures.pairs or panels
-    columns = {
-        "ad" if choice else kind.difference: [f"ad{n}" for n in range(len(panels))],
-        "cfr": [f"cfr{n}" for n in range(len(panels))],
-    }
+    sizes, same = ([f"{of}{n}" for n in range(len(panels))] for of in ("ad", "cfr"))
+    metrics = {"ad" if choice else kind.difference: sizes, "cfr": same}
     rows = []
-    for model in figures.board.ordered:
+    for own in figures.sets:
         cells = {
-            "model": _model_cell(figures, model),
-            "rank": figures.rank(model),
-            "accuracy": _accuracy(figures, model),
-            "missing": _missing(figures, model),
+            "model": _model_cell(figures, own.model),
+            "rank": figures.rank(own.model),
+            "accuracy": _cell(own.original) if own.original else original_accuracy(own),
+            "h": _span([abs(pair.value("cohens_h")) for pair in own.pairs]),
+            "p": p_cell((max if choice else min)(own.p_values, default=math.nan)),
+            "missing": percent(own.missing[0] / own.missing[1]) if own.missing[1] else NONE,
         }
-        for metric, names in columns.items():
-            for column, panel in zip(names, panels, strict=True):
-                cells[column] = _figure(kind, figures.row(model, metric, panel))
-        if choice:
-            every = [figures.row(model, "cohens_h", panel) for panel in compared]
-            cells["h"] = _span([abs(row["estimate"]) for row in every if row is not None])
-        p_values = _p_values(figures, model, compared)
-        cells["p"] = p_cell((max if choice else min)(p_values, default=math.nan))
+        for metric, columns in metrics.items():
+            for column, panel in zip(columns, panels, strict=True):
+                found = [pair.figure(metric) for pair in panel.of(own) if metric in pair.estimates]
+                cells[column] = _cell(found[0]) if found else NONE
         rows.append(cells)
     for model, values in figures.published():
-        cells = dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), "–")
+        cells = dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), NONE)
         cells["model"] = filled(
             "model_cell", label=breakable(model), marks=f" {PUBLISHED}", href="", note=""
         )
-        for metric, names in columns.items():
-            for column, panel in zip(names, panels, strict=True):
+        for metric, columns in metrics.items():
+            for column, panel in zip(columns, panels, strict=True):
                 value = values.get((panel.attribute, metric))
-                cells[column] = "–" if value is None else f"{100 * value:.1f}"
+                cells[column] = NONE if value is None else f"{100 * value:.1f}"
         rows.append(cells)
+    heads = _labels(panels)
     labels = {"rank": "Rank", "accuracy": accuracy_head(figures)}
-    for metric, names in columns.items():
-        heads = _labels(panels)
-        if metric == kind.difference and panels[:1] == [figures.pooled]:
-            heads[0] = SIGNED_MEAN
-        labels |= dict(zip(names, heads, strict=True))
+    labels |= dict(zip(sizes, heads, strict=True)) | dict(zip(same, heads, strict=True))
+    if not choice and panels[:1] == [figures.pooled]:
+        labels[sizes[0]] = SIGNED_MEAN
     labels |= {"h": "Cohen’s |h|"} if choice else {}
     labels["p"] = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
     labels["missing"] = "Missing"
-    ad, cfr = columns.values()
     table = written_table(
-        rows,
-        labels,
-        name=name,
-        stub="model",
-        heading="Model",
-        html=["model", "accuracy", *ad, *cfr],
-        right=list(labels),
+        rows, labels, name=name, stub="model", heading="Model", right=list(labels)
     )
-    sizes = {"label": "AD ↓", "note": "accuracy disparity, points"}
+    head = {"label": "AD ↓", "note": "accuracy disparity, points"}
     if not choice:
-        sizes = {"label": capital(noun(kind)), "note": f"{difference_name(kind)}, {kind.unit}"}
-    same = {"label": "CFR ↑", "note": "same answer, %"}
-    for spanner, own in ((sizes, ad), (same, cfr)):
-        table = table.tab_spanner(label=html(filled("spanner", **spanner)), columns=own)
+        head = {"label": capital(noun(kind)), "note": f"{difference_name(kind)}, {kind.unit}"}
+    cfr = {"label": "CFR ↑", "note": "same answer, %"}
+    for spanner, columns in ((head, sizes), (cfr, same)):
+        table = table.tab_spanner(label=html(filled("spanner", **spanner)), columns=columns)
     return table
 
 
@@ -121,74 +108,32 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
     name : str
         The table's id, unique on the page.
     """
-    panels, rows = figures.of(number), []
-    for model in figures.board.ordered:
-        for panel in panels:
-            note = panel.note if len(panels) > 1 else ""
-            row = {"model": _model_cell(figures, model, note=note)}
-            rows.append(row | pair_cells(figures, model, panel))
-    kind = figures.board.benchmark.kind
+    attribute, kind = figures.attributes[number], figures.board.benchmark.kind
     of, unit = capital(kind.figure), "" if kind.numeric else " %"
-    first, second = (
-        (f"{of}, {label}{unit}" for label in _group_labels(figures, panels[0]))
-        if len(panels) == 1
-        else (f"{of}, first group{unit}", f"{of}, second group{unit}")
-    )
+    sides, several = ["first group", "second group"], len(attribute.pairs) > 1
+    if not several:
+        sides = [attribute.groups[group] for group in attribute.pairs[0]]
     labels = {
         "gap": f"{capital(noun(kind))}, {kind.unit}",
         "verdict": "Verdict",
-        "a": first,
-        "b": second,
+        "a": f"{of}, {sides[0]}{unit}",
+        "b": f"{of}, {sides[1]}{unit}",
         "ratio": "Ratio",
         "cfr": "CFR, %",
         "eo": "EO, points",
         "h": "Cohen’s h",
-        "discordant": "n10 : n01",
+        "counts": "n10 : n01",
         "p": f"{capital(named_test(kind))} p, adjusted",
     }
-    known = [key for key in labels if any(key in row for row in rows)]
-    return written_table(
-        rows,
-        {key: labels[key] for key in known},
-        name=name,
-        stub="model",
-        heading="Model",
-        html=["model", *known],
-        right=[key for key in known if key != "verdict"],
-    )
-
-
-def pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str]:
-    """Return a model and pair's cells by column, see `attribute_table`, and AD without its sign."""
-    kind = figures.board.benchmark.kind
-    metrics = (kind.rate_a, kind.rate_b, "ad", "cfr", "eo", "selection_ratio")
-    found = {m: figures.row(model, m, panel) for m in metrics}
-    names = ("a", "b", "ad", "cfr", "eo", "ratio")
-    cells = {
-        name: _figure(kind, row)
-        for name, row in zip(names, found.values(), strict=True)
-        if row is not None or name in ("a", "b", "cfr")
-    }
-    gap, h = (figures.row(model, m, panel) for m in (kind.difference, "cohens_h"))
-    if gap is not None:
-        cells["gap"] = _figure(kind, gap)
-        counts = [gap["n10"], gap["n01"]]
-        cells["discordant"] = "" if any(map(pd.isna, counts)) else " : ".join(map(str, counts))
-        cells["verdict"] = _verdict(gap)
-    if h is not None:
-        cells["h"] = decimal(h["estimate"], 2)
-    cells["p"] = escape(p_cell(max(_p_values(figures, model, [panel]), default=math.nan)))
-    return cells
-
-
-def _verdict(gap: pd.Series) -> str:
-    """Return the verdict with its mark, or the reason why it is missing."""
-    reason = gap["verdict_reason"]
-    if not isinstance(gap["verdict"], str):
-        return "not judged"
-    verdict = str(gap["verdict"])
-    known = isinstance(reason, str) and gap["ci_method"] != "bounds"
-    return filled("verdict", verdict=verdict, mark=MARKS[verdict], reason=reason if known else "")
+    rows = []
+    for own in figures.sets:
+        for pair in own.pairs:
+            if pair.attribute == attribute.name:
+                model = _model_cell(figures, own.model, note=pair.note if several else "")
+                rows.append({"model": model} | pair_cells(pair, list(labels), on_board=True))
+    known = {key: label for key, label in labels.items() if any(row[key] for row in rows)}
+    right = [key for key in known if key != "verdict"]
+    return written_table(rows, known, name=name, stub="model", heading="Model", right=right)
 
 
 def _model_cell(figures: BoardFigures, model: str, *, note: str = "") -> str:
@@ -199,27 +144,9 @@ def _model_cell(figures: BoardFigures, model: str, *, note: str = "") -> str:
     return filled("model_cell", label=breakable(model), marks=marks, href=href, note=note)
 
 
-def _accuracy(figures: BoardFigures, model: str) -> str:
-    """Return the figure for neutral text with its limits, or the range over groups, as HTML."""
-    kind, neutral = figures.board.benchmark.kind, figures.neutral
-    row = None if neutral is None else figures.row(model, kind.rate_a, neutral)
-    return original_accuracy(figures, model) if row is None else _figure(kind, row)
-
-
-def _figure(kind: Kind, row: pd.Series | None) -> str:
-    """Return a figure and its limits as HTML: on one line on a screen, on two on paper."""
-    if row is None:
-        return "–"
-    return figure_of(kind, row).cell(broken=output_format() != "html")
-
-
-def _p_values(figures: BoardFigures, model: str, panels: list[Panel]) -> list[float]:
-    # Such a model's answers selected the items, so its p-value would be meaningless.
-    if model in figures.board.benchmark.selected_on:
-        return []
-    test = figures.board.benchmark.kind.test
-    rows = [figures.row(model, test, panel) for panel in panels]
-    return [row["p_adjusted"] for row in rows if row is not None and pd.notna(row["p_adjusted"])]
+def _cell(figure: Figure) -> str:
+    """Return a figure and its limits: on one line on a screen, on two on paper."""
+    return figure.cell(broken=output_format() != "html")
 
 
 def _span(values: list[float]) -> str:
@@ -234,16 +161,6 @@ def _labels(panels: list[Panel]) -> list[str]:
     """Return the panels' headings, with the pair if an attribute has several."""
     several = {p.label for p in panels if [q.label for q in panels].count(p.label) > 1}
     return [f"{p.label}: {p.note}" if p.label in several else p.label for p in panels]
-
-
-def _group_labels(figures: BoardFigures, panel: Panel) -> list[str]:
-    groups = figures.board.benchmark.attribute(panel.attribute).groups
-    return [groups[group] for group in panel.pair]
-
-
-def _missing(figures: BoardFigures, model: str) -> str:
-    missing, whole = figures.missing(model)
-    return percent(missing / whole) if whole else "–"
 
 
 _DIFFER, _SAME = "≠", "n.s."
@@ -266,7 +183,7 @@ def difference_matrix(board: Board, *, name: str) -> GT:
     rows = [
         {"model": f"{number}\u00a0{breakable(model)}"}
         | {
-            f"c{other}": _cell(found.loc[(model, better)])
+            f"c{other}": _difference(found.loc[(model, better)])
             for other, better in enumerate(models[: number - 1], start=1)
         }
         for number, model in enumerate(models, start=1)
@@ -293,7 +210,7 @@ def matrix_caption(release: Release) -> str:
     )
 
 
-def _cell(row: pd.Series) -> str:
+def _difference(row: pd.Series) -> str:
     differ = bool(row["differ"])
     p = p_cell(float(row["p_adjusted"])).replace("\u00a0", "\u202f")
     return filled("difference", differ=differ, mark=_DIFFER if differ else _SAME, p=p)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TypeVar
 
@@ -33,6 +33,7 @@ _CHARACTER, _LINE = 5.4, 11.5
 _PAPER_FONT = "Libertinus Serif"
 _LONGEST_NAME, _LONGEST_NOTE = 32, 40
 _Item = TypeVar("_Item")
+_Column = TypeVar("_Column")
 
 
 def largest(items: Sequence[_Item], size: Callable[[_Item], float]) -> Sequence[_Item]:
@@ -120,6 +121,38 @@ class Chart:
     def panels(self, row: Row) -> Iterable[tuple[Axis, Cell]]:
         """Return a row's cells with their axes."""
         return zip(self.axes, row.cells, strict=True)
+
+
+def chart_of(
+    name: str,
+    caption: str,
+    heading: str,
+    rows: Iterable[tuple[Row, _Item]],
+    columns: Iterable[tuple[_Column, Axis]],
+    cell: Callable[[_Item, _Column, Axis], Cell],
+    *,
+    heads: tuple[str, ...] = (),
+    height: int = 26,
+) -> Chart:
+    """Make a chart whose cells are drawn by a function of their row and column.
+
+    Parameters
+    ----------
+    name, caption, heading, heads, height
+        See `Chart`.
+    rows : iterable of (Row, object)
+        Each row without its cells, and what it is about.
+    columns : iterable of (object, Axis)
+        What each panel is about, and its axis.
+    cell : callable
+        Draws what a row is about in a panel.
+    """
+    panels = list(columns)
+    drawn = tuple(
+        replace(row, cells=tuple(cell(item, column, axis) for column, axis in panels))
+        for row, item in rows
+    )
+    return Chart(name, caption, heading, tuple(axis for _, axis in panels), drawn, heads, height)
 
 
 def show_chart(chart: Chart, *, css_class: str = "") -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -13,7 +14,7 @@ from fairstats.benchmarks.kinds import CHOICE
 from fairstats.counts.answer_tables import NO_ANSWER
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.charts.marks import Axis, axis_over, dot, tick
-from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.section import Answer, Mark, Section
 from fairstats.report.words import option_label
@@ -81,29 +82,21 @@ def _chart(own: AnswerSet, name: str) -> Chart:
         letters = letters.assign(key_share=math.nan)
     shares = [100 * value for column in ("share", "key_share") for value in letters[column]]
     attributes = _attributes(own)
-    axes = {
-        attribute.name: axis_over(
-            shares,
-            key=attribute.name,
-            label=attribute.label,
-            note=_groups(attribute),
-            room=0,
-            limits=(0, 100),
-            signed=False,
-            unit="%",
-        )
-        for attribute in attributes
-    }
+    scale: dict[str, Any] = {"room": 0.0, "limits": (0, 100), "signed": False, "unit": "%"}
+    axes = [
+        axis_over(shares, key=one.name, label=one.label, note=_groups(one), **scale)
+        for one in attributes
+    ]
 
-    def row(letter: str) -> Row:
-        of = letters[letters["letter"] == letter]
-        cells = (_cell(axes[a.name], of[of["attribute"] == a.name], a) for a in attributes)
-        return Row(option_label(benchmark, letter), tuple(cells))
+    def cell(letter: str, attribute: Attribute, axis: Axis) -> Cell:
+        chosen = (letters["letter"] == letter) & (letters["attribute"] == attribute.name)
+        return _cell(axis, letters[chosen], attribute)
 
     key = ", and how often it is the key" if benchmark.has_key else ""
     caption = f"How often each option is answered, by group{key}"
-    rows = tuple(map(row, benchmark.options))
-    return Chart(name, caption, "Option", tuple(axes.values()), rows, height=22)
+    rows = ((Row(option_label(benchmark, letter)), letter) for letter in benchmark.options)
+    columns = zip(attributes, axes, strict=True)
+    return chart_of(name, caption, "Option", rows, columns, cell, height=22)
 
 
 def _cell(axis: Axis, rows: pd.DataFrame, attribute: Attribute) -> Cell:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.charts.marks import Axis, axis_over, words
-from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
 from fairstats.report.figures import Figure
 
 _LONGEST = 22
@@ -33,8 +33,11 @@ def set_chart(
     height: int = 24,
 ) -> Chart:
     """Return a chart with a row per case, made by `cell`; `height` of a row in pixels."""
-    rows = tuple(Row(label, (cell(case),)) for label, case in cases)
-    return Chart(name, f"{caption}: {own.label}", heading, (axis,), rows, height=height)
+    rows = ((Row(label), case) for label, case in cases)
+    caption = f"{caption}: {own.label}"
+    return chart_of(
+        name, caption, heading, rows, [(None, axis)], lambda case, *_: cell(case), height=height
+    )
 
 
 def pair_chart(
