@@ -38,9 +38,6 @@ from fairstats.report.sections.size import differences_chart
 from fairstats.report.tables import breakable
 from fairstats.report.words import (
     meaning,
-    plain,
-    plain_range,
-    scale_of,
 )
 
 # The first page has room for a chart of this number of pairs.
@@ -133,9 +130,7 @@ def charted_later(answers: AnswerSet) -> bool:
 def table_notes(answers: AnswerSet) -> str:
     """State once what all rows of the table of pairs have in common."""
     first, second = answers.benchmark.pair_terms
-    missing, whole = (
-        sum(entry[name] for entry in answers.entries) for name in ("missing", "answers")
-    )
+    missing, whole = answers.missing
     order = "" if (first, second) == ("first", "second") else f" ({first}, then {second})"
     parts = {"tests": _test(answers), "baseline": _baseline(answers)}
     facts = {
@@ -178,13 +173,10 @@ def _baseline(answers: AnswerSet) -> str:
     figure = answers.baseline(group)
     if baseline is None or figure is None or math.isnan(figure.low):
         return ""
-    scale, label = scale_of(kind, kind.rate_a), baseline.groups[group]
-    shown = f"{plain(kind, figure.estimate / scale)}{'' if kind.numeric else '%'}"
-    limits = plain_range(kind, figure.low / scale, figure.high / scale)
-    return (
-        f"{capital(kind.figure)}, {label[:1].lower()}{label[1:]} text: "
-        f"{shown if figure.known else 'range'} ({limits})."
-    )
+    label, unit = baseline.groups[group], "" if kind.numeric else "%"
+    shown = f"{figure.text}{unit}" if figure.known else figure.label
+    text = f"{label[:1].lower()}{label[1:]} text: {shown} ({figure.limits})."
+    return f"{capital(kind.figure)}, {text}"
 
 
 def _test(answers: AnswerSet) -> str:
