@@ -89,6 +89,13 @@ def test_findings(benchmark, case, snapshot):
     assert (read.headline, read.figures, read.chart_title, *read.sure) == snapshot
 
 
+def test_braces_in_a_benchmarks_text_are_not_filled_in(benchmark):
+    text = "a hint {title} {0}"
+    read = found(replace(benchmark, slanted=True, swayed_by=text), {"{model}": (0.05, SHOWN, 0.1)})
+    assert read.headline == "A hint {title} {0} sways {model}"
+    assert "{model} is 5.0 percentage points less accurate with a hint {title} {0}" in read.figures
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_gap_made_small_by_missing_answers_is_not_called_the_smallest(benchmark, sign):
     # Ranks count missing answers against a model, so the second one shows the smaller gap.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from fairstats._lib.formatting import capital, level, percent, points, span
+from fairstats._lib.formatting import capital, level, points, span
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.answer_sets import AnswerSet, Pair, names_of
@@ -15,7 +15,6 @@ from fairstats.report.sensitivity import robustness
 from fairstats.report.words import (
     difference_name,
     long_unit,
-    signed_range,
     words_of,
 )
 
@@ -93,61 +92,45 @@ def reasons(answers: AnswerSet) -> list[str]:
 
 def _changed(answers: AnswerSet) -> str:
     """State how many answers change, which is the report's first question."""
-    low, high = _all_limits(answers, "cfr")
-    if any(map(math.isnan, (*low, *high))):
+    ends = _ends(answers, "cfr")
+    if not ends:
         return ""
-    least, most = 1 - max(high), 1 - min(low)
-    share = _between(answers, percent(least), percent(most))
+    share = _between(answers, *(f"{100 - end:.1f}%" for end in (max(ends), min(ends))))
     return f"the model’s answer differs in {share} of pairs"
 
 
 def _difference(answers: AnswerSet) -> str:
     """State for which group the figure is higher, and by how much."""
-    kind, benchmark = answers.kind, answers.benchmark
-    low, high = _all_limits(answers, kind.difference)
-    if any(map(math.isnan, (*low, *high))):
+    kind, benchmark, pairs = answers.kind, answers.benchmark, answers.pairs
+    ends = _ends(answers, kind.difference)
+    if not ends:
         return ""
-    least, most = min(low), max(high)
-    sure = ""
-    if len(answers.pairs) == 1 and not answers.ranged:
-        only = answers.pairs[0].difference
-        sure = f" ({level(answers.release.alpha)} interval "
-        sure += f"{signed_range(kind, only['ci_low'], only['ci_high'])})"
-    decided = all(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)
-    if decided:
+    form, sure = pairs[0].gap.form, ""
+    if len(pairs) == 1 and not answers.ranged:
+        sure = f" ({level(answers.release.alpha)} interval {pairs[0].gap.limits})"
+    if all(pair.verdict in (DISPARITY, EQUIVALENT) for pair in pairs):
         for sign, place in ((1, 0), (-1, 1)):
+            sizes = [form(sign * end) for end in sorted((min(ends), max(ends)), key=abs)]
             # A difference that rounds to 0 has no sign.
-            if all(kind.signed(sign * value).startswith("+") for value in (least, most)):
-                size = (kind.signed(end)[1:] for end in sorted((abs(least), abs(most))))
+            if all(size.startswith("+") for size in sizes):
                 more = f"higher ({benchmark.higher})" if benchmark.higher else "higher"
                 return (
-                    f"{kind.figure} is {span(*size)} {long_unit(kind)} {more} for "
-                    f"{_group(answers, place)}{sure}"
+                    f"{kind.figure} is {span(*(size[1:] for size in sizes))} {long_unit(kind)} "
+                    f"{more} for {_group(answers, place)}{sure}"
                 )
-    order = " − ".join(benchmark.pair_terms)
-    if len(answers.pairs) == 1:
-        order = " − ".join(answers.pairs[0].terms)
-    figures = _between(answers, kind.signed(least), kind.signed(most))
+    order = " − ".join(pairs[0].terms if len(pairs) == 1 else benchmark.pair_terms)
+    figures = _between(answers, form(min(ends)), form(max(ends)))
     return f"the {difference_name(kind)} ({order}) is {figures} {long_unit(kind)}{sure}"
 
 
-def _all_limits(answers: AnswerSet, metric: str) -> tuple[list[float], list[float]]:
-    """Return the limits of all pairs; if one of several is unknown, those of the others."""
-    every = [_limits(pair, metric) for pair in answers.pairs]
-    known = [one for one in every if not math.isnan(sum(one))]
+def _ends(answers: AnswerSet, metric: str) -> list[float]:
+    """Return the estimates of all pairs, or the ends of their ranges, on a chart's axis."""
+    figures = [pair.figure(metric) for pair in answers.pairs]
+    known = [figure for figure in figures if figure.known or (figure.ranged and figure.limits)]
     # Reports of choices state no figure if one is unknown.
-    used = known if known and answers.kind != CHOICE else every
-    return [low for low, _ in used], [high for _, high in used]
-
-
-def _limits(pair: Pair, metric: str) -> tuple[float, float]:
-    """Return the estimate twice, or the range if the figure is known as a range only."""
-    estimate = pair.value(metric)
-    if not math.isnan(estimate):
-        return estimate, estimate
-    if metric in pair.estimates and pair.estimates[metric]["ci_method"] == "bounds":
-        return pair.value(metric, "ci_low"), pair.value(metric, "ci_high")
-    return math.nan, math.nan
+    if answers.kind == CHOICE and len(known) < len(figures):
+        return []
+    return [end for figure in known for end in figure.ends]
 
 
 def _between(answers: AnswerSet, low: str, high: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,13 @@ import pandas as pd
 
 from fairstats._lib.formatting import capital, decimal, level, listed
 from fairstats.benchmarks.declaration import Attribute
-from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind
+from fairstats.benchmarks.kinds import CHOICE, DECISION
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.audit.clauses import clauses
+from fairstats.report.figures import Figure, figure_of, number
 from fairstats.report.page_output import columns, show_markdown, show_table
 from fairstats.report.tables import breakable, written_table
-from fairstats.report.words import heading, plain
+from fairstats.report.words import heading
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -174,7 +175,7 @@ def errors_table(own: AnswerSet, heads: Mapping[str, str]) -> GT:
         errors = {name: _sides(own, attribute, f"{name}_a", f"{name}_b") for name in heads}
         for group, label in attribute.groups.items():
             cells = {
-                name: _error(own.kind, name, of[group][1])
+                name: figure_of(own.kind, of[group][1]).written()
                 for name, of in errors.items()
                 if group in of
             }
@@ -201,7 +202,7 @@ def groups_table(own: AnswerSet, limits: str) -> GT:
                 "group": breakable(group.label),
                 "n": f"{group.n:,}",
                 "missing": _NONE if group.missing is None else f"{group.missing:,}",
-                rate: _rate(own.kind, group.row),
+                rate: figure_of(own.kind, group.row).written(),
                 "note": "under 2% of the answers" if group.small else "",
             }
             for group in groups
@@ -217,7 +218,7 @@ def groups_table(own: AnswerSet, limits: str) -> GT:
                 "group": "All groups",
                 "n": f"{sum(group.n for group in groups):,}",
                 "missing": f"{sum(missing):,}" if len(missing) == len(groups) else _NONE,
-                rate: _rate(own.kind, overall),
+                rate: figure_of(own.kind, overall).written(),
             }
         )
     labels = {"n": "Answers", "missing": "Unknown", rate: f"{heading(own.kind)} ({limits})"}
@@ -244,7 +245,7 @@ def ratios_table(own: AnswerSet, limits: str) -> GT:
             continue
         cells = {"Impact ratio": _ratio(_whole(own, attribute, "impact_ratio"))}
         if parity := _whole(own, attribute, "demographic_parity"):
-            cells["Demographic parity difference"] = _rate(DECISION, parity)
+            cells["Demographic parity difference"] = figure_of(own.kind, parity).written()
         for pair in pairs:
             cells[" / ".join(pair.terms)] = _ratio(pair.estimates.get(metric))
         rows += [
@@ -278,25 +279,8 @@ def _head(attribute: Attribute, note: str = "") -> dict[str, str]:
     return {"attribute": breakable(f"{attribute.label}{note}")}
 
 
-def _rate(kind: Kind, row: Estimate | None) -> str:
-    return _with_limits(row, partial(plain, kind), " to " if kind.numeric else "–")
-
-
 def _ratio(row: Estimate | None) -> str:
-    return _with_limits(row, partial(decimal, places=3))
-
-
-def _error(kind: Kind, name: str, row: Estimate) -> str:
-    if name == "signed_error":
-        return _with_limits(row, kind.signed)
-    return _rate(kind if name == "absolute_error" else DECISION, row)
-
-
-def _with_limits(row: Estimate | None, form: Callable[[float], str], to: str = " to ") -> str:
-    """Write a figure with its limits, or what is known of both."""
     if row is None:
         return "not known"
-    values = [row[name] for name in ("estimate", "ci_low", "ci_high")]
-    known, *limits = ["" if pd.isna(value) else form(value) for value in values]
-    shown = to.join(limits) if all(limits) else ""
-    return f"{known} ({shown})" if known and shown else known or shown or "not known"
+    estimate, low, high = (number(row[name]) for name in ("estimate", "ci_low", "ci_high"))
+    return Figure(estimate, low, high, partial(decimal, places=3)).written()

@@ -14,7 +14,7 @@ from fairstats._lib.formatting import (
 )
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import BASELINE
-from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, SCORE
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
 from fairstats.report.audit.clauses import clauses
@@ -38,9 +38,6 @@ from fairstats.report.sections.size import differences_chart
 from fairstats.report.tables import breakable
 from fairstats.report.words import (
     meaning,
-    plain,
-    plain_range,
-    unit_noun,
 )
 
 # The first page has room for a chart of this number of pairs.
@@ -54,12 +51,6 @@ _VERIFIED = (
     "not run",
 )
 _CONFLICTS = ("I have no conflict of interest", "conflict of interest declared")
-_TWO_COUNTS = {
-    CHOICE.name: "Discordant: pairs right for one group only.",
-    DECISION.name: "Discordant: pairs with a favourable answer for one group only.",
-    LEVEL.name: "Moved: pairs with a higher level for the first group, and for the second.",
-    SCORE.name: "Moved: pairs with a higher score for the first group, and for the second.",
-}
 _LINES = (
     ("Auditor: name and qualification", "Signature", "Date"),
     ("Second reviewer: name and organisation", "Signature", "Date"),
@@ -138,53 +129,54 @@ def charted_later(answers: AnswerSet) -> bool:
 
 def table_notes(answers: AnswerSet) -> str:
     """State once what all rows of the table of pairs have in common."""
-    pairs = answers.pairs
-    # Ranges of levels and scores count no pairs.
-    counts = [
-        int(n) for pair in pairs if not math.isnan(n := pair.value(answers.kind.difference, "n"))
-    ]
-    rows = f"{span(f'{min(counts):,}', f'{max(counts):,}')} pairs per row; " if counts else ""
     first, second = answers.benchmark.pair_terms
+    missing, whole = answers.missing
     order = "" if (first, second) == ("first", "second") else f" ({first}, then {second})"
-    named = prompted(answers.release, answers.benchmark.name)
-    prompt = f"{capital(answers.prompt)} prompt; " if named else ""
-    shown = (
-        f"The {len(answers.charted)} pairs with the largest differences, of {len(pairs)}; Results "
-        "has all of them."
+    parts = {"tests": _test(answers), "baseline": _baseline(answers)}
+    facts = {
+        "largest only": len(answers.charted) < len(answers.pairs),
+        "units": bool(answers.benchmark.few_units and answers.units),
+        "ranged": answers.ranged,
+        "missing": missing > 0,
+        **{name: bool(text) for name, text in parts.items()},
+    }
+    sentences = clauses(
+        "table",
+        answers,
+        facts,
+        charted=str(len(answers.charted)),
+        pairs=str(len(answers.pairs)),
+        rows=capital(f"{_rows(answers)}groups in the order of the name{order}."),
+        meaning=meaning(answers.benchmark),
+        missing=f"{missing:,}",
+        whole=f"{whole:,}",
+        policy=", ".join(sorted(answers.rows["missing"].unique())),
+        **parts,
     )
-    sentences = [shown] if len(answers.charted) < len(pairs) else []
-    sentences.append(capital(f"{prompt}{rows}groups in the order of the name{order}."))
-    if answers.benchmark.few_units and answers.units:
-        sentences.append(f"Independent units: {answers.units:,} {unit_noun(answers.benchmark)}.")
-    sentences.append(meaning(answers.benchmark))
-    if not answers.ranged:
-        sentences.append(
-            f"{_TWO_COUNTS[answers.kind.name]} If both versions had the same effect, the two "
-            "counts would be about equal."
-        )
-        sentences.append(_test(answers))
-    missing = sum(entry["missing"] for entry in answers.entries)
-    whole = sum(entry["answers"] for entry in answers.entries)
-    policy = ", ".join(sorted(answers.rows["missing"].unique()))
-    sentences.append(
-        f"{missing:,} of {whole:,} answers are missing (policy {policy})."
-        if missing
-        else "No answers are missing."
-    )
-    baseline = answers.rows[
-        (answers.rows["attribute"] == BASELINE) & (answers.rows["metric"] == answers.kind.rate_a)
-    ]
-    for row in baseline.head(1).to_dict("records"):
-        attribute = answers.benchmark.attribute(BASELINE)
-        label = attribute.groups.get(row["group_a"], row["group_a"])
-        kind = answers.kind
-        limits = plain_range(kind, row["ci_low"], row["ci_high"])
-        known = f"{plain(kind, row['estimate'])}{'' if kind.numeric else '%'}"
-        known = known if row["ci_method"] != "bounds" else "range"
-        if limits:
-            text = f"{label[:1].lower()}{label[1:]} text: {known} ({limits})."
-            sentences.append(f"{capital(kind.figure)}, {text}")
     return " ".join(filter(None, sentences))
+
+
+def _rows(answers: AnswerSet) -> str:
+    """Return the prompt, if there are several, and the number of pairs of answers per row."""
+    numbers = [pair.value(answers.kind.difference, "n") for pair in answers.pairs]
+    # Ranges of levels and scores count no pairs.
+    counts = [int(n) for n in numbers if not math.isnan(n)]
+    rows = f"{span(f'{min(counts):,}', f'{max(counts):,}')} pairs per row; " if counts else ""
+    named = prompted(answers.release, answers.benchmark.name)
+    return f"{answers.prompt} prompt; {rows}" if named else rows
+
+
+def _baseline(answers: AnswerSet) -> str:
+    """State the figure with the baseline text; empty without one."""
+    kind, baseline = answers.kind, answers.benchmark.attributes.get(BASELINE)
+    group = baseline.pairs[0][0] if baseline else ""
+    figure = answers.baseline(group)
+    if baseline is None or figure is None or math.isnan(figure.low):
+        return ""
+    label, unit = baseline.groups[group], "" if kind.numeric else "%"
+    shown = f"{figure.text}{unit}" if figure.known else figure.label
+    text = f"{label[:1].lower()}{label[1:]} text: {shown} ({figure.limits})."
+    return f"{capital(kind.figure)}, {text}"
 
 
 def _test(answers: AnswerSet) -> str:

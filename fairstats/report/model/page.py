@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -16,7 +15,6 @@ from fairstats._lib.formatting import (
     escape_markdown,
     level,
     listed,
-    percent_range,
 )
 from fairstats._lib.safe_names import slug as slug_of
 from fairstats.answers.strategies import strategy_label
@@ -57,17 +55,12 @@ from fairstats.report.ratings.page import rating_headline, rating_scope
 from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sections.section import CANNOT, Answer, Section, sections
 from fairstats.report.sensitivity import policy_table, with_missing
-from fairstats.report.tables import share
 from fairstats.report.templates import filled, page_root
 from fairstats.report.words import (
     difference_name,
     gap_name,
     noun,
-    plain,
-    plain_range,
-    scale_of,
     scaled,
-    signed_range,
     unsigned,
     words_of,
 )
@@ -361,8 +354,7 @@ def _gap(own: AnswerSet) -> Fact:
     whole, kind = own.whole, own.kind
     several = whole is not None and whole not in own.pairs
     gap = UNKNOWN if whole is None else whole.gap
-    limits, metric = partial(signed_range, kind), kind.difference
-    value, note = _known(own, gap, metric, kind.signed, limits, f" {kind.unit}")
+    value, note = _known(own, gap, f" {kind.unit}")
     if own.ranged or gap.known:
         note += f", {pair_note(own.benchmark)}"
     gaps = [pair.gap.estimate for pair in own.pairs]
@@ -374,7 +366,7 @@ def _gap(own: AnswerSet) -> Fact:
 
 def _same(own: AnswerSet) -> Fact:
     figure = UNKNOWN if own.whole is None else own.whole.figure("cfr")
-    return ("Same answer (CFR)", *_known(own, figure, "cfr", share, percent_range, "%"))
+    return ("Same answer (CFR)", *_known(own, figure, "%"))
 
 
 def _rate(own: AnswerSet) -> Fact:
@@ -386,8 +378,7 @@ def _rate(own: AnswerSet) -> Fact:
         figure = own.baseline(first)
         if figure is not None:
             name = f"{of}, {baseline.groups[first].lower()} text"
-            limits, form = partial(plain_range, kind), partial(plain, kind)
-            return (name, *_known(own, figure, kind.rate_a, form, limits, unit))
+            return (name, *_known(own, figure, unit))
     known = [figure.estimate for figure in own.by_group.values() if figure.known]
     if not known:
         why = "only differences have ranges" if own.ranged and kind != CHOICE else "no answers"
@@ -395,24 +386,15 @@ def _rate(own: AnswerSet) -> Fact:
     return f"{of} of the groups", f"{span_of(known, kind)}{unit}", ""
 
 
-def _known(
-    own: AnswerSet,
-    figure: Figure,
-    metric: str,
-    form: Callable[[float], str],
-    limits: Callable[[float, float], str],
-    unit: str,
-) -> tuple[str, str]:
+def _known(own: AnswerSet, figure: Figure, unit: str) -> tuple[str, str]:
     """Return a figure and its interval, or the range if only that is known."""
-    scale = scale_of(own.kind, metric)
-    shown = limits(figure.low / scale, figure.high / scale)
     if own.ranged and not figure.known:
-        return f"{shown}{unit}", "over all possible missing answers"
+        return f"{figure.limits}{unit}", "over all possible missing answers"
     if not figure.known:
         return "not known", "no answers"
-    interval = f"{level(own.release.alpha)} CI {shown}"
+    interval = f"{level(own.release.alpha)} CI {figure.limits}"
     note = "whatever the missing answers are" if own.ranged else interval
-    return f"{form(figure.estimate / scale)}{unit}", note
+    return f"{figure.text}{unit}", note
 
 
 def _tested(sets: list[AnswerSet]) -> list[str]:
