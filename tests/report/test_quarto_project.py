@@ -112,6 +112,14 @@ def test_the_metadata_that_both_renderers_read_has_the_settings(project, release
     assert ".qmd" not in after
 
 
+def test_quarto_draws_only_pages_with_content(project, release):
+    # If a script removed them afterwards, the preview would not find what it drew.
+    metadata = json.loads((project / NAVIGATION).read_text(encoding="utf-8"))
+    excluded = {path.removeprefix("!") for path in metadata["project"]["render"]}
+    assert excluded == {page.path for page in PAGES if not page.has_content(Release(release.path))}
+    assert "reports/ratings.qmd" in excluded
+
+
 def test_no_text_of_the_metadata_is_the_name_of_a_file(project, release, monkeypatch):
     """Quarto takes such a text for a path, and shows the path."""
     monkeypatch.chdir(ROOT)
@@ -303,11 +311,8 @@ def test_the_script_completes_what_quarto_drew(project, release, tmp_path):
     site = tmp_path / "_site"
     shutil.copytree(release.path / "reports", site / "reports")
     shutil.copy(release.path / "index.html", site)
-    empty = site / "reports" / "ratings.html"
-    empty.write_text("<main><h1>Ratings</h1></main>")
     done = script(project, "finish", QUARTO_PROJECT_OUTPUT_DIR=str(site), **environment)
     assert (done.returncode, done.stderr) == (0, "")
-    assert not empty.exists()
     # These pages are published ones, which also link to other releases.
     assert not [
         link for _, link in broken_links(site) if not re.match(r"(\.\./)+(feed|latest)", link)
