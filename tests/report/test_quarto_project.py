@@ -320,6 +320,13 @@ def test_the_script_completes_what_quarto_drew(project, release, tmp_path):
     assert (site / "leaderboard.pdf").is_file()
 
 
+def test_the_script_runs_again_in_a_preview(project, release):
+    # The preview sets the variable for a page, and removes the file afterwards.
+    environment = {RELEASE_VARIABLE: str(release.path), QUARTO_VARIABLE: "removed.json"}
+    done = script(project, **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_script_names_the_remedy_in_a_wrong_python(project, tmp_path):
     (tmp_path / "fairstats").mkdir()
     (tmp_path / "fairstats" / "__init__.py").touch()
