@@ -6,7 +6,7 @@ from pathlib import Path
 
 try:
     from fairstats._lib.problems import InputError
-    from fairstats.report.page_output import PUBLISHED_VARIABLE, load_release
+    from fairstats.report.page_output import PUBLISHED_VARIABLE, QUARTO_VARIABLE, load_release
     from fairstats.report.render import finish
     from fairstats.report.site_pages import prepare
 except ModuleNotFoundError as error:
@@ -16,6 +16,8 @@ except ModuleNotFoundError as error:
         f"{sys.executable} -m pip install 'fairstats[quarto]'"
     )
 
+# In a preview it describes the page that was drawn last.
+os.environ.pop(QUARTO_VARIABLE, None)
 published = bool(os.environ.get(PUBLISHED_VARIABLE))
 try:
     release = load_release()

@@ -19,7 +19,7 @@ from fairstats._lib.problems import RenderError, keyword
 from fairstats.release.contents import Release
 from fairstats.report.builtin_renderer import render_builtin
 from fairstats.report.page_output import PUBLISHED_VARIABLE, RELEASE_VARIABLE
-from fairstats.report.site_pages import PAGES, PDF_PAGE, images, stage
+from fairstats.report.site_pages import PDF_PAGE, images, stage
 from fairstats.report.site_settings import OWN_PAGES
 
 #: The first Quarto that draws the pages; `_quarto.yml` requires it too.
@@ -133,15 +133,12 @@ def finish(site: Path, project: Path, release: Release) -> None:
     Parameters
     ----------
     site : Path
-        What Quarto drew; pages without content are removed.
+        What Quarto drew.
     project : Path
         The project, with the images.
     release : Release
         The release. What its pages link to is copied.
     """
-    for page in PAGES:
-        if not page.has_content(release):
-            (site / page.path).with_suffix(".html").unlink(missing_ok=True)
     drawn = {"index.html", "reports", SEARCH_INDEX, OWN_PAGES}
     for path in release.path.iterdir():
         if path.is_dir() and path.name not in drawn:

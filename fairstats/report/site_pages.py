@@ -239,6 +239,11 @@ def prepare(project: Path, release: Release, *, preview: bool = False) -> list[s
     }
     if preview:
         metadata["preview"] = True
+    # After this script Quarto reads again which pages it draws: those with content.
+    paths = {page.path for page in shown}
+    empty = [f"!/{page.path}" for page in PAGES if page.path not in paths]
+    if empty:
+        metadata["project"] = {"render": empty}
     _write(project / NAVIGATION, json.dumps(metadata, indent=1))
     template = (project / "reports" / "_leaderboard.qmd").read_text(encoding="utf-8")
     for name, value in {"HAS": has, "FRAME": frame}.items():

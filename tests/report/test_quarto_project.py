@@ -71,8 +71,10 @@ def drawn(project: Path, page: str = "reports/data.qmd") -> str:
 
 def test_every_page_is_rendered_and_in_the_list(declared):
     globs = declared["project"]["render"]
-    rendered = {path for glob in globs if glob[0] != "!" for path in ROOT.glob(glob)}
-    rendered -= {ROOT / glob[1:] for glob in globs if glob[0] == "!"}
+    # Otherwise Quarto also finds the pages inside the releases of site/, and runs their cells.
+    assert all(glob.removeprefix("!").startswith("/") for glob in globs)
+    rendered = {path for glob in globs if glob[0] != "!" for path in ROOT.glob(glob[1:])}
+    rendered -= {ROOT / glob[2:] for glob in globs if glob[0] == "!"}
     rendered -= {*(ROOT / MODEL_FOLDER).glob("*"), ROOT / "reports" / "leaderboard.qmd"}
     assert rendered == {ROOT / page.path for page in PAGES}
     assert declared["metadata-files"] == [NAVIGATION]
@@ -110,6 +112,14 @@ def test_the_metadata_that_both_renderers_read_has_the_settings(project, release
     assert '<a class="brand" href="../index.html">Our board</a>' in after
     assert "Published by Us." in after
     assert ".qmd" not in after
+
+
+def test_quarto_draws_only_pages_with_content(project, release):
+    # If a script removed them afterwards, the preview would not find what it drew.
+    metadata = json.loads((project / NAVIGATION).read_text(encoding="utf-8"))
+    excluded = {path.removeprefix("!/") for path in metadata["project"]["render"]}
+    assert excluded == {page.path for page in PAGES if not page.has_content(Release(release.path))}
+    assert "reports/ratings.qmd" in excluded
 
 
 def test_no_text_of_the_metadata_is_the_name_of_a_file(project, release, monkeypatch):
@@ -303,16 +313,20 @@ def test_the_script_completes_what_quarto_drew(project, release, tmp_path):
     site = tmp_path / "_site"
     shutil.copytree(release.path / "reports", site / "reports")
     shutil.copy(release.path / "index.html", site)
-    empty = site / "reports" / "ratings.html"
-    empty.write_text("<main><h1>Ratings</h1></main>")
     done = script(project, "finish", QUARTO_PROJECT_OUTPUT_DIR=str(site), **environment)
     assert (done.returncode, done.stderr) == (0, "")
-    assert not empty.exists()
     # These pages are published ones, which also link to other releases.
     assert not [
         link for _, link in broken_links(site) if not re.match(r"(\.\./)+(feed|latest)", link)
     ]
     assert (site / "leaderboard.pdf").is_file()
+
+
+def test_the_script_runs_again_in_a_preview(project, release):
+    # The preview sets the variable for a page, and removes the file afterwards.
+    environment = {RELEASE_VARIABLE: str(release.path), QUARTO_VARIABLE: "removed.json"}
+    done = script(project, **environment)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_script_names_the_remedy_in_a_wrong_python(project, tmp_path):
