@@ -351,8 +351,7 @@ def _shown(
     return [
         (pair.figure(metric), panel.shared)
         for own, panel, metric in product(figures.sets, panels, metrics)
-        for pair in panel.of(own)
-        if metric in pair.estimates
+        for pair in panel.of(own, metric)
     ]
 
 
@@ -442,8 +441,8 @@ def _chart(
     for own in figures.sets:
         texts = [figures.rank(own.model), original_accuracy(own)]
         if head is not None:
-            known = [pair.figure(metric) for pair in panels[0].of(own) if metric in pair.estimates]
-            texts.append(known[0].written() if known else NONE)
+            first = panels[0].of(own, metric)
+            texts.append(first[0].figure(metric).written() if first else NONE)
         row = Row(
             f"{own.model}{marks_of(figures, own.model)}",
             texts=tuple(texts),
@@ -459,7 +458,7 @@ def _chart(
     def drawn(own: AnswerSet | dict[tuple[str, str], float], panel: Panel, axis: Axis) -> Cell:
         if not isinstance(own, AnswerSet):
             return _published(axis, own.get((panel.attribute, _PUBLISHED[metric])))
-        pairs = [pair for pair in panel.of(own) if not metric or metric in pair.estimates]
+        pairs = panel.of(own, metric)
         return cell(own, pairs, panel, axis) if pairs else _not_asked(axis)
 
     heads = ["Rank by gap" if board.benchmark.kind == CHOICE else "Rank", accuracy_head(figures)]

@@ -38,9 +38,10 @@ class Panel:
         """Return the attribute of the first pair."""
         return self.pairs[0][0]
 
-    def of(self, own: AnswerSet) -> list[Pair]:
-        """Return the pairs of an answer set that the panel shows."""
-        return [pair for key in self.pairs if (pair := own.pair(*key)) is not None]
+    def of(self, own: AnswerSet, metric: str = "") -> list[Pair]:
+        """Return the pairs of an answer set that the panel shows, if they have this metric."""
+        found = (own.pair(*key) for key in self.pairs)
+        return [pair for pair in found if pair and (not metric or metric in pair.estimates)]
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,8 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
         }
         for metric, columns in metrics.items():
             for column, panel in zip(columns, panels, strict=True):
-                found = [pair.figure(metric) for pair in panel.of(own) if metric in pair.estimates]
-                cells[column] = _cell(found[0]) if found else NONE
+                found = panel.of(own, metric)
+                cells[column] = _cell(found[0].figure(metric)) if found else NONE
         rows.append(cells)
     for model, values in figures.published():
         cells = dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), NONE)
