@@ -543,7 +543,7 @@ def test_no_limitation_is_stated_without_a_reason(benchmark, tmp_path):
         ("76 times A", "The letter A is", "38.4% of the answers but 33.3% of the keys"),
         ("90 missing", "of the keys", None),
         ("right", "version of the model is", None),
-        ("unknown snapshot", "version of the model is", "not known for some"),
+        ("unknown snapshot", "version of the model is", "not known"),
     ],
 )
 def test_limitation_is_stated_only_with_a_reason(several, model, limit, figures):

@@ -44,8 +44,10 @@ def limitations(release: Release, model: str) -> Iterator[str]:
         yield from (
             text if len(benchmarks) == 1 else f"{benchmark.title}: {text}" for text in texts
         )
-    if any(entry["snapshot"] is None for answers in sets for entry in answers.entries):
-        yield "The exact version of the model is not known for some of its answers."
+    unknown = [entry["snapshot"] is None for answers in sets for entry in answers.entries]
+    if any(unknown):
+        some = "" if all(unknown) else " for some of its answers"
+        yield f"The exact version of the model is not known{some}."
     yield "Other wordings, and later snapshots under the same name, can give other answers."
     yield from dict.fromkeys(text for own in sets for text in clauses("meaning", own))
 
