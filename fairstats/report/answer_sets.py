@@ -23,8 +23,10 @@ from fairstats.benchmarks.declaration import (
     Benchmark,
 )
 from fairstats.benchmarks.kinds import CHOICE, TESTS, Kind
+from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
+from fairstats.report.changes.rows import Comparison, comparisons_of_kind
 from fairstats.report.charts.rows import MOST_CHARTED, largest
 from fairstats.report.figures import Figure, figure_of, number
 from fairstats.report.findings import pair_note
@@ -269,10 +271,20 @@ class AnswerSet:
         """Return the pair of the same groups as one of another answer set, if it was asked."""
         return self._named.get((pair.attribute, pair.groups))
 
+    @cached_property
     def siblings(self) -> list[AnswerSet]:
         """Return the model's answer sets of the same benchmark, this one among them."""
         every = answer_sets(self.release, self.model)
         return [one for one in every if one.benchmark.name == self.benchmark.name]
+
+    @cached_property
+    def comparisons(self) -> dict[str, list[Comparison]]:
+        """Return the comparisons with the model as the newer one, on its benchmark, by kind."""
+        name = self.benchmark.name
+        return {
+            kind: comparisons_of_kind(self.release, kind, model=self.model).get(name, [])
+            for kind in (VERSION, STRATEGY)
+        }
 
     @property
     def several(self) -> bool:

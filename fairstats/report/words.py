@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from fairstats._lib.formatting import capital, decimal, listed, percent_range, points
+from fairstats._lib.formatting import capital, decimal, listed, points
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, Kind, Words
 
@@ -91,13 +91,6 @@ def plain(kind: Kind, value: float) -> str:
     if math.isnan(value):
         return ""
     return decimal(value, 2) if kind.numeric else f"{100 * value:.1f}"
-
-
-def plain_range(kind: Kind, low: float, high: float) -> str:
-    """Return the limits of a rate or a mean, without their unit; empty if unknown."""
-    if not kind.numeric:
-        return percent_range(low, high)
-    return f"{plain(kind, low)} to {plain(kind, high)}" if not math.isnan(low + high) else ""
 
 
 def signed_range(kind: Kind, low: float, high: float) -> str:

@@ -138,22 +138,27 @@ def questions_html(sets: list[AnswerSet], *, scope: str, depth: int) -> str:
     """
     questions = []
     for section in sections():
-        if not section.diagnostic and any(map(section.applies, sets)):
-            about = sets[0] if section.parts else next(filter(section.applies, sets))
-            parts = _parts(section, sets, f"{scope}-{section.order}")
+        applying = [not section.diagnostic and section.applies(own) for own in sets]
+        if any(applying):
+            about = sets[0] if section.parts else sets[applying.index(True)]
+            parts = _parts(section, sets, applying, f"{scope}-{section.order}")
             key = section.key(section.parts(about)[0] if section.parts else about)
             title = section.title(about)
             questions.append({"title": title, "parts": parts, "key": key, "wide": section.wide})
     return filled("questions", questions=questions, depth=depth)
 
 
-def _parts(section: Section, sets: list[AnswerSet], name: str) -> list[dict[str, Any]]:
+def _parts(
+    section: Section, sets: list[AnswerSet], applying: list[bool], name: str
+) -> list[dict[str, Any]]:
     """Return the answer and the charts of each answer set that a section is about."""
-    chosen = section.parts(sets[0]) if section.parts else sets
+    chosen = list(zip(sets, applying, strict=True))
+    if section.parts:
+        chosen = [(own, True) for own in section.parts(sets[0])]
     parts = []
-    for number, own in enumerate(chosen):
-        charts = section.charts(own, f"{name}-{number}") if section.applies(own) else ()
-        answer = section.answer(own) if section.applies(own) else None
+    for number, (own, applies) in enumerate(chosen):
+        charts = section.charts(own, f"{name}-{number}") if applies else ()
+        answer = section.answer(own) if applies else None
         some = not section.every_pair and charts and len(own.charted) < len(own.pairs)
         parts.append(
             {

@@ -22,7 +22,6 @@ from fairstats.report.sections.section import CANNOT, Answer, Mark, Section
 from fairstats.report.sections.versions import (
     change_of,
     change_tables,
-    comparisons_of,
     limited_change,
 )
 from fairstats.report.words import gap_name, signed_range, unsigned
@@ -187,17 +186,17 @@ def prompt_changes(own: AnswerSet) -> PromptChanges | None:
     own : AnswerSet
         The answers with the prompt that others are compared with.
     """
-    compared = [one for one in comparisons_of(own, STRATEGY) if one.version == own.board.version]
+    compared = [one for one in own.comparisons[STRATEGY] if one.version == own.board.version]
     if not compared:
         return None
-    sets = [one for one in own.siblings() if one.board.version == own.board.version]
+    sets = [one for one in own.siblings if one.board.version == own.board.version]
     first = compared[0].reference
     return PromptChanges(sorted(sets, key=lambda one: one.board.strategy != first), compared)
 
 
 def _parts(own: AnswerSet) -> list[AnswerSet]:
     """Return the answers with the reference on each version with several prompts."""
-    found = (prompt_changes(sets[0]) for sets in prompts_of(own.siblings()))
+    found = (prompt_changes(sets[0]) for sets in prompts_of(own.siblings))
     return [changes.plain for changes in found if changes is not None]
 
 

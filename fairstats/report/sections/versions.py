@@ -18,7 +18,6 @@ from fairstats.report.changes.page import change_table
 from fairstats.report.changes.rows import (
     Comparison,
     PairChange,
-    comparisons_of_kind,
     directed,
     gap_of,
     written_as,
@@ -179,8 +178,8 @@ def version_change(own: AnswerSet, *, again: bool = False) -> VersionChange | No
     again : bool
         Whether to compare this answer set with the model's answers in an earlier release instead.
     """
-    found = [one for one in comparisons_of(own, VERSION) if (one.old == own.model) == again]
-    sides = [own] if again else own.siblings()
+    found = [one for one in own.comparisons[VERSION] if (one.old == own.model) == again]
+    sides = [own] if again else own.siblings
     sets = {(one.board.version, one.board.strategy): one for one in sides}
     for compared in sorted(found, key=lambda one: one.strategy != PLAIN):
         if compared.key in sets:
@@ -199,15 +198,9 @@ def _parts(own: AnswerSet) -> list[AnswerSet]:
     return [change.own] if change else []
 
 
-def comparisons_of(own: AnswerSet, kind: str) -> list[Comparison]:
-    """Return the comparisons of a kind with the model as the newer one, on its benchmark."""
-    found = comparisons_of_kind(own.release, kind, model=own.model)
-    return found.get(own.benchmark.name, [])
-
-
 def change_tables(own: AnswerSet, kind: str) -> list[Shown]:
     """Return the table of a model's changes from other versions, or from other prompts."""
-    changes = [(one, pair) for one in comparisons_of(own, kind) for pair in one.charted]
+    changes = [(one, pair) for one in own.comparisons[kind] for pair in one.charted]
     if not changes:
         return []
     limits = "range" if own.ranged else f"{level(own.release.alpha)} CI"
