@@ -184,6 +184,17 @@ def capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
+def uncapital(text: str) -> str:
+    """Return the text with a small first letter, to follow others; an abbreviation keeps its own.
+
+    Examples
+    --------
+    >>> uncapital("First name"), uncapital("SES")
+    ('first name', 'SES')
+    """
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+
+
 def draw_intervals(
     estimates: Sequence[float],
     lows: Sequence[float],

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from fairstats._lib.formatting import number_word
+from fairstats._lib.formatting import number_word, uncapital
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.toml_files import Fault, Flag, Number, Proportion, Table, must, parse, read_toml
@@ -377,7 +377,7 @@ def _changes(attributes: Mapping[str, Attribute], subject: str) -> str:
         # With `pairs = []`, a crossing gives the gaps of its two attributes only.
         if attribute.pairs or not attribute.crosses
     ]
-    names = [x if x[1:2].isupper() else x[:1].lower() + x[1:] for x in labels]
+    names = [uncapital(label) for label in labels]
     if len(names) > _MOST_NAMES:
         of = "" if subject == Words.subject else f" of the {subject}"
         return f"any of {number_word(len(names))} attributes{of}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import listed, points, span
+from fairstats._lib.formatting import listed, points, span, uncapital
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import (
@@ -502,9 +502,7 @@ def names_of(pairs: Sequence[Pair], own: AnswerSet) -> str:
         attribute = own.benchmark.attribute(name)
         of = [pair for pair in pairs if pair.attribute == name]
         if len(of) == sum(pair.attribute == name for pair in own.pairs):
-            # An abbreviation keeps its capitals.
-            label = attribute.label
-            names.append(label if label[1:2].isupper() else label[:1].lower() + label[1:])
+            names.append(uncapital(attribute.label))
         elif len({first for first, _ in attribute.pairs}) == 1:
             # All have the same first group.
             names += [pair.terms[1] for pair in of]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, level, listed, number_word, p_value, span
+from fairstats._lib.formatting import capital, level, listed, number_word, p_value, span, uncapital
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import PLAIN, Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
@@ -277,10 +277,9 @@ class Findings:
         subject = subject_of(kind, self.models[0])
         varied = [attribute for attribute in benchmark.varied if attribute.pairs]
         own = [attribute.label for attribute in varied if attribute.name in set(pairs["attribute"])]
-        names = [x if x[1:2].isupper() else x[:1].lower() + x[1:] for x in own]
         changes = benchmark.changes
         if len(own) < len(varied) and len(own) <= _MOST_NAMES:
-            changes = listed(names, "or")
+            changes = listed(map(uncapital, own), "or")
         # No model is named as the one with the largest difference if another one has it too.
         largest = shown.loc[_tied(shown["estimate"].abs()), "model"].unique()
         return self._filled(
