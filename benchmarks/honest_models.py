@@ -1,0 +1,140 @@
+"""Draw answer sets of honest models from item response theory, for simulations of screening."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.loading import load_benchmark
+from fairstats.screening.answer_sheets import NO_ANSWER, Codes, Layout, Panel, Sheet
+
+LETTERS = "ABCDEFGHIJ"
+
+
+@dataclass(frozen=True)
+class Items:
+    """Items with a key, their difficulty, and what sways all models on each variant.
+
+    Attributes
+    ----------
+    layout : Layout
+        Items, keys and variants as screening sees them.
+    difficulty : ndarray, shape (items, 1)
+        On the logit scale.
+    sway : ndarray, shape (items, variants)
+        Added to every model's ability on a variant; times how easily the model is swayed.
+    appeal : ndarray, shape (items, 1, options)
+        Popularity of wrong letters on the scale of the Gumbel distribution.
+    """
+
+    layout: Layout
+    difficulty: np.ndarray
+    sway: np.ndarray
+    appeal: np.ndarray
+
+
+def draw_items(n: int, options: int, *, rng: np.random.Generator) -> Items:
+    """Draw items: normal difficulties, and second groups of pairs that sway to a wrong letter."""
+    demo = load_benchmark("demo")
+    names = tuple(f"item-{number:04}" for number in range(n))
+    key = rng.integers(0, options, n).astype(np.int8)
+    keys = {name: LETTERS[letter] for name, letter in zip(names, key, strict=True)}
+    benchmark: Benchmark = replace(
+        demo, name="simulated", options=tuple(LETTERS[:options]), answer_keys=keys, items_file=None
+    )
+    variants = benchmark.variants
+    side = {
+        (attribute.name, group): sign
+        for attribute in benchmark.varied
+        for pair in attribute.pairs
+        for group, sign in zip(pair, (1, -1), strict=True)
+    }
+    direction = np.array([side.get(variant, 0) for variant in variants])
+    sway = direction * rng.gamma(1.5, 0.6, (n, 1)) + rng.normal(0, 0.5, (n, len(variants)))
+    appeal = rng.normal(0, 1.2, (n, 1, options))
+    return Items(Layout(benchmark, "1", names, key), rng.normal(0, 1.5, (n, 1)), sway, appeal)
+
+
+def draw_letters(
+    items: Items,
+    accuracy: float,
+    *,
+    noise: float = 0.0,
+    missing: float = 0.0,
+    rng: np.random.Generator,
+) -> Codes:
+    """Draw the letters of one honest model.
+
+    Parameters
+    ----------
+    items : Items
+        The items.
+    accuracy : float
+        The share of variants that it answers correctly, before noise.
+    noise : float
+        The share of variants that are answered anew at a high temperature.
+    missing : float
+        The share of variants without an answer, more of them on hard items.
+    rng : numpy.random.Generator
+        The source of randomness.
+    """
+    n, variants = items.sway.shape
+    options = items.appeal.shape[2]
+    own = rng.normal(0, 0.8, (n, 1)) + rng.logistic(0, 0.6, (n, variants))
+    latent = rng.uniform(0.6, 1.4) * items.sway - items.difficulty + own
+    correct = latent >= np.quantile(latent, 1 - accuracy)
+    again = rng.random((n, variants)) < noise
+    tired = latent + rng.logistic(0, 2, (n, variants)) >= np.quantile(latent, 1 - accuracy)
+    correct = np.where(again, tired, correct)
+    taste = items.appeal + rng.normal(0, 0.5, (n, 1, options))
+    taste = taste + rng.gumbel(0, 0.5 + 1.5 * again[:, :, None], (n, variants, options))
+    taste[np.arange(n), :, items.layout.key] = -np.inf
+    letters = np.where(correct, items.layout.key[:, None], taste.argmax(axis=2)).astype(np.int8)
+    refuses = rng.random((n, variants)) < 2 * missing / (1 + np.exp(-items.difficulty))
+    return np.where(refuses, np.int8(NO_ANSWER), letters)
+
+
+def boards(
+    n: int,
+    options: int,
+    models: int,
+    accuracy: tuple[float, float],
+    *,
+    noise: float,
+    draws: int,
+    candidates: int,
+    rng: np.random.Generator,
+) -> Iterator[Panel]:
+    """Yield panels: so many models of this accuracy, and honest candidates of any accuracy.
+
+    Every other panel has noise too; candidates always have it. Candidates are screened against the
+    panel, one of them like the panel's models.
+    """
+    for draw in range(draws):
+        items = draw_items(n, options, rng=rng)
+        reference = [
+            Sheet(
+                f"panel-{number}",
+                "plain",
+                0,
+                draw_letters(
+                    items, rng.uniform(*accuracy), noise=noise * (draw % 2), missing=0.005, rng=rng
+                ),
+            )
+            for number in range(models)
+        ]
+        lowest = 1 / options + 0.05
+        levels = [rng.uniform(*accuracy), *rng.uniform(lowest, 0.98, candidates - 1)]
+        screened = [
+            Sheet(
+                f"candidate-{number}",
+                "plain",
+                0,
+                draw_letters(items, level, noise=noise, missing=rng.choice([0, 0.03]), rng=rng),
+            )
+            for number, level in enumerate(levels)
+        ]
+        yield Panel(items.layout, tuple(screened), tuple(reference))
