@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import KINDS
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.screening.answer_sheets import NO_ANSWER, Codes, Layout, Panel, Sheet
 
@@ -106,15 +107,17 @@ def boards(
     noise: float,
     draws: int,
     candidates: int,
+    kind: str = "choice",
     rng: np.random.Generator,
 ) -> Iterator[Panel]:
     """Yield panels: so many models of this accuracy, and honest candidates of any accuracy.
 
-    Every other panel has noise too; candidates always have it. Candidates are screened against the
-    panel, one of them like the panel's models.
+    Every other panel has noise; so has every other candidate. Candidates are screened against the
+    panel. The first is as accurate as the panel's models.
     """
     for draw in range(draws):
         items = draw_items(n, options, rng=rng)
+        layout = replace(items.layout, benchmark=replace(items.layout.benchmark, kind=KINDS[kind]))
         reference = [
             Sheet(
                 f"panel-{number}",
@@ -133,8 +136,14 @@ def boards(
                 f"candidate-{number}",
                 "plain",
                 0,
-                draw_letters(items, level, noise=noise, missing=rng.choice([0, 0.03]), rng=rng),
+                draw_letters(
+                    items,
+                    level,
+                    noise=noise * ((number + draw // 2) % 2),
+                    missing=rng.choice([0, 0.03]),
+                    rng=rng,
+                ),
             )
             for number, level in enumerate(levels)
         ]
-        yield Panel(items.layout, tuple(screened), tuple(reference))
+        yield Panel(layout, tuple(screened), tuple(reference))

@@ -1,15 +1,19 @@
 """Measure how often screening flags honest answer sets, and which share of a fraud it detects.
 
-``python benchmarks/screening.py ANSWERS...`` takes folders of honest answer sets, e.g. those that
-``fairstats fetch`` and ``fairstats import`` write. It writes benchmarks/results/screening.json and
-prints the tables of docs/screening.md.
+``python benchmarks/screening.py ANSWERS... BENCHMARKS...`` takes folders of honest answer sets,
+e.g. those that ``fairstats fetch`` and ``fairstats import`` write, and files of their benchmarks.
+It also draws honest sets from item response theory, in every combination of `GRID`. It writes
+benchmarks/results/screening.json and prints the tables of docs/screening.md.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +21,29 @@ import numpy as np
 import pandas as pd
 
 from fairstats import load_benchmark, read_answers
-from fairstats.inference.intervals import wilson
-from fairstats.screening.findings import NOT_CHECKED
-from fairstats.screening.screen import screen
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.inference.multiplicity import adjust_pvalues
+from fairstats.screening.screen import checks_of, screen
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.honest_models import boards
 from tests.screening import frauds
 
 RESULTS = Path(__file__).parent / "results" / "screening.json"
 _SET = ["benchmark", "benchmark_version", "model", "strategy"]
 #: Honest sets that each fraud is made from, draws of each, and seed.
 SOURCES, DRAWS, SEED = 12, 1, 2026
+#: What honest sets are drawn for: accuracy of the other models, their number, items, options, and
+#: the share of variants that half of the sets answer at a high temperature.
+GRID = {
+    "accuracy": ((0.48, 0.55), (0.62, 0.68), (0.75, 0.85), (0.88, 0.92), (0.95, 0.98)),
+    "models": (3, 6, 20),
+    "items": (50, 200, 801),
+    "options": (2, 3, 4, 5),
+    "noise": (0.0, 0.3, 0.6),
+}
+#: Boards in each combination, and screened sets on each.
+BOARDS, CANDIDATES = 4, 5
 PARTIAL = {
     "answers copied": (frauds.copied, (0.1, 0.25, 0.5, 1.0), ("copied_answers", "copied_items")),
     "items copied": (frauds.copied_items, (0.1, 0.25, 0.5), ("copied_answers", "copied_items")),
@@ -40,7 +56,12 @@ PARTIAL = {
     "labels swapped": (frauds.swapped, (0.1, 0.25, 0.5, 1.0), ("group_labels",)),
     "all answers to an item replaced by one": (
         frauds.levelled,
-        (0.25, 0.5, 0.9, 1.0),
+        (0.25, 0.5, 0.7, 0.85, 1.0),
+        ("pair_flips", "flip_level"),
+    ),
+    "the key for all variants if one has it": (
+        lambda share: frauds.in_part(frauds.laundered, share),
+        (0.5, 0.7, 0.85, 1.0),
         ("pair_flips", "flip_level"),
     ),
 }
@@ -48,26 +69,27 @@ PARTIAL = {
 
 def main() -> None:
     """Measure both, and write the results."""
-    answers = read_answers(sys.argv[1:])
-    found = {"honest": honest(answers), "partial": list(partial(answers))}
+    declared = [load_benchmark(path) for path in sys.argv[1:] if path.endswith(".toml")]
+    given = [path for path in sys.argv[1:] if not path.endswith(".toml")]
+    answers = read_answers(given)
+    found = {
+        "honest": honest(answers, declared),
+        "simulated": simulated(),
+        "partial": list(partial(answers[answers["benchmark"] == "fairmedqa"])),
+    }
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(honest_table(found["honest"]), partial_table(found["partial"]), sep="\n\n")
+    print(honest_table(found["honest"]), simulated_table(found["simulated"]), sep="\n\n")
+    print("", partial_table(found["partial"]), sep="\n")
 
 
-def honest_table(found: dict[str, dict[str, Any]]) -> str:
-    """Return the rates of flagged honest sets as Markdown, with Wilson's 95% limits."""
-    lines = ["| compared with | sets | `look` or `block` | `block` |", "|---|--:|--:|--:|"]
-    for panel, rates in found.items():
-        n = rates["sets"]
-        cells = [_share(rates[name], n) for name in ("sets_flagged", "sets_block")]
-        lines.append(f"| {panel} | {n} | {' | '.join(cells)} |")
+def honest_table(found: list[dict[str, Any]]) -> str:
+    """Return the flags of released sets as Markdown."""
+    lines = ["| benchmark | sets | `look` | `block` | checks that were not possible |"]
+    lines.append("|---|--:|--:|--:|--:|")
+    for row in found:
+        cells = [row[name] for name in ("benchmark", "sets", "look", "block", "not_checked")]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
-
-
-def _share(count: int, n: int) -> str:
-    interval = wilson(count, n)
-    low, high = float(interval.ci_low), float(interval.ci_high)
-    return f"{count} ({count / n:.0%}; {low:.0%} to {high:.0%})"
 
 
 def partial_table(found: list[dict[str, Any]]) -> str:
@@ -79,43 +101,105 @@ def partial_table(found: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def honest(answers: pd.DataFrame) -> dict[str, Any]:
-    """Screen each answer set against all others, as a publisher would."""
-    tables: dict[str, list[pd.DataFrame]] = {"all others": [], "other models": [], "4 others": []}
-    rng = np.random.default_rng(SEED)
-    for (benchmark, version, model, strategy), own in answers.groupby(_SET):
-        board = answers[(answers["benchmark"] == benchmark)]
-        board = board[board["benchmark_version"] == version]
-        same = (board["model"] == model) & (board["strategy"] == strategy)
-        others = board[board["model"] != model]
-        few = rng.choice(others["model"].unique(), 4, replace=False)
-        panels = {
-            "all others": board[~same],
-            "other models": others,
-            "4 others": others[others["model"].isin(few) & (others["strategy"] == "plain")],
-        }
-        for name, panel in panels.items():
-            table = screen(own, panel).to_frame()
-            tables[name].append(table)
-            print(name, model, strategy, dict(table["flag"].value_counts()), file=sys.stderr)
-    return {name: _rates(pd.concat(found)) for name, found in tables.items()}
+def honest(answers: pd.DataFrame, benchmarks: list[Benchmark]) -> list[dict[str, Any]]:
+    """Screen the answer sets of each benchmark version against each other, as a publisher would."""
+    table = screen(answers, benchmarks=benchmarks).to_frame()
+    rows = []
+    for (benchmark, version), own in table.groupby(_SET[:2]):
+        flags = own.groupby(_SET)["flag"].agg(set)
+        asked = own[own["flag"].isin(["look", "block"])]
+        rows.append(
+            {
+                "benchmark": f"{benchmark} ({version})",
+                "sets": len(flags),
+                "look": int(sum("look" in one for one in flags)),
+                "block": int(sum("block" in one for one in flags)),
+                "not_checked": f"{(own['flag'] == 'not_checked').sum()} of {len(own)}",
+                "flagged": asked[[*_SET[2:], "check", "flag", "value"]].round(3).to_dict("records"),
+            }
+        )
+    return rows
 
 
-def _rates(table: pd.DataFrame) -> dict[str, Any]:
-    checked = table[~table["note"].str.startswith(NOT_CHECKED)]
-    flags = ["look", "block"]
-    by_check = pd.crosstab(checked["check"], checked["flag"]).reindex(columns=flags, fill_value=0)
-    sets = checked.groupby(_SET)["flag"]
-    return {
-        "sets": int(sets.ngroups),
-        "not_checked": int(len(table) - len(checked)),
-        "sets_flagged": int(sets.agg(lambda own: set(own) != {"ok"}).sum()),
-        "sets_block": int(sets.agg(lambda own: "block" in set(own)).sum()),
-        "checks": by_check.to_dict("index"),
-        "flagged": checked.loc[checked["flag"] != "ok", [*_SET[1:], "check", "flag", "value"]]
-        .round(3)
-        .to_dict("records"),
-    }
+def simulated() -> list[dict[str, Any]]:
+    """Count the flags of honest sets in every combination of `GRID`, and of the other kinds."""
+    combinations = [
+        dict(zip(GRID, values, strict=True)) | {"kind": "choice"}
+        for values in product(*GRID.values())
+    ]
+    combinations += [
+        {"accuracy": accuracy, "models": models, "items": items, "options": 5, "noise": 0.3}
+        | {"kind": kind}
+        for kind in ("decision", "level", "score")
+        for accuracy, models, items in product(*list(GRID.values())[:3])
+    ]
+    with ProcessPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(_flags_of, combinations, chunksize=4))
+
+
+def _flags_of(at: dict[str, Any]) -> dict[str, Any]:
+    """Screen the honest sets of a combination as `screen` does, each by itself."""
+    low = at["accuracy"][0]
+    seed = [
+        SEED,
+        round(100 * low),
+        at["models"],
+        at["items"],
+        at["options"],
+        round(10 * at["noise"]),
+    ]
+    rng = np.random.default_rng(seed)
+    sets = look = block = 0
+    flagged: Counter[str] = Counter()
+    for panel in boards(
+        at["items"],
+        at["options"],
+        at["models"],
+        at["accuracy"],
+        noise=at["noise"],
+        draws=BOARDS,
+        candidates=CANDIDATES,
+        kind=at["kind"],
+        rng=rng,
+    ):
+        for sheet in panel.screened:
+            made = (check(sheet, panel) for check in checks_of(panel.layout))
+            found = [finding for finding in made if finding is not None]
+            adjusted = adjust_pvalues([finding.p_value for finding in found])
+            flags = {
+                finding.check: finding.flag(float(p))
+                for finding, p in zip(found, adjusted, strict=True)
+            }
+            asked = [check for check, flag in flags.items() if flag in ("look", "block")]
+            sets, look, block = (
+                sets + 1,
+                look + bool(asked),
+                block + ("block" in flags.values()),
+            )
+            flagged.update(asked)
+    return at | {"sets": sets, "flagged": look, "blocked": block, "checks": dict(flagged)}
+
+
+def simulated_table(found: list[dict[str, Any]]) -> str:
+    """Return the rates of flagged simulated sets by the accuracy and number of other models."""
+    table = pd.DataFrame(found)
+    table["rate"] = table["flagged"] / table["sets"]
+    lines = [
+        "| kind | accuracy of other models | other models | sets | `look` | highest of one "
+        "combination | `block` |",
+        "|---|---|--:|--:|--:|--:|--:|",
+    ]
+    table["accuracy"] = [f"{low:.2f} to {high:.2f}" for low, high in table["accuracy"]]
+    keyed = table["kind"] == "choice"
+    table["kind"] = table["kind"].where(keyed, "other kinds")
+    table["accuracy"] = table["accuracy"].where(keyed, "all")
+    for (kind, accuracy, models), own in table.groupby(["kind", "accuracy", "models"]):
+        sets, flagged = own["sets"].sum(), own["flagged"].sum()
+        lines.append(
+            f"| {kind} | {accuracy} | {models} | {sets:,} | {flagged} ({flagged / sets:.1%}) | "
+            f"{own['rate'].max():.0%} | {own['blocked'].sum()} |"
+        )
+    return "\n".join(lines)
 
 
 def partial(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -146,7 +230,7 @@ def partial(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
                 "fraud": name,
                 "share": share,
                 "frauds": len(flags),
-                "flagged": sum(bool(one - {"ok"}) for one in flags),
+                "flagged": sum(bool(one & {"look", "block"}) for one in flags),
                 "blocked": sum("block" in one for one in flags),
             }
             print(row, file=sys.stderr)

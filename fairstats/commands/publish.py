@@ -50,8 +50,9 @@ def publish(
     overrule: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="MODEL",
-            help="Publish this model's answers although screening blocks them. Repeatable.",
+            metavar="MODEL=REASON",
+            help="Publish this model's answers although screening blocks them, and state why on "
+            "the pages. Repeatable.",
         ),
     ] = None,
     ratings: Annotated[
@@ -86,7 +87,7 @@ def publish(
         out=out,
         retrievals=retrievals or (),
         without_retrievals=without_retrievals,
-        overrule=overrule or (),
+        overrule=typed_pairs("--overrule", overrule),
         ratings=ratings or (),
         measures=measures or (),
         missing=missing,

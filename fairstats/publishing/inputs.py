@@ -46,6 +46,9 @@ from fairstats.submissions.folder import accepted_submissions
 from fairstats.submissions.records import submission_records
 from fairstats.vignettes.measures import no_measures, read_measures
 
+#: The most characters of a reason to publish answers that screening blocks.
+LONGEST_REASON = 500
+
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
@@ -230,7 +233,9 @@ def _refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
         raise InputError(problems)
 
 
-def refuse_blocked(of: ReleaseInputs, screening: pd.DataFrame, named: Iterable[str]) -> list[str]:
+def refuse_blocked(
+    of: ReleaseInputs, screening: pd.DataFrame, reasons: Mapping[str, str]
+) -> dict[str, str]:
     """Refuse answers that screening blocks, unless their model is overruled.
 
     Parameters
@@ -239,33 +244,45 @@ def refuse_blocked(of: ReleaseInputs, screening: pd.DataFrame, named: Iterable[s
         The inputs of the release.
     screening : pandas.DataFrame
         The release's table, see `fairstats.screen`.
-    named : iterable of str
-        The models whose answers the publisher wants to publish nevertheless.
+    reasons : mapping of str to str
+        The models whose answers the publisher wants to publish nevertheless, and why.
 
     Returns
     -------
-    list of str
-        The overruled models: these, and those of submissions that were accepted although screening
-        blocks them.
+    dict of str to str
+        The overruled models with the reason: these, and those of submissions that were accepted
+        although screening blocks them.
 
     Raises
     ------
     InputError
-        If answers of another model are blocked, or a named model has no blocked answers.
+        If answers of another model are blocked, a named model has no blocked answers, or a reason
+        is empty or too long.
 
     Notes
     -----
     A copy blocks the answers that it was copied from too. If the copy is overruled, the other
     answers are judged without it.
     """
-    overruled = sorted({*named, *_overruled_when_accepted(of.submissions)})
+    overruled = dict(sorted((_overruled_when_accepted(of.submissions) | dict(reasons)).items()))
     remedy = (
         "ask who sent these answers how they were made. To publish them nevertheless, name the "
-        f"model with {keyword('overrule')}; the pages then show it"
+        f"model and your reason with {keyword('overrule')}; the pages then show the reason"
     )
     problems = [
         Problem("<answers>", message, remedy, column="model", value=model)
         for model, message in _not_overruled(of, screening, overruled)
+    ]
+    problems += [
+        Problem(
+            parameter("overrule"),
+            f"must be a reason of 1 to {LONGEST_REASON} printable characters",
+            "state in a sentence why these answers can be published",
+            column=model,
+            value=reason[:80],
+        )
+        for model, reason in overruled.items()
+        if not (reason.strip() and len(reason) <= LONGEST_REASON and reason.isprintable())
     ]
     remedy = "name only models whose answers screening blocks"
     problems += [
@@ -324,9 +341,9 @@ def _not_overruled(
 ) -> list[tuple[str, str]]:
     """Return the model and the reason of each block that is not overruled."""
     blocked = blocked_sets(screening)
-    rest = blocked[~blocked["model"].isin(overruled)]
+    rest = blocked[~blocked["model"].isin([*overruled])]
     if len(rest) < len(blocked) and len(rest):
-        kept = of.answers[~of.answers["model"].isin(overruled)]
+        kept = of.answers[~of.answers["model"].isin([*overruled])]
         again = blocked_sets(screen_checked(kept, None, of.benchmarks).to_frame())
         still = pd.MultiIndex.from_frame(again[list(UNIT_COLUMNS)])
         rest = rest[pd.MultiIndex.from_frame(rest[list(UNIT_COLUMNS)]).isin(still)]
@@ -345,8 +362,10 @@ def _without_reason(
 ) -> list[str]:
     """Return the named models without blocked answers, now or when they were accepted."""
     blocked = blocked_sets(screening)["model"]
-    return sorted(set(overruled) - set(blocked) - _overruled_when_accepted(of.submissions))
+    return sorted(set(overruled) - set(blocked) - set(_overruled_when_accepted(of.submissions)))
 
 
-def _overruled_when_accepted(submissions: pd.DataFrame) -> set[str]:
-    return set(submissions.loc[submissions["overruled"] != "", "model"])
+def _overruled_when_accepted(submissions: pd.DataFrame) -> dict[str, str]:
+    """Return the reason for each model whose submission was accepted although it is blocked."""
+    blocked = submissions[submissions["overruled"] != ""]
+    return {str(m): str(why) for m, why in zip(blocked["model"], blocked["overruled"], strict=True)}

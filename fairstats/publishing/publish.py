@@ -103,7 +103,7 @@ def publish(
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
     without_retrievals: bool = False,
-    overrule: Iterable[str] = (),
+    overrule: Mapping[str, str] | None = None,
     renderer: Renderer = "auto",
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     rubrics: Rubrics = (),
@@ -136,9 +136,9 @@ def publish(
         They contain only numbers, not the text of the vignettes.
     without_retrievals : bool
         Publish answers generated with snippets, even if their retrievals are missing.
-    overrule : iterable of str
-        Models whose answers are published although screening blocks them. The manifest and the
-        pages name them.
+    overrule : mapping of str to str, optional
+        Models whose answers are published although screening blocks them, and the reason. The
+        manifest and the pages state it.
     missing, alpha, benchmarks
         As for `fairstats.analyze`, but `alpha` must be from 0.001 to 0.1, and a benchmark with a
         built-in one's name must have the same declaration.
@@ -196,7 +196,7 @@ def publish(
     named = successors_of(set(of.answers["model"]), earlier, of.benchmarks, models)
     of = replace(of, successors=named)
     tables = tables_of(of)
-    overruled = refuse_blocked(of, tables["screening"], overrule)
+    overruled = refuse_blocked(of, tables["screening"], overrule or {})
     with named_errors(Path(out)), locked(Path(out)):
         return _publish_into(Path(out), release, of, tables, hashes, overruled, renderer, own)
 
@@ -207,7 +207,7 @@ def _publish_into(
     of: ReleaseInputs,
     tables: Mapping[str, pd.DataFrame],
     sources: list[dict[str, str]],
-    overruled: list[str],
+    overruled: Mapping[str, str],
     renderer: Renderer,
     own: OwnPages | None,
 ) -> Published:
@@ -240,7 +240,7 @@ def _publish_into(
             "libraries": library_versions(),
             "arguments": {"missing": of.missing, "alpha": of.alpha, "renderer": renderer},
             "sources": sources,
-            "overruled": overruled,
+            "overruled": dict(overruled),
             "successors": dict(of.successors),
             **facts,
             "previous": previous_release(before[-1]) if before else None,

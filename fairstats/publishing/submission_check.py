@@ -30,8 +30,8 @@ from fairstats.submissions.folder import Submission, mismatches, read_submission
 Result = Literal["ok", "look", "block", "invalid"]
 #: What each result means, for the submitter and the board's keeper.
 MEANINGS: Mapping[Result, str] = {
-    "ok": "valid, and screening found nothing unusual",
-    "look": "valid; screening asks for a closer look",
+    "ok": "valid, and the checks that were possible have no questions",
+    "look": "valid; screening has questions about how the answers were made",
     "block": "screening blocks these answers: explain how they were made",
     "invalid": "cannot be used: correct the problems and check it again",
 }

@@ -148,9 +148,9 @@ class Release:
         return self.table("screening")
 
     @property
-    def overruled(self) -> list[str]:
-        """Return the models whose answers were published although screening blocks them."""
-        return list(self.manifest.get("overruled", []))
+    def overruled(self) -> dict[str, str]:
+        """Return why answers of a model were published although screening blocks them."""
+        return dict(self.manifest.get("overruled", {}))
 
     @property
     def successors(self) -> dict[str, str]:

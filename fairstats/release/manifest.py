@@ -87,8 +87,8 @@ class _Manifest(_Strict):
     libraries: dict[str, str]
     arguments: _Arguments
     sources: list[dict[str, str]]
-    # Releases made before answers were screened have none.
-    overruled: list[str] = []
+    # Why a model's answers were published although screening blocks them.
+    overruled: dict[str, str] = {}
     successors: dict[str, str] = {}
     rows: dict[str, int]
     answers: list[_AnswerSet]

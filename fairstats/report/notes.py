@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,7 +13,6 @@ from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Board, Release
 from fairstats.report.tables import breakable, written_table
-from fairstats.screening.findings import NOT_CHECKED
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -39,19 +38,20 @@ def _own(table: pd.DataFrame, board: Board, model: str | None) -> pd.DataFrame:
 
 
 def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the checks with a flag, without those that were not possible."""
-    return rows[_checked(rows) & (rows["flag"] != "ok")]
+    """Return the checks with a flag that asks for something."""
+    return rows[rows["flag"].isin(["look", "block"])]
 
 
-def flag_notes(rows: pd.DataFrame, overruled: Collection[str]) -> list[str]:
-    """Return a sentence for each flag, see `flags_of`; these models were overruled."""
-    blocked = "Screening blocks these answers; the publisher overruled it. "
-    # Such answers are published only if they are not blocked without the overruled ones.
-    indirect = "Screening blocks these answers because of others that the publisher overruled. "
+def flag_notes(rows: pd.DataFrame, overruled: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each flag, and why the publisher shows answers that were blocked."""
+    # Answers that are blocked only because of others are published if they are not without them.
     return [
-        f"{row['model']}: "
-        + ("" if row["flag"] != "block" else blocked if row["model"] in overruled else indirect)
-        + str(row["note"])
+        f"{row['model']}: {row['note']}"
+        + (
+            f" The publisher states: {overruled[row['model']].rstrip('.')}."
+            if row["flag"] == "block" and row["model"] in overruled
+            else ""
+        )
         for row in flags_of(rows).to_dict("records")
     ]
 
@@ -62,11 +62,11 @@ def screening_summary(rows: pd.DataFrame) -> str:
         return ""
     checked, flags = _checked(rows), len(flags_of(rows))
     text = (
-        f"Screening found {number_word(flags)} sign{'s' * (flags > 1)} of copied, shifted, forced "
-        f"or invented answers in {counted(int(checked.sum()), 'check')}."
+        f"Screening made {counted(int(checked.sum()), 'check')}, and has "
+        f"{number_word(flags)} question{'s' * (flags != 1)} to those who sent the answers."
     )
     if flags:
-        text += " A flag is a reason to ask, not a proof."
+        text += " A question is no proof of anything."
     if missing := int((~checked).sum()):
         were = "check was" if missing == 1 else "checks were"
         text += f" {capital(number_word(missing))} more {were} not possible."
@@ -74,7 +74,7 @@ def screening_summary(rows: pd.DataFrame) -> str:
 
 
 def _checked(rows: pd.DataFrame) -> pd.Series:
-    return ~rows["note"].str.startswith(NOT_CHECKED)
+    return rows["flag"] != "not_checked"
 
 
 #: What a submitter without an interest in the result writes.

@@ -28,33 +28,27 @@ COPIED_ITEMS = "copied_items"
 MOSAIC = "mosaic"
 #: An answer is unexpected if its expected probability is below this.
 UNEXPECTED = 0.35
-#: Limits of the repeated share, for the p-value and for "block". Two released sets of different
-#: models repeat 0.08 of each other's unexpected answers on average, and at most 0.38 (GPT-4.1 and
-#: GPT-4o, of one provider); the next pair has 0.30. Sets of one model repeat up to 0.83.
-DIFFERENT_MODELS, DIFFERENT_MODELS_BLOCK = 0.3, 0.45
-SAME_MODEL, SAME_MODEL_BLOCK = 0.72, 0.97
-#: The first two limits if fewer models than these show which answers are usual. Without any other
-#: model, two released sets repeat at most 0.60.
-ENOUGH_MODELS = 5
-FEW_MODELS, FEW_MODELS_BLOCK = 0.6, 0.7
-#: The same limits for whole items. Released sets repeat at most 0.23 (different models, with any
-#: number of others) and 0.53 (one model).
-ITEMS, ITEMS_BLOCK = 0.2, 0.28
-ITEMS_SAME_MODEL, ITEMS_SAME_MODEL_BLOCK = 0.55, 0.9
-#: Limits of a mosaic as parts of the way from the median of other models to 1. The median is 0.20
+#: Limit of the repeated share for two models. Two released sets of different models repeat 0.08 of
+#: each other's unexpected answers on average, and at most 0.38 (GPT-4.1 and GPT-4o, of one
+#: provider). With few other models, usual answers are badly known: then they repeat up to 0.60.
+DIFFERENT_MODELS, FEW_MODELS, ENOUGH_MODELS = 0.45, 0.65, 5
+#: From this share, two models' sets are one file: a fine-tuned or quantised model changes more.
+SAME_FILE = 0.97
+#: Limit for two prompts of one model, which repeat up to 0.83.
+SAME_MODEL = 0.9
+#: The limits for whole items. Released sets repeat at most 0.23 (different models, with any number
+#: of others) and 0.53 (one model).
+ITEMS, ITEMS_SAME_MODEL = 0.28, 0.7
+#: Limit of a mosaic as a part of the way from the median of other models to 1. The median is 0.20
 #: for six released models and 0.39 for twelve; the farthest set is at 0.23 of the way.
-MOSAIC_LIMIT, MOSAIC_BLOCK = 0.35, 0.6
-#: What else explains answers that are those of another model.
+MOSAIC_LIMIT = 0.35
+#: What to ask about answers that are those of another model.
 RELATED_MODELS = (
-    "A fine-tuned, quantised or re-hosted copy of the same model, or one model under two names, "
-    "can explain this. Submitters can declare that; the board's keeper can then overrule a block "
-    "by the model's name."
+    "Is it a fine-tuned, quantised or re-hosted copy of the same model, or one model under two "
+    "names? If so, declare that in the submission."
 )
-#: What explains two answer sets of one model that are almost the same.
-SAME_MODEL_TWICE = (
-    "The two prompts may have the same effect, or one file may be there twice. Submitters can "
-    "check that; the board's keeper can overrule a block by the model's name."
-)
+#: What to ask about two answer sets of one model that are almost the same.
+SAME_MODEL_TWICE = "Have the two prompts the same effect, or is one file there twice?"
 #: Fewest variants for which it is unusual that all answers to an item agree.
 FEWEST_VARIANTS = 6
 
@@ -90,17 +84,16 @@ def check_copying(sheet: Sheet, panel: Panel) -> Finding:
     Sheets of the same model and strategy are not compared: they are samples of one answer set.
     """
 
-    def limits(other: Sheet) -> tuple[float, float]:
+    def limit(other: Sheet) -> float:
         if sheet.family == other.family:
-            return SAME_MODEL, SAME_MODEL_BLOCK
-        if panel.without(sheet.family, other.family).models < ENOUGH_MODELS:
-            return FEW_MODELS, FEW_MODELS_BLOCK
-        return DIFFERENT_MODELS, DIFFERENT_MODELS_BLOCK
+            return SAME_MODEL
+        few = panel.without(sheet.family, other.family).models < ENOUGH_MODELS
+        return FEW_MODELS if few else DIFFERENT_MODELS
 
     def counts(both: Overlap) -> tuple[FloatArray, FloatArray]:
         return both.excess, both.room
 
-    return _most_unusual(COPIED, "unexpected answers", sheet, panel, counts, limits)
+    return _most_unusual(COPIED, "unexpected answers", sheet, panel, counts, limit)
 
 
 def check_copied_items(sheet: Sheet, panel: Panel) -> Finding | None:
@@ -112,17 +105,15 @@ def check_copied_items(sheet: Sheet, panel: Panel) -> Finding | None:
     if len(panel.layout.benchmark.variants) < FEWEST_VARIANTS:
         return None
 
-    def limits(other: Sheet) -> tuple[float, float]:
-        if sheet.family == other.family:
-            return ITEMS_SAME_MODEL, ITEMS_SAME_MODEL_BLOCK
-        return ITEMS, ITEMS_BLOCK
+    def limit(other: Sheet) -> float:
+        return ITEMS_SAME_MODEL if sheet.family == other.family else ITEMS
 
     def counts(both: Overlap) -> tuple[FloatArray, FloatArray]:
         some = both.items_unusual > 0
         return both.items_repeated[some], both.items_unusual[some]
 
     what = "items with unexpected answers"
-    return _most_unusual(COPIED_ITEMS, what, sheet, panel, counts, limits)
+    return _most_unusual(COPIED_ITEMS, what, sheet, panel, counts, limit)
 
 
 def _most_unusual(
@@ -131,7 +122,7 @@ def _most_unusual(
     sheet: Sheet,
     panel: Panel,
     counts: Callable[[Overlap], tuple[FloatArray, FloatArray]],
-    limits: Callable[[Sheet], tuple[float, float]],
+    limit: Callable[[Sheet], float],
 ) -> Finding:
     """Return the comparison with the smallest p-value, which is multiplied by their number.
 
@@ -143,8 +134,8 @@ def _most_unusual(
         As for the checks.
     counts : callable
         Repetitions, and how many are possible, by item.
-    limits : callable
-        The shares of repetitions from which two sheets are flagged "look" and "block".
+    limit : callable
+        The share of repetitions that honest sets keep, for another sheet.
     """
     found = []
     for other in panel.everything:
@@ -155,20 +146,21 @@ def _most_unusual(
         both = panel.once(frozenset((id(sheet), id(other))), make)
         repeated, possible = counts(both)
         if np.count_nonzero(possible) >= FEWEST_ITEMS:
-            limit, block = limits(other)
-            p = p_above_zero(repeated - limit * possible)
+            p = p_above_zero(repeated - limit(other) * possible)
             value = float(repeated.sum() / possible.sum())
-            found.append((p, value, limit, block, other, both.same_wrong))
+            found.append((p, value, other, both.same_wrong))
     if all(other.name == sheet.name for other in panel.everything):
         return not_checked(check, "there are no other answer sets to compare with")
     if not found:
         return not_checked(check, f"there are fewer than {FEWEST_ITEMS} {what}")
-    p, value, limit, block, other, wrong = min(found, key=lambda one: (one[0], -one[1]))
-    worst: Flag = "block" if value >= block else "look"
+    p, value, other, wrong = min(found, key=lambda one: (one[0], -one[1]))
+    same_model = sheet.family == other.family
+    one_file = check == COPIED and not same_model and value >= SAME_FILE
     note = f"Shares {percent(max(value, 0))} of {what} with {other.model} ({other.strategy})"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
-    explanation = SAME_MODEL_TWICE if sheet.family == other.family else RELATED_MODELS
-    return Finding(check, value, limit, min(1.0, p * len(found)), worst, note, explanation)
+    question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
+    worst: Flag = "block" if one_file else "look"
+    return Finding(check, value, limit(other), min(1.0, p * len(found)), worst, note, question)
 
 
 def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
@@ -193,15 +185,14 @@ def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
 
     shares = panel.of_other_models(sheet, MOSAIC, share)
     usual = median(shares) if shares else 0.0
-    limit, block = (usual + part * (1 - usual) for part in (MOSAIC_LIMIT, MOSAIC_BLOCK))
+    limit = usual + MOSAIC_LIMIT * (1 - usual)
     value = float(same[unusual].mean())
     p = p_above_zero(same[unusual] - limit)
-    worst: Flag = "block" if value >= block else "look"
     note = (
         f"{percent(value)} of items with unexpected answers are the same as in some other model's "
         f"set; the median of other models is {percent(usual)}."
     )
-    return Finding(MOSAIC, value, limit, p, worst, note, RELATED_MODELS)
+    return Finding(MOSAIC, value, limit, p, "look", note, RELATED_MODELS)
 
 
 def _same_as_any(sheet: Sheet, others: Sequence[Sheet], panel: Panel) -> tuple[Bools, Bools]:

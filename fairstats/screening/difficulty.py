@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 
-from fairstats.screening.answer_sheets import Panel, Sheet
+from fairstats._lib.result_objects import FloatArray
+from fairstats.screening.answer_sheets import Panel, Popularity, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
     Finding,
-    Flag,
     not_checked,
     p_above_zero,
     percent,
@@ -19,13 +20,19 @@ from fairstats.screening.findings import (
 
 DIFFICULTY = "item_difficulty"
 HARD_ITEMS = "hard_items"
-#: How well the accuracy of other models predicts a set's errors (0.5 for not at all).
-PREDICTED, PREDICTED_BLOCK = 0.7, 0.6
-#: Accuracy where all other models are wrong. It was at most 0.39 in 43 released sets.
-HARD, HARD_BLOCK = 0.5, 0.9
-#: The first limit if fewer models than these are wrong: this happens on easier items too.
-ENOUGH_WRONG = 5
-HARD_FEW_MODELS = 0.75
+#: An honest set follows the difficulty of items at least this part of the way to a model that
+#: follows it as the others do; noise and another taste explain the rest.
+FOLLOWED = 0.4
+#: If other models show less about difficulty than this, the check is not possible.
+INFORMATIVE = 0.1
+#: An honest set is correct on items that all others miss at most this part of the way from what its
+#: accuracy predicts to all of them.
+HARD = 0.5
+#: No accuracy is taken to be higher: a set without errors would be expected to have none anywhere.
+HIGHEST_ACCURACY = 0.98
+#: Difficulties on the logit scale, for the integral over their distribution; steps of EM.
+_LOGITS = np.linspace(-9, 9, 73)
+_STEPS = 50
 
 
 def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
@@ -33,7 +40,8 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
 
     The value is the probability that other models are more often correct on a variant which the set
     answers correctly than on one which it misses: a person-fit statistic. It is 0.5 for answers
-    that have nothing to do with the items.
+    that have nothing to do with the items. Its limit depends on what a model of this accuracy is
+    expected to reach beside these models, see `expected_correct`.
     """
     usual = panel.others(sheet)
     if usual.models < FEWEST_MODELS:
@@ -42,25 +50,29 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     scores = np.where(sheet.answered, usual.accuracy, np.nan)
     known = np.isfinite(scores)
     wrong_items = (known & ~correct).any(axis=1).sum()
-    if min(wrong_items, (known & correct).any(axis=1).sum()) < FEWEST_ITEMS:
-        if not wrong_items or correct[known].mean() > 0.5:
-            note = f"{wrong_items} items have errors, too few to compare with other models."
-            return Finding(DIFFICULTY, np.nan, PREDICTED, 1.0, "ok", note)
-        return not_checked(DIFFICULTY, f"fewer than {FEWEST_ITEMS} items have correct answers")
-    value, p = separation(scores, correct, limit=PREDICTED, below=True)
-    worst: Flag = "block" if value <= PREDICTED_BLOCK else "look"
+    right_items = (known & correct).any(axis=1).sum()
+    if min(wrong_items, right_items) < FEWEST_ITEMS:
+        kind = "errors" if wrong_items < right_items else "correct answers"
+        return not_checked(DIFFICULTY, f"fewer than {FEWEST_ITEMS} items have {kind}")
+    expected = _expected_separation(scores[known], expected_correct(sheet, usual)[known])
+    if expected < 0.5 + INFORMATIVE:
+        return not_checked(DIFFICULTY, "other models show too little about the items' difficulty")
+    limit = 0.5 + FOLLOWED * (expected - 0.5)
+    value, p = separation(scores, correct, limit=limit, below=True)
     note = (
         "Other models are more often correct where this set is correct than where it errs with "
-        f"probability {value:.2f} (0.5 if unrelated)."
+        f"probability {value:.2f}; {expected:.2f} is expected, and 0.50 if unrelated."
     )
-    return Finding(DIFFICULTY, value, PREDICTED, p, worst, note)
+    question = "Is each answer that of the model to this item?"
+    return Finding(DIFFICULTY, value, limit, p, "look", note, question)
 
 
 def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
     """Test if a set is correct on variants that all other models miss.
 
-    Some of these have a doubtful key, which a model cannot know. So a set with nearly all of them
-    correct is likely to contain the key.
+    A better model is correct on some of them: on as many as its accuracy predicts, see
+    `expected_correct`. Some have a doubtful key, which a model cannot know. So a set with nearly
+    all of them correct may contain the key.
     """
     usual = panel.others(sheet)
     if usual.models < FEWEST_MODELS:
@@ -72,11 +84,65 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
         return not_checked(HARD_ITEMS, f"all other models miss fewer than {FEWEST_ITEMS} items")
     right = (hard & panel.layout.correct(sheet)).sum(axis=1)
     value = float(right.sum() / n.sum())
-    limit = HARD if usual.models >= ENOUGH_WRONG else HARD_FEW_MODELS
+    expected = float(expected_correct(sheet, usual)[hard].mean())
+    limit = expected + HARD * (1 - expected)
     p = p_above_zero((right - limit * n)[n > 0])
-    worst: Flag = "block" if value >= HARD_BLOCK else "look"
     note = (
         f"{percent(value)} of answers are correct on the {int(n.sum())} variants that all "
-        f"{usual.models} other models miss."
+        f"{usual.models} other models miss; {percent(expected)} are expected of a set as accurate."
     )
-    return Finding(HARD_ITEMS, value, limit, p, worst, note)
+    question = "Could the model, or the program around it, see the key?"
+    return Finding(HARD_ITEMS, value, limit, p, "look", note, question)
+
+
+def expected_correct(sheet: Sheet, usual: Popularity) -> FloatArray:
+    """Return the probability that a model as accurate as `sheet` is correct, by item and variant.
+
+    Notes
+    -----
+    The Rasch model: the log odds of a correct answer are an ability minus the difficulty. The
+    others have one ability. Difficulties are normal; mean and variance maximise the likelihood of
+    how many of the others are correct. The probability is the mean over the difficulties that are
+    compatible with that number. So a variant that few models missed by chance is not taken to be
+    the hardest. The ability gives the accuracy of `sheet`, at most `HIGHEST_ACCURACY`.
+
+    References
+    ----------
+    Bock & Aitkin (1981), Psychometrika 46:443-459.
+    """
+    key = usual.layout.key[:, None, None]
+    total = usual.counts.sum(axis=2, dtype=np.float64)
+    right = np.take_along_axis(usual.counts, np.maximum(key, 0), axis=2)[:, :, 0]
+    # Cells with the same counts have the same answer.
+    codes = np.rint(right * 100.0) + 1e6 * np.rint(total * 100.0)
+    known, place, times = np.unique(codes.astype(np.int64), return_inverse=True, return_counts=True)
+    cells = np.stack([known % 10**6, known // 10**6], axis=1) / 100
+    log_right, log_wrong = scipy.special.log_expit(_LOGITS), scipy.special.log_expit(-_LOGITS)
+    likelihood = cells[:, :1] * log_right + (cells[:, 1:] - cells[:, :1]) * log_wrong
+    likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+    mean, deviation = 1.0, 1.5
+    for _ in range(_STEPS):
+        weights = likelihood * np.exp(-0.5 * ((_LOGITS - mean) / deviation) ** 2)
+        weights /= weights.sum(axis=1, keepdims=True)
+        spread = times @ weights / times.sum()
+        mean = float(spread @ _LOGITS)
+        deviation = max(float(np.sqrt(spread @ (_LOGITS - mean) ** 2)), 0.25)
+    of_sheet = np.bincount(place.ravel(), weights=sheet.answered.ravel(), minlength=len(cells))
+    own = float(usual.layout.correct(sheet)[sheet.answered].mean()) if sheet.answered.any() else 0.5
+    target = np.clip(own, 1 - HIGHEST_ACCURACY, HIGHEST_ACCURACY) * of_sheet.sum()
+
+    def excess(ability: float) -> float:
+        return float(of_sheet @ (weights @ scipy.special.expit(_LOGITS + ability)) - target)
+
+    ability = scipy.optimize.brentq(excess, -30, 30) if sheet.answered.any() else 0.0
+    found = weights @ scipy.special.expit(_LOGITS + ability)
+    return np.asarray(found[place.ravel()].reshape(total.shape))
+
+
+def _expected_separation(scores: FloatArray, correct: FloatArray) -> float:
+    """Return the expected area under the ROC curve if each cell is correct with its probability."""
+    levels, place = np.unique(scores, return_inverse=True)
+    right = np.bincount(place, weights=correct, minlength=len(levels))
+    wrong = np.bincount(place, weights=1 - correct, minlength=len(levels))
+    below = np.cumsum(wrong) - wrong / 2
+    return float(right @ below / (right.sum() * wrong.sum()))

@@ -12,17 +12,15 @@ import scipy
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference.differences import mean_difference
 
-Flag = Literal["ok", "look", "block"]
+Flag = Literal["ok", "look", "block", "not_checked"]
 #: Adjusted p-values below which a value is flagged. Each tests the limit that honest sets keep, not
 #: equality. So both levels are far stricter than the error rate for a typical honest set.
 LOOK_LEVEL = 0.01
-BLOCK_LEVEL = 0.001
+BLOCK_LEVEL = 1e-9
 #: Fewest items that a test needs. Below, a check is not carried out.
 FEWEST_ITEMS = 10
 #: Fewest other models from which the usual answers to an item can be estimated.
 FEWEST_MODELS = 3
-
-NOT_CHECKED = "Not checked"
 
 
 @dataclass(frozen=True)
@@ -40,12 +38,13 @@ class Finding:
     p_value : float
         One-sided: the probability of a value at least as far beyond `reference` for a set that is
         exactly at `reference`. NaN if the value is not a matter of chance.
-    worst : {"ok", "look", "block"}
-        The flag of this value if the test is significant, or if there is no test.
+    worst : {"ok", "look", "block", "not_checked"}
+        The flag of this value if the test is significant, or if there is no test. It is ``block``
+        only for what no honest process produces.
     note : str
         The finding in a sentence.
-    explanation : str
-        What may explain a flagged value, and what to do then; empty if there is nothing to add.
+    question : str
+        What to ask the submitter about a flagged value; empty if the finding says it.
     """
 
     check: str
@@ -54,15 +53,15 @@ class Finding:
     p_value: float
     worst: Flag
     note: str
-    explanation: str = ""
+    question: str = ""
 
     def flag(self, p_adjusted: float) -> Flag:
         """Return the flag for a p-value that was adjusted over all checks and answer sets.
 
         Examples
         --------
-        >>> finding = Finding("letters", 0.9, 0.4, 1e-9, "block", "")
-        >>> finding.flag(1e-6), finding.flag(0.005), finding.flag(0.2)
+        >>> finding = Finding("letters", 0.9, 0.4, 1e-12, "block", "")
+        >>> finding.flag(1e-10), finding.flag(0.005), finding.flag(0.2)
         ('block', 'look', 'ok')
         """
         if np.isnan(self.p_value):
@@ -73,12 +72,11 @@ class Finding:
 
 
 def not_checked(check: str, why: str) -> Finding:
-    """Return the finding of a check that was not possible.
+    """Return the finding of a check that was not possible: a state of its own, which asks nothing.
 
-    Its flag is "look": "ok" would read as a pass, and a set must not pass by making a check
-    impossible.
+    It does not clear a set either: "ok" would read as a pass.
     """
-    return Finding(check, np.nan, np.nan, np.nan, "look", f"{NOT_CHECKED}: {why}.")
+    return Finding(check, np.nan, np.nan, np.nan, "not_checked", f"Not checked: {why}.")
 
 
 def too_few_models(check: str, models: int) -> Finding:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from statistics import median
 
 import numpy as np
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.screening.answer_sheets import Layout, Panel, Sheet
+from fairstats.screening.difficulty import expected_correct
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
     Finding,
-    Flag,
     not_checked,
     p_above_zero,
     percent,
@@ -25,18 +27,17 @@ FLIP_LEVEL = "flip_level"
 GROUP_LABELS = "group_labels"
 #: Limits of flips within pairs relative to exchanged partners, as a share of the same ratio in
 #: other models. In 43 released sets the ratio itself is 0.96 to 1.08 for all pairs together, and
-#: 0.87 to 1.20 for single pairs. The second limits also apply if only one attribute is varied.
-ALL_PAIRS, ALL_PAIRS_BLOCK = 0.96, 0.88
-ONE_PAIR, ONE_PAIR_BLOCK = 0.8, 0.65
+#: 0.87 to 1.20 for single pairs. The second limit also applies if only one attribute is varied.
+ALL_PAIRS, ONE_PAIR = 0.96, 0.8
 #: Without other models, the ratio could be low for any honest set. So only a very low one counts.
 ALONE = 0.5
-#: Share of the other models' median flips below which a set is looked at.
-FEW_FLIPS = 1 / 8
+#: A set is looked at if its flips, given its accuracy, are below this part of the fewest of others.
+FEW_FLIPS = 0.6
 #: Other models must agree on directions at least this often. If not, the check says little.
 SHARED_DIRECTION = 0.6
-#: Parts of (agreement of other models − 1/2) that are the limits of "look" and "block". If a
-#: share s of labels is exchanged, agreement − 1/2 falls to 1 − 2s of its value.
-LABELS, LABELS_BLOCK = 0.75, 0.5
+#: Part of (agreement of other models − 1/2) below which a set is looked at. If a share s of labels
+#: is exchanged, agreement − 1/2 falls to 1 − 2s of its value.
+LABELS = 0.5
 EVERY_PAIR = "all pairs"
 
 
@@ -67,51 +68,56 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
     ratios = panel.of_other_models(sheet, PAIR_FLIPS, ratio_of)
     usual = median(ratios) if len(ratios) >= FEWEST_MODELS else None
     exchanged = any(one != two for one, two, _, _ in layout.crossed)
-    found: list[tuple[float, float, float, str, Flag]] = []
+    found: list[tuple[float, float, float, str]] = []
     for what, chosen in _pairs(layout):
         w, c = within[:, chosen].sum(axis=1), crossed[:, chosen].sum(axis=1)
         if np.count_nonzero(c) < FEWEST_ITEMS:
             continue
         ratio = float(w.sum() / c.sum())
-        limit, block = ONE_PAIR, ONE_PAIR_BLOCK
-        if what == EVERY_PAIR and exchanged:
-            limit, block = ALL_PAIRS, ALL_PAIRS_BLOCK
-        limit, block = (ALONE, -1.0) if usual is None else (usual * limit, usual * block)
-        worst: Flag = "block" if ratio <= block else "look"
-        found.append((p_above_zero(limit * c - w), ratio, limit, what, worst))
-    p, ratio, limit, what, worst = min(found)
+        part = ALL_PAIRS if what == EVERY_PAIR and exchanged else ONE_PAIR
+        limit = ALONE if usual is None else usual * part
+        found.append((p_above_zero(limit * c - w), ratio, limit, what))
+    p, ratio, limit, what = min(found)
     middle = "" if usual is None else f"; the median of other models is {usual:.2f}"
     note = f"Flips within {what} are {ratio:.2f} times those with exchanged partners{middle}."
-    return Finding(PAIR_FLIPS, ratio, limit, min(1.0, p * len(found)), worst, note)
+    question = "Were both versions of each pair answered, and answered separately?"
+    return Finding(PAIR_FLIPS, ratio, limit, min(1.0, p * len(found)), "look", note, question)
 
 
 def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
-    """Compare the share of pairs that differ with that of other models.
+    """Compare the share of pairs that differ with that of other models, given accuracy and items.
 
-    It can never be more than a reason to look: a model may truly ignore the group.
+    Notes
+    -----
+    The value is the number of pairs with two different answers, divided by the number that is
+    expected if a model as accurate were correct on each variant independently. So a set with few
+    errors is not expected to flip often. Errors on one item depend on each other, so the value is
+    below 1; the limit is a part of the lowest value of another model. It is never more than a
+    question: a model may truly ignore the group.
     """
     layout = panel.layout
-
-    def level(one: Sheet) -> float | None:
-        flips = flip_shares(one, layout)
-        return float(np.nanmean(flips)) if np.isfinite(flips).any() else None
-
-    levels = panel.of_other_models(sheet, FLIP_LEVEL, level)
-    if len(levels) < FEWEST_MODELS:
-        return too_few_models(FLIP_LEVEL, len(levels))
-    own = flip_shares(sheet, layout)
-    by_item = own[np.isfinite(own)]
-    if len(by_item) < FEWEST_ITEMS:
+    values = panel.of_other_models(sheet, FLIP_LEVEL, partial(relative_flips, panel=panel))
+    if len(values) < FEWEST_MODELS:
+        return too_few_models(FLIP_LEVEL, len(values))
+    flips, expected = _expected_flips(sheet, panel)
+    items = np.count_nonzero(expected)
+    if items < FEWEST_ITEMS:
         return not_checked(FLIP_LEVEL, f"fewer than {FEWEST_ITEMS} items have answers to a pair")
-    usual = median(levels)
-    limit, value = usual * FEW_FLIPS, float(by_item.mean())
+    limit, value = FEW_FLIPS * min(values), float(flips.sum() / expected.sum())
+    if limit == 0:
+        return not_checked(FLIP_LEVEL, "another model never changes its answer")
+    # Student's t would be too sure if there are hardly any flips. At most all pairs of an item flip
+    # together, so there are at least this many independent events.
+    largest = len(layout.pairs)
+    rare = scipy.stats.poisson.cdf(flips.sum() / largest, limit * expected.sum() / largest)
+    p = max(p_above_zero((limit * expected - flips)[expected > 0]), float(rare))
     note = (
-        f"{percent(value)} of pairs have two different answers; the median of other models is "
-        f"{percent(usual)}."
+        f"{percent(float(np.nanmean(flip_shares(sheet, layout))))} of pairs have two different "
+        f"answers: {value:.2f} times as many as its accuracy predicts for independent answers. The "
+        f"lowest of other models is {min(values):.2f}."
     )
-    # Without a flip, at most a share p^(1/n) of items could still flip.
-    p = (1 - limit) ** len(by_item) if value == 0 else p_above_zero(limit - by_item)
-    return Finding(FLIP_LEVEL, value, limit, p, "look", note)
+    question = "Does the model see the group, and was each version answered separately?"
+    return Finding(FLIP_LEVEL, value, limit, p, "look", note, question)
 
 
 def check_labels(sheet: Sheet, panel: Panel) -> Finding | None:
@@ -122,9 +128,11 @@ def check_labels(sheet: Sheet, panel: Panel) -> Finding | None:
     If a set answers x to one group of a pair and y to the other, other models show whether this
     direction is usual: whether x is more popular for the first group, relative to y, than for the
     second. The value is the share of changed answers in the usual direction. It is far above 1/2
-    if models follow the same text, and 1 minus that if all labels are exchanged. All pairs together
-    and each pair are tested; the p-value is multiplied by their number. Changes count by how clear
-    their usual direction is. Returns None if other models do not share directions.
+    if models follow the same text, and 1 minus that if all labels are exchanged. A noisy model
+    changes more answers than others, in no direction. So the limit is nearer to 1/2 the more often
+    the set flips for its accuracy (see `check_flip_level`). All pairs together and each pair are
+    tested; the p-value is multiplied by their number. Changes count by how clear their usual
+    direction is. Returns None if other models do not share directions.
     """
     layout = panel.layout
     models = panel.others(sheet).models
@@ -141,23 +149,26 @@ def check_labels(sheet: Sheet, panel: Panel) -> Finding | None:
     if usual < SHARED_DIRECTION:
         return None
     agree, informative = _directions(sheet, panel)
-    limit, block = (0.5 + part * (usual - 0.5) for part in (LABELS, LABELS_BLOCK))
-    found: list[tuple[float, float, str, Flag]] = []
+    flips = panel.of_other_models(sheet, FLIP_LEVEL, partial(relative_flips, panel=panel))
+    own = relative_flips(sheet, panel) or 0.0
+    directed = min(1.0, median(flips) / own) if own and flips else 1.0
+    limit = 0.5 + LABELS * (usual - 0.5) * directed
+    found: list[tuple[float, float, str]] = []
     for what, chosen in _pairs(layout):
         a, n = agree[:, chosen].sum(axis=1), informative[:, chosen].sum(axis=1)
         if np.count_nonzero(n) < FEWEST_ITEMS:
             continue
         value = float(a.sum() / n.sum())
-        worst: Flag = "block" if value <= block else "look"
-        found.append((p_above_zero(limit * n - a), value, what, worst))
+        found.append((p_above_zero(limit * n - a), value, what))
     if not found:
         return not_checked(GROUP_LABELS, f"fewer than {FEWEST_ITEMS} items have changed answers")
-    p, value, what, worst = min(found)
+    p, value, what = min(found)
     note = (
         f"{percent(value)} of changed answers of {what} go in the usual direction; the median of "
         f"other models is {percent(usual)}."
     )
-    return Finding(GROUP_LABELS, value, limit, min(1.0, p * len(found)), worst, note)
+    question = "Is each answer stored with the group that it was given for?"
+    return Finding(GROUP_LABELS, value, limit, min(1.0, p * len(found)), "look", note, question)
 
 
 def _pairs(layout: Layout) -> Iterator[tuple[str, slice]]:
@@ -174,6 +185,25 @@ def flip_shares(sheet: Sheet, layout: Layout) -> FloatArray:
     differ = there & (sheet.letters[:, a] != sheet.letters[:, b])
     n = there.sum(axis=1)
     return np.where(n > 0, differ.sum(axis=1) / np.maximum(n, 1), np.nan)
+
+
+def _expected_flips(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]:
+    """Return flips by item, and those that its accuracy predicts for independent answers."""
+    layout = panel.layout
+    a, b = (np.array([pair[side] for pair in layout.pairs]) for side in (1, 2))
+    there = sheet.answered[:, a] & sheet.answered[:, b]
+    right = panel.once(
+        ("expected", id(sheet)), lambda: expected_correct(sheet, panel.others(sheet))
+    )
+    differ = there & (sheet.letters[:, a] != sheet.letters[:, b])
+    expected = right[:, a] * (1 - right[:, b]) + right[:, b] * (1 - right[:, a])
+    return differ.sum(axis=1).astype(np.float64), np.where(there, expected, 0).sum(axis=1)
+
+
+def relative_flips(sheet: Sheet, panel: Panel) -> float | None:
+    """Return flips as a multiple of what accuracy predicts; None without a pair."""
+    flips, expected = _expected_flips(sheet, panel)
+    return float(flips.sum() / expected.sum()) if expected.any() else None
 
 
 def _by_pair(sheet: Sheet, layout: Layout) -> tuple[FloatArray, FloatArray]:

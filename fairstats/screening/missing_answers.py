@@ -15,8 +15,8 @@ from fairstats.screening.answer_sheets import NO_ROW, Bools, Layout, Panel, Shee
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
+    LOOK_LEVEL,
     Finding,
-    Flag,
     not_checked,
     percent,
     separation,
@@ -30,7 +30,9 @@ MISSING_BY_ITEM = "missing_by_item"
 ROWS = "missing_rows"
 RESUBMITTED = "resubmitted"
 #: How well flips of other models predict missing answers (0.5 for not at all).
-PREDICTED, PREDICTED_BLOCK = 0.65, 0.7
+PREDICTED = 0.65
+#: What to ask about missing answers.
+WHY_MISSING = "Did the model not answer, or was its answer not read or left out?"
 
 
 def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
@@ -38,9 +40,8 @@ def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
 
     McNemar's exact test of the items that only one group's answer is missing for; with clusters,
     the test that flips these. The smallest p-value of all pairs is multiplied by their number.
-    Models may truly refuse more often for one group. So a set is blocked only if the difference
-    exceeds the share of missing answers with which the benchmark ranks a model, and no replies
-    confirm it (see `with_replies`).
+    Models may truly refuse more often for one group: stored replies can show that (see
+    `confirm_missing`).
     """
     layout, missing, found = panel.layout, ~sheet.answered, []
     for name, a, b in layout.pairs:
@@ -55,10 +56,10 @@ def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
         found.append((p, -abs(only_a - only_b), only_a, only_b, name))
     p, _, only_a, only_b, name = min(found)
     value = (only_a - only_b) / len(missing)
-    worst: Flag = "block" if abs(value) >= layout.benchmark.largest_missing else "look"
     note = f"{name}: an answer is missing for only the first group of {only_a} items, and for only "
     note += f"the second of {only_b}."
-    return Finding(MISSING_BY_GROUP, value, 0.0, min(1.0, p * len(found)), worst, note)
+    p = min(1.0, p * len(found))
+    return Finding(MISSING_BY_GROUP, value, 0.0, p, "look", note, WHY_MISSING)
 
 
 def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
@@ -86,13 +87,11 @@ def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
         return not_checked(MISSING_BY_ITEM, f"only {few} items have all their answers")
     flips = panel.others(sheet).flips if layout.has_letters else _usual_flips(sheet, panel)
     value, p = separation(flips[:, None], some[:, None], limit=PREDICTED, units=layout.units)
-    much = share >= layout.benchmark.largest_missing
-    worst: Flag = "block" if value >= PREDICTED_BLOCK and much else "look"
     note = (
         f"{percent(share)} of answers are missing; other models flip more often on these items "
         f"with probability {value:.2f} (0.5 if unrelated)."
     )
-    return Finding(MISSING_BY_ITEM, value, PREDICTED, p, worst, note)
+    return Finding(MISSING_BY_ITEM, value, PREDICTED, p, "look", note, WHY_MISSING)
 
 
 def _usual_flips(sheet: Sheet, panel: Panel) -> FloatArray:
@@ -128,22 +127,22 @@ def check_resubmission(sheet: Sheet, panel: Panel) -> Finding | None:
 def confirm_missing(
     findings: list[Finding | None], rows: pd.DataFrame, layout: Layout
 ) -> list[Finding | None]:
-    """Return the findings of a set, where those on missing answers do not block if replies confirm.
+    """Return the findings of a set, where those on missing answers are "ok" if replies confirm.
 
     Models do fail to name a letter more often in some versions of a question, e.g. in sentences.
     Such answers cannot flatter a model: no verdict may depend on them, and ranks count them as
-    wrong. So the replies are a reason to look at them, not to refuse them.
+    wrong.
     """
 
-    def softer(one: Finding | None) -> Finding | None:
+    def cleared(one: Finding | None) -> Finding | None:
         missing = one is not None and one.check in (MISSING_BY_GROUP, MISSING_BY_ITEM)
-        if one is None or not missing or one.worst != "block":
+        if one is None or not missing or one.worst != "look" or one.p_value >= LOOK_LEVEL:
             return one
-        return replace(one, worst="look", note=f"{one.note} The stored replies give no letter.")
+        return replace(one, worst="ok", note=f"{one.note} The stored replies give no letter.")
 
-    soft = [softer(one) for one in findings]
+    clear = [cleared(one) for one in findings]
     # Reading the replies takes long, so only if it can make a difference.
-    return soft if soft != findings and _replies_lack_letters(rows, layout) else findings
+    return clear if clear != findings and _replies_lack_letters(rows, layout) else findings
 
 
 def _replies_lack_letters(rows: pd.DataFrame, layout: Layout) -> bool:

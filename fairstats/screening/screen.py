@@ -19,10 +19,10 @@ from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.answer_sheets import Panel, Sheet, read_panels
+from fairstats.screening.answer_sheets import Layout, Panel, Sheet, read_panels
 from fairstats.screening.copied_answers import check_copied_items, check_copying, check_mosaic
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
-from fairstats.screening.findings import NOT_CHECKED, Finding
+from fairstats.screening.findings import Finding
 from fairstats.screening.flips_and_labels import (
     check_flip_level,
     check_labels,
@@ -31,7 +31,6 @@ from fairstats.screening.flips_and_labels import (
 from fairstats.screening.letters_and_keys import (
     MARK_COLUMN,
     check_alignment,
-    check_chance,
     check_letters,
     check_marks,
     check_replies,
@@ -62,7 +61,6 @@ _DTYPES = dict.fromkeys(SCREENING_COLUMNS, "str") | dict.fromkeys(
 )
 
 _Checks = tuple[Callable[[Sheet, Panel], Finding | None], ...]
-#: The checks of one sheet, in the order of the table.
 _LETTER_CHECKS: _Checks = (
     check_copying,
     check_copied_items,
@@ -74,7 +72,6 @@ _LETTER_CHECKS: _Checks = (
     check_missing_by_group,
     check_missing_by_item,
     check_letters,
-    check_chance,
     check_difficulty,
     check_hard_items,
     check_rows,
@@ -88,6 +85,11 @@ _OTHER_CHECKS: _Checks = (
     check_rows,
     check_resubmission,
 )
+
+
+def checks_of(layout: Layout) -> _Checks:
+    """Return the checks of one sheet, in the order of the table."""
+    return _LETTER_CHECKS if layout.has_letters else _OTHER_CHECKS
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Screening:
     @property
     def not_checked(self) -> pd.DataFrame:
         """Return the rows of checks that were not possible."""
-        return self.table[self.table["note"].str.startswith(NOT_CHECKED)]
+        return self.table[self.table["flag"] == "not_checked"]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a copy of the table."""
@@ -152,15 +154,17 @@ def screen(
     ``value`` is what a check measures, and ``reference`` is the limit that honest sets keep.
     ``p_value`` tests one-sidedly if the value is beyond this limit, with the item as the unit.
     ``p_adjusted`` is adjusted by Holm's method over all checks and sets of the call. The flag is
-    ``look`` if it is below 0.01. It is ``block`` if it is below 0.001 and the value is also beyond
-    a stricter limit. Limits come from released sets or are relative to other models; their
+    ``look`` if it is below 0.01: the note then ends with a question to whoever made the answers.
+    ``block`` is for what no honest process produces, at an adjusted p-value below 1e-9: one file
+    under two models' names, answers in the rows of other items, and stored replies or marks that
+    contradict the answers. Limits come from released sets or are relative to other models; their
     constants are in the module of each check. So models that share errors are not flagged merely
     because they are not independent.
 
     Checks that compare with other models need at least three. The answers of one model with several
-    strategies count once. A check that is not possible has the
-    flag ``look``, without a value and p-value, and a note that begins with "Not checked". Checks of
-    stored replies and marks have no row for sets without them. Checks that the benchmark makes
+    strategies count once. A check that is not possible has the flag ``not_checked``, without a
+    value and p-value. It asks for nothing, and clears nothing. Checks of stored replies and marks
+    have no row for sets without them. Checks that the benchmark makes
     impossible have no row either. Decisions, levels and scores have only the checks of missing
     answers, rows, replies and marks. In the others, a model that is stricter than others, or that
     seldom varies its answers, would look like a copy or a forgery. With several samples, each is
@@ -184,8 +188,10 @@ def screen(
     ...                         for item, key in demo.answer_keys.items()
     ...                         for attribute, group in demo.variants])
     >>> table = screen(answers).to_frame().set_index("check")
-    >>> table.loc["letter_shares", ["flag", "note"]].tolist()
-    ['block', 'A is 100% of the answers and 25% of the keys.']
+    >>> table.loc["letter_shares", "flag"]
+    'look'
+    >>> print(table.loc["letter_shares", "note"].partition(". ")[0])
+    A is 100% of the answers and 25% of the keys
     """
     marks = read_marks(answers) if isinstance(answers, pd.DataFrame) else None
     known = by_name(benchmarks)
@@ -216,9 +222,9 @@ def screen_checked(
 
 
 def _row(finding: Finding, p_adjusted: float) -> dict[str, Any]:
-    """Return the columns of a finding; a flagged one states what may explain it."""
+    """Return the columns of a finding; the note of a flagged one ends with a question."""
     flag = finding.flag(p_adjusted)
-    explanation = finding.explanation if flag != "ok" else ""
+    question = finding.question if flag in ("look", "block") else ""
     return {
         "check": finding.check,
         "value": finding.value,
@@ -226,7 +232,7 @@ def _row(finding: Finding, p_adjusted: float) -> dict[str, Any]:
         "p_value": finding.p_value,
         "p_adjusted": p_adjusted,
         "flag": flag,
-        "note": f"{finding.note} {explanation}".rstrip(),
+        "note": f"{finding.note} {question}".rstrip(),
     }
 
 
@@ -246,13 +252,13 @@ def _screen_version(
 ) -> Iterator[tuple[dict[str, str], Finding]]:
     """Yield the key columns and the findings of each answer set of one benchmark version."""
     layout = panel.layout
-    checks = _LETTER_CHECKS if layout.has_letters else _OTHER_CHECKS
     benchmark = {"benchmark": layout.benchmark.name, "benchmark_version": layout.version}
     own = answers[(answers[list(benchmark)] == list(benchmark.values())).all(axis=1)]
     for (model, strategy), rows in own.groupby(["model", "strategy"], sort=True):
         samples = [sheet for sheet in panel.screened if sheet.name == (model, strategy)]
         findings = [
-            _of_samples([(sheet, check(sheet, panel)) for sheet in samples]) for check in checks
+            _of_samples([(sheet, check(sheet, panel)) for sheet in samples])
+            for check in checks_of(layout)
         ]
         findings += [check_replies(rows, layout), check_marks(rows)]
         for finding in confirm_missing(findings, rows, layout):
@@ -269,7 +275,8 @@ def _of_samples(found: list[tuple[Sheet, Finding | None]]) -> Finding | None:
         return findings[0][1]
     tested = [(sheet, one) for sheet, one in findings if not np.isnan(one.p_value)]
     if not tested:
-        sheet, one = max(findings, key=lambda pair: pair[1].worst != "ok")
+        order = ("ok", "not_checked", "look", "block")
+        sheet, one = max(findings, key=lambda pair: order.index(pair[1].worst))
         return replace(one, note=f"{one.note} (sample {sheet.sample})")
     sheet, one = min(tested, key=lambda pair: pair[1].p_value)
     p = min(1.0, one.p_value * len(tested))
@@ -290,12 +297,14 @@ def count_flags(table: pd.DataFrame) -> str:
     block = sum("block" in one for one in flags)
     look = sum("look" in one and "block" not in one for one in flags)
     sets = f"{len(flags)} answer set{'s' * (len(flags) != 1)}"
-    return f"{sets}: {block} block, {look} look, {len(flags) - block - look} ok"
+    missing = int((table["flag"] == "not_checked").sum())
+    text = f"{sets}: {block} block, {look} look, {len(flags) - block - look} ok"
+    return text + (f"; {missing} checks were not possible" if missing else "")
 
 
 def flagged(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that are not "ok", those that block first."""
-    rows = table[table["flag"] != "ok"]
+    """Return the rows that ask for something, those that block first."""
+    rows = table[table["flag"].isin(["look", "block"])]
     return rows.sort_values("flag", kind="stable", ignore_index=True)
 
 

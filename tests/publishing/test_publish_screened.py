@@ -1,4 +1,4 @@
-"""Blocked answers are published only if the publisher names their model, and pages show it."""
+"""Blocked answers are published only with a reason for their model, and pages state it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from fairstats.report.notes import (
 )
 from fairstats.screening.screen import SCREENING_COLUMNS, screen
 
+REASON = "Replies of <another> run."
+
 pytestmark = pytest.mark.usefixtures("without_pages")
 
 
@@ -33,58 +35,68 @@ def refusing(monkeypatch):
 
 
 @pytest.fixture
-def one_letter(demo, all_right, tmp_path):
-    """The answers of a model that always gives the same letter, and of one that is right."""
+def other_replies(demo, all_right, tmp_path):
+    """The answers of a model with stored replies that give other letters, and of one without."""
     right = all_right(demo).assign(model="right")
-    always = right.assign(model="always A", answer="A")
-    return write_answers(pd.concat([right, always], ignore_index=True), tmp_path / "in.parquet")
+    replies = "The answer is " + right["answer"].map(dict(zip("ABCD", "BCDA", strict=True))) + "."
+    other = right.assign(model="other", answer_raw=replies)
+    return write_answers(pd.concat([right, other], ignore_index=True), tmp_path / "in.parquet")
 
 
-def test_blocked_answers_are_refused_and_no_file_is_written(refusing, one_letter, tmp_path):
+def test_blocked_answers_are_refused_and_no_file_is_written(refusing, other_replies, tmp_path):
     with pytest.raises(InputError) as error:
-        publish(one_letter, release="1", out=tmp_path / "site")
+        publish(other_replies, release="1", out=tmp_path / "site")
     text = str(error.value)
-    assert "model = 'always A'" in text
-    assert "letter_shares (A is 100%" in text
+    assert "model = 'other'" in text
+    assert "stored_replies (" in text
     assert "overrule=..." in text
     assert not (tmp_path / "site").exists()
 
 
-def test_publisher_overrules_by_name_and_pages_show_it(refusing, one_letter, tmp_path, drawn_text):
-    made = publish(one_letter, release="1", out=tmp_path / "site", overrule=blocked(one_letter))
+def test_publisher_overrules_with_a_reason_and_pages_state_it(
+    refusing, other_replies, tmp_path, drawn_text
+):
+    made = publish(
+        other_replies, release="1", out=tmp_path / "site", overrule=blocked(other_replies)
+    )
     release = Release(made.path)
     (board,) = release.boards
-    rows = screening_of(release, board, "always A")
-    sentence = "the publisher overruled it"
+    rows = screening_of(release, board, "other")
+    sentence = "The publisher states: Replies of <another> run"
     assert any(sentence in note for note in flag_notes(rows, release.overruled))
-    assert any(sentence in text for text in limitations(release, "always A"))
+    assert any(sentence in text for text in limitations(release, "other"))
     page = drawn_text(show_leaderboard, release)
     assert sentence in page
+    assert "blocks these answers" not in page
     # In the charts and the table.
     assert len(re.findall(r"( †)? ‡</a>", page)) > 3
     assert not any(found.problems for found in verify(tmp_path / "site", pages=False))
 
 
 def test_blocked_answers_that_nobody_overruled_fail_verification(
-    refusing, one_letter, tmp_path, monkeypatch
+    refusing, other_replies, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as edited:
-        edited.setattr("fairstats.publishing.publish.refuse_blocked", lambda *_: [])
-        publish(one_letter, release="1", out=tmp_path / "site")
+        edited.setattr("fairstats.publishing.publish.refuse_blocked", lambda *_: {})
+        publish(other_replies, release="1", out=tmp_path / "site")
     (problem,) = problems_of(tmp_path / "site")
     assert problem.path == str(tmp_path / "site" / "v" / "1" / "manifest.json")
-    assert problem.value == "always A"
-    assert "letter_shares (A is 100%" in problem.message
+    assert problem.value == "other"
+    assert "stored_replies (" in problem.message
     assert "did not overrule this" in problem.message
     assert "overrules this model" in problem.remedy
 
 
-def test_overruled_model_without_blocked_answers_fails_verification(refusing, one_letter, tmp_path):
-    made = publish(one_letter, release="1", out=tmp_path / "site", overrule=blocked(one_letter))
+def test_overruled_model_without_blocked_answers_fails_verification(
+    refusing, other_replies, tmp_path
+):
+    made = publish(
+        other_replies, release="1", out=tmp_path / "site", overrule=blocked(other_replies)
+    )
     path = made.path / "manifest.json"
     manifest = json.loads(path.read_text())
-    assert manifest["overruled"] == ["always A"]
-    path.write_text(json.dumps(manifest | {"overruled": ["always A", "right"]}))
+    assert manifest["overruled"] == {"other": REASON}
+    path.write_text(json.dumps(manifest | {"overruled": {"other": REASON, "right": REASON}}))
     (problem,) = problems_of(made.path)
     assert (problem.column, problem.value) == ("overruled", "right")
     assert "has no blocked answers" in problem.message
@@ -94,33 +106,39 @@ def problems_of(path) -> list[Problem]:
     return [problem for found in verify(path, pages=False) for problem in found.problems]
 
 
-def blocked(path) -> list[str]:
+def blocked(path) -> dict[str, str]:
     table = screen(pd.read_parquet(path)).to_frame()
-    return sorted(set(table.loc[table["flag"] == "block", "model"]))
+    return dict.fromkeys(sorted(set(table.loc[table["flag"] == "block", "model"])), REASON)
 
 
-def test_only_models_with_blocked_answers_can_be_named(refusing, one_letter, tmp_path):
-    named = [*blocked(one_letter), "nobody"]
+def test_only_models_with_blocked_answers_can_be_named(refusing, other_replies, tmp_path):
+    named = blocked(other_replies) | {"nobody": REASON}
     with pytest.raises(InputError, match="model = 'nobody': has no blocked answers"):
-        publish(one_letter, release="1", out=tmp_path / "site", overrule=named)
+        publish(other_replies, release="1", out=tmp_path / "site", overrule=named)
     assert not (tmp_path / "site").exists()
 
 
-def rows_with(*flags: str, notes: dict[int, str] | None = None) -> pd.DataFrame:
+@pytest.mark.parametrize("reason", ["", " ", "a\nb", "x" * 501])
+def test_reason_must_be_a_printable_sentence(refusing, other_replies, tmp_path, reason):
+    named = dict.fromkeys(blocked(other_replies), reason)
+    with pytest.raises(InputError, match="must be a reason of 1 to 500 printable characters"):
+        publish(other_replies, release="1", out=tmp_path / "site", overrule=named)
+    assert not (tmp_path / "site").exists()
+
+
+def rows_with(*flags: str) -> pd.DataFrame:
     """Checks of one answer set with these flags."""
-    rows = pd.DataFrame({"flag": flags, "note": "A note.", "model": "m"})
-    return rows.assign(note=[(notes or {}).get(n, "A note.") for n in range(len(rows))])
+    return pd.DataFrame({"flag": flags, "note": "A note.", "model": "m"})
 
 
 def test_result_of_screening_in_words(snapshot):
     rows = {flags: rows_with(*flags) for flags in (("ok", "ok"), ("ok", "look"), ("look", "block"))}
-    rows["unchecked"] = rows_with("ok", "look", notes={1: "Not checked: too few models."})
+    rows["unchecked"] = rows_with("ok", "not_checked")
     assert {flags: screening_summary(own) for flags, own in rows.items()} == snapshot
 
 
 def test_checks_that_were_not_possible_are_no_flags():
-    rows = rows_with("look", notes={0: "Not checked: too few models."})
-    assert flag_notes(rows, []) == []
+    assert flag_notes(rows_with("not_checked"), {}) == []
 
 
 def test_table_of_screening_is_that_of_the_function(demo, all_right, tmp_path):

@@ -126,10 +126,11 @@ def test_majority_votes_are_refused(board, benchmark, honest):
     assert "is a majority vote" in str(checked(folder, board, benchmark).problems[0])
 
 
-def test_first_submission_to_an_empty_board_is_looked_at(benchmark, honest, tmp_path):
+def test_first_submission_to_an_empty_board_is_not_asked_about(benchmark, honest, tmp_path):
     found = check_submission(submit(honest[0], tmp_path / "new"), benchmarks=[benchmark])
-    assert found.result == "look"
-    assert found.screening["note"].str.startswith("Not checked").any()
+    assert found.result == "ok"
+    assert "not_checked" in set(found.screening["flag"])
+    assert "checks were not possible" in found.to_markdown()
 
 
 def test_answers_that_are_on_the_board_already_would_be_replaced(board, benchmark, honest):
@@ -316,7 +317,7 @@ def test_overruled_submission_is_published_without_naming_it_again(
     options = {"release": "1", "out": tmp_path / "site", "benchmarks": [benchmark]}
     made = publish(board / "accepted", **options)
     # The set that it was copied from is judged without the copy.
-    assert Release(made.path).manifest["overruled"] == ["copy"]
+    assert Release(made.path).manifest["overruled"] == {"copy": "A fine-tuned copy"}
     caveats = " ".join(limitations(Release(made.path), "copy"))
     assert re.search(r"A keeper .* blocks: A fine-tuned copy\.", caveats)
 
@@ -348,7 +349,7 @@ def test_part_of_a_submission_is_not_published(board, benchmark, honest, tmp_pat
     both = pd.concat([honest[0], honest[0].assign(strategy="cot")], ignore_index=True)
     prompts = {"plain": "0" * 64, "cot": "1" * 64}
     folder = submit(both, board / "submissions" / "new", prompts=prompts)
-    target, _ = accept_submission(folder, board, by="A keeper", overrule="Twice on purpose")
+    target, _ = accept_submission(folder, board, by="A keeper")
     assert len(read_answers(target)) == len(both)
     (part,) = target.glob("*plain.parquet")
     with pytest.raises(InputError, match="is part of the submission, but is left out"):

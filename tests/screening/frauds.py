@@ -1,4 +1,4 @@
-"""Twelve frauds made from an honest answer set, and honest sets drawn from a model of answers.
+"""Frauds made from an honest answer set, and honest sets drawn from a model of answers.
 
 Each fraud takes an answers table of one set (and, to copy from, of another), and returns a table
 that passes validation.
@@ -187,6 +187,31 @@ def the_key(answers, other, benchmark, rng):
     return _with_letters(answers, answers["answer_key"])
 
 
+def most_popular(answers, other, benchmark, rng):
+    """Give all variants of an item the letter that the other set gives most often."""
+    mode = other.groupby("item_id")["answer"].agg(lambda letters: letters.mode().iloc[0])
+    return _with_letters(answers, answers["item_id"].map(mode))
+
+
+def laundered(answers, other, benchmark, rng):
+    """Give all variants the key if any of them has it, and else the first variant's answer."""
+    right = answers["answer"] == answers["answer_key"]
+    ever = right.groupby(answers["item_id"]).transform("any")
+    first = answers.groupby("item_id")["answer"].transform("first").astype(object)
+    return _with_letters(answers, np.where(ever, answers["answer_key"], first))
+
+
+def in_part(fraud: Fraud, share: float) -> Fraud:
+    """Make a fraud of this share of the items."""
+
+    def make(answers, other, benchmark, rng):
+        made = fraud(answers, other, benchmark, rng)["answer"].astype(object)
+        taken = _items(answers, share, rng)
+        return _with_letters(answers, np.where(taken, made, answers["answer"].astype(object)))
+
+    return make
+
+
 #: The frauds by name, with the checks that must flag them.
 FRAUDS: dict[str, tuple[Fraud, tuple[str, ...]]] = {
     "copied, 99%": (copied(0.99), ("copied_answers",)),
@@ -204,7 +229,14 @@ FRAUDS: dict[str, tuple[Fraud, tuple[str, ...]]] = {
     "one letter": (one_letter, ("letter_shares",)),
     "random letters": (random_letters, ("item_difficulty",)),
     "the key": (the_key, ("hard_items",)),
+    "one letter for all variants": (most_popular, ("flip_level",)),
+    "the key for all variants if one has it": (laundered, ("flip_level",)),
+    "85% of items with one letter": (levelled(0.85), ("flip_level",)),
 }
+
+
+#: Those that no honest process produces, which block a set.
+BLOCKED = ("copied, 99%", "moved by one item")
 
 
 def honest_panel(

@@ -1,4 +1,4 @@
-"""Twelve frauds are blocked, and honest sets are not: synthetic ones and released ones."""
+"""Frauds are flagged, and honest sets are not: synthetic ones and released ones."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fairstats_collectors.amqa import import_amqa
 from fairstats import load_benchmark
 from fairstats.screening.screen import screen
 from tests.screening.frauds import (
+    BLOCKED,
     FRAUDS,
     copied,
     forced,
@@ -36,16 +37,18 @@ def screened_fraud(sets, benchmark, name):
 
 
 @pytest.mark.parametrize("name", FRAUDS)
-def test_fraud_of_synthetic_set_is_blocked_by_its_check(name, honest, synthetic):
+def test_fraud_of_synthetic_set_is_flagged_by_its_check(name, honest, synthetic):
     flags, checks = screened_fraud(honest, synthetic, name)
-    assert "block" in set(flags[list(checks)]), flags.to_dict()
+    assert set(flags[list(checks)]) & {"look", "block"}, flags.to_dict()
+    assert ("block" in set(flags)) == (name in BLOCKED), flags.to_dict()
 
 
 @pytest.mark.parametrize("name", FRAUDS)
-def test_fraud_of_released_set_is_blocked_by_its_check(name, released):
+def test_fraud_of_released_set_is_flagged_by_its_check(name, released):
     sets = sorted(released, key=lambda one: one["model"].iloc[0] != "GPT-4-turbo")
     flags, checks = screened_fraud(sets, load_benchmark("fairmedqa"), name)
-    assert "block" in set(flags[list(checks)]), flags.to_dict()
+    assert set(flags[list(checks)]) & {"look", "block"}, flags.to_dict()
+    assert ("block" in set(flags)) == (name in BLOCKED), flags.to_dict()
 
 
 def test_note_of_shared_answers_names_other_explanations_and_what_to_do(honest, synthetic):
@@ -54,11 +57,11 @@ def test_note_of_shared_answers_names_other_explanations_and_what_to_do(honest, 
     against = pd.concat(honest[1:], ignore_index=True)
     table = screen(made.assign(model="tuned"), against, benchmarks=[synthetic]).to_frame()
     rows = table.set_index("check")
-    assert rows.loc["copied_answers", "flag"] == "block"
     for check in ("copied_answers", "copied_items", "mosaic"):
         note = rows.loc[check, "note"]
-        words = ("fine-tuned", "quantised", "re-hosted", "two names", "declare", "overrule")
-        assert rows.loc[check, "flag"] != "ok"
+        words = ("fine-tuned", "quantised", "re-hosted", "two names", "declare")
+        assert rows.loc[check, "flag"] == "look"
+        assert note.endswith(("?", "declare that in the submission."))
         assert not [word for word in words if word not in note], note
     blamed = ("fraud", "copied", "cheat", "forged", "stolen")
     assert not [word for word in blamed if table["note"].str.contains(word).any()]
@@ -66,34 +69,34 @@ def test_note_of_shared_answers_names_other_explanations_and_what_to_do(honest, 
     assert not cleared["note"].str.contains("quantised").any()
 
 
-def test_note_of_one_model_with_the_same_answers_twice_names_the_prompts(honest, synthetic):
+def test_one_file_for_two_prompts_of_a_model_asks_about_the_prompts(honest, synthetic):
     again = honest[0].assign(strategy="cot")
     answers = pd.concat([again, *honest], ignore_index=True)
     table = screen(answers, benchmarks=[synthetic]).to_frame()
     rows = table[table["model"] == honest[0]["model"].iloc[0]].set_index("check")
-    assert set(rows.loc["copied_answers", "flag"]) == {"block"}
-    assert rows.loc["copied_answers", "note"].str.contains("prompts may have").all()
+    assert set(rows.loc["copied_answers", "flag"]) == {"look"}
+    assert rows.loc["copied_answers", "note"].str.contains("two prompts the same effect").all()
 
 
 def test_honest_synthetic_sets_are_ok_against_each_other(honest, synthetic):
     table = screen(pd.concat(honest, ignore_index=True), benchmarks=[synthetic]).to_frame()
-    assert set(table["flag"]) == {"ok"}, table[table["flag"] != "ok"].to_string()
+    assert set(table["flag"]) <= {"ok", "not_checked"}, table[table["flag"] == "look"].to_string()
 
 
 def test_honest_set_is_ok_whatever_the_draw(synthetic):
     for seed in range(3):
         sets = honest_panel(synthetic, 6, rng=np.random.default_rng(100 + seed))
         table = screen(pd.concat(sets, ignore_index=True), benchmarks=[synthetic]).to_frame()
-        assert not (table["flag"] != "ok").any(), table[table["flag"] != "ok"].to_string()
+        assert not table["flag"].isin(["look", "block"]).any(), table.to_string()
 
 
 def test_no_released_set_is_flagged(all_released):
     table = screen(all_released).to_frame()
-    flagged = table[(table["flag"] != "ok") & table["value"].notna()]
+    flagged = table[table["flag"].isin(["look", "block"])]
     assert flagged.empty, flagged.to_string()
 
 
-def test_released_qwen_sets_that_share_most_errors_are_looked_at(shared_data, all_released):
+def test_released_qwen_sets_that_share_most_errors_are_ok(shared_data, all_released):
     given = {"model": "Qwen-2.5", "benchmark_version": "deepseek-agent"}
     paths = [shared_data(name) for name in QWEN]
     sets = [
@@ -103,15 +106,15 @@ def test_released_qwen_sets_that_share_most_errors_are_looked_at(shared_data, al
     others = all_released[all_released["benchmark_version"] == "deepseek-agent"]
     table = screen(pd.concat([*sets, others], ignore_index=True)).to_frame()
     rows = table[(table["model"] == "Qwen-2.5") & (table["check"] == "copied_answers")]
-    assert rows["flag"].tolist() == ["look", "look"]
+    assert rows["flag"].tolist() == ["ok", "ok"]
 
 
 def test_strategies_of_one_model_that_share_nearly_all_errors_are_looked_at(honest, synthetic):
     first = honest[0]
-    other = copied(0.88)(honest[1], first, synthetic, np.random.default_rng(4))
+    other = copied(0.97)(honest[1], first, synthetic, np.random.default_rng(4))
     near = other.assign(model=first["model"].iloc[0], strategy="cot")
     agree = (near["answer"].to_numpy() == first["answer"].to_numpy()).mean()
-    assert 0.95 < agree < 0.99
+    assert 0.95 < agree < 1
     table = screen(pd.concat([near, *honest], ignore_index=True), benchmarks=[synthetic]).to_frame()
     rows = table[(table["model"] == first["model"].iloc[0]) & (table["check"] == "copied_answers")]
     assert rows["flag"].tolist() == ["look", "look"]
@@ -133,15 +136,15 @@ def test_copies_among_the_screened_sets_do_not_hide_each_other(honest, synthetic
     found = screen(pd.concat([*copies, *honest[4:]], ignore_index=True), benchmarks=[synthetic])
     for one in copies:
         rows = by_check(found, one["model"].iloc[0])
-        assert "block" in set(rows.loc[["copied_answers", "copied_items"], "flag"])
+        assert "look" in set(rows.loc[["copied_answers", "copied_items"], "flag"])
 
 
-def test_set_put_together_from_many_others_is_blocked(honest, synthetic, by_check):
+def test_set_put_together_from_many_others_is_flagged(honest, synthetic, by_check):
     """It shares few items with each of them, so comparing two sets at a time is not enough."""
     others = pd.concat(honest[1:], ignore_index=True)
     made = mosaic(1)(honest[0], others, synthetic, np.random.default_rng(9)).assign(model="new")
     rows = by_check(screen(made, others, benchmarks=[synthetic]), "new")
-    assert rows.loc["mosaic", "flag"] == "block"
+    assert rows.loc["mosaic", "flag"] == "look"
 
 
 def test_frauds_of_one_attribute_are_flagged(released):
@@ -156,7 +159,7 @@ def test_frauds_of_one_attribute_are_flagged(released):
             answer=made["answer"].where(race, sets[0]["answer"]), model="new", status="ok"
         )
         table = screen(mixed, against).to_frame().set_index("check")
-        assert table.loc[check, "flag"] == "block"
+        assert table.loc[check, "flag"] == "look"
         assert "race" in table.loc[check, "note"]
 
 
@@ -167,4 +170,4 @@ def test_dropping_both_answers_of_changed_pairs_is_flagged(released):
     table = screen(made.assign(model="new"), pd.concat(sets[1:], ignore_index=True)).to_frame()
     flags = table.set_index("check")["flag"]
     assert flags["missing_by_group"] == "ok"
-    assert flags["missing_by_item"] == "block"
+    assert flags["missing_by_item"] == "look"

@@ -83,7 +83,7 @@ def test_answers_missing_for_one_group_are_still_found(kind, declare):
     drop = (table["model"] == "usual") & (table["group"] == "black")
     table = without(table, drop & (table["item_id"].str[-1] < "6"))
     found = screen(table, benchmarks=[benchmark]).to_frame()
-    flagged = found[found["flag"] == "block"]
+    flagged = found[found["flag"].isin(["look", "block"])]
     assert flagged[["model", "check"]].values.tolist() == [["usual", "missing_by_group"]]
 
 
@@ -175,5 +175,4 @@ def test_released_triage_and_hiring_have_no_finding(shared_data, declare):
             }
         )
         found = screen(rows, benchmarks=[benchmark]).to_frame()
-        not_checked = found["note"].str.startswith("Not checked")
-        assert set(found.loc[~not_checked, "flag"]) == {"ok"}, found[found["flag"] != "ok"]
+        assert set(found["flag"]) <= {"ok", "not_checked"}, found[found["flag"] == "look"]

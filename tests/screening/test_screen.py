@@ -33,12 +33,12 @@ def test_table_has_one_row_per_check_and_answer_set(honest, synthetic):
     assert tuple(table.columns) == SCREENING_COLUMNS
     assert not table.duplicated(["model", "strategy", "check"]).any()
     assert table.groupby("model")["check"].nunique().eq(table["check"].nunique()).all()
-    assert table["flag"].isin(["ok", "look", "block"]).all()
+    assert table["flag"].isin(["ok", "look", "block", "not_checked"]).all()
     assert table["p_adjusted"].to_numpy() == pytest.approx(
         adjust_pvalues(table["p_value"]), nan_ok=True
     )
     assert table["p_value"].dropna().between(0, 1).all()
-    assert table["note"].str.endswith(".").all()
+    assert table["note"].str.endswith((".", "?")).all()
 
 
 def test_set_without_others_is_not_cleared(honest, synthetic):
@@ -46,7 +46,7 @@ def test_set_without_others_is_not_cleared(honest, synthetic):
     rows = found.to_frame().set_index("check")
     unchecked = rows[rows["value"].isna()]
     assert {"copied_answers", "group_labels", "item_difficulty"} <= set(unchecked.index)
-    assert set(unchecked["flag"]) == {"look"}
+    assert set(unchecked["flag"]) == {"not_checked"}
     assert unchecked["p_value"].isna().all()
     assert unchecked["note"].str.startswith("Not checked: ").all()
     assert len(found.not_checked) == len(unchecked)
@@ -75,8 +75,8 @@ def test_one_bad_sample_of_several_is_flagged(honest, synthetic, by_check):
     bad = one_letter(honest[0], honest[1], synthetic, np.random.default_rng(1)).assign(sample=1)
     answers = pd.concat([*honest, bad], ignore_index=True)
     row = by_check(screen(answers, benchmarks=[synthetic]), "Model-A").loc["letter_shares"]
-    assert row["flag"] == "block"
-    assert row["note"].endswith("(sample 1 of 2)")
+    assert row["flag"] == "look"
+    assert "(sample 1 of 2)" in row["note"]
 
 
 def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
@@ -175,7 +175,7 @@ def test_hostile_names_are_text_in_a_comment(name, honest_demo):
     page = ElementTree.fromstring(f"<div>{comment}</div>")
     shown = " ".join(name.split())
     rows = page.findall(".//tbody/tr")
-    assert len(rows) == (table["flag"] != "ok").sum()
+    assert len(rows) == table["flag"].isin(["look", "block"]).sum()
     for row in rows:
         cells = ["".join(cell.itertext()).replace("\u2060", "") for cell in row]
         assert len(cells) == 7
@@ -198,13 +198,19 @@ def test_command_prints_json_writes_files_and_exits_with_1_only_on_block(
     assert done.exit_code == 0
     rows = json.loads(done.stdout)
     assert [tuple(row) for row in rows] == [SCREENING_COLUMNS] * len(rows)
-    assert {row["flag"] for row in rows} <= {"ok", "look"}
+    assert {row["flag"] for row in rows} <= {"ok", "not_checked"}
     files = sorted(file.name for file in (tmp_path / "out").iterdir())
     assert files == ["screening.csv", "screening.json", "screening.md"]
     assert json.loads((tmp_path / "out" / "screening.json").read_text()) == rows
     done = run(path, "--against", folder)
-    assert done.exit_code == 1
+    assert done.exit_code == 0
     assert "letter_shares" in done.stdout
+    assert ": 0 block, 1 look, 0 ok" in done.stderr
+    other = "The answer is " + honest_demo[0]["answer"].sample(frac=1, random_state=1) + "."
+    false = honest_demo[0].assign(answer_raw=other.to_numpy(), model="false")
+    done = run(write_answers(false, tmp_path / "false.parquet"), "--against", folder)
+    assert done.exit_code == 1
+    assert "stored_replies" in done.stdout
     assert ": 1 block, 0 look, 0 ok" in done.stderr
 
 
@@ -259,7 +265,7 @@ def test_degenerate_sets_give_a_row_per_check_and_are_not_cleared(
     assert "block" not in set(rows["flag"])
 
 
-def test_missing_answers_of_one_group_block_only_without_replies_that_confirm_them(
+def test_missing_answers_of_one_group_are_asked_about_unless_replies_confirm_them(
     honest, synthetic, by_check
 ):
     lost = (honest[0]["group"] == "black") & (honest[0]["item_id"] < "item-150")
@@ -276,8 +282,8 @@ def test_missing_answers_of_one_group_block_only_without_replies_that_confirm_th
         return row["flag"], row["note"]
 
     letters = rows["answer"].astype(object)
-    assert flag(letters.where(~lost, None))[0] == "block"
-    assert flag(letters.where(~lost, "The answer is B."))[0] == "block"
+    assert flag(letters.where(~lost, None))[0] == "look"
+    assert flag(letters.where(~lost, "The answer is B."))[0] == "look"
     confirmed = flag(letters.where(~lost, "It depends on more findings than these."))
-    assert confirmed[0] == "look"
+    assert confirmed[0] == "ok"
     assert confirmed[1].endswith("give no letter.")
