@@ -26,8 +26,8 @@ from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.screen import checks_of, screen
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from benchmarks.honest_models import boards
 from tests.screening import frauds
+from tests.screening.honest_models import boards
 
 RESULTS = Path(__file__).parent / "results" / "screening.json"
 _SET = ["benchmark", "benchmark_version", "model", "strategy"]

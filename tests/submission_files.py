@@ -13,7 +13,7 @@ from fairstats.answers.files import write_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.board_repository import create_board, create_submission
-from tests.screening.frauds import honest_panel
+from tests.screening.honest_models import honest_panel
 
 #: Everything that a submitter has to declare and that is not in the answers.
 FACTS: dict[str, Any] = {

@@ -61,12 +61,13 @@ def screening_summary(rows: pd.DataFrame) -> str:
     if rows.empty:
         return ""
     checked, flags = _checked(rows), len(flags_of(rows))
+    asks = "no question" if not flags else counted(flags, "question")
     text = (
-        f"Screening made {counted(int(checked.sum()), 'check')}, and has "
-        f"{number_word(flags)} question{'s' * (flags != 1)} to those who sent the answers."
+        f"In {counted(int(checked.sum()), 'check')} of how the answers were made, screening has "
+        f"{asks}."
     )
     if flags:
-        text += " A question is no proof of anything."
+        text += " A question is not a proof."
     if missing := int((~checked).sum()):
         were = "check was" if missing == 1 else "checks were"
         text += f" {capital(number_word(missing))} more {were} not possible."

@@ -32,7 +32,7 @@ ALL_PAIRS, ONE_PAIR = 0.96, 0.8
 #: Without other models, the ratio could be low for any honest set. So only a very low one counts.
 ALONE = 0.5
 #: A set is looked at if its flips, given its accuracy, are below this part of the fewest of others.
-FEW_FLIPS = 0.6
+FEW_FLIPS = 0.7
 #: Other models must agree on directions at least this often. If not, the check says little.
 SHARED_DIRECTION = 0.6
 #: Part of (agreement of other models − 1/2) below which a set is looked at. If a share s of labels
@@ -106,10 +106,11 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     limit, value = FEW_FLIPS * min(values), float(flips.sum() / expected.sum())
     if limit == 0:
         return not_checked(FLIP_LEVEL, "another model never changes its answer")
-    # Student's t would be too sure if there are hardly any flips. At most all pairs of an item flip
-    # together, so there are at least this many independent events.
-    largest = len(layout.pairs)
-    rare = scipy.stats.poisson.cdf(flips.sum() / largest, limit * expected.sum() / largest)
+    # Student's t would be too sure if there are hardly any flips. Flips of one item come together,
+    # so there are fewer independent events: a Poisson law with the dispersion of other models.
+    together = panel.of_other_models(sheet, "flips together", partial(_flips_together, panel=panel))
+    size = median(together) if together else float(len(layout.pairs))
+    rare = scipy.stats.poisson.cdf(flips.sum() / size, limit * expected.sum() / size)
     p = max(p_above_zero((limit * expected - flips)[expected > 0]), float(rare))
     note = (
         f"{percent(float(np.nanmean(flip_shares(sheet, layout))))} of pairs have two different "
@@ -204,6 +205,12 @@ def relative_flips(sheet: Sheet, panel: Panel) -> float | None:
     """Return flips as a multiple of what accuracy predicts; None without a pair."""
     flips, expected = _expected_flips(sheet, panel)
     return float(flips.sum() / expected.sum()) if expected.any() else None
+
+
+def _flips_together(sheet: Sheet, panel: Panel) -> float | None:
+    """Return the variance of the number of flips, divided by that number, with items as units."""
+    flips, _ = _expected_flips(sheet, panel)
+    return float((flips**2).sum() / flips.sum()) if flips.any() else None
 
 
 def _by_pair(sheet: Sheet, layout: Layout) -> tuple[FloatArray, FloatArray]:

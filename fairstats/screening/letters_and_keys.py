@@ -24,8 +24,9 @@ ALIGNMENT = "item_alignment"
 LETTERS = "letter_shares"
 REPLIES = "stored_replies"
 MARKS = "stored_marks"
-#: Agreement with another item's key, above that of unrelated answers, from which a set is blocked.
-EXCESS_BLOCK = 0.1
+#: Agreement with another item's key above that of unrelated answers: what popular wrong answers can
+#: give an honest set, and from where a set is blocked.
+EXCESS, EXCESS_BLOCK = 0.05, 0.1
 #: What to ask about answers in the rows of other items.
 ROWS_MOVED = "Is each answer in the row of its item, and are letters counted from the same start?"
 #: Share of the largest possible difference between the letters of answers and of keys. Three of 43
@@ -48,8 +49,9 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     variance of agreement are then exact (Hoeffding 1951), and its distribution is close to normal.
     If the key of one item is often that of another, such as in sorted or periodic keys, accurate
     answers agree with moved keys too. The expected agreement is then higher, see `_explained`.
-    The p-value of the highest agreement is multiplied by the number of rotations and renamings.
-    Answers that fit the keys of other items better than their own, by far, are no model's answers.
+    The limit is `EXCESS` above. The p-value of the highest agreement is multiplied by the number of
+    rotations and renamings. Answers that fit the keys of other items better than their own, by far,
+    are no model's answers.
     """
     layout, options = panel.layout, panel.layout.options
     given = (sheet.letters[:, :, None] == np.arange(options)).sum(axis=1).astype(np.float64)
@@ -66,7 +68,7 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     means = np.concatenate([explained, [mean for mean, _ in renamed]])
     variances = np.concatenate([np.full(n - 1, variance), [v for _, v in renamed]])
     excess = (moved - means) / total
-    z = (moved - means) / np.sqrt(np.maximum(variances, 1e-12))
+    z = (moved - means - EXCESS * total) / np.sqrt(np.maximum(variances, 1e-12))
     best = int(np.argmax(z))
     p = min(1.0, float(scipy.stats.norm.sf(z[best])) * len(moved))
     own = float((given * key).sum() / total)
@@ -80,7 +82,9 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     # Renamed letters may be an honest habit if options are in an order, e.g. one level too severe.
     moved_rows = best < n - 1 and value > own and excess[best] >= EXCESS_BLOCK
     worst: Flag = "block" if moved_rows else "look"
-    return Finding(ALIGNMENT, value, float(means[best] / total), p, worst, note, ROWS_MOVED)
+    return Finding(
+        ALIGNMENT, value, float(means[best] / total) + EXCESS, p, worst, note, ROWS_MOVED
+    )
 
 
 def check_letters(sheet: Sheet, panel: Panel) -> Finding:

@@ -11,9 +11,9 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 
 from fairstats.benchmarks.declaration import Benchmark
-from tests.screening.frauds import honest_panel
+from tests.screening.honest_models import honest_panel
 
-ITEMS = 500
+ITEMS = 800
 #: Released sets for the same variants, of six models.
 RELEASED = (
     "amqa/answers/AMQA_D2_Benchmark_Answer_claude_no_cot.jsonl",

@@ -1,4 +1,4 @@
-"""Frauds made from an honest answer set, and honest sets drawn from a model of answers.
+"""Frauds made from an honest answer set.
 
 Each fraud takes an answers table of one set (and, to copy from, of another), and returns a table
 that passes validation.
@@ -237,52 +237,3 @@ FRAUDS: dict[str, tuple[Fraud, tuple[str, ...]]] = {
 
 #: Those that no honest process produces, which block a set.
 BLOCKED = ("copied, 99%", "moved by one item")
-
-
-def honest_panel(
-    benchmark: Benchmark, models: int, *, rng: np.random.Generator, version: str = "1"
-) -> list[pd.DataFrame]:
-    """Draw answer sets of honest models that differ in ability and in how easily they are swayed.
-
-    Each item has a difficulty and a popularity of wrong letters. Each variant sways all models: the
-    first group of a pair towards the key, and the second towards a wrong letter. A model is correct
-    if its ability exceeds difficulty and sway, plus an error of the model on the item and another
-    on the variant.
-    """
-    items, variants = list(benchmark.answer_keys), list(benchmark.variants)
-    n, k = len(items), len(benchmark.options)
-    key = np.array([benchmark.options.index(benchmark.answer_keys[item]) for item in items])
-    difficulty = rng.normal(0, 1.5, n)
-    appeal = rng.normal(0, 1.2, (n, 1, k))
-    side = {
-        (a.name, g): s
-        for a in benchmark.varied
-        for p in a.pairs
-        for g, s in zip(p, (1, -1), strict=True)
-    }
-    sway = np.array([side.get(variant, 0) for variant in variants]) * rng.gamma(1.5, 0.6, (n, 1))
-    sway = sway + rng.normal(0, 0.5, (n, len(variants)))
-    rows = pd.DataFrame(
-        [(item, *variant, benchmark.answer_keys[item]) for item in items for variant in variants],
-        columns=[*_CELL, "answer_key"],
-    )
-    sets = []
-    for number in range(models):
-        ability, follows = rng.normal(1.8, 0.5), rng.uniform(0.6, 1.4)
-        own = rng.normal(0, 0.8, (n, 1)) + rng.logistic(0, 0.6, (n, len(variants)))
-        correct = ability - difficulty[:, None] + follows * sway + own > 0
-        taste = appeal + rng.normal(0, 0.5, (n, 1, k)) + rng.gumbel(0, 0.5, (n, len(variants), k))
-        taste[np.arange(n), :, key] = -np.inf
-        letters = np.where(correct, key[:, None], taste.argmax(axis=2))
-        sets.append(
-            rows.assign(
-                benchmark=benchmark.name,
-                benchmark_version=version,
-                model=f"Model-{chr(ord('A') + number)}",
-                strategy="plain",
-                sample=0,
-                answer=np.array(benchmark.options, dtype=object)[letters.ravel()],
-                status="ok",
-            )
-        )
-    return sets

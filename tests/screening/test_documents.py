@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats.screening import copied_answers as copied
 from fairstats.screening import (
-    copied_answers,
     difficulty,
     findings,
     missing_answers,
@@ -24,6 +24,8 @@ from fairstats.screening import (
 from fairstats.screening.screen import SCREENING_COLUMNS, screen
 
 ROOT = Path(__file__).parents[2]
+#: The values of the column `flag`.
+FLAGS = {"ok", "look", "block", "not_checked"}
 PAGE = (ROOT / "docs" / "screening.md").read_text(encoding="utf-8")
 
 
@@ -34,7 +36,7 @@ def row_of(check: str) -> list[str]:
 
 def test_page_lists_every_column():
     columns = PAGE.partition("| column |")[2].partition("\n\n")[0]
-    assert set(SCREENING_COLUMNS) == set(re.findall(r"`(\w+)`", columns)) - {"ok", "look", "block"}
+    assert set(SCREENING_COLUMNS) == set(re.findall(r"`(\w+)`", columns)) - FLAGS
 
 
 def test_page_lists_every_check_in_the_order_of_the_table(honest, synthetic):
@@ -51,38 +53,29 @@ def test_page_lists_every_check_in_the_order_of_the_table(honest, synthetic):
 def test_page_gives_the_limits_of_the_code():
     shown = {
         "copied_answers": (
-            [copied_answers.DIFFERENT_MODELS, copied_answers.SAME_MODEL],
-            [copied_answers.DIFFERENT_MODELS_BLOCK, copied_answers.SAME_MODEL_BLOCK],
+            [copied.DIFFERENT_MODELS, copied.FEW_MODELS, copied.SAME_MODEL],
+            [copied.SAME_FILE],
         ),
-        "copied_items": (
-            [copied_answers.ITEMS, copied_answers.ITEMS_SAME_MODEL],
-            [copied_answers.ITEMS_BLOCK, copied_answers.ITEMS_SAME_MODEL_BLOCK],
-        ),
-        "pair_flips": (
-            [flips.ALL_PAIRS, flips.ONE_PAIR],
-            [flips.ALL_PAIRS_BLOCK, flips.ONE_PAIR_BLOCK],
-        ),
-        "missing_by_item": ([missing_answers.PREDICTED], [missing_answers.PREDICTED_BLOCK]),
-        "letter_shares": ([letters.DIFFERENCE], [letters.DIFFERENCE_BLOCK]),
-        "accuracy_above_chance": ([letters.ABOVE_CHANCE], []),
-        "item_difficulty": ([difficulty.PREDICTED], [difficulty.PREDICTED_BLOCK]),
-        "hard_items": ([difficulty.HARD, difficulty.HARD_FEW_MODELS], [difficulty.HARD_BLOCK]),
-        "stored_replies": (
-            [letters.DIFFERENT_REPLIES],
-            [letters.DIFFERENT_REPLIES_BLOCK],
-        ),
+        "copied_items": ([copied.ITEMS, copied.ITEMS_SAME_MODEL], []),
+        "item_alignment": ([letters.EXCESS], [letters.EXCESS_BLOCK]),
+        "pair_flips": ([flips.ALL_PAIRS, flips.ONE_PAIR], []),
+        "flip_level": ([flips.FEW_FLIPS], []),
+        "missing_by_item": ([missing_answers.PREDICTED], []),
+        "letter_shares": ([letters.DIFFERENCE], []),
+        "item_difficulty": ([difficulty.FOLLOWED], []),
+        "hard_items": ([difficulty.HARD], []),
+        "stored_replies": ([letters.DIFFERENT_REPLIES], [letters.DIFFERENT_REPLIES_BLOCK]),
+        "stored_marks": ([], [letters.DIFFERENT_REPLIES_BLOCK]),
     }
     for check, limits in shown.items():
-        cells = row_of(check)[3:5]
+        cells = row_of(check)[4:6]
         found = [[float(n) for n in re.findall(r"\d\.\d+", cell)] for cell in cells]
         assert found == [list(part) for part in limits], check
-    few = f"{copied_answers.FEW_MODELS:.2f} and {copied_answers.FEW_MODELS_BLOCK:.2f}"
-    assert few in PAGE
-    assert row_of("mosaic")[3].startswith(f"{copied_answers.MOSAIC_LIMIT:.0%}")
-    assert row_of("mosaic")[4].startswith(f"{copied_answers.MOSAIC_BLOCK:.0%}")
-    assert (flips.LABELS, flips.LABELS_BLOCK) == (0.75, 0.5)
+    assert row_of("mosaic")[4].startswith(f"{copied.MOSAIC_LIMIT:.0%}")
+    assert row_of("group_labels")[4].startswith("half")
+    assert flips.LABELS == 0.5
     assert f"below {findings.LOOK_LEVEL}." in PAGE
-    assert f"below {findings.BLOCK_LEVEL} and" in PAGE
+    assert f"below {findings.BLOCK_LEVEL:.0e}.".replace("e-0", "e-") in PAGE
 
 
 def test_page_has_the_tables_of_the_last_measurement():
@@ -94,4 +87,5 @@ def test_page_has_the_tables_of_the_last_measurement():
     spec.loader.exec_module(script)
     found = json.loads(script.RESULTS.read_text(encoding="utf-8"))
     assert script.honest_table(found["honest"]) in PAGE
+    assert script.simulated_table(found["simulated"]) in PAGE
     assert script.partial_table(found["partial"]) in PAGE

@@ -14,11 +14,11 @@ from tests.screening.frauds import (
     FRAUDS,
     copied,
     forced,
-    honest_panel,
     mosaic,
     swapped,
     unparsed_pairs,
 )
+from tests.screening.honest_models import honest_panel
 
 QWEN = [f"amqa/answers/AMQA_Benchmark_Answer_qwen_{name}.jsonl" for name in ("cot2", "no_cot")]
 

@@ -16,7 +16,8 @@ from fairstats import InputError, write_answers
 from fairstats.cli import app
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.screen import SCREENING_COLUMNS, markdown, screen
-from tests.screening.frauds import honest_panel, one_letter, random_letters
+from tests.screening.frauds import one_letter, random_letters
+from tests.screening.honest_models import honest_panel
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
     part = honest[0].iloc[:-100]
     rows = by_check(screen(part, whole, benchmarks=[synthetic]), "Model-A")
     assert rows.loc["missing_rows", "flag"] == "look"
-    assert rows.loc["missing_rows", "note"].startswith("100 of 4,000 variants")
+    assert rows.loc["missing_rows", "note"].startswith("100 of 6,400 variants")
     rows = by_check(screen(honest[0], whole, benchmarks=[synthetic]), "Model-A")
     assert rows.loc["resubmitted", "flag"] == "ok"
     other = random_letters(honest[0], honest[1], synthetic, np.random.default_rng(1))

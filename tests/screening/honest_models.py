@@ -1,4 +1,4 @@
-"""Draw answer sets of honest models from item response theory, for simulations of screening."""
+"""Draw answer sets of honest models from item response theory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import KINDS
@@ -37,16 +38,11 @@ class Items:
     appeal: np.ndarray
 
 
-def draw_items(n: int, options: int, *, rng: np.random.Generator) -> Items:
-    """Draw items: normal difficulties, and second groups of pairs that sway to a wrong letter."""
-    demo = load_benchmark("demo")
-    names = tuple(f"item-{number:04}" for number in range(n))
-    key = rng.integers(0, options, n).astype(np.int8)
-    keys = {name: LETTERS[letter] for name, letter in zip(names, key, strict=True)}
-    benchmark: Benchmark = replace(
-        demo, name="simulated", options=tuple(LETTERS[:options]), answer_keys=keys, items_file=None
-    )
-    variants = benchmark.variants
+def draw_items(benchmark: Benchmark, *, rng: np.random.Generator) -> Items:
+    """Draw difficulties, and what sways models: the second groups of pairs to a wrong letter."""
+    names, options = tuple(benchmark.answer_keys), benchmark.options
+    key = np.array([options.index(benchmark.answer_keys[name]) for name in names], dtype=np.int8)
+    n, variants = len(names), benchmark.variants
     side = {
         (attribute.name, group): sign
         for attribute in benchmark.varied
@@ -55,8 +51,18 @@ def draw_items(n: int, options: int, *, rng: np.random.Generator) -> Items:
     }
     direction = np.array([side.get(variant, 0) for variant in variants])
     sway = direction * rng.gamma(1.5, 0.6, (n, 1)) + rng.normal(0, 0.5, (n, len(variants)))
-    appeal = rng.normal(0, 1.2, (n, 1, options))
+    appeal = rng.normal(0, 1.2, (n, 1, len(options)))
     return Items(Layout(benchmark, "1", names, key), rng.normal(0, 1.5, (n, 1)), sway, appeal)
+
+
+def simulated_benchmark(n: int, options: int, *, rng: np.random.Generator) -> Benchmark:
+    """Return the demonstration's declaration with so many items and options, without texts."""
+    letters = LETTERS[:options]
+    keys = {f"item-{number:04}": str(rng.choice(list(letters))) for number in range(n)}
+    demo = load_benchmark("demo")
+    return replace(
+        demo, name="simulated", options=tuple(letters), answer_keys=keys, items_file=None
+    )
 
 
 def draw_letters(
@@ -116,7 +122,7 @@ def boards(
     panel. The first is as accurate as the panel's models.
     """
     for draw in range(draws):
-        items = draw_items(n, options, rng=rng)
+        items = draw_items(simulated_benchmark(n, options, rng=rng), rng=rng)
         layout = replace(items.layout, benchmark=replace(items.layout.benchmark, kind=KINDS[kind]))
         reference = [
             Sheet(
@@ -147,3 +153,32 @@ def boards(
             for number, level in enumerate(levels)
         ]
         yield Panel(layout, tuple(screened), tuple(reference))
+
+
+def honest_panel(
+    benchmark: Benchmark, models: int, *, rng: np.random.Generator, version: str = "1"
+) -> list[pd.DataFrame]:
+    """Draw the answers tables of honest models, most of them 70 to 90% correct."""
+    items = draw_items(benchmark, rng=rng)
+    rows = pd.DataFrame(
+        [
+            (item, *variant, key)
+            for item, key in benchmark.answer_keys.items()
+            for variant in benchmark.variants
+        ],
+        columns=["item_id", "attribute", "group", "answer_key"],
+    )
+    return [
+        rows.assign(
+            benchmark=benchmark.name,
+            benchmark_version=version,
+            model=f"Model-{LETTERS[number]}",
+            strategy="plain",
+            sample=0,
+            answer=np.array(benchmark.options, dtype=object)[
+                draw_letters(items, rng.uniform(0.7, 0.9), rng=rng).ravel()
+            ],
+            status="ok",
+        )
+        for number in range(models)
+    ]
