@@ -63,13 +63,34 @@ def write_tables(
 
 
 def draw_report(
-    release: Release, page: str, *, title: str, to: Literal["html", "pdf"], target: Path
+    release: Release,
+    page: str,
+    values: Mapping[str, str] | None = None,
+    *,
+    title: str,
+    to: Literal["html", "pdf"],
+    target: Path,
+    **options: Any,
 ) -> None:
-    """Draw the report ``reports/_<page>_report.qmd``; see `draw_document`."""
-    with temporary_folder("pages") as project:
+    """Draw the report ``reports/_<page>_report.qmd``.
+
+    Parameters
+    ----------
+    release : Release
+        What it shows.
+    page : str
+        Its name.
+    values : mapping, optional
+        What replaces ``{{name}}`` in its cells.
+    title, to, target, **options
+        As for `fairstats.report.builtin_renderer.draw_document`.
+    """
+    with temporary_folder("report") as project:
         copy_pages(project)
         body = (project / "reports" / f"_{page}_report.qmd").read_text(encoding="utf-8")
-        draw_document(release, project, page, body, title=title, to=to, target=target)
+        for key, value in (values or {}).items():
+            body = body.replace(f"{{{{{key}}}}}", value)
+        draw_document(release, project, page, body, title=title, to=to, target=target, **options)
 
 
 def show_sources(release: Release, *facts: str) -> None:

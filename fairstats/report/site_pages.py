@@ -192,8 +192,8 @@ def write_built_in(folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     copy_pages(folder)
     # Those of documents, which are not part of a site.
-    for name in ("_audit", "_ratings_report", "_vignettes_report"):
-        (folder / "reports" / f"{name}.qmd").unlink()
+    for name in ("audit", "ratings", "vignettes"):
+        (folder / "reports" / f"_{name}_report.qmd").unlink()
     files = (path for path in folder.rglob("*") if path.is_file())
     return sorted(path.relative_to(folder).as_posix() for path in files)
 

@@ -21,11 +21,17 @@ from fairstats.cli import app
 from fairstats.release.contents import Release
 from fairstats.report import builtin_renderer
 from fairstats.report.answer_sets import answer_sets
-from fairstats.report.audit.clauses import clauses
-from fairstats.report.audit.document import report_model
-from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
-from fairstats.report.audit.limits import limitations, not_tested
-from fairstats.report.audit.sections import model_of, scope, sections_of
+from fairstats.report.audit.document import model_of, report_model
+from fairstats.report.audit.facts import AuditReport
+from fairstats.report.audit.sections import scope, sections_of
+from fairstats.report.audit.sentences import (
+    clauses,
+    confidence,
+    finding,
+    finding_in_numbers,
+    limitations,
+    not_tested,
+)
 from fairstats.report.builtin_renderer import PageError
 from fairstats.report.sensitivity import CHOICE_LABELS
 from tests.browsing import violations
@@ -198,7 +204,7 @@ def test_the_pages_in_the_contents_are_those_of_the_sections(release, draw):
     details = re.search(r"Details: (.*?)\n", texts[0] + "\n")
     assert details is not None
     listed = dict(re.findall(r"([A-Z][\w ]*) p\.\s(\d+)", details[1]))
-    assert list(listed) == sections_of(release, "Model-1")
+    assert list(listed) == sections_of(AuditReport(release, "Model-1"))
     for title, page in listed.items():
         assert re.search(rf"^{title}$", texts[int(page) - 1], re.MULTILINE), title
 
@@ -266,7 +272,7 @@ def test_the_finding_has_the_figures_of_the_estimates(release, report):
     differences = [own.loc["accuracy_difference", "estimate"] for own in plain]
     first = answer_sets(release, "Model-1")[0]
     numbers = finding_in_numbers(first)
-    assert f" {min(changed):.1f}% to {max(changed):.1f}% of pairs" in numbers
+    assert f" {min(changed):.0f} to {max(changed):.0f} of 100 pairs" in numbers
     assert f" {signed(min(differences))} to {signed(max(differences))} percentage" in numbers
     assert squeezed(numbers) in report
     assert squeezed(finding(first)) in report

@@ -27,7 +27,6 @@ from fairstats.report.sections.chance import could_be_chance
 from fairstats.report.sections.groups import chart as accuracy_chart
 from fairstats.report.sections.groups import extremes
 from fairstats.report.sections.size import chart as size_chart
-from fairstats.report.sensitivity import _pair_label
 
 GROUPS = tuple(f"g{number:02}" for number in range(12))
 PAIRS = [(GROUPS[0], other) for other in GROUPS[1:]] + [GROUPS[1:3], GROUPS[2:4]]
@@ -145,9 +144,6 @@ def test_bars_on_one_side_share_a_label_at_the_end_of_the_longer_one(figures):
 
 def test_only_attribute_is_not_named_with_its_groups(own, demo):
     assert own.pairs[0].title == "Group 00 − Group 01"
-    row = pd.Series(
-        {"benchmark": own.benchmark.name, "attribute": "origin", "group_a": "g00", "group_b": "g01"}
-    )
-    assert _pair_label(row, own.release) == "Group 00 − Group 01"
+    assert own.benchmark.pair_name("origin", ("g00", "g01")) == "Group 00 − Group 01"
     assert own.benchmark.pooled.label == "All pairs"
     assert demo.pair_name("race", ("white", "black")) == "Race: White − Black"

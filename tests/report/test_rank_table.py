@@ -15,7 +15,7 @@ from fairstats.publishing.feed import badge
 from fairstats.publishing.json_api import leaderboard_document
 from fairstats.release.contents import Release
 from fairstats.report.about.methods import benchmark_card
-from fairstats.report.audit.limits import limitations
+from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import why_unranked
 from fairstats.report.board.tables import difference_matrix, matrix_caption, overview_table

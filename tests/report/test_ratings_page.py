@@ -16,6 +16,7 @@ from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.report.audit import sections as audit_sections
+from fairstats.report.audit.facts import AuditReport
 from fairstats.report.page_output import collected
 from fairstats.report.ratings.page import report_ratings, show_ratings, who_judged
 from fairstats.report.ratings.tables import (
@@ -203,11 +204,12 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     )["estimate"]
     (share,) = estimate
     said = f"People report bias in {percent(share)} of 144 ratings"
-    assert escape_markdown(said) in shown(audit_sections.show_first_page, release, MODEL)
-    assert "Reports show the judgement of" in shown(audit_sections.show_limitations, release, MODEL)
-    assert "two\\-way clusters" in shown(audit_sections.show_methods, release, MODEL)
+    report = AuditReport(release, MODEL)
+    assert escape_markdown(said) in shown(audit_sections.show_first_page, report)
+    assert "Reports show the judgement of" in shown(audit_sections.show_limitations, report)
+    assert "two\\-way clusters" in shown(audit_sections.show_methods, report)
     sha256 = file_sha256(release.ratings_path)
-    provenance = shown(audit_sections.show_provenance, release, MODEL)
+    provenance = shown(audit_sections.show_provenance, report)
     assert sha256 in provenance
     assert "rubric independent" in provenance
     assert text.count("<table") > 4

@@ -13,7 +13,16 @@ from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.figures import Figure, figure_of, p_cell
 from fairstats.report.sections.pair_charts import axis_of
-from fairstats.report.sections.section import Answer, Mark, Section, Shown, by_pair, sure, unknown
+from fairstats.report.sections.section import (
+    CANNOT,
+    Answer,
+    Mark,
+    Section,
+    Shown,
+    by_pair,
+    sure,
+    unknown,
+)
 from fairstats.report.tables import breakable, written_table
 from fairstats.report.words import words_of
 
@@ -37,6 +46,9 @@ def answer(own: AnswerSet) -> Answer:
     rows = {label: row for label, _, row in _rows(own)}
     if own.ranged or not rows:
         return unknown(own)
+    why = own.board.why_unranked.get(own.model, "")
+    if why.startswith("every answer is"):
+        return Answer(CANNOT, f"{capital(why)}.")
     alpha, said = own.release.alpha, {}
     for label, row in rows.items():
         clear = float(row["p_value"]) <= alpha
