@@ -29,7 +29,7 @@ from fairstats.release.contents import Board, Release
 from fairstats.report.changes.rows import Comparison, comparisons_of_kind
 from fairstats.report.charts.rows import MOST_CHARTED, largest
 from fairstats.report.figures import Figure, figure_of, number
-from fairstats.report.findings import pair_note
+from fairstats.report.findings import pair_note, prompted
 from fairstats.report.words import plain, scale_of
 
 _ByPair = dict[tuple[str, str, str], dict[str, dict[str, Any]]]
@@ -169,6 +169,11 @@ class AnswerSet:
         """Return the readers' name of the prompt."""
         return strategy_label(self.board.strategy)
 
+    @cached_property
+    def prompted(self) -> bool:
+        """Check whether the benchmark was asked with a declared prompt, so prompts are named."""
+        return prompted(self.release, self.benchmark.name)
+
     @property
     def version(self) -> str:
         """Return the readers' name of the benchmark's version, e.g. ``"GPT-written vignettes"``."""
@@ -176,8 +181,8 @@ class AnswerSet:
 
     @property
     def label(self) -> str:
-        """Return the version and the prompt, e.g. ``"GPT-written vignettes, plain"``."""
-        return f"{self.version}, {self.prompt}"
+        """Return the version and, if prompts were declared, the prompt."""
+        return f"{self.version}, {self.prompt}" if self.prompted else self.version
 
     @property
     def title(self) -> str:
@@ -187,8 +192,8 @@ class AnswerSet:
 
     @property
     def full_label(self) -> str:
-        """Return the benchmark, its version and the prompt."""
-        return f"{self.title}, prompt: {self.prompt}"
+        """Return the benchmark, its version and, if prompts were declared, the prompt."""
+        return f"{self.title}, prompt: {self.prompt}" if self.prompted else self.title
 
     @cached_property
     def alone(self) -> Board:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_html, listed, number_word, p_figure
+from fairstats._lib.formatting import escape_html, listed, number_word, p_figure, uncapital
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
@@ -17,6 +17,7 @@ from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TEST, TESTS
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, Pair
+from fairstats.report.findings import prompted
 from fairstats.report.tables import MARKS, breakable, cell_label, written_table
 from fairstats.report.words import signed_range, test_name
 
@@ -42,7 +43,7 @@ CHOICE_LABELS = {
     "midp": "Mid-p",
     "exact": "Exact",
     "asymptotic": "χ²",
-    "asymptotic_cc": "χ², continuity correction",
+    "asymptotic_cc": "Continuity-corrected χ²",
 }
 NOT_JUDGED = "not judged"
 _WORST = {"choice": "wrong", "decision": "not favourable"}
@@ -51,7 +52,7 @@ _PUBLISHED = "as published"
 
 # Both cover far too rarely if few pairs are discordant (see the page on methods): no verdict has to
 # survive them.
-_TOO_NARROW = ("wald", "bootstrap")
+_UNRELIABLE = ("wald", "bootstrap")
 _METHODS = {
     INTERVAL: "interval methods",
     TEST: "versions of {test}",
@@ -70,22 +71,22 @@ class Robustness:
     changed : list of (Pair, pandas.DataFrame)
         The pairs with a verdict that another choice changes, and those rows of the table of
         sensitivity.
-    narrow : bool
-        Whether an interval that is too narrow would change a verdict.
+    uncounted : list of (Pair, pandas.DataFrame)
+        The same for intervals that no verdict has to survive.
     """
 
     kept: str
     changed: list[tuple[Pair, pd.DataFrame]]
-    narrow: bool
+    uncounted: list[tuple[Pair, pd.DataFrame]]
 
 
 def robustness(own: AnswerSet) -> Robustness:
     """Return which choices of method keep the published verdicts of an answer set.
 
-    Intervals that are too narrow count only if they change no verdict.
+    Intervals that cover too rarely count only if they change no verdict.
     """
     counts: dict[str, int] = {}
-    changed, narrow = [], False
+    changed, uncounted = [], []
     for pair in own.pairs:
         rows = pair.rows(own.sensitivity)
         aspects = [INTERVAL, TEST] if nothing_missing(rows) else list(_METHODS)
@@ -94,10 +95,11 @@ def robustness(own: AnswerSet) -> Robustness:
         if pair.verdict is None or rows.empty:
             continue
         other = rows["verdict"].fillna("") != pair.verdict
-        sound = ~rows["choice"].isin(_TOO_NARROW)
-        narrow |= bool((other & ~sound).any())
+        sound = ~rows["choice"].isin(_UNRELIABLE)
         if (other & sound).any():
             changed.append((pair, rows[other & sound]))
+        if (other & ~sound).any():
+            uncounted.append((pair, rows[other & ~sound]))
         kept = rows[sound] if other.any() else rows
         for aspect, number in kept.groupby("aspect")["choice"].nunique().items():
             counts[str(aspect)] = min(counts.get(str(aspect), number), number)
@@ -106,7 +108,7 @@ def robustness(own: AnswerSet) -> Robustness:
         for aspect, methods in _METHODS.items()
         if counts.get(aspect, 0) > 1
     ]
-    return Robustness(listed(kept_by), changed, narrow)
+    return Robustness(listed(kept_by), changed, uncounted)
 
 
 def change_of(pair: Pair, rows: pd.DataFrame) -> str:
@@ -121,15 +123,20 @@ def change_of(pair: Pair, rows: pd.DataFrame) -> str:
     """
     rows = rows.assign(
         verdict=rows["verdict"].fillna("no verdict"),
-        choice=[
-            f"policy {choice}" if aspect == MISSING else CHOICE_LABELS.get(choice, choice)
-            for aspect, choice in zip(rows["aspect"], rows["choice"], strict=True)
-        ],
+        choice=list(map(_method, rows["aspect"], rows["choice"])),
     )
     return "; ".join(
         f"{other} instead of {pair.verdict} with {listed(choices)}"
         for other, choices in rows.groupby("verdict")["choice"]
     )
+
+
+def _method(aspect: str, choice: str) -> str:
+    """Return the name of a choice in a sentence."""
+    label = CHOICE_LABELS.get(choice, choice)
+    if aspect == MISSING:
+        return f"the policy “{label}”"
+    return f"the {label} interval" if aspect == INTERVAL else f"the {uncapital(label)} test"
 
 
 def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
@@ -247,7 +254,8 @@ def unit_label(unit: tuple[Hashable, ...], release: Release) -> str:
     name, version, model, strategy = map(str, unit)
     benchmark = release.benchmarks[name]
     vignettes = benchmark.versions.get(version, version)
-    return f"{breakable(model)} ({benchmark.title}, {vignettes}, {strategy_label(strategy)})"
+    asked = f", {strategy_label(strategy)}" if prompted(release, name) else ""
+    return f"{breakable(model)} ({benchmark.title}, {vignettes}{asked})"
 
 
 def _pair_label(row: pd.Series, release: Release) -> str:

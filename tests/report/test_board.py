@@ -92,6 +92,7 @@ def test_verdicts_are_counted_over_the_models_of_the_chart(figures):
         (["disparity", "equivalent", "equivalent"], "Of 3 gaps, 1 disparity, 2 equivalent."),
         (["disparity", "disparity", None], "Of 3 gaps, 2 disparities, 1 not judged."),
         (["inconclusive"], "The gap is inconclusive."),
+        (["inconclusive"] * 2, "Both gaps are inconclusive."),
         ([None], ""),
     ],
 )

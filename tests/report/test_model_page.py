@@ -15,6 +15,7 @@ from fairstats._lib.formatting import percent_range, point_range, points
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.about.releases import show_releases
+from fairstats.report.answer_sets import answer_sets
 from fairstats.report.model.page import ITEMS_SHOWN, history_of, history_plot, show_model
 from fairstats.report.page_output import in_page_colours, plot_svg
 
@@ -141,6 +142,15 @@ def test_all_questions_are_numbered_in_order(full, page):
         PROMPTS,
         *TABLES,
     ]
+
+
+def test_prompt_is_named_only_if_another_one_was_declared(full, releases):
+    named, unnamed = (
+        answer_sets(release, model)[0] for release, model in ((full, NEW), (releases[0], "One"))
+    )
+    for label in ("label", "full_label"):
+        assert getattr(named, label).endswith("plain")
+        assert "plain" not in getattr(unnamed, label)
 
 
 def test_questions_without_data_are_left_out(full, releases, page):

@@ -323,6 +323,21 @@ def test_choices_that_change_a_verdict_are_named(given, release, choice, short, 
     assert answer.text == snapshot
 
 
+def test_method_that_is_not_counted_is_named_with_its_verdict(given, release):
+    own = given(**verdict(OPEN), of=sensitivity(release, bootstrap=EQUIVALENT))
+    text = other_choices(own).text
+    named = text[text.index("Race") :]
+    assert f"{EQUIVALENT} instead of {OPEN} with the BCa bootstrap interval" in named
+    assert "Wald" not in named
+    assert f"here {sum(own.pairs[0].counts)}" in named
+    assert "too narrow" not in text
+
+
+def test_other_test_is_named_in_a_sentence(given, release):
+    own = given(**verdict(OPEN), of=sensitivity(release, exact=SHOWN))
+    assert f"Race: {SHOWN} instead of {OPEN} with the exact test." in other_choices(own).text
+
+
 # Letters
 
 

@@ -64,6 +64,11 @@ class BoardFigures:
         """Return the answer sets of the models, the best rank first."""
         return sets_of_board(self.board, self.release)
 
+    @property
+    def label(self) -> str:
+        """Return the readers' name of the version and, if prompts were declared, the prompt."""
+        return self.sets[0].label
+
     @cached_property
     def screening(self) -> pd.DataFrame:
         """Return the screening of the board's answers."""
@@ -146,8 +151,10 @@ class BoardFigures:
         noun, shared = self.board.benchmark.side_noun, []
         for number, attribute in enumerate(self.attributes):
             keys = tuple((attribute.name, groups) for groups in attribute.pairs)
-            note = f"{len(attribute.groups)} {noun}s, {len(keys)} pair{'s' * (len(keys) > 1)}"
-            shared.append(Panel(f"a{number}", attribute.label, note, keys, shared=True))
+            note = f"{len(attribute.groups)} {noun}s, {len(keys)} pairs"
+            if len(keys) == 1:
+                note = attribute.pair_label(attribute.pairs[0])
+            shared.append(Panel(f"a{number}", attribute.label, note, keys, shared=len(keys) > 1))
         note = f"{len(self.panels)} pairs of {len(shared)} attributes"
         return in_few(shared, "Each pair", note)
 

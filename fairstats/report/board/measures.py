@@ -144,7 +144,7 @@ def counted_verdicts(figures: BoardFigures) -> str:
     if not counts:
         return ""
     gap, models, pairs = noun(kind), len(figures.sets), len(figures.panels)
-    every = f"The {gap} is" if n == 1 else f"All {n} {gap}s are"
+    every = {1: f"The {gap} is", 2: f"Both {gap}s are"}.get(n, f"All {n} {gap}s are")
     if n == models * pairs and min(models, pairs) > 1:
         every = f"All {n} {gap}s ({models} models × {pairs} pairs) are"
     if counts[DISPARITY] == n:

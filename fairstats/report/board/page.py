@@ -9,7 +9,6 @@ import pandas as pd
 from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
-from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
@@ -32,7 +31,7 @@ from fairstats.report.board.tables import (
     overview_table,
 )
 from fairstats.report.charts.rows import show_chart
-from fairstats.report.findings import board_label, findings
+from fairstats.report.findings import board_label, findings, unknown_in_practice
 from fairstats.report.notes import flag_notes, screening_summary, selection_notes, submissions_table
 from fairstats.report.page_output import (
     closed,
@@ -97,7 +96,8 @@ def _show_finding(board: Board, release: Release, *, titled: bool) -> None:
         f"{day:%B %Y}"
     )
     entry = "{}\n:   {}\n" if output_format() == "html" else "- **{}.** {}"
-    sure = "\n".join(entry.format(*map(escape_markdown, each)) for each in found.sure)
+    known = [*found.sure, *([] if benchmark.slanted else [("Not known", _not_shown(benchmark))])]
+    sure = "\n".join(entry.format(*map(escape_markdown, each)) for each in known)
     title = "" if titled else f"## {escape_markdown(found.headline)}\n\n"
     text = escape_markdown(benchmark.read_first.strip())
     note = f"::: note\n**Read this first.** {text}\n:::\n\n" if text else ""
@@ -109,10 +109,18 @@ def _show_finding(board: Board, release: Release, *, titled: bool) -> None:
     )
 
 
+def _not_shown(benchmark: Benchmark) -> str:
+    """State what the figures of a benchmark do not show."""
+    text = f"{capital(unknown_in_practice(benchmark))}."
+    if not benchmark.has_key:
+        text += f" Whether a difference is an error: the {words_of(benchmark).items} have no key."
+    return text
+
+
 def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
     """Show all boards of a benchmark, with the controls that choose the visible parts."""
     all_figures = [BoardFigures(board, release) for board in boards]
-    sets = {f"b{n}": _set_name(board) for n, board in enumerate(boards)}
+    sets = {f"b{n}": capital(figures.label) for n, figures in enumerate(all_figures)}
     attributes, measures = {"all": "All"}, dict[str, str]()
     for figures in all_figures:
         for panel in figures.panels:
@@ -146,18 +154,12 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
                 _show_board(figures, release, name=f"{scope}-b{number}")
 
 
-def _set_name(board: Board) -> str:
-    """Return the name of a board's vignettes and prompt in a control."""
-    version = board.benchmark.versions.get(board.version, board.version)
-    return f"{capital(version)}, {strategy_label(board.strategy)}"
-
-
 def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
     board, found = figures.board, findings(figures.board, release)
     paper = output_format() != "html"
     title = escape_markdown(found.chart_title)
     if paper:
-        title += f" ({escape_markdown(_set_name(board))})"
+        title += f" ({escape_markdown(capital(figures.label))})"
     # The chart is one picture, so this block is hardly longer than it.
     with on_one_page():
         show_markdown(f"## {title}")
@@ -166,7 +168,7 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
             if paper and key != "gap":
                 continue
             with enclosed(f'<div data-measure="{key}">', "</div>"):
-                which = "" if paper else f"{_set_name(board)}. "
+                which = "" if paper else f"{capital(figures.label)}. "
                 _show_small(f"{which}{measure.note}")
                 show_chart(measure.draw(figures, measure, f"{name}-{key}"))
     _show_small(_key(figures, release))

@@ -123,10 +123,10 @@ def other_choices(own: AnswerSet) -> Answer:
         same = f"The verdict is the same with {found.kept}" if found.kept else "There is one method"
         missing = ", and no answer is missing" * with_missing(own.sensitivity).empty
         said = [f"{same}{missing}."]
-    if found.narrow:
+    for pair, rows in found.uncounted[:_MOST_CHANGES]:
         said.append(
-            "Wald or bootstrap intervals would change a verdict, but they are too narrow if few "
-            "pairs are discordant."
+            f"Not counted for {pair.name}: {change_of(pair, rows)}. It is unreliable if few pairs "
+            f"are discordant (here {sum(pair.counts or ()):,})."
         )
     return Answer(by_pair(words), " ".join(said))
 
