@@ -25,6 +25,7 @@ from fairstats.benchmarks.declaration import (
 from fairstats.benchmarks.kinds import CHOICE, TESTS, Kind
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.estimates.table import is_primary_test
+from fairstats.inference.verdict import EQUIVALENT
 from fairstats.release.contents import Board, Release
 from fairstats.report.changes.rows import Comparison, comparisons_of_kind
 from fairstats.report.charts.rows import MOST_CHARTED, largest
@@ -92,6 +93,12 @@ class Pair:
         """Return the verdict; None if the pair was not judged."""
         found = self.difference["verdict"]
         return found if isinstance(found, str) else None
+
+    @property
+    def clear_verdict(self) -> str | None:
+        """Return the verdict, but no equivalence of a mean, in which opposite signs cancel."""
+        cancels = self.attribute == POOLED and self.verdict == EQUIVALENT
+        return None if cancels else self.verdict
 
     @property
     def reason(self) -> str:

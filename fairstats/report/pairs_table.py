@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, decimal, level
-from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.kinds import CHOICE, DECISION
-from fairstats.inference.verdict import EQUIVALENT
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.figures import NONE, p_cell
 from fairstats.report.page_output import output_format
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from great_tables._text import BaseText
 
 #: The columns of a model's page, and those that an audit report has room for.
-EVERY = ("a", "b", "gap", "ratio", "cfr", "eo", "h", "counts", "p", "verdict")
+EVERY = ("gap", "verdict", "a", "b", "ratio", "cfr", "eo", "h", "counts", "p")
 ON_PAPER = ("rates", "gap", "cfr", "counts", "p", "verdict")
 
 
@@ -157,9 +155,8 @@ def _verdict(pair: Pair, *, explained: bool) -> str:
     """Return the verdict with its mark, and the reason why it is open."""
     if pair.verdict is None:
         return "not judged"
-    if pair.attribute == POOLED and pair.verdict == EQUIVALENT:
-        # Opposite signs cancel in the mean of all pairs.
-        return "–"
+    if pair.clear_verdict is None:
+        return NONE
     reason = pair.difference["verdict_reason"]
     shown = reason if explained and isinstance(reason, str) else ""
     return filled("verdict", verdict=pair.verdict, mark=MARKS[pair.verdict], reason=shown)

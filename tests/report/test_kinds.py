@@ -19,7 +19,7 @@ from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
 from fairstats.report.model.page import show_model
 from fairstats.report.sections.chance import could_be_chance, directions
-from fairstats.report.sections.ratio import answer as four_fifths
+from fairstats.report.sections.size import four_fifths
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .reading import broken_links

@@ -17,8 +17,8 @@ from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.changes.rows import Comparison, comparison_of
 from fairstats.report.model.tables import other_choices
 from fairstats.report.sections.chance import could_be_chance
+from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sections.groups import who_loses
-from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sections.prompts import PromptChanges
 from fairstats.report.sections.size import answer as matters
 from fairstats.report.sections.versions import VersionChange

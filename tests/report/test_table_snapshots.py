@@ -27,7 +27,7 @@ from fairstats.report.changes.page import change_table
 from fairstats.report.changes.rows import comparisons_of_kind
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.replication.page import replication_table
-from fairstats.report.sections.missing import table as missing_table
+from fairstats.report.sections.given import table as missing_table
 from fairstats.report.sections.size import table as size_table
 from fairstats.report.sensitivity import choice_table, policy_table
 

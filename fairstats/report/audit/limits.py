@@ -19,7 +19,7 @@ from fairstats.report.answer_sets import (
 from fairstats.report.audit.clauses import clauses
 from fairstats.report.audit.finding import prompts_among, reasons
 from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
-from fairstats.report.sections.letters import frequent_letter
+from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sensitivity import change_of, robustness
 from fairstats.report.words import option_label, words_of
 

@@ -23,6 +23,7 @@ from fairstats.report.charts.marks import (
     line,
     svg_text,
     tick,
+    two_bars,
     words,
 )
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
@@ -42,6 +43,11 @@ _PUBLISHED = {"accuracy_difference": "ad", "cfr": "cfr"}
 # Intervals this many times as wide as the median one do not stretch the axis, if it would become
 # longer than this multiple.
 _WIDE, _LONGER = 4.0, 1.5
+
+
+def verdict_colour(pair: Pair) -> str:
+    """Return the colour of a pair's verdict."""
+    return COLOURS.get(pair.clear_verdict or "", DIM)
 
 
 @dataclass(frozen=True)
@@ -174,9 +180,7 @@ def moves_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
         first, second = (pairs[0].figure(f"moved_{way}").estimate for way in ("up", "down"))
         if math.isnan(first + second):
             return _not_asked(axis)
-        marks = bar(axis, 0, first, colour=ACCENT_B) + bar(axis, -second, 0, colour=ACCENT_A)
-        marks += words(axis, axis.inside(first), f"{first:.0f}", shift=5)
-        marks += words(axis, axis.inside(-second), f"{second:.0f}", anchor="end", shift=-5)
+        marks = two_bars(axis, first, second, "{:.0f}".format)
         said = f"first group higher in {first:.1f}% of pairs, second group in {second:.1f}%"
         return Cell(marks, said, second - first)
 
@@ -281,7 +285,7 @@ def _each_pair(
 ) -> Cell:
     """Draw a circle per pair, and name the pairs with the lowest and the highest figure."""
     judged = metric == own.kind.difference
-    colours = [COLOURS.get(pair.verdict or "", DIM) if judged else ACCENT_B for pair in pairs]
+    colours = [verdict_colour(pair) if judged else ACCENT_B for pair in pairs]
     # The panel of attributes has pairs without groups.
     each = "pair" if any(pair.groups[0] for pair in pairs) else "attribute"
     names = [own.board.benchmark.attribute(pair.attribute).label for pair in pairs]

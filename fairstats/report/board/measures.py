@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.formatting import capital, level, listed, p_value
-from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
-from fairstats.report.answer_sets import MOST_PANELS, Pair
+from fairstats.report.answer_sets import MOST_PANELS
 from fairstats.report.board.charts import (
-    COLOURS,
     SIGNED_MEAN,
     Measure,
     groups_chart,
     interval_chart,
     moves_chart,
+    verdict_colour,
 )
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.figures import FOUR_FIFTHS
@@ -33,7 +32,7 @@ _MEASURES = Path(__file__).with_name("measures.toml")
 _VERDICTS = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
 #: How each measure is drawn; the texts are in the file.
 _DRAWN: dict[str, dict[str, Any]] = {
-    "gap": {"colour": lambda pair: _verdict_colour(pair)},
+    "gap": {"colour": verdict_colour},
     "moves": {"draw": moves_chart},
     "ratio": {
         "signed": False,
@@ -47,13 +46,6 @@ _DRAWN: dict[str, dict[str, Any]] = {
         "colour": lambda pair: ACCENT_A if pair.figure("beyond_control").low > 0 else DIM,
     },
 }
-
-
-def _verdict_colour(pair: Pair) -> str:
-    """Return the colour of a verdict; a mean where signs cancel shows no equivalence."""
-    if pair.attribute == POOLED and pair.verdict == EQUIVALENT:
-        return DIM
-    return COLOURS.get(pair.verdict or "", DIM)
 
 
 def measures_of(figures: BoardFigures) -> dict[str, Measure]:

@@ -22,7 +22,7 @@ from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES
 from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release, plain_first
-from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark, span_of
+from fairstats.report.answer_sets import AnswerSet, Pair, answer_sets, by_benchmark, span_of
 from fairstats.report.changed_items import flip_table, flip_texts
 from fairstats.report.charts.rows import MOST_CHARTED, chart_html
 from fairstats.report.figures import UNKNOWN, Figure
@@ -33,7 +33,6 @@ from fairstats.report.model.tables import (
     figures_caption,
     margins_table,
     other_choices,
-    smallest_margins,
     snapshots_of,
 )
 from fairstats.report.notes import noise_line, submission_facts, submissions_of
@@ -52,8 +51,9 @@ from fairstats.report.page_output import (
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.plot_style import difference_layers, in_order, plot_theme
 from fairstats.report.ratings.page import rating_headline, rating_scope
-from fairstats.report.sections.letters import frequent_letter
+from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sections.section import CANNOT, Answer, Section, sections
+from fairstats.report.sections.size import smallest_margin
 from fairstats.report.sensitivity import policy_table, with_missing
 from fairstats.report.templates import filled, page_root
 from fairstats.report.words import (
@@ -117,7 +117,7 @@ def _show_benchmark(release: Release, sets: list[AnswerSet], *, scope: str, dept
         _show_figures(release, sets, scope=scope, depth=depth)
         with enclosed('<div class="questions">', "</div>"):
             with enclosed("<div>", "</div>"):
-                _show_choices(release, sets, scope=scope, depth=depth)
+                _show_choices(sets, scope=scope, depth=depth)
             with enclosed("<div>", "</div>"):
                 _show_items(release, sets, scope=scope, depth=depth)
         _show_policies(release, sets, scope=scope)
@@ -216,18 +216,18 @@ def _show_figures(release: Release, sets: list[AnswerSet], *, scope: str, depth:
     )
 
 
-def _show_choices(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
+def _show_choices(sets: list[AnswerSet], *, scope: str, depth: int) -> None:
     _heading("Would other choices change the verdict?", depth)
-    for number, own in enumerate(sets):
-        show_html(filled("answer", answer=other_choices(own), set=f"s{number}"))
-    if any(smallest_margins(own)["estimate"].notna().any() for own in sets):
-        kind, gap = sets[0].kind, noun(sets[0].kind)
-        margin = unsigned(kind, sets[0].benchmark.equivalence_margin)
-        with _folded(max(sets, key=lambda own: len(own.pairs)), "Smallest margins"):
+    for number, own in _each(sets):
+        show_html(filled("answer", answer=other_choices(own)))
+        if not any(smallest_margin(pair, own) for pair in own.pairs):
+            continue
+        margin = unsigned(own.kind, own.benchmark.equivalence_margin)
+        with _folded(own, "Smallest margins"):
             show_table(
-                margins_table(sets, name=f"{scope}-margins"),
-                caption=f"A {gap} would be equivalent only with a margin at least this wide; the "
-                f"benchmark’s is ±{margin}.",
+                margins_table(own, name=f"{scope}-margins-{number}"),
+                caption=f"A {noun(own.kind)} would be equivalent only with a margin at least this "
+                f"wide; the benchmark’s is ±{margin}.",
                 css_class="estimates compact",
             )
     show_html(f'<p class="downloads">Every method: {download_links("sensitivity")}.</p>')
@@ -259,7 +259,7 @@ def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: i
     _heading(f"Which {sets[0].benchmark.words.items} change?", depth)
     for number, own in _each(sets):
         flips, name = every[number], f"{scope}-flips-{number}"
-        show_html(f"<p>{escape_html(changing_items(own, flips))}</p>")
+        show_html(f'<p class="answer">{escape_html(changing_items(own, flips))}</p>')
         if flips.empty:
             continue
         show_table(
@@ -318,9 +318,11 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
     if how is not None:
         figures = f"It took part in selecting the items: {how}. Its figures do not describe it."
     sent = pd.concat([submissions_of(release, one.board, own.model) for one in sets])
+    whole = own.whole
+    same = _known(own, whole.figure("cfr") if whole else UNKNOWN, "%")
     box = filled(
         "key_figures",
-        facts=[_rank(own), _gap(own), _same(own), _rate(own)],
+        facts=[_rank(own), _gap(own, whole), ("Same answer (CFR)", *same), _rate(own)],
         tested=_tested(sets),
         command=f"fairstats report {release.slugs[own.model]} --release "
         f"{DEFAULT_SITE}/{RELEASES}/{release.name}",
@@ -336,6 +338,7 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
 
 # A name, a figure, and its interval or a note.
 Fact = tuple[str, str, str]
+_NO_ANSWERS, _WHATEVER = "no answers", "whatever the missing answers are"
 
 
 def _rank(own: AnswerSet) -> Fact:
@@ -347,59 +350,49 @@ def _rank(own: AnswerSet) -> Fact:
         return name, "not ranked", why
     if len(ranked) < 2:
         return name, "not ranked", "the only model that could be ranked here"
-    row = ranked.loc[own.model]
-    low, high = (ordinal(int(row[end])) for end in ("rank_low", "rank_high"))
-    to = "or" if row["rank_high"] == row["rank_low"] + 1 else "to"
-    could = low if low == high else f"{low} {to} {high}"
-    value = f"{ordinal(int(row['rank']))} of {len(ranked)}"
+    rank, low, high = ranked.loc[own.model, ["rank", "rank_low", "rank_high"]].astype(int)
+    to = " or " if high == low + 1 else " to "
+    could = to.join(dict.fromkeys((ordinal(low), ordinal(high))))
+    value = f"{ordinal(rank)} of {len(ranked)}"
     return name, value, f"{level(own.release.alpha)} confidence: {could}"
 
 
-def _gap(own: AnswerSet) -> Fact:
-    whole, kind = own.whole, own.kind
-    several = whole is not None and whole not in own.pairs
-    gap = UNKNOWN if whole is None else whole.gap
-    value, note = _known(own, gap, f" {kind.unit}")
-    if own.ranged or gap.known:
+def _gap(own: AnswerSet, whole: Pair | None) -> Fact:
+    kind, name = own.kind, gap_name(own.kind)
+    value, note = _known(own, whole.gap if whole else UNKNOWN, f" {kind.unit}")
+    if whole and note != _NO_ANSWERS:
         note += f", {pair_note(own.benchmark)}"
+    if whole is None or whole in own.pairs:
+        return capital(name), value, note
     gaps = [pair.gap.estimate for pair in own.pairs]
-    if several and min(gaps) < 0 < max(gaps):
+    if min(gaps) < 0 < max(gaps):
         note += f"; {noun(kind)}s in both directions cancel out"
-    name = gap_name(kind)
-    return f"Mean {name}" if several else capital(name), value, note
-
-
-def _same(own: AnswerSet) -> Fact:
-    figure = UNKNOWN if own.whole is None else own.whole.figure("cfr")
-    return ("Same answer (CFR)", *_known(own, figure, "%"))
+    return f"Mean {name}", value, note
 
 
 def _rate(own: AnswerSet) -> Fact:
     """Return the accuracy on the original text; over the groups if that was not used."""
-    kind, baseline = own.kind, own.benchmark.attributes.get(BASELINE)
-    of, unit = capital(kind.figure), "" if kind.numeric else "%"
-    if baseline is not None:
-        first = baseline.pairs[0][0]
-        figure = own.baseline(first)
-        if figure is not None:
-            name = f"{of}, {baseline.groups[first].lower()} text"
-            return (name, *_known(own, figure, unit))
+    kind, of = own.kind, capital(own.kind.figure)
+    unit = "" if kind.numeric else "%"
+    if own.original is not None:
+        baseline = own.benchmark.attributes[BASELINE]
+        text = baseline.groups[baseline.pairs[0][0]].lower()
+        return (f"{of}, {text} text", *_known(own, own.original, unit))
     known = [figure.estimate for figure in own.by_group.values() if figure.known]
     if not known:
-        why = "only differences have ranges" if own.ranged and kind != CHOICE else "no answers"
-        return of, "not known", why
+        why = "only differences have ranges" if own.ranged and kind != CHOICE else _NO_ANSWERS
+        return of, UNKNOWN.label, why
     return f"{of} of the groups", f"{span_of(known, kind)}{unit}", ""
 
 
 def _known(own: AnswerSet, figure: Figure, unit: str) -> tuple[str, str]:
     """Return a figure and its interval, or the range if only that is known."""
-    if own.ranged and not figure.known:
+    if figure.known:
+        interval = f"{level(own.release.alpha)} CI {figure.limits}"
+        return f"{figure.text}{unit}", _WHATEVER if own.ranged else interval
+    if own.ranged:
         return f"{figure.limits}{unit}", "over all possible missing answers"
-    if not figure.known:
-        return "not known", "no answers"
-    interval = f"{level(own.release.alpha)} CI {figure.limits}"
-    note = "whatever the missing answers are" if own.ranged else interval
-    return f"{figure.text}{unit}", note
+    return figure.label, _NO_ANSWERS
 
 
 def _tested(sets: list[AnswerSet]) -> list[str]:

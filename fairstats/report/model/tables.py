@@ -15,19 +15,18 @@ from fairstats._lib.formatting import (
 )
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.counts.answer_tables import flipping_items
-from fairstats.estimates.specifications import MARGIN, SMALLEST
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet
+from fairstats.report.figures import NONE
 from fairstats.report.sections.section import CANNOT, Answer, by_pair
+from fairstats.report.sections.size import smallest_margin
 from fairstats.report.sensitivity import change_of, robustness, with_missing
-from fairstats.report.tables import written_table
-from fairstats.report.words import counted_items, discordant_note, unsigned
+from fairstats.report.tables import breakable, written_table
+from fairstats.report.words import counted_items, discordant_note
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-# More pairs than these are rows, not columns.
-_MOST_COLUMNS = 4
 _MOST_CHANGES = 4
 
 
@@ -60,49 +59,14 @@ def _of_samples(own: AnswerSet) -> str:
     )
 
 
-def margins_table(sets: list[AnswerSet], *, name: str) -> GT:
-    """Show the smallest margin at which each pair would be equivalent: one row per answer set.
-
-    Parameters
-    ----------
-    sets : list of AnswerSet
-        The rows.
-    name : str
-        The table's id, unique on the page.
-    """
-    every = {(pair.attribute, pair.groups): pair for own in sets for pair in own.pairs}
-    labels = {f"p{n}": pair.name for n, pair in enumerate(every.values())}
-    rows: list[dict[str, str]] = []
-    for own in sets:
-        smallest = smallest_margins(own)
-        row = {"set": capital(own.label if _versions(sets) > 1 else own.prompt)}
-        for n, pair in enumerate(every.values()):
-            values = pair.rows(smallest)["estimate"].dropna()
-            row[f"p{n}"] = f"±{unsigned(own.kind, values.iloc[0])}" if len(values) else "–"
-        rows.append(row)
-    heading = f"Smallest margin, {sets[0].kind.unit}"
-    if len(every) > _MOST_COLUMNS:
-        names = {f"s{n}": row["set"] for n, row in enumerate(rows)}
-        turned = [
-            {"pair": label} | {f"s{n}": row[key] for n, row in enumerate(rows)}
-            for key, label in labels.items()
-        ]
-        return written_table(
-            turned, names, name=name, stub="pair", heading=heading, right=list(names)
-        )
-    return written_table(rows, labels, name=name, stub="set", heading=heading, right=list(labels))
-
-
-def smallest_margins(own: AnswerSet) -> pd.DataFrame:
-    """Return the rows of the table of sensitivity with the smallest margin of each pair."""
-    rows = own.sensitivity
-    names = {pair.attribute for pair in own.pairs}
-    chosen = (rows["aspect"] == MARGIN) & (rows["choice"] == SMALLEST)
-    return rows[chosen & rows["attribute"].isin(names)]
-
-
-def _versions(sets: list[AnswerSet]) -> int:
-    return len({own.board.version for own in sets})
+def margins_table(own: AnswerSet, *, name: str) -> GT:
+    """Show the smallest margin at which each pair would be equivalent; the table's id is `name`."""
+    rows = [
+        {"pair": breakable(pair.name), "margin": smallest_margin(pair, own) or NONE}
+        for pair in own.pairs
+    ]
+    labels = {"margin": f"Smallest margin, {own.kind.unit}"}
+    return written_table(rows, labels, name=name, stub="pair", heading="Pair", right=["margin"])
 
 
 def other_choices(own: AnswerSet) -> Answer:

@@ -10,12 +10,10 @@ from fairstats._lib.formatting import capital, listed, number_word, p_figure, p_
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.charts.marks import Axis, bar, words
+from fairstats.report.charts.marks import Axis, two_bars, words
 from fairstats.report.charts.rows import Cell, Chart
 from fairstats.report.figures import NONE
 from fairstats.report.notes import noise_line
-from fairstats.report.page_output import ACCENT_A, ACCENT_B
-from fairstats.report.sections.pair_charts import cut, pair_chart
 from fairstats.report.sections.section import (
     CANNOT,
     MOST_NAMES,
@@ -23,6 +21,8 @@ from fairstats.report.sections.section import (
     Section,
     Shown,
     by_pair,
+    cut,
+    pair_chart,
     reasons,
     unknown,
 )
@@ -76,7 +76,7 @@ def could_be_chance(own: AnswerSet) -> Answer:
         text = _smallest_p(own, known, adjusted)
     if max(pair.value(own.kind.difference, "n") for pair in p) > own.units:
         # Uneven bars look surer than they are if many answers are of one unit.
-        text += f" It flips whole {unit_noun(own.benchmark)}, and there are {own.units:,}."
+        text += f" The independent units are the {own.units:,} {unit_noun(own.benchmark)}."
     open_pairs = [pair for pair, word in said.items() if word in ("Unclear", CANNOT)]
     named = {pair.name: word for pair, word in said.items()}
     return Answer(by_pair(named), f"{text}{reasons(open_pairs)}")
@@ -178,19 +178,16 @@ def chart(own: AnswerSet, name: str) -> Chart:
     known = [both for pair in own.charted if (both := pair.counts) is not None]
     most = max((max(both) for both in known), default=0) or 1
     other = max((second for _, second in known), default=0)
-    # Room for the groups' names on both sides of the line.
-    low, high = -max(1.25 * other, 0.5 * most), max(1.25 * most, 1.0)
+    # Room for the groups' names on both sides of the line, also on a phone.
+    low, high = -max(1.25 * other, 0.9 * most), max(1.25 * most, 1.0)
     axis = Axis("discordant", "", f"pairs {what}", low, high, labelled=False)
 
     def cell(pair: Pair) -> Cell:
         if pair.counts is None:
             return Cell(words(axis, 0, "not known"), "not known")
         first, second = pair.counts
-        names = [cut(term) for term in pair.terms]
-        marks = bar(axis, 0, first, colour=ACCENT_B, y=66, reach=24)
-        marks += bar(axis, -second, 0, colour=ACCENT_A, y=66, reach=24)
-        marks += words(axis, first, f"{first}", y="66%", shift=6)
-        marks += words(axis, -second, f"{second}", anchor="end", y="66%", shift=-6)
+        names = [cut(term, 15) for term in pair.terms]
+        marks = two_bars(axis, first, second, "{:g}".format, y=66, reach=24)
         marks += words(axis, 0, f"{names[0]} →", y="20%", shift=5)
         marks += words(axis, 0, f"← {names[1]}", anchor="end", y="20%", shift=-5)
         one, two = pair.terms
