@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -11,6 +13,7 @@ from markupsafe import Markup
 from fairstats._lib.formatting import capital, decimal, percent
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Board, Release
+from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.board.charts import (
     PUBLISHED,
     SIGNED_MEAN,
@@ -21,8 +24,8 @@ from fairstats.report.board.charts import (
 from fairstats.report.board.figures import BoardFigures, Panel
 from fairstats.report.figures import NONE, Figure, p_cell
 from fairstats.report.page_output import output_format
-from fairstats.report.pairs_table import pair_cells
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.pairs_table import EVERY, named_pairs
+from fairstats.report.tables import breakable, share, written_table
 from fairstats.report.templates import filled, page_root
 from fairstats.report.words import difference_name, named_test, noun
 
@@ -49,8 +52,22 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     panels = [panel for panel in panels if not panel.shared]
     kind = figures.board.benchmark.kind
     choice = kind == CHOICE
-    sizes, same = ([f"{of}{n}" for n in range(len(panels))] for of in ("ad", "cfr"))
-    metrics = {"ad" if choice else kind.difference: sizes, "cfr": same}
+    gap = {"label": "AD ↓", "note": "accuracy disparity, points"}
+    if not choice:
+        gap = {"label": capital(noun(kind)), "note": f"{difference_name(kind)}, {kind.unit}"}
+    heads = {
+        "ad" if choice else kind.difference: gap,
+        "cfr": {"label": "CFR ↑", "note": "same answer, %"},
+    }
+    columns = {metric: [f"{metric}{n}" for n in range(len(panels))] for metric in heads}
+
+    def by_panel(cell: Callable[[Panel, str], str]) -> dict[str, str]:
+        return {
+            column: cell(panel, metric)
+            for metric, own in columns.items()
+            for column, panel in zip(own, panels, strict=True)
+        }
+
     rows = []
     for own in figures.sets:
         cells = {
@@ -61,39 +78,37 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
             "p": p_cell((max if choice else min)(own.p_values, default=math.nan)),
             "missing": percent(own.missing[0] / own.missing[1]) if own.missing[1] else NONE,
         }
-        for metric, columns in metrics.items():
-            for column, panel in zip(columns, panels, strict=True):
-                found = panel.of(own, metric)
-                cells[column] = _cell(found[0].figure(metric)) if found else NONE
-        rows.append(cells)
+        rows.append(cells | by_panel(partial(_of_panel, own)))
     for model, values in figures.published():
         cells = dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), NONE)
         cells["model"] = filled(
             "model_cell", label=breakable(model), marks=f" {PUBLISHED}", href="", note=""
         )
-        for metric, columns in metrics.items():
-            for column, panel in zip(columns, panels, strict=True):
-                value = values.get((panel.attribute, metric))
-                cells[column] = NONE if value is None else f"{100 * value:.1f}"
-        rows.append(cells)
-    heads = _labels(panels)
+        rows.append(cells | by_panel(partial(_as_published, values)))
     labels = {"rank": "Rank", "accuracy": accuracy_head(figures)}
-    labels |= dict(zip(sizes, heads, strict=True)) | dict(zip(same, heads, strict=True))
+    for own_columns in columns.values():
+        labels |= dict(zip(own_columns, _labels(panels), strict=True))
     if not choice and panels[:1] == [figures.pooled]:
-        labels[sizes[0]] = SIGNED_MEAN
+        labels[f"{kind.difference}0"] = SIGNED_MEAN
     labels |= {"h": "Cohen’s |h|"} if choice else {}
     labels["p"] = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
     labels["missing"] = "Missing"
     table = written_table(
         rows, labels, name=name, stub="model", heading="Model", right=list(labels)
     )
-    head = {"label": "AD ↓", "note": "accuracy disparity, points"}
-    if not choice:
-        head = {"label": capital(noun(kind)), "note": f"{difference_name(kind)}, {kind.unit}"}
-    cfr = {"label": "CFR ↑", "note": "same answer, %"}
-    for spanner, columns in ((head, sizes), (cfr, same)):
-        table = table.tab_spanner(label=html(filled("spanner", **spanner)), columns=columns)
+    for metric, head in heads.items():
+        table = table.tab_spanner(label=html(filled("spanner", **head)), columns=columns[metric])
     return table
+
+
+def _of_panel(own: AnswerSet, panel: Panel, metric: str) -> str:
+    found = panel.of(own, metric)
+    return _cell(found[0].figure(metric)) if found else NONE
+
+
+def _as_published(values: dict[tuple[str, str], float], panel: Panel, metric: str) -> str:
+    value = values.get((panel.attribute, metric))
+    return NONE if value is None else share(value)
 
 
 def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
@@ -108,32 +123,26 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
     name : str
         The table's id, unique on the page.
     """
-    attribute, kind = figures.attributes[number], figures.board.benchmark.kind
-    of, unit = capital(kind.figure), "" if kind.numeric else " %"
-    sides, several = ["first group", "second group"], len(attribute.pairs) > 1
-    if not several:
-        sides = [attribute.groups[group] for group in attribute.pairs[0]]
-    labels = {
-        "gap": f"{capital(noun(kind))}, {kind.unit}",
-        "verdict": "Verdict",
-        "a": f"{of}, {sides[0]}{unit}",
-        "b": f"{of}, {sides[1]}{unit}",
-        "ratio": "Ratio",
-        "cfr": "CFR, %",
-        "eo": "EO, points",
-        "h": "Cohen’s h",
-        "counts": "n10 : n01",
-        "p": f"{capital(named_test(kind))} p, adjusted",
-    }
-    rows = []
-    for own in figures.sets:
-        for pair in own.pairs:
-            if pair.attribute == attribute.name:
-                model = _model_cell(figures, own.model, note=pair.note if several else "")
-                rows.append({"model": model} | pair_cells(pair, list(labels), on_board=True))
-    known = {key: label for key, label in labels.items() if any(row[key] for row in rows)}
-    right = [key for key in known if key != "verdict"]
-    return written_table(rows, known, name=name, stub="model", heading="Model", right=right)
+    attribute = figures.attributes[number]
+    several = len(attribute.pairs) > 1
+    first, second = attribute.pairs[0]
+    sides = (attribute.groups[first], attribute.groups[second])
+    cases = [
+        ({"model": _model_cell(figures, own.model, note=pair.note if several else "")}, pair)
+        for own in figures.sets
+        for pair in own.pairs
+        if pair.attribute == attribute.name
+    ]
+    return named_pairs(
+        cases,
+        figures.sets[0],
+        EVERY,
+        sides=("first group", "second group") if several else sides,
+        narrow=True,
+        name=name,
+        stub="model",
+        heading="Model",
+    )
 
 
 def _model_cell(figures: BoardFigures, model: str, *, note: str = "") -> str:

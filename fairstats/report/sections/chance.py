@@ -69,11 +69,7 @@ def could_be_chance(own: AnswerSet) -> Answer:
         # A test of the given answers proves little if missing ones could reverse it.
         said[pair] = "Unclear" if word == "Hardly" and pair.reason else word
     adjusted = _adjusted(pair.estimates[test]["adjust_method"] for pair in p)
-    if own.kind == CHOICE:
-        text = "If both versions had the same effect, the two bars of a row would be about equal."
-        text += f" {_p_values(list(known.values()))}{adjusted}."
-    else:
-        text = _smallest_p(own, known, adjusted)
+    text = _smallest_p(own, known, adjusted)
     if max(pair.value(own.kind.difference, "n") for pair in p) > own.units:
         # Uneven bars look surer than they are if many answers are of one unit.
         text += f" The independent units are the {own.units:,} {unit_noun(own.benchmark)}."
@@ -85,28 +81,24 @@ def could_be_chance(own: AnswerSet) -> Answer:
 def _smallest_p(own: AnswerSet, known: Mapping[Pair, float], adjusted: str) -> str:
     """State the smallest p-value, its test and its pair."""
     pair = min(known, key=known.__getitem__)
-    value = p_figure(known[pair]).replace("<", "below")
-    test, n = named_test(own.kind), len(known)
+    values = {p_figure(value).replace("<", "below") for value in known.values()}
+    value, test, n = p_figure(known[pair]).replace("<", "below"), named_test(own.kind), len(known)
     text = f"The p of the {test} test is {value}"
     if n > 1:
         text = f"The smallest p of {n} {test} tests is {value}, for {own.full_name(pair)}"
-        if known[pair] == max(known.values()):
+        if values == {value}:
             text = f"The p of each of {n} {test} tests is {value}"
-    expected = (
-        "If the groups made no difference, each difference could as well have the other sign."
-        if own.kind.numeric
-        else "If the groups made no difference, the two bars of a row would be about equal."
+    same = (
+        "both versions had the same effect"
+        if own.kind == CHOICE
+        else "the groups made no difference"
     )
-    return f"{expected} {text}{adjusted}."
-
-
-def _p_values(p: list[float]) -> str:
-    lowest, highest = (p_value(value) for value in (min(p), max(p)))
-    if lowest == highest:
-        return f"McNemar {lowest}{' for each' if len(p) > 1 else ''}"
-    # The name of the figure once.
-    low, high = (text.replace("p\u00a0", "").replace("=\u00a0", "") for text in (lowest, highest))
-    return f"McNemar p runs from {low.replace('<', 'below')} to {high}"
+    then = (
+        "each difference could as well have the other sign"
+        if own.kind.numeric
+        else "the two bars of a row would be about equal"
+    )
+    return f"If {same}, {then}. {text}{adjusted}."
 
 
 def _adjusted(methods: Iterable[object]) -> str:
