@@ -103,7 +103,6 @@ def _labels(own: AnswerSet, sides: tuple[str, str]) -> dict[str, str | BaseText]
     sure = "range" if own.ranged else f"{level(own.release.alpha)} CI"
     first, second = sides
     rates = "Selected, %" if kind == DECISION else heading(kind)
-    counts = "n10 : n01" if kind == CHOICE else "first : second"
     return {
         "a": f"{capital(kind.figure)}, {first}{unit}",
         "b": f"{capital(kind.figure)}, {second}{unit}",
@@ -113,7 +112,7 @@ def _labels(own: AnswerSet, sides: tuple[str, str]) -> dict[str, str | BaseText]
         "cfr": _lines("Same answer (CFR)", f"%, {sure}"),
         "eo": "EO ↓ points",
         "h": "Cohen’s h",
-        "counts": _lines("Moved" if kind.numeric else "Discordant", counts),
+        "counts": _lines("Moved" if kind.numeric else "Discordant", "n10 : n01"),
         "p": _lines(f"{capital(named_test(kind))} p", "adjusted"),
         "verdict": "Verdict",
     }

@@ -16,8 +16,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.about.releases import show_releases
 from fairstats.report.answer_sets import answer_sets
-from fairstats.report.model.page import ITEMS_SHOWN, history_of, history_plot, show_model
-from fairstats.report.page_output import in_page_colours, plot_svg
+from fairstats.report.model.page import ITEMS_SHOWN, history_charts, history_of, show_model
 
 from .conftest import HOSTILE, answers_of_models
 from .reading import Markup, figures, squeezed
@@ -576,28 +575,20 @@ def test_history_has_the_published_figures(releases):
     assert history_of(releases[2], "Two", "demo")["release"].unique().tolist() == ["1", "3"]
 
 
-def test_history_is_drawn_in_the_order_of_the_releases(releases, demo):
-    drawn = history_plot(history_of(releases[2], "One", "demo"), demo).data
-    assert drawn["release"].cat.categories.tolist() == ["1", "2", "3"]
-    race = drawn[drawn["pair"] == "White − Black"].sort_values("release")
-    published = [
-        release.estimates.query(
-            "model == 'One' and metric == 'accuracy_difference' and attribute == 'race'"
-        )["estimate"].iloc[0]
-        for release in releases[:3]
-    ]
-    assert race["estimate"].tolist() == pytest.approx([100 * share for share in published])
-
-
-@pytest.mark.parametrize("strategy", ["plain", r"$\frac$ $x$ \ {", "<b>x</b>", "m" * 60])
-def test_plot_takes_the_page_colours_and_any_name(releases, demo, strategy):
-    rows = history_of(releases[2], "One", "demo").assign(strategy=strategy)
-    svg = plot_svg(history_plot(rows, demo), width=7, height=2.5, name="x")
-    assert svg == plot_svg(history_plot(rows, demo), width=7, height=2.5, name="x")
-    in_page = in_page_colours(svg)
-    assert "var(--a)" in in_page
-    assert not re.search(r"(fill|stroke): ?#", in_page)
-    assert "<b>" not in svg
+def test_history_is_drawn_in_the_order_of_the_releases(releases):
+    own = answer_sets(releases[2], "One")[0]
+    charts = history_charts(own, history_of(releases[2], "One", "demo"), name="x")
+    assert [chart.axes[0].note for chart in charts] == [pair.note for pair in own.pairs]
+    for chart, pair in zip(charts, own.pairs, strict=True):
+        assert [row.label for row in chart.rows] == ["1", "2", "3"]
+        published = [
+            pair.rows(release.estimates)
+            .query("model == 'One' and metric == 'accuracy_difference'")["estimate"]
+            .iloc[0]
+            for release in releases[:3]
+        ]
+        drawn = [row.cells[0].words.partition(" ")[0] for row in chart.rows]
+        assert drawn == [points(difference) for difference in published]
 
 
 # The page of releases

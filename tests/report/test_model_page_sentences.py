@@ -15,7 +15,7 @@ from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.changes.rows import Comparison, comparison_of
-from fairstats.report.model.tables import other_choices
+from fairstats.report.model.page import other_choices
 from fairstats.report.sections.chance import could_be_chance
 from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sections.groups import who_loses

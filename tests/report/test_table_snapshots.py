@@ -21,7 +21,7 @@ from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.about.releases import moved_table
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.tables import attribute_table, difference_matrix, overview_table
+from fairstats.report.board.page import attribute_table, difference_matrix, overview_table
 from fairstats.report.changed_items import flip_table
 from fairstats.report.changes.page import change_table
 from fairstats.report.changes.rows import comparisons_of_kind
@@ -186,7 +186,7 @@ TABLES: dict[str, Callable[[Release], GT]] = {
         answer_sets(release, OLD), name="pairs", columns=EVERY, every=True, whole=True
     ),
     "size_table": lambda release: size_table(answer_sets(release, OLD)[0])[0].table,
-    "diagnostics_table": lambda release: missing_table(answer_sets(release, OLD)[0]).table,
+    "diagnostics_table": lambda release: missing_table(answer_sets(release, OLD)[0])[0].table,
 }
 
 

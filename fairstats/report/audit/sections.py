@@ -23,7 +23,7 @@ from fairstats.report.audit.limits import limitations
 from fairstats.report.audit.summary import bullets, show_summary
 from fairstats.report.changed_items import flip_table
 from fairstats.report.charts.rows import show_chart
-from fairstats.report.model.tables import answered
+from fairstats.report.model.page import answered
 from fairstats.report.notes import (
     screening_of,
     screening_summary,

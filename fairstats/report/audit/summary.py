@@ -22,7 +22,7 @@ from fairstats.report.audit.finding import confidence, finding, finding_in_numbe
 from fairstats.report.audit.limits import not_tested, tested
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.findings import prompted
-from fairstats.report.model.tables import answered, snapshots_of
+from fairstats.report.model.page import answered, snapshots_of
 from fairstats.report.page_output import (
     box,
     columns,

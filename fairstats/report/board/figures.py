@@ -10,6 +10,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from fairstats._lib.formatting import capital
 from fairstats.benchmarks.declaration import BASELINE, PLAIN, POOLED, POOLED_GROUPS, Attribute
 from fairstats.release.contents import Board, Release
 from fairstats.report.answer_sets import MOST_PANELS, AnswerSet, Pair, sets_of_board, short_label
@@ -67,7 +68,7 @@ class BoardFigures:
     @property
     def label(self) -> str:
         """Return the readers' name of the version and, if prompts were declared, the prompt."""
-        return self.sets[0].label
+        return capital(self.sets[0].label)
 
     @cached_property
     def screening(self) -> pd.DataFrame:

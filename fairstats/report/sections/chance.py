@@ -12,7 +12,6 @@ from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.charts.marks import Axis, two_bars, words
 from fairstats.report.charts.rows import Cell, Chart
-from fairstats.report.figures import NONE
 from fairstats.report.notes import noise_line
 from fairstats.report.sections.section import (
     CANNOT,
@@ -23,28 +22,13 @@ from fairstats.report.sections.section import (
     by_pair,
     cut,
     pair_chart,
+    pair_table,
     reasons,
     unknown,
 )
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.tables import labels_of
 from fairstats.report.words import higher_by, named_test, unit_noun
 
-#: The columns of the table of outcomes: the share of pairs of answers, and its heading.
-_OUTCOMES = {
-    "choice": {
-        "both_correct": "Both right",
-        "only_a_correct": "Only first",
-        "only_b_correct": "Only second",
-        "neither_correct": "Both wrong",
-    },
-    "decision": {
-        "both_selected": "Both favourable",
-        "only_a_selected": "Only first",
-        "only_b_selected": "Only second",
-        "neither_selected": "Neither",
-    },
-}
-_MOVES = {"moved_up": "First higher", "moved_down": "Second higher"}
 #: What no pair of answers does if none is discordant.
 _NO_PAIR = {"choice": "is right for one group only", "decision": "is favourable for one only"}
 
@@ -199,19 +183,15 @@ def _one_sided(benchmark: Benchmark) -> str:
 
 def table(own: AnswerSet) -> Sequence[Shown]:
     """Show the share of pairs in which both, one or none of the answers is right or favourable."""
-    outcomes = _OUTCOMES.get(own.kind.name, _MOVES)
-    rows = [
-        {"pair": breakable(pair.title)}
-        | {metric: pair.figure(metric).text or NONE for metric in outcomes}
+    rows = {
+        pair.title: {
+            metric: pair.figure(metric).text for metric in labels_of("sections")["outcomes"]
+        }
         for pair in own.charted
-    ]
-    if all(row[metric] == NONE for row in rows for metric in outcomes):
-        return []
-    labels = {metric: f"{label}, %" for metric, label in outcomes.items()}
-    made = written_table(
-        rows, labels, name="outcomes", stub="pair", heading="Pair", right=list(outcomes)
+    }
+    return pair_table(
+        "outcomes", rows, "Share of pairs of answers, in the order of the pair’s groups"
     )
-    return [Shown(made, "Share of pairs of answers, in the order of the pair’s groups")]
 
 
 def _noise(own: AnswerSet) -> Sequence[str]:

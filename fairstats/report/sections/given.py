@@ -18,8 +18,7 @@ from fairstats.report.charts.marks import Axis, axis_over, dot, tick
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
 from fairstats.report.figures import NONE, p_cell
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
-from fairstats.report.sections.section import Answer, Mark, Section, Shown
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.sections.section import Answer, Mark, Section, Shown, pair_table
 from fairstats.report.words import option_label
 
 #: The tests of other possible problems with the answers.
@@ -39,47 +38,25 @@ def _missing_answer(own: AnswerSet) -> Answer:
     return Answer(f"Yes, for {pairs}", f"{text} The tests are not adjusted.")
 
 
-def table(own: AnswerSet) -> Shown:
+def table(own: AnswerSet) -> Sequence[Shown]:
     """Show the tests of missing answers and of the changes from one answer to another."""
-    rows = []
+    rows = {}
     for pair in own.charted:
         sides = [pair.difference[f"n_missing_{side}"] for side in "ab"]
-        rows.append(
-            {"pair": breakable(pair.title)}
-            | {metric: p_cell(pair.value(metric, "p_value")) for metric in DIAGNOSTICS}
-            | {
-                "missing": " : ".join(NONE if n != n else f"{int(n):,}" for n in sides),
-                "difference": pair.figure("missing_difference").text or NONE,
-            }
-        )
-    labels = {
-        "missing": "Missing, both groups",
-        "difference": "Difference, points",
-        "missing_difference": "p, missing",
-    }
+        rows[pair.title] = {
+            "missing": " : ".join(NONE if n != n else f"{int(n):,}" for n in sides),
+            "difference": pair.figure("missing_difference").text or NONE,
+        } | {metric: p_cell(pair.value(metric, "p_value")) for metric in DIAGNOSTICS}
     what = "letters" if own.kind == CHOICE else "answers"
-    changed = own.kind == CHOICE or any(
-        not math.isnan(pair.value("bowker", "p_value")) for pair in own.pairs
-    )
-    if changed:
-        labels |= {
-            "bowker": f"p, {what} (Bowker)",
-            "stuart_maxwell": f"p, {what} (Stuart–Maxwell)",
-        }
-    also = f" and of the {what}" if changed else ""
-    made = written_table(rows, labels, name="tests", stub="pair", heading="Pair")
-    return Shown(made, f"Tests of missing answers{also}; p-values are not adjusted")
-
-
-def _tables(own: AnswerSet) -> Sequence[Shown]:
-    return [table(own)]
+    caption = "Tests of missing and changed answers; p-values are not adjusted"
+    return pair_table("tests", rows, caption, what=what)
 
 
 MISSING = Section(
     order=200,
     title=lambda own: "Do answers go missing more for one group?",
     answer=_missing_answer,
-    tables=_tables,
+    tables=table,
     diagnostic=True,
 )
 

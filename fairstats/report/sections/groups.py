@@ -27,6 +27,7 @@ from fairstats.report.sections.section import (
     sure,
     unknown,
 )
+from fairstats.report.tables import labels_of
 from fairstats.report.words import heading, option_label
 
 # Tied groups are named up to this number.
@@ -186,23 +187,9 @@ GROUPS = Section(
 )
 
 
-#: The errors of each kind without their side: the range of their figures, and their name.
-_ERRORS = {
-    "decision": {
-        "true_positive_rate": ("true positive rate {}%", "the true positive rate"),
-        "false_positive_rate": ("false positive rate {}%", "the false positive rate"),
-    },
-    "level": {
-        "too_low": ("{}% below the key", "the share below the key"),
-        "too_high": ("{}% above it", "the share above the key"),
-    },
-    "score": {"signed_error": ("mean error {}", "the mean error")},
-}
-
-
 def error_metrics(kind: Kind) -> tuple[str, ...]:
     """Return the metrics of errors against the key, without their side."""
-    return tuple(_ERRORS.get(kind.name, ()))
+    return tuple(labels_of("sections")["errors"].get(kind.name, ()))
 
 
 def _applies(own: AnswerSet) -> bool:
@@ -223,8 +210,10 @@ def errors(own: AnswerSet) -> Answer:
     if kind.name == "score":
         size = span_of(next(iter(parts.values())), kind, signed=True)
         return Answer(f"Mean error {size}", f"Answer minus key, in {kind.unit}.")
-    names = _ERRORS[kind.name]
-    short = capital(", ".join(names[m][0].format(span_of(values)) for m, values in parts.items()))
+    names = labels_of("sections")["errors"][kind.name]
+    short = capital(
+        ", ".join(names[m]["range"].format(span_of(values)) for m, values in parts.items())
+    )
     apart = {
         (metric, pair): figure
         for metric in parts
@@ -237,7 +226,7 @@ def errors(own: AnswerSet) -> Answer:
     figure = apart[metric, pair]
     return Answer(
         short,
-        f"The largest difference is in {names[metric][1]}, {own.full_name(pair)}: "
+        f"The largest difference is in {names[metric]['name']}, {own.full_name(pair)}: "
         f"{figure.text} points ({level(own.release.alpha)} interval {figure.limits}, "
         "not adjusted).",
     )

@@ -14,7 +14,8 @@ from fairstats._lib.formatting import capital, level, listed, number_word
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.charts.marks import Axis, axis_over, words
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
-from fairstats.report.figures import Figure
+from fairstats.report.figures import NONE, Figure
+from fairstats.report.tables import breakable, labels_of, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -109,6 +110,37 @@ def sections() -> list[Section]:
             values = vars(import_module(file.name)).values()
             found += [value for value in values if isinstance(value, Section)]
     return sorted(found, key=lambda section: section.order)
+
+
+def pair_table(
+    name: str, rows: Mapping[str, Mapping[str, str]], caption: str, **words: str
+) -> Sequence[Shown]:
+    """Return a table with a row per pair; a column without any figure is left out.
+
+    Parameters
+    ----------
+    name : str
+        The table's id, and the part of ``labels.toml`` with its columns.
+    rows : mapping
+        The cells of each pair, by its title.
+    caption : str
+        Its content.
+    **words : str
+        What the headings of the columns name.
+    """
+    labels = {
+        column: label.format_map(words)
+        for column, label in labels_of("sections")[name].items()
+        if any(row.get(column) not in (None, "", NONE) for row in rows.values())
+    }
+    if not labels:
+        return []
+    cells = [
+        {"pair": breakable(title)} | {column: row.get(column) or NONE for column in labels}
+        for title, row in rows.items()
+    ]
+    table = written_table(cells, labels, name=name, stub="pair", heading="Pair", right=list(labels))
+    return [Shown(table, caption)]
 
 
 def by_pair(words: Mapping[str, str]) -> str:

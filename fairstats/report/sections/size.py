@@ -29,28 +29,23 @@ from fairstats.report.sections.section import (
     axis_of,
     by_pair,
     pair_chart,
+    pair_table,
     reasons,
     sure,
     unknown,
 )
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.tables import labels_of
 from fairstats.report.words import (
     difference_name,
     gap_name,
-    long_unit,
     noun,
     signed_range,
     unsigned,
     words_of,
 )
 
-#: The standard sizes of differences with their headings, and the kinds of answers that have them.
-_SIZES = {
-    "odds_ratio": ("Odds ratio", ("choice", "decision")),
-    "cohens_h": ("Cohen’s h", ("choice", "decision")),
-    "weighted_kappa": ("Weighted κ", ("level",)),
-    "standardized_difference": ("Standardized", ("score",)),
-}
+#: The standard sizes of differences; each kind of answers has some.
+_SIZES = ("odds_ratio", "cohens_h", "weighted_kappa", "standardized_difference")
 
 
 def answer(own: AnswerSet) -> Answer:
@@ -78,19 +73,18 @@ def answer(own: AnswerSet) -> Answer:
 
 def _against_margin(own: AnswerSet, said: dict[Pair, str], explained: bool) -> str:
     """State how the intervals relate to the margin, to follow the size of the gaps."""
-    gap, words = noun(own.kind), list(said.values())
-    margin, every, one = f"±{own.margin:g} {own.kind.unit}", set(words), len(words) == 1
-    if every == {"Yes"}:
-        return f", and {'the' if one else 'every'} interval is beyond the margin of {margin}."
-    if every == {"No"}:
-        return f", equivalent within the margin of {margin}."
-    if every == {"Perhaps"}:
-        return f". {'It is' if one else 'All are'} significant, but could be within {margin}."
-    if every == {"Unclear"} and not explained:
+    words, margin = list(said.values()), f"±{own.margin:g} {own.kind.unit}"
+    if len(set(words)) == 1 and words[0] in (sentences := labels_of("sections")["margin"]):
         clear = [pair for pair in said if pair.gap.low > 0 or pair.gap.high < 0]
-        if not clear:
-            return f". No {gap} and a {gap} beyond {margin} are both possible."
-        return f". {_only_unadjusted(own, clear)} The margin is {margin}."
+        if words[0] == "Unclear" and clear and not explained:
+            return f". {_only_unadjusted(own, clear)} The margin is {margin}."
+        if words[0] != "Unclear" or not explained:
+            return str(sentences[words[0]]).format(
+                every="the" if len(words) == 1 else "every",
+                all_are="It is" if len(words) == 1 else "All are",
+                gap=noun(own.kind),
+                margin=margin,
+            )
     if beyond := words.count("Yes"):
         of = f"{capital(number_word(beyond))} of {number_word(len(words))}"
         return f". {of} {'is' if beyond == 1 else 'are'} beyond {margin}."
@@ -131,7 +125,7 @@ def chart(own: AnswerSet, name: str) -> Chart:
             said += f"; the other models {replace(gap, low=min(there), high=max(there)).limits}"
         return Cell(marks, said)
 
-    caption = f"{capital(gap_name(kind))}s in {long_unit(kind)}"
+    caption = f"{capital(gap_name(kind))}s{'' if kind.numeric else ' in percentage points'}"
     return pair_chart(own, name, caption, axis, cell, height=54)
 
 
@@ -172,35 +166,22 @@ def table(own: AnswerSet) -> Sequence[Shown]:
     if own.ranged:
         # The policy gives ranges, which are on the first page.
         return []
-    kind, alpha, rows = own.kind, own.release.alpha, []
-    sizes = {name: label for name, (label, kinds) in _SIZES.items() if kind.name in kinds}
+    kind, alpha, rows = own.kind, own.release.alpha, {}
     for pair in own.charted:
         inner = [signed_range(kind, row["ci_low"], row["ci_high"]) for row in _smallest(pair, own)]
         least = pair.value("minimum_detectable_difference")
-        rows.append(
-            {
-                "pair": breakable(pair.title),
-                **{name: _standard(pair.figure(name)) for name in sizes},
-                "inner": next(iter(inner), ""),
-                "margin": smallest_margin(pair, own) or NONE,
-                "least": NONE if math.isnan(least) else points(least, signed=False),
-                "p": p_cell(pair.value(kind.test, "p_value")),
-            }
-        )
-    labels = {
-        **{name: f"{label} ({level(alpha)} CI)" for name, label in sizes.items()},
-        "inner": f"{level(2 * alpha)} CI, {kind.unit}",
-        "margin": "Equivalent from",
-        **({} if kind.numeric else {"least": "Detectable, points"}),
-        "p": "p, unadjusted",
-    }
-    return [
-        Shown(
-            written_table(rows, labels, name="sizes", stub="pair", heading="Pair"),
-            "Size of the differences. Equivalent from: the smallest margin at which the pair "
-            f"counts as equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}",
-        )
-    ]
+        rows[pair.title] = {name: _standard(pair.figure(name)) for name in _SIZES} | {
+            "inner": next(iter(inner), ""),
+            "margin": smallest_margin(pair, own) or NONE,
+            "least": NONE if math.isnan(least) else points(least, signed=False),
+            "p": p_cell(pair.value(kind.test, "p_value")),
+        }
+    caption = (
+        "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
+        f"equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}"
+    )
+    words = {"level": level(alpha), "inner": level(2 * alpha), "unit": kind.unit}
+    return pair_table("sizes", rows, caption, **words)
 
 
 def _smallest(pair: Pair, own: AnswerSet) -> list[dict[str, Any]]:
@@ -395,29 +376,27 @@ def beyond_table(own: AnswerSet) -> Sequence[Shown]:
         row = pair.estimates.get(_BEYOND)
         if row is not None and isinstance(row["group_a"], str) and not pd.isna(row["estimate"]):
             found[pair.title] = row
-    rows = [
-        {
-            "pair": breakable(label),
+    rows = {
+        label: {
             "beyond": figure_of(kind, row).written(),
             "both": str(row["method_note"]).partition(";")[0],
             "p": p_cell(row["p_value"]),
             "items": f"{row['n']:,}",
         }
         for label, row in found.items()
-    ]
-    labels = {
-        "beyond": f"Beyond controls ({level(own.release.alpha)} CI)",
-        "both": "Both changes" if kind.numeric else "Both changes, shares",
-        "items": capital(words_of(own.benchmark).items),
-        "p": "p",
     }
-    return [
-        Shown(
-            written_table(rows, labels, name="controls", stub="pair", heading="Pair"),
-            f"Mean change beyond that of the controls, in {kind.unit}"
-            f"{', in any direction' * kind.numeric}; p-values are not adjusted",
-        )
-    ]
+    caption = (
+        f"Mean change beyond that of the controls, in {kind.unit}"
+        f"{', in any direction' * kind.numeric}; p-values are not adjusted"
+    )
+    return pair_table(
+        "controls",
+        rows,
+        caption,
+        level=level(own.release.alpha),
+        shares="" if kind.numeric else ", shares",
+        Items=capital(words_of(own.benchmark).items),
+    )
 
 
 BEYOND = Section(
