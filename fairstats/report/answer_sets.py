@@ -236,21 +236,22 @@ class AnswerSet:
             for groups in attribute.pairs
             if self.kind.difference in self._estimates.get((attribute.name, *groups), {})
         ]
-        labels = [short_label(attribute, groups) for attribute, groups in found]
-        notes = [attribute.pair_label(groups) for attribute, groups in found]
-        attributes = {attribute.name for attribute, _ in found}
+        single = len({attribute.name for attribute, _ in found}) == 1
+        names = [self._names(attribute, groups, single=single) for attribute, groups in found]
         pairs = []
-        for (attribute, groups), label, note in zip(found, labels, notes, strict=True):
-            title = self.benchmark.pair_name(attribute.name, groups)
-            name = title
-            if labels.count(label) == 1:
-                name = label
-            elif len(attributes) == 1:
-                name = note
-            elif list(zip(labels, notes, strict=True)).count((label, note)) == 1:
-                name = f"{label} ({note})"
-            pairs.append(self._pair(attribute.name, groups, label, name, title))
+        for (attribute, groups), own in zip(found, names, strict=True):
+            every = zip(own, zip(*names, strict=True), strict=True)
+            name = next((one for one, others in every if others.count(one) == 1), own[-1])
+            pairs.append(self._pair(attribute.name, groups, own[0], name, own[-1]))
         return pairs
+
+    def _names(
+        self, attribute: Attribute, groups: tuple[str, str], *, single: bool
+    ) -> tuple[str, ...]:
+        """Return the names of a pair, the shortest first; `single` if it is the only attribute."""
+        label, note = short_label(attribute, groups), attribute.pair_label(groups)
+        title = self.benchmark.pair_name(attribute.name, groups)
+        return label, note if single else label, f"{label} ({note})", title
 
     def _pair(
         self, attribute: str, groups: tuple[str, str], label: str, name: str, title: str

@@ -16,6 +16,8 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.about.releases import show_releases
 from fairstats.report.answer_sets import answer_sets
+from fairstats.report.board.charts import measures_of
+from fairstats.report.board.figures import BoardFigures
 from fairstats.report.model.page import ITEMS_SHOWN, history_charts, history_of, show_model
 
 from .conftest import HOSTILE, answers_of_models
@@ -546,6 +548,18 @@ def test_page_has_no_words_of_another_benchmark(benchmark_file, tmp_path, page):
 
 
 # Over the releases
+
+
+def test_board_counts_models_that_lose_more_than_they_gain(full):
+    board = BoardFigures(full.boards[0], full)
+    losing = 0
+    for model in board.board.models:
+        rows = estimates_of(full, model)
+        neutral = figures(rows, attribute="baseline").loc["accuracy_b", "estimate"]
+        pooled = figures(rows, attribute="pooled")["estimate"]
+        losing += neutral - pooled["accuracy_b"] > pooled["accuracy_a"] - neutral
+    note = measures_of(board)["groups"].note
+    assert f"in {losing} of {len(board.board.models)} models." in note
 
 
 def test_history_starts_with_the_second_release_that_has_the_model(releases, page):

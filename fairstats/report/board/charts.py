@@ -13,12 +13,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, level, listed, p_value, span
+from fairstats._lib.formatting import capital, counted, level, listed, p_value, span
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import MOST_PANELS, AnswerSet, Pair
-from fairstats.report.board.figures import BoardFigures, Panel, in_few
+from fairstats.report.board.figures import BoardFigures, Panel
 from fairstats.report.charts.marks import (
     Axis,
     axis_over,
@@ -107,7 +107,7 @@ def interval_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
         The chart's name, unique on the page.
     """
     kind, metric = figures.board.benchmark.kind, measure.metric
-    panels = _control_panels(figures) if metric == "beyond_control" else figures.overview
+    panels = figures.by_attribute(whole=True) if metric == "beyond_control" else figures.overview
     shown = _shown(figures, [metric], panels)
     values = _fitting(shown)
     if metric == "selection_ratio":
@@ -195,19 +195,6 @@ def moves_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
 def _neutral(figures: BoardFigures) -> dict[str, float]:
     """Return the accuracy, rate or mean of each model with neutral text."""
     return {own.model: (own.neutral or UNKNOWN).estimate for own in figures.sets}
-
-
-def _control_panels(figures: BoardFigures) -> list[Panel]:
-    """Return a panel per attribute, or one for all of them if there are many."""
-    panels = []
-    for number, attribute in enumerate(figures.attributes):
-        # The only pair of an attribute is the attribute.
-        note, groups = f"{len(attribute.pairs)} pairs", ("", "")
-        if len(attribute.pairs) == 1:
-            (groups,) = attribute.pairs
-            note = attribute.pair_label(groups)
-        panels.append(Panel(f"a{number}", attribute.label, note, ((attribute.name, groups),)))
-    return in_few(panels, "Each attribute", f"{len(panels)} attributes")
 
 
 def _each_pair(
@@ -492,8 +479,27 @@ def _words(figures: BoardFigures) -> dict[str, Any]:
         "higher": higher_by(benchmark),
         "means": meaning(benchmark),
         "verdicts": counted_verdicts(figures),
+        "losses": _losses(figures) if kind == CHOICE else "",
         "controls": listed(f"“{control.label}”" for control in benchmark.controls),
     }
+
+
+def _losses(figures: BoardFigures) -> str:
+    """State for how many models the second group loses more than the first one gains."""
+    changes = [
+        [rate.estimate - own.neutral.estimate for rate in pair.rates]
+        for own in figures.sets
+        for pair in figures.overview[0].of(own)
+        if own.neutral is not None
+    ]
+    known = [both for both in changes if not math.isnan(sum(both))]
+    if not known:
+        return ""
+    losing = sum(-second > first for first, second in known)
+    return (
+        "Against the neutral text, the second group loses more accuracy than the first one gains "
+        f"in {losing} of {counted(len(known), 'model')}."
+    )
 
 
 def limits_note(release: Release) -> str:

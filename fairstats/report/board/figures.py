@@ -144,20 +144,31 @@ class BoardFigures:
         """
         if self.pooled is None:
             return self.panels
-        return [self.pooled, *(self._shared if self.many else self.panels)]
+        return [self.pooled, *(self.by_attribute() if self.many else self.panels)]
 
-    @property
-    def _shared(self) -> list[Panel]:
-        """Return a panel per attribute with all of its pairs, or one with the pairs of all."""
-        noun, shared = self.board.benchmark.side_noun, []
+    def by_attribute(self, *, whole: bool = False) -> list[Panel]:
+        """Return a panel per attribute, or one of all attributes if there are many.
+
+        Each has all pairs of its attribute as marks or, if `whole`, their common figure.
+        """
+        noun, panels = self.board.benchmark.side_noun, []
         for number, attribute in enumerate(self.attributes):
             keys = tuple((attribute.name, groups) for groups in attribute.pairs)
             note = f"{len(attribute.groups)} {noun}s, {len(keys)} pairs"
             if len(keys) == 1:
+                # The only pair of an attribute is the attribute.
                 note = attribute.pair_label(attribute.pairs[0])
-            shared.append(Panel(f"a{number}", attribute.label, note, keys, shared=len(keys) > 1))
-        note = f"{len(self.panels)} pairs of {len(shared)} attributes"
-        return in_few(shared, "Each pair", note)
+            elif whole:
+                keys = ((attribute.name, ("", "")),)
+            panels.append(Panel(f"a{number}", attribute.label, note, keys, shared=len(keys) > 1))
+        if len(panels) <= MOST_PANELS:
+            return panels
+        # It is shown whatever attribute is chosen.
+        shown = " ".join(panel.key for panel in panels)
+        label, note = "Each pair", f"{len(self.panels)} pairs of {len(panels)} attributes"
+        if whole:
+            label, note = "Each attribute", f"{len(panels)} attributes"
+        return [Panel(shown, label, note, tuple(k for p in panels for k in p.pairs), shared=True)]
 
     @property
     def neutral(self) -> bool:
@@ -217,17 +228,6 @@ class BoardFigures:
         for model, rows in own.groupby("model", sort=False):
             keys = zip(rows["attribute"], rows["metric"], strict=True)
             yield str(model), dict(zip(keys, rows["printed_value"], strict=True))
-
-
-def in_few(panels: list[Panel], label: str, note: str) -> list[Panel]:
-    """Return panels, or one with the marks of all if there are too many."""
-    if len(panels) <= MOST_PANELS:
-        return panels
-    # It is shown whatever attribute is chosen.
-    keys = " ".join(panel.key for panel in panels)
-    return [
-        Panel(keys, label, note, tuple(k for panel in panels for k in panel.pairs), shared=True)
-    ]
 
 
 def asked_items(board: Board, release: Release) -> tuple[int, int | None]:

@@ -23,7 +23,7 @@ from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
 from fairstats.report.answer_sets import AnswerSet, Pair, answer_sets, by_benchmark, span_of
 from fairstats.report.changed_items import flip_table, flip_texts
 from fairstats.report.charts.marks import interval
-from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, chart_html, show_chart
+from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
 from fairstats.report.figures import UNKNOWN, Figure, figure_of
 from fairstats.report.findings import findings, ordinal, pair_note, prompted
 from fairstats.report.notes import noise_line, submission_facts, submissions_of
@@ -462,7 +462,7 @@ def history_charts(own: AnswerSet, rows: pd.DataFrame, *, name: str) -> list[Cha
             f"{name}-{number}",
             f"{pair.title} in each release",
             replace(axis, label=pair.name, note=pair.note),
-            found.items(),
+            [(Row(release), figure) for release, figure in found.items()],
             cell,
             heading="Release",
         )

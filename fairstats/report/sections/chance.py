@@ -29,9 +29,6 @@ from fairstats.report.sections.section import (
 from fairstats.report.tables import labels_of
 from fairstats.report.words import higher_by, named_test, unit_noun
 
-#: What no pair of answers does if none is discordant.
-_NO_PAIR = {"choice": "is right for one group only", "decision": "is favourable for one only"}
-
 
 def could_be_chance(own: AnswerSet) -> Answer:
     """State whether the discordant pairs could be so uneven by chance."""
@@ -43,9 +40,7 @@ def could_be_chance(own: AnswerSet) -> Answer:
     if not known:
         return unknown(own)
     if all(pair.counts == (0, 0) for pair in p):
-        return Answer(
-            "No difference", f"No pair of answers {_NO_PAIR.get(own.kind.name, 'differs')}."
-        )
+        return Answer("No difference", labels_of("sections")["none_discordant"][own.kind.name])
     alpha, said = own.release.alpha, {}
     for pair in own.pairs:
         value = p.get(pair, math.nan)
@@ -72,17 +67,8 @@ def _smallest_p(own: AnswerSet, known: Mapping[Pair, float], adjusted: str) -> s
         text = f"The smallest p of {n} {test} tests is {value}, for {own.full_name(pair)}"
         if values == {value}:
             text = f"The p of each of {n} {test} tests is {value}"
-    same = (
-        "both versions had the same effect"
-        if own.kind == CHOICE
-        else "the groups made no difference"
-    )
-    then = (
-        "each difference could as well have the other sign"
-        if own.kind.numeric
-        else "the two bars of a row would be about equal"
-    )
-    return f"If {same}, {then}. {text}{adjusted}."
+    expected = labels_of("sections")["expected"][own.kind.name]
+    return f"{expected} {text}{adjusted}."
 
 
 def _adjusted(methods: Iterable[object]) -> str:

@@ -11,7 +11,7 @@ from fairstats._lib.formatting import capital, level, listed, number_word
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
 from fairstats.report.charts.marks import Axis, interval, tick, two_bars
-from fairstats.report.charts.rows import Cell, Chart
+from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.figures import UNKNOWN, Figure
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.section import (
@@ -160,7 +160,7 @@ def groups_chart(own: AnswerSet, name: str) -> Chart:
         marks = interval(axis, *figure.all, label=figure.label, colour=ACCENT_B)
         return Cell(marks + tick(axis, neutral.estimate, reach=30), figure.written(unit))
 
-    cases = ((own.group_name(*group), figure) for group, figure in own.by_group.items())
+    cases = ((Row(own.group_name(*group)), figure) for group, figure in own.by_group.items())
     return set_chart(own, name, _caption(own), axis, cases, cell)
 
 
@@ -263,7 +263,7 @@ def errors_chart(own: AnswerSet, name: str) -> Chart:
         return Cell(marks, ", ".join(said))
 
     groups = [group for group in drawn[0] if any(figures[group].known for figures in drawn)]
-    cases = ((own.group_name(*group), group) for group in groups)
+    cases = ((Row(own.group_name(*group)), group) for group in groups)
     return set_chart(own, name, "Errors by group", axis, cases, cell, height=40 if share else 24)
 
 
@@ -280,7 +280,7 @@ def _below_and_above(own: AnswerSet, name: str) -> Chart:
         marks = two_bars(axis, up, down, "{:.1f}".format)
         return Cell(marks, f"{down:.1f}% below the key, {up:.1f}% above")
 
-    cases = ((own.group_name(*group), group) for group in known)
+    cases = ((Row(own.group_name(*group)), group) for group in known)
     return set_chart(own, name, "Answers below and above the key", axis, cases, cell)
 
 

@@ -206,17 +206,16 @@ def set_chart(
     name: str,
     caption: str,
     axis: Axis,
-    cases: Iterable[tuple[str, _Case]],
+    cases: Iterable[tuple[Row, _Case]],
     cell: Callable[[_Case], Cell],
     *,
     heading: str = "Group",
     height: int = 24,
 ) -> Chart:
     """Return a chart with a row per case, made by `cell`; `height` of a row in pixels."""
-    rows = ((Row(label), case) for label, case in cases)
     caption = f"{caption}: {own.label}"
     return chart_of(
-        name, caption, heading, rows, [(None, axis)], lambda case, *_: cell(case), height=height
+        name, caption, heading, cases, [(None, axis)], lambda case, *_: cell(case), height=height
     )
 
 
@@ -230,7 +229,7 @@ def pair_chart(
     height: int,
 ) -> Chart:
     """Return a chart with a row per pair of groups."""
-    cases = ((pair.name, pair) for pair in own.charted)
+    cases = ((Row(pair.name), pair) for pair in own.charted)
     return set_chart(own, name, caption, axis, cases, cell, heading="Pair", height=height)
 
 

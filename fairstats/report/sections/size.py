@@ -31,6 +31,7 @@ from fairstats.report.sections.section import (
     pair_chart,
     pair_table,
     reasons,
+    set_chart,
     sure,
     unknown,
 )
@@ -146,9 +147,9 @@ def differences_chart(own: AnswerSet, *, name: str) -> Chart:
         gap = pair.gap
         return Cell(interval(axis, *gap.all), gap.written(f" {kind.unit}"), gap.estimate)
 
-    rows = tuple(Row(pair.title, (cell(pair),)) for pair in own.charted)
-    caption = f"{label}s with the equivalence margin: {own.label}"
-    return Chart(name, caption, "Pair", (axis,), rows, height=20)
+    cases = ((Row(pair.title), pair) for pair in own.charted)
+    caption = f"{label}s with the equivalence margin"
+    return set_chart(own, name, caption, axis, cases, cell, heading="Pair", height=20)
 
 
 def _key(own: AnswerSet) -> Sequence[Mark]:
@@ -362,9 +363,9 @@ def beyond_chart(own: AnswerSet, name: str) -> Chart:
         marks = interval(axis, *figure.all, label=figure.text)
         return Cell(marks, figure.written(f" {unit}"))
 
-    rows = tuple(Row(label, (cell(figure),), note=note) for label, note, figure in found)
-    caption = f"Change beyond that of controls: {own.label}"
-    return Chart(name, caption, "Attribute", (axis,), rows, height=34)
+    cases = ((Row(label, note=note), figure) for label, note, figure in found)
+    caption = "Change beyond that of controls"
+    return set_chart(own, name, caption, axis, cases, cell, heading="Attribute", height=34)
 
 
 def beyond_table(own: AnswerSet) -> Sequence[Shown]:
