@@ -24,7 +24,7 @@ from fairstats.report.audit.finding import confidence, finding, finding_in_numbe
 from fairstats.report.audit.limits import not_tested
 from fairstats.report.charts.rows import chart_html
 from fairstats.report.findings import ordinal
-from fairstats.report.sections import letters
+from fairstats.report.sections.given import LETTERS
 from fairstats.report.sensitivity import robustness
 from tests.wrong_words import wrong_words
 
@@ -246,7 +246,7 @@ def test_many_pairs_and_long_names_are_complete(benchmark_file, tmp_path):
 
 def test_letters_are_those_of_the_table(release):
     answers = answer_sets(release, "Model-1")[0]
-    (chart,) = letters.SECTION.charts(answers, "letters")
+    (chart,) = LETTERS.charts(answers, "letters")
     assert "&lt;circle" not in chart_html(chart)
     assert [axis.label for axis in chart.axes] == ["Race", "Baseline"]
     table = answers.table("letters").set_index(["attribute", "letter", "group"])["share"].to_dict()
