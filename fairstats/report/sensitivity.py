@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import listed, number_word, p_figure
+from fairstats._lib.formatting import listed, number_word, p_figure, uncapital
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
@@ -18,6 +18,7 @@ from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TEST, TESTS
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, Pair
+from fairstats.report.findings import prompted
 from fairstats.report.page_output import output_format
 from fairstats.report.tables import MARKS, breakable, written_table
 from fairstats.report.templates import filled
@@ -45,7 +46,7 @@ CHOICE_LABELS = {
     "midp": "Mid-p",
     "exact": "Exact",
     "asymptotic": "χ²",
-    "asymptotic_cc": "χ², continuity correction",
+    "asymptotic_cc": "Continuity-corrected χ²",
 }
 NOT_JUDGED = "not judged"
 _WORST = {"choice": "wrong", "decision": "not favourable"}
@@ -54,7 +55,7 @@ _PUBLISHED = "as published"
 
 # Both cover far too rarely if few pairs are discordant (see the page on methods): no verdict has to
 # survive them.
-_TOO_NARROW = ("wald", "bootstrap")
+_UNRELIABLE = ("wald", "bootstrap")
 _METHODS = {
     INTERVAL: "interval methods",
     TEST: "versions of {test}",
@@ -73,8 +74,8 @@ class Robustness:
     changed : list of (Pair, pandas.DataFrame)
         The pairs with a verdict that another choice changes, and those rows of the table of
         sensitivity.
-    narrow : bool
-        Whether an interval that is too narrow would change a verdict.
+    uncounted : list of (Pair, pandas.DataFrame)
+        The same for intervals that no verdict has to survive.
     open : list of Pair
         The pairs with a verdict that missing answers could change. That other policies leave it
         open, too, shows nothing.
@@ -82,17 +83,17 @@ class Robustness:
 
     kept: str
     changed: list[tuple[Pair, pd.DataFrame]]
-    narrow: bool
+    uncounted: list[tuple[Pair, pd.DataFrame]]
     open: list[Pair]
 
 
 def robustness(own: AnswerSet) -> Robustness:
     """Return which choices of method keep the published verdicts of an answer set.
 
-    Intervals that are too narrow count only if they change no verdict.
+    Intervals that cover too rarely count only if they change no verdict.
     """
     counts: dict[str, int] = {}
-    changed, narrow = [], False
+    changed, uncounted = [], []
     undecided = [pair for pair in own.pairs if "could change the verdict" in pair.reason]
     for pair in own.pairs:
         rows = pair.rows(own.sensitivity)
@@ -102,10 +103,11 @@ def robustness(own: AnswerSet) -> Robustness:
         if pair.verdict is None or rows.empty:
             continue
         other = rows["verdict"].fillna("") != pair.verdict
-        sound = ~rows["choice"].isin(_TOO_NARROW)
-        narrow |= bool((other & ~sound).any())
+        sound = ~rows["choice"].isin(_UNRELIABLE)
         if (other & sound).any():
             changed.append((pair, rows[other & sound]))
+        if (other & ~sound).any():
+            uncounted.append((pair, rows[other & ~sound]))
         kept = rows[sound] if other.any() else rows
         for aspect, number in kept.groupby("aspect")["choice"].nunique().items():
             counts[str(aspect)] = min(counts.get(str(aspect), number), number)
@@ -114,7 +116,7 @@ def robustness(own: AnswerSet) -> Robustness:
         for aspect, methods in _METHODS.items()
         if counts.get(aspect, 0) > 1
     ]
-    return Robustness(listed(kept_by), changed, narrow, undecided)
+    return Robustness(listed(kept_by), changed, uncounted, undecided)
 
 
 def change_of(pair: Pair, rows: pd.DataFrame) -> str:
@@ -129,15 +131,20 @@ def change_of(pair: Pair, rows: pd.DataFrame) -> str:
     """
     rows = rows.assign(
         verdict=rows["verdict"].fillna("no verdict"),
-        choice=[
-            f"policy {choice}" if aspect == MISSING else CHOICE_LABELS.get(choice, choice)
-            for aspect, choice in zip(rows["aspect"], rows["choice"], strict=True)
-        ],
+        choice=list(map(_method, rows["aspect"], rows["choice"])),
     )
     return "; ".join(
         f"{other} instead of {pair.verdict} with {listed(choices)}"
         for other, choices in rows.groupby("verdict")["choice"]
     )
+
+
+def _method(aspect: str, choice: str) -> str:
+    """Return the name of a choice in a sentence."""
+    label = CHOICE_LABELS.get(choice, choice)
+    if aspect == MISSING:
+        return f"the policy “{label}”"
+    return f"the {label} interval" if aspect == INTERVAL else f"the {uncapital(label)} test"
 
 
 def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
@@ -230,7 +237,8 @@ def unit_label(unit: tuple[Hashable, ...], release: Release) -> str:
     name, version, model, strategy = map(str, unit)
     benchmark = release.benchmarks[name]
     vignettes = benchmark.versions.get(version, version)
-    return f"{breakable(model)} ({benchmark.title}, {vignettes}, {strategy_label(strategy)})"
+    asked = f", {strategy_label(strategy)}" if prompted(release, name) else ""
+    return f"{breakable(model)} ({benchmark.title}, {vignettes}{asked})"
 
 
 def _policy_cells(rows: pd.DataFrame, kind: Kind) -> dict[str, Markup]:

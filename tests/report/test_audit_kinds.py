@@ -14,8 +14,8 @@ from fairstats.release.contents import Release
 from fairstats.report.answer_sets import answer_sets
 from fairstats.report.audit.document import report_model
 from fairstats.report.audit.sentences import finding, finding_in_numbers
-from fairstats.report.sections import beyond
 from fairstats.report.sections.section import CANNOT
+from fairstats.report.sections.size import beyond_controls
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .undrawn import undrawn
@@ -123,7 +123,7 @@ def test_constant_or_missing_answers_are_not_called_fair(name, degenerate):
 
 def test_constant_answers_cannot_be_compared_with_controls(degenerate):
     (fixed,) = answer_sets(degenerate, "fixed-interviews")
-    found = beyond.SECTION.answer(fixed)
+    found = beyond_controls(fixed)
     assert found.short == CANNOT
     assert found.text == "Every answer is “Waiting list”."
 

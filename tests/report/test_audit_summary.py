@@ -28,7 +28,7 @@ from fairstats.report.audit.sentences import (
 )
 from fairstats.report.charts.rows import chart_html
 from fairstats.report.findings import ordinal
-from fairstats.report.sections import letters
+from fairstats.report.sections.given import LETTERS
 from fairstats.report.sensitivity import robustness
 from tests.wrong_words import wrong_words
 
@@ -290,7 +290,7 @@ def test_first_page_holds_a_long_finding(benchmark_file, tmp_path):
 
 def test_letters_are_those_of_the_table(release):
     answers = answer_sets(release, "Model-1")[0]
-    (chart,) = letters.SECTION.charts(answers, "letters")
+    (chart,) = LETTERS.charts(answers, "letters")
     assert "&lt;circle" not in chart_html(chart)
     assert [axis.label for axis in chart.axes] == ["Race", "Baseline"]
     table = answers.table("letters").set_index(["attribute", "letter", "group"])["share"].to_dict()

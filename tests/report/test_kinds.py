@@ -19,7 +19,7 @@ from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
 from fairstats.report.model.page import show_model
 from fairstats.report.sections.chance import could_be_chance, directions
-from fairstats.report.sections.ratio import answer as four_fifths
+from fairstats.report.sections.size import four_fifths
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .reading import broken_links
@@ -85,6 +85,21 @@ def test_model_page_of_each_kind(name, release, drawn, snapshot):
     assert said(drawn(show_model, release, release.slugs[f"model-{name}"])) == snapshot
 
 
+@pytest.mark.parametrize("name", DECLARED)
+def test_board_states_what_its_figures_do_not_show(name, release, drawn):
+    alone = Release(release.path)
+    alone.__dict__["boards"] = [board_of(release, name)]
+    sure = said(drawn(show_leaderboard, alone)).partition("Not known")[2]
+    assert "would be treated differently" in sure
+    assert ("have no key" in sure) == (name in KEYLESS)
+
+
+def test_limits_of_a_rank_are_stated_once(release):
+    text = terms(release)["Rank"]
+    sentences = re.findall(r"A model is not ranked[^.]* if ([^.]*)\.", text)
+    assert len(sentences) == len(set(sentences))
+
+
 def test_terms_of_all_kinds(release, snapshot):
     assert "\n".join(f"{term}: {text}" for term, text in terms(release).items()) == snapshot
 
@@ -141,7 +156,7 @@ def test_pages_without_a_key_say_nothing_of_right_answers(tmp_path_factory):
         words = words.replace("letters:", "")
         assert {match.group() for match in FORBIDDEN.finditer(words)} <= {"patient", "patients"}
         assert not re.search(r"\b(right|wrong)\b", words)
-        assert set(re.findall(r"(\S+ \S+) key\b", words)) <= {"without a"}
+        assert set(re.findall(r"(\S+ \S+) key\b", words)) <= {"without a", "have no"}
         if "urgency" in page.name:
             # Only shares have points.
             assert not re.search(r"(?<!percentage )\bpoints\b", words)

@@ -13,15 +13,13 @@ from fairstats.counts.answer_tables import flips_of
 from fairstats.estimates.analyze import analyze
 from fairstats.release.contents import Board
 from fairstats.report.answer_sets import AnswerSet
-from fairstats.report.board.charts import shift_chart, single_panels
+from fairstats.report.board.charts import measures_of
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.measures import measures_of
-from fairstats.report.board.tables import overview_table
+from fairstats.report.board.page import overview_table
 from fairstats.report.changed_items import flip_table
 from fairstats.report.changes.rows import Comparison
 from fairstats.report.charts.rows import MOST_CHARTED
 from fairstats.report.figures import p_cell
-from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.chance import chart as discordant_chart
 from fairstats.report.sections.chance import could_be_chance
 from fairstats.report.sections.groups import chart as accuracy_chart
@@ -81,7 +79,6 @@ def test_board_has_one_panel_for_all_pairs_of_an_attribute(chart, figures):
     ((_, shared),) = [row.cells for row in drawn.rows]
     assert shared.marks.count("<circle") == 13
     assert shared.words.startswith("13 pairs, from ")
-    assert len(single_panels(figures)) == 1
 
 
 def test_overview_table_has_no_column_per_pair(figures):
@@ -132,14 +129,6 @@ def test_comparison_charts_the_pairs_with_the_largest_changes(own):
     assert len(shown) == MOST_CHARTED
     assert -0.1 in shown
     assert 0.0 not in shown
-
-
-def test_bars_on_one_side_share_a_label_at_the_end_of_the_longer_one(figures):
-    panel = figures.overview[0]
-    drawn = shift_chart(figures, {("One", panel): (-10.0, -30.0)}, name="s")
-    ((cell,),) = [row.cells for row in drawn.rows]
-    assert "−10.0 / −30.0" in cell.marks
-    assert cell.marks.index(ACCENT_A) < cell.marks.index(ACCENT_B)
 
 
 def test_only_attribute_is_not_named_with_its_groups(own, demo):

@@ -15,10 +15,10 @@ from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.changes.rows import Comparison, comparison_of
-from fairstats.report.model.tables import other_choices
+from fairstats.report.model.page import other_choices
 from fairstats.report.sections.chance import could_be_chance
+from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sections.groups import who_loses
-from fairstats.report.sections.letters import frequent_letter
 from fairstats.report.sections.prompts import PromptChanges
 from fairstats.report.sections.size import answer as matters
 from fairstats.report.sections.versions import VersionChange
@@ -321,6 +321,21 @@ def test_choices_that_change_a_verdict_are_named(given, release, choice, short, 
     answer = other_choices(given(**verdict(OPEN), of=sensitivity(release, **choice)))
     assert answer.short == short
     assert answer.text == snapshot
+
+
+def test_method_that_is_not_counted_is_named_with_its_verdict(given, release):
+    own = given(**verdict(OPEN), of=sensitivity(release, bootstrap=EQUIVALENT))
+    text = other_choices(own).text
+    named = text[text.index("Race") :]
+    assert f"{EQUIVALENT} instead of {OPEN} with the BCa bootstrap interval" in named
+    assert "Wald" not in named
+    assert f"here {sum(own.pairs[0].counts)}" in named
+    assert "too narrow" not in text
+
+
+def test_other_test_is_named_in_a_sentence(given, release):
+    own = given(**verdict(OPEN), of=sensitivity(release, exact=SHOWN))
+    assert f"Race: {SHOWN} instead of {OPEN} with the exact test." in other_choices(own).text
 
 
 # Letters

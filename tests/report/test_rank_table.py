@@ -17,8 +17,12 @@ from fairstats.release.contents import Release
 from fairstats.report.about.methods import benchmark_card
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.page import why_unranked
-from fairstats.report.board.tables import difference_matrix, matrix_caption, overview_table
+from fairstats.report.board.page import (
+    difference_matrix,
+    matrix_caption,
+    overview_table,
+    why_unranked,
+)
 from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
 

@@ -63,6 +63,7 @@ def release_of(benchmarks: dict[str, Benchmark]) -> Release:
     """The part of a release that the tables use, without publishing one."""
     release = Release(Path("not-there"))
     release.__dict__["benchmarks"] = benchmarks
+    release.__dict__["estimates"] = pd.DataFrame(columns=["benchmark", "strategy"])
     return release
 
 
@@ -95,7 +96,7 @@ def of(rows: pd.DataFrame, model: str = "Model-1") -> pd.DataFrame:
     return rows[rows["model"] == model]
 
 
-UNIT = "Model-1 (Demonstration items, 24 demonstration vignettes, plain)"
+UNIT = "Model-1 (Demonstration items, 24 demonstration vignettes)"
 
 # Policies
 

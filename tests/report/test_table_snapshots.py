@@ -21,13 +21,13 @@ from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.about.releases import moved_table
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.tables import attribute_table, difference_matrix, overview_table
+from fairstats.report.board.page import attribute_table, difference_matrix, overview_table
 from fairstats.report.changed_items import flip_table
 from fairstats.report.changes.page import change_table
 from fairstats.report.changes.rows import comparisons_of_kind
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.replication.page import replication_table
-from fairstats.report.sections.missing import table as missing_table
+from fairstats.report.sections.given import table as missing_table
 from fairstats.report.sections.size import table as size_table
 from fairstats.report.sensitivity import choice_table, policy_table
 
@@ -186,7 +186,7 @@ TABLES: dict[str, Callable[[Release], GT]] = {
         answer_sets(release, OLD), name="pairs", columns=EVERY, every=True, whole=True
     ),
     "size_table": lambda release: size_table(answer_sets(release, OLD)[0])[0].table,
-    "diagnostics_table": lambda release: missing_table(answer_sets(release, OLD)[0]).table,
+    "diagnostics_table": lambda release: missing_table(answer_sets(release, OLD)[0])[0].table,
 }
 
 

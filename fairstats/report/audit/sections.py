@@ -22,7 +22,7 @@ from fairstats.report.audit.sentences import limitations
 from fairstats.report.audit.summary import bullets, method_name, show_summary
 from fairstats.report.changed_items import flip_table
 from fairstats.report.charts.rows import show_chart
-from fairstats.report.model.tables import answered
+from fairstats.report.model.page import answered
 from fairstats.report.notes import (
     screening_of,
     screening_summary,

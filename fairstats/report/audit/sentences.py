@@ -31,7 +31,7 @@ from fairstats.report.answer_sets import (
 )
 from fairstats.report.findings import Findings, every, ordinal, prompted, unknown_in_practice
 from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
-from fairstats.report.sections.letters import frequent_letter
+from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sensitivity import change_of, robustness
 from fairstats.report.words import option_label, unit_noun, where, words_of
 

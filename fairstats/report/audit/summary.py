@@ -29,7 +29,7 @@ from fairstats.report.audit.sentences import (
 )
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.findings import prompted
-from fairstats.report.model.tables import answered, snapshots_of
+from fairstats.report.model.page import answered, snapshots_of
 from fairstats.report.page_output import (
     box,
     columns,

@@ -6,13 +6,13 @@ Positions are percentages of a panel's width, so one drawing fits every screen.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from fairstats._lib.formatting import MINUS
-from fairstats.report.page_output import ACCENT_A, BAND, DIM, INK, RULE
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, BAND, DIM, INK, RULE
 from fairstats.report.templates import filled
 
 # Percent of a panel's width that is free at its left and right edge.
@@ -270,6 +270,23 @@ def bar(
     return Markup().join(
         [element("rect", x=x, width=width, y=top, height=height, fill=colour), *arrows]
     )
+
+
+def two_bars(
+    axis: Axis,
+    right: float,
+    left: float,
+    form: Callable[[float], str],
+    *,
+    y: float = 50,
+    reach: float = 26,
+) -> Markup:
+    """Draw two sizes as bars on both sides of 0, with their figures; `y` as for `tick`."""
+    marks = bar(axis, 0, right, colour=ACCENT_B, y=y, reach=reach)
+    marks += bar(axis, -left, 0, colour=ACCENT_A, y=y, reach=reach)
+    marks += words(axis, axis.inside(right), form(right), shift=5, y=f"{y:g}%")
+    at = axis.inside(-left)
+    return marks + words(axis, at, form(left), anchor="end", shift=-5, y=f"{y:g}%")
 
 
 def line(

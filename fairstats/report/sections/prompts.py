@@ -17,8 +17,7 @@ from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.figures import UNKNOWN, Figure
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
-from fairstats.report.sections.pair_charts import axis_of
-from fairstats.report.sections.section import CANNOT, Answer, Mark, Section
+from fairstats.report.sections.section import CANNOT, Answer, Mark, Section, axis_of
 from fairstats.report.sections.versions import (
     change_of,
     change_tables,
