@@ -69,6 +69,12 @@ class Markup(HTMLParser):
         return squeezed("".join(self._words))
 
 
+def region_names(markup: str) -> list[str]:
+    """Return the names that assistive technology gives for the tables and plots of a page."""
+    named = [a["aria-label"] for _, a in Markup(markup).tags if "aria-label" in a]
+    return [name or "" for name in named]
+
+
 def broken_links(site: Path) -> list[tuple[str, str]]:
     """Return every page and link of a folder with a target outside of it or missing."""
     pages = {

@@ -35,7 +35,7 @@ from fairstats.report.ratings.sections import (
     show_figures,
 )
 from fairstats.report.ratings.tables import group_label, noun
-from fairstats.report.separate_reports import draw_report, show_sources, write_tables
+from fairstats.report.separate_reports import draw_report, write_tables
 
 #: The dimension of bias of any kind.
 BIAS = "bias"
@@ -159,18 +159,6 @@ def report_ratings(
         copy_rubrics(known, folder / "rubrics")
         draw_report(release, "ratings", title=title, to=to, target=target)
     return target
-
-
-def show_head(release: Release) -> None:
-    """Show when the report was made, and from how many files."""
-    files = counted(len(release.manifest["sources"]), "file")
-    show_markdown(f"::: kicker\nRatings · {release.created_at.date()} · {files}\n:::")
-
-
-def show_provenance(release: Release) -> None:
-    """Show hashes, versions and arguments."""
-    rubrics = ", ".join(f"{rubric.name} {rubric.version}" for rubric in release.rubrics.values())
-    show_sources(release, f"Rubrics: {rubrics}")
 
 
 #: The heading of the section.
