@@ -104,9 +104,8 @@ class RatedTexts:
         rows = self.release.table(table)
         rows = rows[(rows["benchmark"] == self.benchmark) & (rows["rubric"] == self.rubric.name)]
         models = [name for name in ("model", "model_2") if name in rows]
-        places = rows["rater_group"].map(
-            figures.group_order(rows["rater_group"], self.rubric).index
-        )
+        groups = figures.group_order(rows["rater_group"], self.rubric)
+        places = rows["rater_group"].map(groups.index)
         rows = rows.assign(place=places).sort_values([*models, "place"], kind="stable")
         if self.model is not None:
             of_model = rows[models].eq(self.model).any(axis=1)
@@ -204,30 +203,20 @@ def bias_reported(rated: RatedTexts) -> list[str]:
     sentences = []
     for row in own.to_dict("records"):
         limits = percent_range(row["crossed_low"], row["crossed_high"])
-        words = {
-            "share": percent(row["estimate"]),
-            "ratings": counted(row["n_ratings"], "rating"),
-            "whose": f"{row['model']}’s open answers"
-            if isinstance(row["model"], str)
-            else "the texts",
-            "interval": sentence("interval", level=level(rated.release.alpha), limits=limits)
-            if limits
-            else "",
-        }
-        sentences.append(sentence("reported", **words))
+        sure = sentence("interval", level=level(rated.release.alpha), limits=limits)
+        whose = f"{row['model']}’s open answers" if isinstance(row["model"], str) else "the texts"
+        words = {"share": percent(row["estimate"]), "interval": sure if limits else ""}
+        ratings = counted(row["n_ratings"], "rating")
+        sentences.append(sentence("reported", ratings=ratings, whose=whose, **words))
     return sentences
 
 
 def _counts(ratings: pd.DataFrame, rubric: Rubric) -> dict[str, str]:
     """Count the tasks and their judgements, e.g. ``"24 answers"``, ``"72 judgements"``."""
-    tasks, judged = (
-        len(ratings[[*columns]].drop_duplicates())
-        for columns in (("dataset", "task_id"), ("task_id", "rater_id", "repeat"))
-    )
-    return {
-        "tasks": counted(tasks, figures.noun(rubric, ratings)),
-        "judgements": counted(judged, "judgement"),
-    }
+    tasks = len(ratings[["dataset", "task_id"]].drop_duplicates())
+    judged = len(ratings[["task_id", "rater_id", "repeat"]].drop_duplicates())
+    noun = figures.noun(rubric, ratings)
+    return {"tasks": counted(tasks, noun), "judgements": counted(judged, "judgement")}
 
 
 def who_judged(ratings: pd.DataFrame, rubric: Rubric) -> str:
@@ -265,14 +254,9 @@ def _show_rates(rated: RatedTexts) -> None:
 
 def _show_rates_of(rated: RatedTexts, rates: pd.DataFrame, part: str) -> None:
     pooled = rates[rates["aggregation"] == "pooled"]
-    groups = max(1, pooled["rater_group"].nunique() * 0.7)
-    rated.draw(
-        figures.rates_plot,
-        pooled,
-        [figures.panel_label(row, pooled) for row in pooled.to_dict("records")],
-        name=part,
-        tall=0.35 + 0.24 * groups * pooled["dimension"].nunique(),
-    )
+    lines = max(1, pooled["rater_group"].nunique() * 0.7) * pooled["dimension"].nunique()
+    panels = [figures.panel_label(row, pooled) for row in pooled.to_dict("records")]
+    rated.draw(figures.rates_plot, pooled, panels, name=part, tall=0.35 + 0.24 * lines)
     # With many groups of raters, a row of all rates would be wider than a page.
     many = rates.loc[rates["rater_group"] != POOLED, "rater_group"].nunique() > 2
     tables = {"": pooled, "By votes": rates.drop(pooled.index)} if many else {"": rates}
@@ -308,19 +292,12 @@ def _raters_per_task(votes: pd.DataFrame, rated: RatedTexts) -> str:
 
 
 def _show_preferences(rated: RatedTexts) -> None:
-    preferences = rated.rows("preferences")
-    if preferences.empty:
-        return
-    parts = rated.parts(preferences, every="Every dimension", by_dataset="By dataset")
-    for title, rows in parts:
+    every = {"every": "Every dimension", "by_dataset": "By dataset"}
+    for title, rows in rated.parts(rated.rows("preferences"), **every):
         drawn = rows[rows["metric"].isin(figures.PREFERRED) & rows["estimate"].notna()]
-        rated.draw(
-            figures.preference_plot,
-            drawn,
-            [figures.judged_by(row, rows, rated.rubric) for row in drawn.to_dict("records")],
-            name=title,
-            tall=0.35 + 0.3 * rows["dimension"].nunique(),
-        )
+        panels = [figures.judged_by(row, rows, rated.rubric) for row in drawn.to_dict("records")]
+        tall = 0.35 + 0.3 * rows["dimension"].nunique()
+        rated.draw(figures.preference_plot, drawn, panels, name=title, tall=tall)
         with nullcontext() if title else closed("All figures"):
             rated.show("preferences", rows, title)
     with closed("How to read preferences"):
@@ -350,9 +327,6 @@ def show_agreement(rated: RatedTexts) -> None:
         agreement, every="Agreement on every dimension", by_dataset="Agreement by dataset"
     )
     for title, rows in parts:
-        if repeats := int(rows["n_repeats"].max()):
-            judgements = counted(repeats, "repeated judgement")
-            show_markdown(sentence("repeated", judgements=judgements))
         rated.show("rater_agreement", rows, title.removeprefix("Agreement "))
     compared = rated.rubric.compares == "models"
     what = "*which model is preferred, or neither*" if compared else "*reported or not*"

@@ -495,11 +495,9 @@ def report_vignettes(
     out = Path(out)
     if out.exists() and not out.is_dir():
         raise InputError([Problem(str(out), "is not a folder", "give the path of a folder")])
-    vignettes = read_vignettes(items, benchmark=benchmark)
-    paths = list(answers)
+    vignettes, paths = read_vignettes(items, benchmark=benchmark), list(answers)
     audit = audit_vignettes(vignettes, paths, benchmark_version=benchmark_version, alpha=alpha)
-    audited = vignettes.benchmark
-    tables = {FINDINGS: audit.findings, FLAGS: audit.flags}
+    audited, tables = vignettes.benchmark, {FINDINGS: audit.findings, FLAGS: audit.flags}
     with temporary_folder("report") as folder:
         release = write_tables(
             folder,
@@ -511,20 +509,20 @@ def report_vignettes(
             benchmark_version=audit.benchmark_version,
             items=len(vignettes.items),
         )
-        for name, table in tables.items():
-            write_table(table, folder / "tables", name)
         write_measures(audit.measures, release.measures_path)
         copy_benchmarks({audited.name: audited}, folder / "benchmarks")
-        title = f"How good are the variants of {audited.title}?"
-        drawn = [folder / "audit.html", folder / "audit.pdf"]
-        draw_report(release, "vignettes", title=title, to="html", target=drawn[0])
-        draw_report(release, "vignettes", title=title, to="pdf", target=drawn[1])
-        files = {path.name: path for path in (*drawn, *sorted((folder / "tables").iterdir()))}
-        files[f"{slug(audited.name)}{MEASURES_SUFFIX}"] = release.measures_path
-        hashes = {name: file_sha256(path) for name, path in sorted(files.items())}
-        out.mkdir(parents=True, exist_ok=True)
-        for name, path in files.items():
-            shutil.copyfile(path, out / name)
+        made = folder / "made"
+        for name, table in tables.items():
+            write_table(table, made, name)
+        title, pages = f"How good are the variants of {audited.title}?", []
+        for kind in ("html", "pdf"):
+            pages.append(made / f"audit.{kind}")
+            draw_report(release, "vignettes", title=title, to=kind, target=pages[-1])
+        shutil.copy(release.measures_path, made / f"{slug(audited.name)}{MEASURES_SUFFIX}")
+        hashes = {path.name: file_sha256(path) for path in sorted(made.iterdir())}
         text = json.dumps(release.manifest | {"files": hashes}, indent=1, ensure_ascii=False)
-        (out / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
-    return AuditFiles(out, tuple(out / path.name for path in drawn), audit)
+        (made / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+        out.mkdir(parents=True, exist_ok=True)
+        for path in made.iterdir():
+            shutil.copyfile(path, out / path.name)
+    return AuditFiles(out, tuple(out / path.name for path in pages), audit)
