@@ -23,10 +23,10 @@ from fairstats._lib.formatting import (
     decimal,
     escape_markdown,
     level,
+    number_word,
     p_figure,
     p_value,
     percent,
-    percent_range,
     point_range,
     points,
     span,
@@ -121,7 +121,7 @@ def _leakage(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
     cells = [
         cell | {"group": title}
         for measure, title in labels_of("vignettes")["leakage"].items()
-        for cell in _cells(rows[rows["measure"] == measure], benchmark, "quantity", _share)
+        for cell in _cells(rows[rows["measure"] == measure], benchmark, "quantity")
     ]
     own = rows[rows["measure"] == OVERLAP]
     pairs = own[(own["quantity"] == "advantage difference") & own["estimate"].notna()]
@@ -134,7 +134,7 @@ def _leakage(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
 
 
 def _added_text(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
-    cells = _cells(rows, benchmark, "measure", _number)
+    cells = _cells(rows, benchmark, "measure")
     words = rows[(rows["measure"] == "words") & rows["estimate"].notna()]
     groups, pairs = words[words["group_b"] == ""]["estimate"], words[words["group_b"] != ""]
     if pairs.empty:
@@ -147,7 +147,7 @@ def _added_text(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
 
 
 def _content(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
-    cells = _cells(rows, benchmark, "measure", _share)
+    cells = _cells(rows, benchmark, "measure")
     asks = rows[(rows["measure"] == "question_asked") & rows["estimate"].notna()]
     pairs = asks[asks["group_b"] != ""]
     if pairs.empty or asks.loc[asks["group_b"] == "", "estimate"].ge(1).all():
@@ -175,7 +175,7 @@ def _duplicates(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
         {
             "group": labels["duplicates"][row["measure"]],
             "of": _label(benchmark, row) or _version(benchmark, row),
-            "share": _share(row),
+            "share": _figure(row),
             "n": f"{row['n']:,}",
         }
         for row in rows.to_dict("records")
@@ -206,7 +206,7 @@ def _selection(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Found:
             f"({_version(benchmark, row)})",
             "of": _label(benchmark, row),
             "note": row["note"].partition(";")[0],
-            "difference": _share(row) if row["quantity"] == DIFFERENCE else "",
+            "difference": _figure(row) if row["quantity"] == DIFFERENCE else "",
             "p": "" if row["quantity"] == DIFFERENCE else p_value(row["p_value"]),
         }
         for row in pd.concat([rows[declared], others[others["p_value"] < 1]]).to_dict("records")
@@ -360,15 +360,13 @@ def items_table(items: pd.DataFrame, *, name: str) -> GT:
     )
 
 
-def _cells(
-    rows: pd.DataFrame, benchmark: Benchmark, column: str, form: Callable[[Row], str]
-) -> Cells:
+def _cells(rows: pd.DataFrame, benchmark: Benchmark, column: str) -> Cells:
     """Return a row of cells for each group and then each pair, one cell per value of a column."""
     cells: dict[tuple[bool, str, str, str], dict[str, str]] = {}
     for row in rows.to_dict("records"):
         key = (row["group_b"] != "", row["attribute"], row["group_a"], row["group_b"])
         cell = cells.setdefault(key, {"of": _label(benchmark, row)})
-        cell[row[column].removesuffix(" difference")] = form(row)
+        cell[row[column].removesuffix(" difference")] = _figure(row)
     return [cells[key] for key in sorted(cells, key=lambda key: key[0])]
 
 
@@ -392,30 +390,20 @@ def _gap(row: Row) -> dict[str, str]:
     return {"difference": points(row["estimate"]), "limits": limits}
 
 
-def _share(row: Row) -> str:
-    """Write a share in percent, or a tested difference in points, with limits and p below."""
-    tested = not math.isnan(row["p_value"])
-    limits = (point_range if tested else percent_range)(row["ci_low"], row["ci_high"])
-    return _with_limits(row["estimate"], points if tested else share, limits, row["p_value"])
-
-
-def _number(row: Row) -> str:
-    """Write a mean number with its limits below, and the p-value of a pair."""
-    form = partial(decimal, places=1) if row["quantity"] == "mean" else _signed
-    known = not math.isnan(row["ci_low"])
-    limits = f"{form(row['ci_low'])} to {form(row['ci_high'])}" if known else ""
-    return _with_limits(
-        row["estimate"], form, limits, row["p_value"] if row["group_b"] else math.nan
-    )
-
-
-def _with_limits(value: float, form: Callable[[float], str], limits: str, p: float) -> str:
-    below = ", ".join(filter(None, (limits, p_value(p))))
-    return figure_cell(value, form, below, strong=False)
+def _figure(row: Row) -> str:
+    """Write a share, a mean number or a difference, with its limits and p-value below."""
+    p, form = row["p_value"], share if math.isnan(row["p_value"]) else points
+    if row["aspect"] == "added text":
+        form = partial(decimal, places=1) if row["quantity"] == "mean" else _signed
+        p = p if row["group_b"] else math.nan
+    limits = [form(row[end]) for end in ("ci_low", "ci_high") if not math.isnan(row[end])]
+    below = (("–" if form is share else " to ").join(limits), p_value(p))
+    return figure_cell(row["estimate"], form, ", ".join(filter(None, below)), strong=False)
 
 
 def _some(number: int, of: int, noun: str) -> str:
-    return f"{f'{number:,}' if number else 'none'} of {counted(of, noun)}"
+    some = number_word(number) if number else "none"
+    return f"{some} of {number_word(of)} {noun}{'s' * (of != 1)}"
 
 
 def _signed(value: float) -> str:
