@@ -163,6 +163,24 @@ def test_unknown_limits_of_agreement_leave_no_empty_parentheses(release):
     assert f"{abs(low):.3f}".removeprefix("0") in markup
 
 
+@pytest.mark.parametrize(
+    ("method", "note"),
+    [
+        ("t (one rater is in every pair: the variance between raters is unknown)", "in all pairs"),
+        ("t (one rater: the variance between raters is unknown)", "one rater"),
+        ("wilson over clusters (all pairs are the same)", "all the same"),
+        ("none (undefined without one of the raters)", "depends on one"),
+    ],
+)
+def test_note_below_limits_names_one_reason(release, method, note):
+    agreement = release.table("rater_agreement").assign(crossed_method=method)
+    own = agreement[(agreement["rubric"] == "independent") & (agreement["dataset"] == POOLED)]
+    markup = agreement_table(own.head(1), load_rubric("independent"), name="t").as_raw_html()
+    last = re.findall(r"<br>([^<]*)</small>", markup)[0]
+    assert note in last
+    assert "," not in last
+
+
 def words(krippendorff, *, low=0.0, positive=None, crossed=float("nan")):
     rows = [("krippendorff", krippendorff, low, crossed)]
     if positive is not None:
