@@ -78,6 +78,7 @@ def replication_summary(table: pd.DataFrame) -> str:
         whole = int(explained.sum())
         which = "All" if whole == differ else f"{whole or 'None'} of the"
         how = "; ".join(f"{why}: {counted(n, 'figure')}" for why, n in explained.items())
+        how = str(explained.index[0]) if len(explained) == 1 else how
         text += f" {which} differences can be explained{f' ({how})' if how else ''}."
     for n, why in zip(absent, ("unreleased", "elsewhere"), strict=True):
         text += f" {_sentence(why, figures=counted(n, 'figure'))}" if n else ""
@@ -285,9 +286,8 @@ def _judged(there: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> Iterator
         parts = []
         for judged in own.itertuples(index=False):
             text = WIN_WIN if judged.recomputed else f"not {WIN_WIN}"
-            if judged.recomputed:
-                tests = "significant" if judged.verdict == WIN_WIN else "tests"
-                text += f" ({_sentence(tests, verdict=judged.verdict)})"
+            if judged.recomputed and judged.verdict != WIN_WIN:
+                text += f" ({_sentence('tests', verdict=judged.verdict)})"
             if judged.status == DIFFERS:
                 ad = changes.loc[(judged.row, judged.attribute)]
                 now, then = decimal(ad["recomputed"], 3), ad["printed"].replace("-", MINUS)
