@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from fairstats._lib.atomic_files import temporary_folder
-from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.formatting import counted, escape_markdown
 from fairstats._lib.installation import __version__
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_parquet
@@ -93,13 +93,26 @@ def draw_report(
         draw_document(release, project, page, body, title=title, to=to, target=target, **options)
 
 
-def show_sources(release: Release, *facts: str) -> None:
-    """Show the hashes of the files, further facts, the level and the versions."""
+def show_head(release: Release) -> None:
+    """Show when the report was made, and from what."""
+    manifest = release.manifest
+    facts = [str(release.created_at.date())]
+    if version := manifest.get("benchmark_version"):
+        facts.append(f"version {version}")
+    if "items" in manifest:
+        facts.append(counted(manifest["items"], "item"))
+    facts.append(counted(len(manifest["sources"]), "file"))
+    show_markdown(f"::: kicker\n{escape_markdown(' · '.join(facts))}\n:::")
+
+
+def show_sources(release: Release) -> None:
+    """Show the hashes of the files, the rubrics of ratings, the level and the versions."""
+    rubrics = ", ".join(f"{rubric.name} {rubric.version}" for rubric in release.rubrics.values())
     lines = [
         *(f"{source['name']}: sha256 {source['sha256']}" for source in release.manifest["sources"]),
         "; ".join(
             [
-                *facts,
+                *([f"Rubrics: {rubrics}"] if rubrics else []),
                 f"alpha = {release.alpha}",
                 f"fairstats {__version__}, Python {platform.python_version()}",
             ]
