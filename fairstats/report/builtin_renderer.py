@@ -46,7 +46,13 @@ from fairstats.report.site_pages import (
     TYPST_TEMPLATE,
     with_page_texts,
 )
-from fairstats.report.site_settings import CELL, dialect_problems, settings_of
+from fairstats.report.site_settings import (
+    CELL,
+    OWN_PAGES,
+    SETTINGS,
+    dialect_problems,
+    read_settings,
+)
 from fairstats.report.tables import with_breaks
 
 _QUARTO = f"--lua-filter={Path(__file__).with_name('quarto.lua')}"
@@ -383,8 +389,10 @@ def draw_document(
         If it cannot be drawn. Then no file is written.
     """
     typeset = to == "pdf"
+    if (own := release.path / OWN_PAGES / SETTINGS).is_file():
+        shutil.copyfile(own, project / SETTINGS)
     # A document is one file, without the logo.
-    frame = {k: v for k, v in settings_of(release).metadata.items() if k != "logo"}
+    frame = {k: v for k, v in read_settings(project).metadata.items() if k != "logo"}
     metadata: dict[str, Any] = {
         "title": escape_markdown(with_breaks(title) if typeset else title),
         "root": "../",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from fairstats._lib.formatting import convert, escape_html, escape_markdown
+from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem
 from fairstats.release.contents import (
     DEFAULT_SITE,
@@ -24,6 +25,7 @@ from fairstats.release.contents import (
     named_release,
     newest_release,
 )
+from fairstats.report.site_settings import read_settings
 from fairstats.report.templates import filled, page_root
 
 if TYPE_CHECKING:
@@ -190,7 +192,38 @@ def load_release(path: str | os.PathLike[str] | None = None) -> Release:
             f"the name of a release"
         )
         raise InputError([Problem(str(chosen or DEFAULT_SITE), message, remedy)])
-    return Release(found)
+    release = Release(found)
+    require_tables(release)
+    return release
+
+
+def require_tables(release: Release) -> None:
+    """Refuse a release of another version of fairstats that lacks tables of the pages.
+
+    Raises
+    ------
+    InputError
+        If there are such tables.
+    """
+    # It imports all statistics, and plots and the feed need this module without them.
+    from fairstats.release.tables import TABLES
+
+    absent = [
+        name for name in TABLES if not (release.path / DOWNLOADS / f"{name}.parquet").is_file()
+    ]
+    # The reports of files outside a release have a few of the tables.
+    if not absent or not release.answers_path.is_file():
+        return
+    version = release.manifest["fairstats"]
+    message = (
+        f"was published with fairstats {version} and has no table {', '.join(absent)}, which the "
+        f"pages of this version ({__version__}) show"
+    )
+    remedy = (
+        f"install that version to draw it (pip install 'fairstats=={version}'), or publish its "
+        f"answers again, as a new release (fairstats publish --answers {release.answers_path})"
+    )
+    raise InputError([Problem(str(release.path), message, remedy)])
 
 
 def output_format() -> Format:
@@ -414,17 +447,22 @@ def _show_svg(svg: str, *, name: str, alt: str, width: float | None = None) -> N
 
 
 def in_page_colours(svg: str) -> str:
-    """Give an SVG the style sheet's colours, which change with light and dark mode."""
-    for colour, variable in _VARIABLES.items():
-        svg = svg.replace(colour, f"var(--{variable})")
-    return svg
+    """Give an SVG the colours of the page: in HTML those of the style sheet, by name.
+
+    They change with light and dark mode. On paper, they are the publisher's.
+    """
+    if output_format() == "html":
+        own = {name: f"var(--{name})" for name in _VARIABLES.values()}
+    else:
+        own = dict(read_settings(Path(page_root())).colours)
+    return re.sub("|".join(_VARIABLES), lambda found: own.get(_VARIABLES[found[0]], found[0]), svg)
 
 
 def save_asset(name: str, content: str) -> str:
-    """Write an image next to the running page and return its path from there."""
+    """Write an SVG next to the running page, in the page's colours; return its path from there."""
     folder = Path("assets")
     folder.mkdir(exist_ok=True)
-    (folder / name).write_text(content, encoding="utf-8")
+    (folder / name).write_text(in_page_colours(content), encoding="utf-8")
     return f"{folder.name}/{name}"
 
 

@@ -19,9 +19,11 @@ from fairstats.benchmarks.kinds import CHOICE, KINDS
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.about.benchmarks import has_benchmarks
+from fairstats.report.page_output import require_tables
 from fairstats.report.site_settings import (
     HEADER,
     MADE,
+    NOTES,
     OWN_PAGES,
     SETTINGS,
     read_pages,
@@ -151,9 +153,10 @@ def stage(release: Release, project: Path) -> list[str]:
     Raises
     ------
     InputError
-        If what the publisher changed has a problem, see
+        If the release lacks tables, or what the publisher changed has a problem, see
         `fairstats.report.site_settings.read_pages`.
     """
+    require_tables(release)
     copy_pages(project)
     if (release.path / OWN_PAGES).is_dir():
         read_pages(release.path / OWN_PAGES).write(project)
@@ -238,7 +241,10 @@ def prepare(project: Path, release: Release, *, preview: bool = False) -> list[s
         "frame": frame,
     }
     if preview:
-        metadata["preview"] = True
+        # Quarto's preview watches the files that the metadata name.
+        notes = sorted((project / NOTES).glob("*.md"))
+        metadata |= {"preview": True, "watched": [n.relative_to(project).as_posix() for n in notes]}
+        _forget_frozen(project, notes)
     # After this script Quarto reads again which pages it draws: those with content.
     paths = {page.path for page in shown}
     empty = [f"!/{page.path}" for page in PAGES if page.path not in paths]
@@ -250,6 +256,13 @@ def prepare(project: Path, release: Release, *, preview: bool = False) -> list[s
         template = template.replace(f"{{{{{name}}}}}", json.dumps(value))
     _write(project / PDF_PAGE, with_page_texts(template, project))
     return [*(page.path for page in shown), *_model_pages(project, release)]
+
+
+def _forget_frozen(project: Path, notes: Iterable[Path]) -> None:
+    """Remove the results of cells that the preview keeps, if they are older than a note."""
+    frozen = project / ".quarto" / "_freeze"
+    if frozen.is_dir() and any(note.stat().st_mtime > frozen.stat().st_mtime for note in notes):
+        shutil.rmtree(frozen)
 
 
 def _model_pages(project: Path, release: Release) -> list[str]:

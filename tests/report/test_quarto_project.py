@@ -34,6 +34,7 @@ from fairstats.report.site_pages import (
     TYPST_TEMPLATE,
     copy_pages,
     prepare,
+    stage,
 )
 
 from .reading import broken_links
@@ -148,6 +149,23 @@ def test_preview_may_run_the_script_that_reloads_a_page(project, release):
     assert policy is not None
     assert "script-src 'self' 'unsafe-inline'" in policy[1]
     assert "connect-src 'self' ws:" in policy[1]
+
+
+def test_preview_draws_an_edited_note(project, release):
+    """Quarto watches the files that the metadata name, but keeps the results of cells."""
+    frozen = project / ".quarto" / "_freeze"
+    frozen.mkdir(parents=True)
+    prepare(project, Release(release.path), preview=True)
+    metadata = json.loads((project / NAVIGATION).read_text(encoding="utf-8"))
+    assert "reports/_notes/benchmark.md" in metadata["watched"]
+    assert frozen.is_dir()
+    note = project / "reports" / "_notes" / "benchmark.md"
+    later = frozen.stat().st_mtime + 5
+    os.utime(note, (later, later))
+    prepare(project, Release(release.path))
+    assert frozen.is_dir()
+    prepare(project, Release(release.path), preview=True)
+    assert not frozen.exists()
 
 
 def test_only_what_changed_is_written_again(project, release):
@@ -276,6 +294,19 @@ def test_a_release_is_found_by_name_from_the_folder_of_a_page(release, tmp_path,
     monkeypatch.setenv(RELEASE_VARIABLE, "c")
     with pytest.raises(InputError, match="c: is not a release"):
         load_release()
+
+
+def test_a_release_without_a_table_of_the_pages_names_the_version_that_drew_it(release, tmp_path):
+    older = shutil.copytree(release.path, tmp_path / "older")
+    (older / "downloads" / "screening.parquet").unlink()
+    manifest = json.loads((older / "manifest.json").read_text(encoding="utf-8"))
+    (older / "manifest.json").write_text(json.dumps(manifest | {"fairstats": "0.0.9"}))
+    message = r"published with fairstats 0\.0\.9 and has no table screening.*fairstats==0\.0\.9"
+    with pytest.raises(InputError, match=message):
+        load_release(older)
+    (tmp_path / "project").mkdir()
+    with pytest.raises(InputError, match=message):
+        stage(Release(older), tmp_path / "project")
 
 
 @pytest.mark.parametrize("in_project", [True, False])
