@@ -15,7 +15,7 @@ from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.strategies import read_strategy
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
-from fairstats.benchmarks.kinds import CHOICE, KINDS
+from fairstats.benchmarks.kinds import CHOICE, DECISION, KINDS, LEVEL
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.about.benchmarks import has_benchmarks
@@ -116,6 +116,8 @@ def benchmark_conditions(benchmarks: Iterable[Benchmark]) -> dict[str, bool]:
         "numbers": any(benchmark.kind.numeric for benchmark in known),
         "options": any(benchmark.options for benchmark in known),
         "key": any(benchmark.has_key for benchmark in known),
+        "keyed_decisions": any(one.has_key for one in known if one.kind == DECISION),
+        "keyed_levels": any(one.has_key for one in known if one.kind == LEVEL),
         "clusters": any(benchmark.cluster for benchmark in known),
         "controls": any(attribute.control for attribute in attributes),
         "neutral": any(attribute.name == BASELINE for attribute in attributes),
