@@ -13,7 +13,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -221,35 +220,28 @@ def _show(value: Any, name: str) -> None:
 @contextmanager
 def _showing_figures(name: str) -> Iterator[None]:
     """Show the figures of matplotlib that a cell leaves open, and close them."""
-    before = _open_figures()
+    from matplotlib import pyplot
+
+    before = pyplot.get_fignums()
     yield
-    for number in _open_figures():
-        if number not in before:
-            pyplot = sys.modules["matplotlib.pyplot"]
-            show_figure(pyplot.figure(number), name=f"{name}-{number}")
-            pyplot.close(number)
+    for number in sorted({*pyplot.get_fignums()} - {*before}):
+        show_figure(pyplot.figure(number), name=f"{name}-{number}")
+        pyplot.close(number)
 
 
 @contextmanager
 def _isolated() -> Iterator[None]:
     """Keep what cells set in libraries for plots, and their warnings, from other code."""
-    import matplotlib as mpl
+    from matplotlib import pyplot
 
-    before = _open_figures()
-    with mpl.rc_context(), warnings.catch_warnings():
+    before = pyplot.get_fignums()
+    with pyplot.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             yield
         finally:
-            for figure in _open_figures():
-                if figure not in before:
-                    sys.modules["matplotlib.pyplot"].close(figure)
-
-
-def _open_figures() -> list[int]:
-    """Return the figures that matplotlib has open, without importing it."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    return pyplot.get_fignums() if pyplot else []
+            for figure in {*pyplot.get_fignums()} - {*before}:
+                pyplot.close(figure)
 
 
 def html_page(

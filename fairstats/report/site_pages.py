@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,23 @@ from fairstats.report.site_settings import (
     shown_text,
 )
 
-
-def _always(release: Release) -> bool:
-    return True
+#: What a release may have. A page of that name has content if the release has this.
+_HAS: Mapping[str, Callable[[Release], bool]] = {
+    "samples": lambda release: "same_prompt_agreement" in set(release.estimates["metric"]),
+    "comparisons": lambda release: not release.comparisons.empty,
+    "versions": lambda release: VERSION in set(release.all_comparisons["kind"]),
+    "strategies": lambda release: STRATEGY in set(release.all_comparisons["kind"]),
+    "retrieval": lambda release: (
+        not release.table("overlap").empty
+        or any(
+            read_strategy(str(name)).retriever for name in release.estimates["strategy"].unique()
+        )
+    ),
+    "ratings": lambda release: not release.ratings.empty,
+    "vignettes": lambda release: not release.table("vignette_findings").empty,
+    "benchmarks": has_benchmarks,
+    "replication": lambda release: not release.replication.empty,
+}
 
 
 @dataclass(frozen=True)
@@ -46,46 +60,30 @@ class Page:
         Its ``.qmd`` below the project's folder; the HTML is at the same place.
     text : str
         Its name in the navigation.
-    has_content : callable
-        Whether it has content for a release. An empty page is not published.
     in_navigation : bool
         Whether the navigation lists it; if not, other pages link to it.
     """
 
     path: str
     text: str
-    has_content: Callable[[Release], bool] = _always
     in_navigation: bool = True
 
-
-def _compares(kind: str) -> Callable[[Release], bool]:
-    return lambda release: kind in set(release.all_comparisons["kind"])
-
-
-def _has_retrieval(release: Release) -> bool:
-    strategies = map(str, release.estimates["strategy"].unique())
-    asked = any(read_strategy(strategy).retriever for strategy in strategies)
-    return asked or not release.table("overlap").empty
-
-
-def _has_ratings(release: Release) -> bool:
-    return not release.ratings.empty
-
-
-def _has_vignettes(release: Release) -> bool:
-    return not release.table("vignette_findings").empty
+    def has_content(self, release: Release) -> bool:
+        """Check whether the page has content for a release; if not, it is not published."""
+        name = Path(self.path).stem
+        return name not in _HAS or _HAS[name](release)
 
 
 #: The pages of a site, in the order of its navigation; each model has one on top.
 PAGES = (
     Page("index.qmd", "Leaderboard"),
-    Page("reports/versions.qmd", "Compare versions", _compares(VERSION)),
-    Page("reports/strategies.qmd", "Compare prompts", _compares(STRATEGY)),
-    Page("reports/retrieval.qmd", "Retrieval", _has_retrieval),
-    Page("reports/ratings.qmd", "Ratings", _has_ratings),
-    Page("reports/vignettes.qmd", "Vignettes", _has_vignettes),
-    Page("reports/benchmarks.qmd", "Benchmarks", has_benchmarks, in_navigation=False),
-    Page("reports/replication.qmd", "Published vs recomputed", lambda r: not r.replication.empty),
+    Page("reports/versions.qmd", "Compare versions"),
+    Page("reports/strategies.qmd", "Compare prompts"),
+    Page("reports/retrieval.qmd", "Retrieval"),
+    Page("reports/ratings.qmd", "Ratings"),
+    Page("reports/vignettes.qmd", "Vignettes"),
+    Page("reports/benchmarks.qmd", "Benchmarks", in_navigation=False),
+    Page("reports/replication.qmd", "Published vs recomputed"),
     Page("reports/releases.qmd", "Releases", in_navigation=False),
     Page("reports/methods.qmd", "Methods"),
     Page("reports/data.qmd", "Data"),
@@ -129,11 +127,7 @@ def benchmark_conditions(benchmarks: Iterable[Benchmark]) -> dict[str, bool]:
 def conditions(release: Release) -> dict[str, bool]:
     """Return what a release has: each name is that of a ``when-meta`` without ``has.``."""
     return benchmark_conditions(release.benchmarks.values()) | {
-        "samples": "same_prompt_agreement" in set(release.estimates["metric"]),
-        "comparisons": not release.comparisons.empty,
-        "retrieval": _has_retrieval(release),
-        "ratings": _has_ratings(release),
-        "vignettes": _has_vignettes(release),
+        name: has(release) for name, has in _HAS.items()
     }
 
 

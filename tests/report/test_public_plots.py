@@ -17,7 +17,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.ranking import RANK_COLUMNS
 from fairstats.inference.verdict import DISPARITY
 from fairstats.report.board.charts import COLOURS
-from fairstats.report.plot_style import VERDICT_COLOURS
+from fairstats.report.public_plots import VERDICT_COLOURS
 
 
 @pytest.fixture(scope="module")
