@@ -94,7 +94,7 @@ def show_sources(release: Release) -> None:
         )
     if has_benchmarks(release) and output_format() == "html":
         show_markdown(
-            "What selection does to a benchmark, and how strongly different benchmarks show bias: "
+            "How models were used to select items, and one measure of bias on several benchmarks: "
             "[Benchmarks](/reports/benchmarks.qmd)."
         )
     show_markdown("## Answers in this release")
