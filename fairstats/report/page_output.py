@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from fairstats._lib.formatting import convert, escape_html, escape_markdown
-from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem
 from fairstats.release.contents import (
     DEFAULT_SITE,
@@ -192,38 +191,7 @@ def load_release(path: str | os.PathLike[str] | None = None) -> Release:
             f"the name of a release"
         )
         raise InputError([Problem(str(chosen or DEFAULT_SITE), message, remedy)])
-    release = Release(found)
-    require_tables(release)
-    return release
-
-
-def require_tables(release: Release) -> None:
-    """Refuse a release of another version of fairstats that lacks tables of the pages.
-
-    Raises
-    ------
-    InputError
-        If there are such tables.
-    """
-    # It imports all statistics, and plots and the feed need this module without them.
-    from fairstats.release.tables import TABLES
-
-    absent = [
-        name for name in TABLES if not (release.path / DOWNLOADS / f"{name}.parquet").is_file()
-    ]
-    # The reports of files outside a release have a few of the tables.
-    if not absent or not release.answers_path.is_file():
-        return
-    version = release.manifest["fairstats"]
-    message = (
-        f"was published with fairstats {version} and has no table {', '.join(absent)}, which the "
-        f"pages of this version ({__version__}) show"
-    )
-    remedy = (
-        f"install that version to draw it (pip install 'fairstats=={version}'), or publish its "
-        f"answers again, as a new release (fairstats publish --answers {release.answers_path})"
-    )
-    raise InputError([Problem(str(release.path), message, remedy)])
+    return Release(found)
 
 
 def output_format() -> Format:

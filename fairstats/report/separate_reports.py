@@ -17,8 +17,8 @@ from fairstats._lib.installation import __version__
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_parquet
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
-from fairstats.report.builtin_renderer import draw_document
 from fairstats.report.page_output import show_markdown
+from fairstats.report.render import draw_document
 from fairstats.report.site_pages import copy_pages
 
 

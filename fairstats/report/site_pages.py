@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from fairstats.benchmarks.kinds import CHOICE, DECISION, KINDS, LEVEL
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.about.benchmarks import has_benchmarks
-from fairstats.report.page_output import require_tables
 from fairstats.report.site_settings import (
     HEADER,
     MADE,
@@ -98,6 +98,10 @@ HTML_TEMPLATE = "reports/template.html"
 TYPST_TEMPLATE = "reports/template.typ"
 
 
+#: The index that a reader of the site searches, in the form of Quarto's: one entry per page.
+SEARCH_INDEX = "search.json"
+#: Left out: the tables have the figures, and formulas and drawings contain no words.
+_SILENT = frozenset(("script", "style", "svg", "math", "td", "h1"))
 #: A place in a template for the text of a page, or for one of its sections.
 _PAGE_TEXT = re.compile(r"\{\{(index\.qmd|reports/\w+\.qmd)(?:#([\w ]+))?\}\}")
 
@@ -152,7 +156,6 @@ def stage(release: Release, project: Path) -> list[str]:
         If the release lacks tables, or what the publisher changed has a problem, see
         `fairstats.report.site_settings.read_pages`.
     """
-    require_tables(release)
     copy_pages(project)
     if (release.path / OWN_PAGES).is_dir():
         read_pages(release.path / OWN_PAGES).write(project)
@@ -325,3 +328,76 @@ def with_page_texts(template: str, project: Path) -> str:
         return re.split(r"^(?:## |:::$)", below, maxsplit=1, flags=re.MULTILINE)[0].strip()
 
     return _PAGE_TEXT.sub(text_of, template)
+
+
+def finish(site: Path, project: Path, release: Release) -> None:
+    """Complete a site that Quarto drew in a project, without publishing it.
+
+    Parameters
+    ----------
+    site : Path
+        What Quarto drew.
+    project : Path
+        The project, with the images.
+    release : Release
+        The release. What its pages link to is copied.
+    """
+    drawn = {"index.html", "reports", SEARCH_INDEX, OWN_PAGES}
+    for path in release.path.iterdir():
+        if path.is_dir() and path.name not in drawn:
+            shutil.copytree(path, site / path.name, dirs_exist_ok=True)
+        elif path.name not in drawn:
+            shutil.copyfile(path, site / path.name)
+    for image in images(project):
+        shutil.copyfile(project / image, site / image)
+    write_search_index(site)
+
+
+class _Main(HTMLParser):
+    """The title and the words of a page's main part."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.title: list[str] = []
+        self.text: list[str] = []
+        self._open = {"main": 0, "h1": 0, "silent": 0}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._count(tag, 1)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._count(tag, -1)
+
+    def handle_data(self, data: str) -> None:
+        if self._open["main"] and self._open["h1"]:
+            self.title.append(data)
+        elif self._open["main"] and not self._open["silent"]:
+            self.text += data.split()
+
+    def _count(self, tag: str, change: int) -> None:
+        if tag in ("main", "h1"):
+            self._open[tag] += change
+        self._open["silent"] += change * (tag in _SILENT)
+
+
+def write_search_index(site: Path) -> None:
+    """Write the search index of a drawn site, the same for both renderers.
+
+    Parameters
+    ----------
+    site : Path
+        The folder with the pages; the index becomes ``search.json`` there.
+    """
+    entries = []
+    for path in sorted(site.rglob("*.html")):
+        page, href = _Main(path.read_text(encoding="utf-8")), path.relative_to(site).as_posix()
+        if href.startswith(f"{OWN_PAGES}/"):  # the publisher's template
+            continue
+        text = " ".join(page.text)
+        title = " ".join("".join(page.title).split())
+        entries.append(
+            {"objectID": href, "href": href, "title": title, "section": "", "text": text}
+        )
+    content = json.dumps(entries, ensure_ascii=False, indent=1)
+    (site / SEARCH_INDEX).write_text(content, encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 from fairstats._lib.installation import resource
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.metrics.registry import METRICS, metrics_table
-from fairstats.report.builtin_renderer import _QUARTO
+from fairstats.report.render import _QUARTO
 from fairstats.report.site_pages import benchmark_conditions, with_page_texts
 
 from .kinds import DECLARED, declared
