@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.formatting import MINUS
+from fairstats._lib.formatting import MINUS, points
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmarks
@@ -409,7 +409,7 @@ def plot_pairwise(differences: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
     names = [plain(str(name)) for name in order]
     drawn["row"] = pd.Categorical(drawn["model_a"].map(plain), names[::-1])
     drawn["column"] = pd.Categorical(drawn["model_b"].map(plain), names)
-    drawn["text"] = [f"{100 * v:+.1f}".replace("-", MINUS) for v in drawn["difference"]]
+    drawn["text"] = drawn["difference"].map(points)
     drawn["result"] = np.where(sign * drawn["difference"] > 0, "better", "worse")
     drawn.loc[~drawn["differ"].astype(bool), "result"] = "not significant"
     fills = {"better": "#a9c9d6", "worse": "#e3b7a5", "not significant": "#f0ede6"}
@@ -452,12 +452,8 @@ def _only(table: pd.DataFrame, column: str, name: str) -> str:
 
 def _panels(table: pd.DataFrame, benchmarks: Benchmarks) -> pd.Categorical:
     """Return the label of each row's board."""
-    known = _declared(table["benchmark"], benchmarks)
-    labels = []
-    for name, version, strategy in table[_BOARD].itertuples(index=False, name=None):
-        titles = known[name].versions if name in known else {}
-        labels.append(plain(f"{titles.get(version, version)}, {strategy_label(strategy)}"))
-    return in_order(labels)
+    titles = _titles(table, _declared(table["benchmark"], benchmarks))
+    return in_order(_set_names(titles, table["strategy"]))
 
 
 def _whole(limits: tuple[float, float]) -> list[int]:
@@ -679,19 +675,24 @@ def _set_names(models: Iterable[str], strategies: pd.Series, *, before: str = ",
     ]
 
 
+def _titles(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> list[str]:
+    """Return the title of each row's vignettes, with the benchmark if there are several."""
+    several = table["benchmark"].nunique() > 1
+    titles = []
+    for name, version in table[["benchmark", "benchmark_version"]].itertuples(index=False):
+        title = known[name].versions.get(version) if name in known else None
+        titles.append(f"{name}, {title or version}" if several else str(title or version))
+    return titles
+
+
 def _placed(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
     """Add where a row is drawn: ``row``, its answer set; ``pair``; and ``board``, its vignettes."""
-    boards = table[["benchmark", "benchmark_version"]]
-    names = []
-    for name, version in boards.itertuples(index=False):
-        titles = known[name].versions if name in known else {}
-        title = titles.get(version, str(version))
-        title = f"{name}, {title}" if boards["benchmark"].nunique() > 1 else title
-        names.append(plain(fill(title, 18)) if len(boards.drop_duplicates()) > 1 else "")
+    titles = _titles(table, known)
+    several = len(set(titles)) > 1
     return table.assign(
         row=in_order(_set_names(table["model"], table["strategy"]), reverse=True),
         pair=in_order(map(_in_lines, _pair_labels(table, known))),
-        board=in_order(names),
+        board=in_order(plain(fill(title, 18)) if several else "" for title in titles),
     )
 
 

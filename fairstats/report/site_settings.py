@@ -158,7 +158,10 @@ def read_settings(folder: Path) -> SiteSettings:
     path = folder / SETTINGS
     if not path.is_file():
         return SiteSettings()
-    return parse(SiteSettings, read_toml(path), path, example=f"docs/site.md, {SETTINGS}")
+    settings = parse(SiteSettings, read_toml(path), path, example=f"docs/site.md, {SETTINGS}")
+    if problems := list(_contrast_problems(str(path), settings)):
+        raise InputError(problems)
+    return settings
 
 
 def settings_of(release: Release) -> SiteSettings:
@@ -230,7 +233,6 @@ def read_pages(folder: Path) -> OwnPages:
     try:
         settings = read_settings(folder)
         problems += _missing(folder, settings, files)
-        problems += _contrast_problems(str(folder / SETTINGS), settings)
     except InputError as error:
         problems += error.problems
     if problems:
@@ -385,31 +387,23 @@ def _page_problems(path: Path, text: str) -> Iterator[Problem]:
 
 def _raw_problems(path: Path, text: str) -> Iterator[Problem]:
     """Check what pandoc reads in Markdown: metadata and raw blocks."""
+    raw: set[str] = set()
+
+    def note(node: dict[str, Any]) -> dict[str, Any]:
+        if node.get("t") in ("RawBlock", "RawInline"):
+            raw.add(str(node["c"][0]))
+        return node
+
     try:
-        document = json.loads(convert(text, source="markdown", target="json"))
+        document = json.loads(convert(text, source="markdown", target="json"), object_hook=note)
     except RuntimeError as error:  # pypandoc's
         yield Problem(str(path), f"cannot be read ({error})", "correct it")
         return
     for key in sorted(set(document["meta"]) - {"title", "root", "page", "headline"}):
         yield Problem(str(path), "cannot be set by a page", "remove it", column=key)
-    for kind in sorted({*_raw_formats(document["blocks"]), *_raw_formats(document["meta"])}):
-        if kind not in ("html", "tex"):
-            message = "is a raw block of a format that pages cannot have"
-            remedy = "write Markdown or HTML"
-            yield Problem(str(path), message, remedy, column="raw text", value=kind)
-
-
-def _raw_formats(node: Any) -> Iterator[str]:
-    """Return the formats of the raw blocks and texts in a document of pandoc."""
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            if one.get("t") in ("RawBlock", "RawInline"):
-                yield str(one["c"][0])
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
+    for kind in sorted(raw - {"html", "tex"}):
+        message = "is a raw block of a format that pages cannot have"
+        yield Problem(str(path), message, "write Markdown or HTML", column="raw text", value=kind)
 
 
 def _image_problems(path: Path, content: bytes) -> Iterator[Problem]:
