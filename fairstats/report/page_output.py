@@ -1,4 +1,4 @@
-"""Boxes around parts of a page: elements that the style sheet dresses, on paper typst's blocks."""
+"""Show the output of cells, in HTML and on paper: Markdown, tables, plots and boxes."""
 
 from __future__ import annotations
 

@@ -28,7 +28,6 @@ from fairstats.report.page_output import (
     INK,
     NEUTRAL_DARK,
     NEUTRAL_LIGHT,
-    RULE,
 )
 from fairstats.report.plot_style import difference_layers, in_order, plot_theme
 from fairstats.report.sensitivity import CHOICE_LABELS
@@ -597,7 +596,6 @@ def plot_specification(specifications: pd.DataFrame, *, benchmarks: Benchmarks =
         plot_title=p9.element_text(size=10, ha="left", color=INK),
         panel_grid_major_x=p9.element_blank(),
         axis_text_x=p9.element_blank(),
-        strip_text_y=p9.element_text(angle=0, color=DIM, size=8.5, ha="left"),
         panel_spacing=0.015,
     )
     return plot + _public_theme(8, 1.3 + 0.32 * sum(heights)) + look
@@ -619,7 +617,6 @@ def _public_theme(width: float, height: float) -> theme:
         figure_size=(width, height),
         plot_background=p9.element_rect(fill="white", color="none"),
         panel_spacing=0.03,
-        panel_grid_major_x=p9.element_line(color=RULE, size=0.4),
         legend_title=p9.element_text(size=8.5, color=DIM),
         plot_caption=p9.element_text(size=8, color=DIM, ha="left"),
     )
