@@ -83,7 +83,7 @@ def draw_report(
     values : mapping, optional
         What replaces ``{{name}}`` in its cells.
     title, to, target, **options
-        As for `fairstats.report.builtin_renderer.draw_document`.
+        As for `fairstats.report.render.draw_document`.
     """
     with temporary_folder("report") as project:
         copy_pages(project)
