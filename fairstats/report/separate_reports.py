@@ -17,8 +17,8 @@ from fairstats._lib.installation import __version__
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_parquet
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
-from fairstats.report.builtin_renderer import draw_document
 from fairstats.report.page_output import show_markdown
+from fairstats.report.render import draw_document
 from fairstats.report.site_pages import copy_pages
 
 
@@ -83,7 +83,7 @@ def draw_report(
     values : mapping, optional
         What replaces ``{{name}}`` in its cells.
     title, to, target, **options
-        As for `fairstats.report.builtin_renderer.draw_document`.
+        As for `fairstats.report.render.draw_document`.
     """
     with temporary_folder("report") as project:
         copy_pages(project)

@@ -19,7 +19,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
 from fairstats.release.contents import Release
-from fairstats.report import builtin_renderer
+from fairstats.report import render
 from fairstats.report.answer_sets import answer_sets
 from fairstats.report.audit.document import model_of, report_model
 from fairstats.report.audit.facts import AuditReport
@@ -32,7 +32,7 @@ from fairstats.report.audit.sentences import (
     limitations,
     not_tested,
 )
-from fairstats.report.builtin_renderer import PageError
+from fairstats.report.render import PageError
 from fairstats.report.sensitivity import CHOICE_LABELS
 from tests.browsing import violations
 
@@ -474,7 +474,7 @@ def test_a_half_written_file_is_removed(release, tmp_path, monkeypatch):
     def draw(release, project, page, *, out):
         out.write_text("a report")
 
-    monkeypatch.setattr(builtin_renderer, "render_document", draw)
+    monkeypatch.setattr(render, "render_document", draw)
     (tmp_path / "a.pdf").mkdir()
     with pytest.raises(OSError, match=r"a\.pdf"):
         report_model("Model-1", release.path, out=tmp_path / "a.pdf")

@@ -644,7 +644,7 @@ def test_moved_figures_have_their_reason(releases, news):
     assert set(moved["why"]) == {"method"}
     assert squeezed(f"Changed figures: {len(moved)} (different method).") in news[3]
     assert fifth.table("figure_changes").empty
-    assert "figuresinbothreleasesarethesame" in news[4]
+    assert "figuresthatareinbothreleasesarethesame" in news[4]
 
 
 def test_earlier_releases_are_listed_newest_first_with_their_addresses(

@@ -229,7 +229,7 @@ def test_benchmarks_page_compares_benchmarks(papers, shown):
     assert "GPT-4o" in table
     # 200 of the invented answers are wrong for black, none for the others.
     assert "Black 200 against 0; Male" in read(selection)
-    assert "(DeepSeek-written vignettes, plain prompt)" in read(selection)
+    assert "(DeepSeek-written vignettes):" in read(selection)
 
 
 def test_a_model_that_selected_the_items_may_be_absent(papers):

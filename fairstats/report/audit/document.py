@@ -59,7 +59,7 @@ def report_model(
     InputError
         As `fairstats.release.manifest.open_release` and `read_facts`. Also if the release has no
         such model, or the file's name is for the other format.
-    fairstats.report.builtin_renderer.PageError
+    fairstats.report.render.PageError
         If the report cannot be drawn. Then no file is written.
 
     Notes

@@ -409,7 +409,7 @@ def report_ratings(
     ------
     InputError
         If the ratings have a problem.
-    fairstats.report.builtin_renderer.PageError
+    fairstats.report.render.PageError
         If the report cannot be drawn. Then no file is written.
     """
     paths = [ratings] if isinstance(ratings, (str, os.PathLike)) else list(ratings)

@@ -477,7 +477,7 @@ def report_vignettes(
     ------
     InputError
         If the items or answers have a problem. Then no file is written.
-    fairstats.report.builtin_renderer.PageError
+    fairstats.report.render.PageError
         If the report cannot be drawn. Then no file is written.
     """
     out = Path(out)
