@@ -87,6 +87,14 @@ def test_pages_state_which_vignettes_count(changed):
         assert "that both sides answered" in page(changed, name)
 
 
+@pytest.mark.parametrize("name", ["versions", "strategies"])
+def test_pages_show_what_to_read_first_before_their_finding(name, changed):
+    text = page(changed, name)
+    warning = load_benchmark("demo").read_first
+    assert text.count(warning) == 1
+    assert text.index(warning) < text.index('class="lede"')
+
+
 def test_same_answers_with_another_strategy_show_no_change(changed):
     text = page(changed, "strategies")
     assert "<h1>Compare prompts</h1>" in text

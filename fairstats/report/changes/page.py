@@ -111,6 +111,8 @@ def _show_benchmarks(
     for of_benchmark in compared.values():
         if len(compared) > 1:
             show_markdown(f"## {escape_markdown(of_benchmark[0].benchmark.title)}")
+        if warning := escape_markdown(of_benchmark[0].benchmark.read_first.strip()):
+            show_markdown(f"::: note\n**Read this first.** {warning}\n:::")
         for reference in dict.fromkeys(one.reference for one in of_benchmark):
             show([one for one in of_benchmark if one.reference == reference], number)
             number += 1
