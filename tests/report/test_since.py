@@ -68,10 +68,10 @@ def test_versions_page_and_model_page_name_the_earlier_release(site, drawn):
     assert "Is it better than Two (release 1)?" in drawn(show_model, second, "three")
     text = drawn(show_model, second, "one")
     assert "What changed since release 1?" in text
-    assert "Better than in release 1? " in text
+    assert "Compared with its answers in release 1, One is " in text
     text = drawn(show_model, second, "same")
     assert "The same answers" in text
-    assert "Better than in release" not in text
+    assert "Compared with" not in text
 
 
 def change_of(release: Release, model: str) -> str:

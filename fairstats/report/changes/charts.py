@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from markupsafe import Markup
-
+from fairstats._lib.formatting import level
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.kinds import CHOICE, Kind
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.changes.rows import (
     Comparison,
     PairChange,
@@ -18,6 +17,7 @@ from fairstats.report.changes.rows import (
     change_words,
     directed,
     figures_of,
+    gap_of,
     written_as,
 )
 from fairstats.report.charts.marks import Axis, axis_over, dot, line, words
@@ -30,35 +30,41 @@ from fairstats.report.words import scaled
 COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
 #: The share of a panel's range that labels at its right need.
 _CHANGE_ROOM, _GAP_ROOM = 0.95, 0.22
-#: A model or two with the cells of each pair.
+#: A heading and its note, with the cells of each pair.
 _Group = tuple[str, str, list[tuple[PairChange, tuple[Cell, ...]]]]
 
 
-def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
-    """Draw accuracy, CFR and AD of older and newer models, one row per pair of groups.
+def change_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
+    """Draw changes by pair of groups: of versions a panel per figure, of prompts one per prompt.
 
     Parameters
     ----------
     compared : sequence of Comparison
-        Models with the version before them, of one benchmark.
+        Models with the version before them, or prompts with one reference, of one benchmark.
     name : str
         The chart's name on the page.
     """
+    if compared[0].reference:
+        return _prompt_chart(compared, name)
+    return _version_chart(compared, name)
+
+
+def _version_chart(compared: Sequence[Comparison], name: str) -> Chart:
     kind = compared[0].benchmark.kind
-    figures, named = figures_of(kind), directed(kind)
-    axes = tuple(replace(_figure_axis(m, compared), label=named[m]) for m in figures)
+    axes = {metric: _figure_axis(metric, compared) for metric in figures_of(kind)}
     several = len({one.context for one in compared}) > 1
     groups: list[_Group] = []
     for one in compared:
         notes = [one.context] * several + ["different questions, no verdict"] * (not one.alike)
         rows = [
-            (pair, tuple(map(_labelled, axes, figures, [pair] * len(axes)))) for pair in one.charted
+            (pair, tuple(_figure(axis, metric, pair) for metric, axis in axes.items()))
+            for pair in one.charted
         ]
         groups.append((one.models, ", ".join(notes), rows))
-    rate, cfr, gap = (label for label, _ in figures.values())
+    rate, cfr, gap = (label for label, _ in figures_of(kind).values())
     caption = f"{rate}, {cfr} and {gap if kind == CHOICE else gap.lower()} of each model and the "
     caption += "version before it, by pair of groups"
-    return Chart(name, caption, "Pair", axes, tuple(_rows(groups)), height=24)
+    return _chart(name, caption, axes.values(), groups, "changed")
 
 
 def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
@@ -71,64 +77,47 @@ def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
         scaled(written_as(m, kind), pair.figures[m][side])
         for one in compared for pair in one.charted for m in shown for side in ("old", "new")
     ]  # fmt: skip
+    options: dict[str, Any] = {}
+    if metric == gap:
+        values.append(0.0)
+    elif own.numeric:
+        options = {"limits": benchmark.limits}
+    else:
+        values.append(100.0)
+        options = {"limits": (0.0, 100.0), "unit": "%"}
     label, note = figures_of(kind)[metric]
     # Changes of levels and scores have two decimals.
     room = 1.3 * _CHANGE_ROOM if own.numeric else _CHANGE_ROOM
-    if metric == gap:
-        return _axis([0.0, *values], label, note, room=room)
-    if own.numeric:
-        return _axis(values, label, note, room=room, limits=benchmark.limits)
-    return _axis([*values, 100.0], label, note, room=room, limits=(0.0, 100.0), unit="%")
+    axis = _axis(values, label, note=note, room=room, **options)
+    return replace(axis, label=directed(kind)[metric])
 
 
-def _axis(
-    values: Sequence[float],
-    label: str,
-    note: str = "",
-    *,
-    room: float,
-    limits: tuple[float, float] = (0.0, math.inf),
-    **options: Any,
-) -> Axis:
+def _axis(values: Sequence[float], label: str, *, room: float, **options: Any) -> Axis:
     """Return an axis with room for labels at its right, a share of its range, without ticks."""
-    options |= {"key": label, "label": label, "note": note, "limits": limits}
-    axis = axis_over(values, room=0, signed=False, **options)
+    options = {"note": "", "limits": (0.0, math.inf)} | options
+    axis = axis_over(values, key=label, label=label, room=0, signed=False, **options)
     return replace(axis, high=axis.high + room * (axis.high - axis.low), end=axis.high)
 
 
-def dumbbell(axis: Axis, row: Mapping[Any, Any], kind: Kind, colour: str) -> Markup:
-    """Draw a line from the old to the new value of a row of the comparisons."""
+def _figure(axis: Axis, metric: str, pair: PairChange) -> Cell:
+    """Draw a line from the older to the newer value, and write the change."""
+    row, direction = pair.figures[metric], pair.direction(metric)
+    kind, colour = written_as(metric, pair.kind), COLOURS[direction]
     old, new = scaled(kind, row["old"]), scaled(kind, row["new"])
     marks = line(axis, old, new, colour=colour)
-    return marks + dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
-
-
-def _labelled(axis: Axis, metric: str, pair: PairChange) -> Cell:
-    row, direction = pair.figures[metric], pair.direction(metric)
-    kind = written_as(metric, pair.kind)
-    marks = dumbbell(axis, row, kind, COLOURS[direction])
+    marks += dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
     ink = INK if direction else DIM
     marks += words(axis, axis.high, change_text(row, kind), anchor="end", shift=6, colour=ink)
     return Cell(marks, change_words(metric, pair), row["estimate"])
 
 
-def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
-    """Draw the gap with each prompt and the reference: a panel per prompt, a row per pair.
-
-    Parameters
-    ----------
-    compared : sequence of Comparison
-        Prompts with one reference, of one benchmark.
-    name : str
-        The chart's name on the page.
-    """
-    prompts = list(dict.fromkeys(one.prompt for one in compared))
+def _prompt_chart(compared: Sequence[Comparison], name: str) -> Chart:
     values = [value for one in compared for pair in one.charted for value in _gaps(pair)]
     benchmark = compared[0].benchmark
     band = (0.0, scaled(benchmark.kind, benchmark.equivalence_margin))
     axes = {
-        prompt: _axis([0.0, *values], strategy_label(prompt), room=_GAP_ROOM, band=band)
-        for prompt in prompts
+        one.prompt: _axis([0.0, *values], strategy_label(one.prompt), room=_GAP_ROOM, band=band)
+        for one in compared
     }
     several = len({one.context for one in compared}) > 1
     groups: list[_Group] = []
@@ -144,7 +133,7 @@ def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
     gap = "AD" if benchmark.kind == CHOICE else "Gap"
     reference = prompt_label(compared[0].reference)
     caption = f"{gap} of each model with each prompt and with the {reference}, by pair of groups"
-    return Chart(name, caption, "Pair", tuple(axes.values()), tuple(_rows(groups)), height=24)
+    return _chart(name, caption, axes.values(), groups, "changed prompts")
 
 
 def _gaps(pair: PairChange) -> tuple[float, ...]:
@@ -158,18 +147,19 @@ def _gaps(pair: PairChange) -> tuple[float, ...]:
 
 
 def _gap(axis: Axis, pair: PairChange | None) -> Cell:
+    """Draw the gap with both prompts, and the interval of the change."""
     if pair is None:
         return _without_marks(axis, "not tested", "not tested")
     metric, row = f"delta_{pair.kind.disparity}", pair.gap
     direction, said = pair.direction(metric), change_words(metric, pair)
-    plain, other, low, high = _gaps(pair)
     if math.isnan(row["estimate"]):
         return _without_marks(axis, change_text(row, pair.kind), said)
-    colour, label = COLOURS[direction], pair.kind.signed(row["estimate"])
-    marks = line(axis, low, high, colour=colour)
-    marks += dot(axis, plain, colour=DIM, hollow=True) + dot(axis, other, colour=colour)
-    ink = INK if direction else DIM
-    marks += words(axis, max(plain, other, high), label, colour=ink, shift=8)
+    reference, other, low, high = _gaps(pair)
+    marks = line(axis, low, high, colour=COLOURS[direction])
+    marks += dot(axis, reference, colour=DIM, hollow=True)
+    marks += dot(axis, other, colour=COLOURS[direction])
+    label, ink = pair.kind.signed(row["estimate"]), INK if direction else DIM
+    marks += words(axis, max(reference, other, high), label, colour=ink, shift=8)
     return Cell(marks, said, row["estimate"])
 
 
@@ -178,14 +168,47 @@ def _without_marks(axis: Axis, text: str, said: str) -> Cell:
     return Cell(words(axis, middle, text, anchor="middle", shift=0, colour=DIM), said)
 
 
-def _rows(groups: Sequence[_Group]) -> Iterable[Row]:
-    """Yield a heading per group, then its pairs; one row per group if each has a single pair."""
-    alone = all(len(rows) == 1 for _, _, rows in groups)
-    for heading, note, rows in groups:
+def _chart(
+    name: str, caption: str, axes: Iterable[Axis], groups: Sequence[_Group], css_class: str
+) -> Chart:
+    """Give each group a heading above its pairs; none if each has a single pair."""
+    alone, rows = all(len(pairs) == 1 for _, _, pairs in groups), []
+    for heading, note, pairs in groups:
         if not alone:
-            yield Row(heading, note=note)
-        for pair, cells in rows:
-            if alone:
-                yield Row(heading, cells, note=", ".join(filter(None, (pair.name, note))))
-            else:
-                yield Row(pair.name, cells)
+            rows.append(Row(heading, note=note))
+        for pair, cells in pairs:
+            both = ", ".join(filter(None, (pair.name, note)))
+            rows.append(Row(heading, cells, note=both) if alone else Row(pair.name, cells))
+    return Chart(name, caption, "Pair", (*axes,), (*rows,), height=24, css_class=css_class)
+
+
+def chart_key(compared: Sequence[Comparison], alpha: float) -> list[tuple[str, str]]:
+    """Return what the marks of `change_chart` mean, each with its class in the style sheet.
+
+    Parameters
+    ----------
+    compared : sequence of Comparison
+        What the chart shows.
+    alpha : float
+        The level of significance.
+    """
+    one, sure = compared[0], level(alpha)
+    kind, gap = one.benchmark.kind, gap_of(one.benchmark.kind).removeprefix("the ")
+    unit = f"{kind.unit} or points" if kind.numeric and not one.reference else kind.unit
+    if one.ranged:
+        return [(f"figures: range of the change, in {unit}", "")]
+    older, newer, better, worse = "older version", "newer version", "better", "worse"
+    more = [f"figures: change in {unit}, with its {sure} interval"]
+    if one.reference:
+        older, newer = f"{gap} with the {prompt_label(one.reference)}", "with another prompt"
+        better, worse = f"smaller {gap}", f"larger {gap}"
+        margin = f"{kind.shown_margin(one.benchmark.equivalence_margin)} {kind.unit}"
+        more = [f"figures: change in {unit}", f"lines: its {sure} interval"]
+        more.append(f"shaded: up to {margin}, the equivalence margin")
+    return [
+        (older, "hollow"),
+        (f"{newer}: no significant change", "dim"),
+        (f"significantly {better} (adjusted p at most {alpha:g})", "b"),
+        (f"significantly {worse}", "a"),
+        *((text, "") for text in more),
+    ]
