@@ -8,11 +8,10 @@ import re
 import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.report.changes.charts import change_chart
+from fairstats.report.changes.figures import change_chart, change_table
 from fairstats.report.changes.findings import prompt_finding, version_finding
 from fairstats.report.changes.page import how_to_read_changes
 from fairstats.report.changes.rows import changes_of, comparisons_of_kind
-from fairstats.report.changes.table import change_table
 from fairstats.report.charts.rows import chart_html, chart_svg
 
 from .changes import (
@@ -137,30 +136,6 @@ def test_dots_are_at_the_figures():
     assert ad.ticks[-1] <= 26
 
 
-def test_the_interval_of_a_change_begins_at_the_gap_with_the_plain_prompt():
-    (row,) = (r for r in prompts(compared(BETTER)) if r["metric"] == "delta_ad")
-    chart = change_chart(of(prompts(compared(BETTER)), "strategy"), name="c")
-    (axis,), (cell,) = chart.axes, chart.rows[0].cells
-    ends = re.findall(r'<line x1="([^"]+)" x2="([^"]+)"', cell.marks)
-    limits = [100 * (row["old"] + row[side]) for side in ("ci_low", "ci_high")]
-    assert ends == [tuple(map(axis.at, limits))]
-    dots = re.findall(r'<circle cx="([^"]+)"[^>]* fill="([^"]+)"', cell.marks)
-    assert dots[0] == (axis.at(100 * row["old"]), "none")
-    assert dots[1][0] == axis.at(100 * row["new"])
-
-
-def test_interval_of_a_change_ends_at_the_largest_possible_gap():
-    rows = [
-        row | {"old": 0.5, "new": 0.4, "ci_low": -0.7, "ci_high": 0.9} for row in compared(SAME)
-    ]
-    chart = change_chart(of(prompts(rows), "strategy"), name="c")
-    (axis,), (cell,) = chart.axes, chart.rows[0].cells
-    assert re.findall(r'<line x1="([^"]+)" x2="([^"]+)"', cell.marks) == [
-        (axis.at(0), axis.at(100))
-    ]
-    assert axis.ticks[-1] <= 100
-
-
 def prompts(*rows):
     found = []
     for own, prompt in zip(rows, ("aware", "cot", "few"), strict=False):
@@ -199,12 +174,10 @@ def test_only_significant_changes_have_a_colour():
     assert colours == [{"var(--b)"}, set(), {"var(--a)"}]
 
 
-def test_prompts_that_were_not_tested_are_marked():
-    other = prompts(compared(SAME), compared(SAME, model_new="New-2"))
-    rows = [row | {"model_old": row["model_new"]} for row in other]
-    cells = charted(chart_html(change_chart(of(rows, "strategy"), name="c")))
-    assert cells["", "New-1", "reasoning first"] == "not tested"
-    assert cells["", "New-2", "reasoning first"].startswith("AD 20.0 to 19.0")
+def test_chart_shades_the_gaps_within_the_margin():
+    *shares, gap = change_chart(of(compared(SAME)), name="c").axes
+    assert [axis.band for axis in shares] == [None, None]
+    assert gap.band == (0.0, 5.0)
 
 
 def test_three_pairs_and_hostile_names_are_shown():

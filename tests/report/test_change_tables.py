@@ -60,11 +60,12 @@ def test_the_chart_of_versions_shows_every_published_change(changed, rows):
     assert len(expected) == 9
 
 
-def test_the_chart_of_prompts_shows_every_change_in_ad(changed, rows):
-    own = [row for row in rows if row["kind"] == "strategy" and row["metric"] == "delta_ad"]
-    expected = {(HOSTILE, label_of(row), "bias warning"): words_of(row) for row in own}
+def test_the_chart_of_prompts_shows_every_change(changed, rows):
+    own = [row for row in rows if row["kind"] == "strategy"]
+    heading = f"{HOSTILE}: plain → bias warning"
+    expected = {(heading, label_of(row), NAMES[row["metric"]]): words_of(row) for row in own}
     assert charted(page(changed, "strategies")) == expected
-    assert len(expected) == 3
+    assert len(expected) == 9
 
 
 def test_the_table_shows_every_change_with_its_interval_and_p(changed, rows):

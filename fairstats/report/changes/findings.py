@@ -1,33 +1,23 @@
-"""State what a comparison of versions or of prompts shows, from the release's tables."""
+"""State what comparisons of versions or of prompts show, from the release's tables."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fairstats._lib.formatting import (
-    capital,
-    counted,
-    level,
-    listed,
-    number_word,
-    p_value,
-    uncapital,
-)
+from fairstats._lib.formatting import capital, counted, listed, number_word, uncapital
 from fairstats.answers.strategies import strategy_label
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.changes.rows import Comparison, PairChange, changes_of, figures_of, gap_of
 from fairstats.report.findings import prompt_label
-from fairstats.report.words import counted_items, signed_range
+from fairstats.report.words import counted_items
 
-_NO_TEST = "Each change is a range, because missing answers could be anything. There is no test."
+_RANGES = "each change is a range, because missing answers could be anything"
 #: Names that a sentence lists, and sentences with details; of more, the number is given.
 _LISTED = 6
-#: More pairs than these are counted, not named.
-_MOST_PAIRS = 4
 #: What a newer model is for a pair of groups, the best first, and the short answer, if any.
 _BETTER, _WORSE, _UNCLEAR = "better", "worse", "not clearly better or worse"
 _MIXED, _UNTESTED = "better in part and worse in part", "not judged"
@@ -65,29 +55,27 @@ def version_finding(compared: Sequence[Comparison]) -> str:
         Models with the previous version, of one benchmark.
     """
     several = len({one.context for one in compared}) > 1
-    models: dict[tuple[int, str, str, str], list[str]] = {}
     detailed = len({(_words(one), _details(one)) for one in compared}) <= _LISTED
+    models = defaultdict(list)
     for one in compared:
-        place = min(list(_SHORT).index(_word(one, pair)) for pair in one.pairs)
-        key = (place, _words(one), _details(one) if detailed else "", one.before)
-        models.setdefault(key, []).append(f"{one.new} ({one.context})" if several else one.new)
+        place = max(list(_SHORT).index(_word(one, pair)) for pair in one.pairs)
+        details = f": {_details(one)}" if detailed else ""
+        name = f"{one.new} ({one.context})" if several else one.new
+        models[place, f"{_words(one)}{details}", one.before].append(name)
     sentences, last = [], ""
-    for (_, words, details, before), names in sorted(models.items()):
-        who = listed(names)
-        if len(names) > _LISTED:
-            who = f"{number_word(len(names))} newer models"
-        text = f"{who} {'are' if len(names) > 1 else 'is'} {words}"
-        text = text if before == last else f"compared with {before}, {text}"
-        sentences.append(f"{capital(text)}{details and ': '}{details}.")
+    for (_, words, before), names in sorted(models.items()):
+        who = f"{number_word(len(names))} newer models" if len(names) > _LISTED else listed(names)
+        text = f"{who} {'are' if len(names) > 1 else 'is'} {words}."
+        sentences.append(capital(text if before == last else f"compared with {before}, {text}"))
         last = before
     return " ".join(sentences)
 
 
 def _words(one: Comparison) -> str:
     """Return what a newer model is, for each pair of groups if it differs."""
-    found: dict[str, list[str]] = {}
+    found = defaultdict(list)
     for pair in one.pairs:
-        found.setdefault(_word(one, pair), []).append(pair.name)
+        found[_word(one, pair)].append(pair.name)
     if len(found) == 1:
         return next(iter(found))
     return ", ".join(f"{word}{_for_pairs(names, one)}" for word, names in found.items())
@@ -106,22 +94,21 @@ def _details(one: Comparison) -> str:
     """State for which pairs each figure improved or became worse."""
     if not one.alike:
         return "the questions are different"
-    if all(pair.verdict is None for pair in one.pairs):
-        return "each change is a range, because missing answers could be anything"
+    if one.ranged:
+        return _RANGES
     kind = one.benchmark.kind
     labels = {m: uncapital(label) for m, (label, _) in figures_of(kind).items() if m in BETTER}
     labels[f"delta_{kind.disparity}"] = gap_of(kind)
-    found: dict[tuple[str, str], list[str]] = {}
+    found = defaultdict(list)
     for verb, way in (("improved", 1), ("became worse", -1)):
         for metric, label in labels.items():
             names = [pair.name for pair in one.pairs if pair.direction(metric) == way]
             if names:
-                found.setdefault((verb, _for_pairs(names, one)), []).append(label)
+                found[f"{verb}{_for_pairs(names, one)}"].append(label)
     if not found:
         return "no change is significant"
-    changed = {label for group in found.values() for label in group}
-    still = [label for label in labels.values() if label not in changed]
-    parts = listed(f"{listed(own)} {verb}{where}" for (verb, where), own in found.items())
+    still = [label for label in labels.values() if not any(label in own for own in found.values())]
+    parts = listed(f"{listed(own)} {changed}" for changed, own in found.items())
     return parts + (f", without a significant change in {listed(still)}" if still else "")
 
 
@@ -129,9 +116,7 @@ def _for_pairs(names: Sequence[str], one: Comparison) -> str:
     every = len(one.pairs)
     if len(names) == every:
         return " for every pair of groups" if every > 1 else ""
-    return (
-        f" for {listed(names) if len(names) <= _MOST_PAIRS else f'{len(names)} of {every} pairs'}"
-    )
+    return f" for {listed(names) if len(names) <= _LISTED else f'{len(names)} of {every} pairs'}"
 
 
 class _Gap(NamedTuple):
@@ -142,10 +127,6 @@ class _Gap(NamedTuple):
     before: str | None
     after: str | None
     moved: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.one.new} with “{strategy_label(self.one.prompt)}” ({self.pair.name})"
 
     @property
     def closed(self) -> bool:
@@ -161,17 +142,14 @@ _GAP = [
 
 def _gaps(compared: Sequence[Comparison], release: Release) -> list[_Gap]:
     kind, rows = compared[0].benchmark.kind, release.estimates
-    rows = rows[rows["metric"].eq(kind.difference)]
-    verdicts = dict(
-        zip(rows[_GAP].itertuples(index=False, name=None), rows["verdict"], strict=True)
-    )
+    rows = rows[rows["metric"].eq(kind.difference) & rows["verdict"].notna()]
+    verdicts = dict(zip(map(tuple, rows[_GAP].to_numpy()), rows["verdict"], strict=True))
     found = []
     for one, pair in changes_of(compared):
-        sides = (
+        before, after = (
             verdicts.get((one.benchmark.name, one.version, one.new, strategy, *pair.pair))
             for strategy in (one.reference, one.prompt)
         )
-        before, after = (verdict if isinstance(verdict, str) else None for verdict in sides)
         found.append(_Gap(one, pair, before, after, pair.direction(f"delta_{kind.disparity}")))
     return found
 
@@ -181,24 +159,21 @@ def prompt_answer(compared: Sequence[Comparison], release: Release) -> tuple[str
 
     The short answer is empty if no gap has a verdict.
     """
+    text, left = prompt_finding(compared, release), defaultdict(list)
     gaps = _gaps(compared, release)
-    by_gap: dict[tuple[str, str, str], list[_Gap]] = {}
     for gap in gaps:
-        by_gap.setdefault(gap.pair.pair, []).append(gap)
-    left = [own for own in by_gap.values() if own[0].before != EQUIVALENT]
-    closing = [{gap.one.prompt for gap in own if gap.closed} for own in left]
+        if gap.before != EQUIVALENT:
+            left[gap.pair.pair].append(gap)
     if all(gap.before is None for gap in gaps):
-        short = ""
-    elif not left:
-        short = "No gap to close"
-    elif set.intersection(*closing):
-        short = "Yes"
-    elif all(gap.before == gap.after == DISPARITY for own in left for gap in own):
-        narrower = all(any(gap.moved > 0 for gap in own) for own in left)
-        short = "Only partly" if narrower else "No"
-    else:
-        short = "Unclear"
-    return short, prompt_finding(compared, release)
+        return "", text
+    if not left:
+        return "No gap to close", text
+    if set.intersection(*({gap.one.prompt for gap in own if gap.closed} for own in left.values())):
+        return "Yes", text
+    if all(gap.before == gap.after == DISPARITY for own in left.values() for gap in own):
+        narrower = all(any(gap.moved > 0 for gap in own) for own in left.values())
+        return "Only partly" if narrower else "No", text
+    return "Unclear", text
 
 
 def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
@@ -211,24 +186,31 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
     release : Release
         Holds the verdicts on the gaps.
     """
-    gaps, kind = _gaps(compared, release), compared[0].benchmark.kind
-    if all(gap.pair.verdict is None for gap in gaps):
-        return _NO_TEST
-    first = []
+    gaps, gap = _gaps(compared, release), gap_of(compared[0].benchmark.kind)
+    if compared[0].ranged:
+        return f"{capital(_RANGES)}. There is no test."
+    n, first = len(gaps), []
     # What became worse comes first: a reassuring sentence must not hide it.
-    if worse := sum(gap.pair.direction("delta_cfr") < 0 for gap in gaps):
-        many = f"{worse} of {counted(len(gaps), 'comparison')}"
-        text = "With another prompt, answers differ significantly more often between groups"
-        first.append(f"{text} in {many}.")
-    new = [gap for gap in gaps if gap.after == DISPARITY and gap.before not in (None, DISPARITY)]
+    if worse := sum(one.pair.direction("delta_cfr") < 0 for one in gaps):
+        first.append(
+            "With another prompt, answers differ significantly more often between groups in "
+            f"{worse} of {counted(n, 'comparison')}."
+        )
+    new = [one for one in gaps if one.after == DISPARITY and one.before not in (None, DISPARITY)]
     if new:
-        named = listed(gap.name for gap in new) if len(new) <= _LISTED else f"{len(new)} gaps"
-        text = f"A disparity with another prompt only: {named}"
         # One verdict may be significant and the other not, although their difference is not.
-        larger = sum(gap.moved < 0 for gap in new)
+        larger = sum(one.moved < 0 for one in new)
         many = f"{number_word(larger)} significant change{'s' * (larger > 1)}"
-        first.append(f"{text}, with {many} in {gap_of(kind)}.")
-    return " ".join([*first, _closing(gaps), _narrowing(gaps)])
+        first.append(f"A disparity with another prompt only: {_named(new)}, with {many} in {gap}.")
+    ways = {"smaller": 1, "larger": -1}
+    found = {word: [one for one in gaps if one.moved == way] for word, way in ways.items()}
+    changes = [f"{word} for {_named(own)}" for word, own in found.items() if own]
+    many = number_word(sum(map(len, found.values()))).replace("no", "none")
+    last = f"Of {counted(n, 'change')} in {gap} from the {prompt_label(compared[0].reference)}, "
+    last += f"{many} {'is' if many in ('none', 'one') else 'are'} significant"
+    return " ".join(
+        [*first, _closing(gaps), f"{': '.join(filter(None, (last, listed(changes))))}."]
+    )
 
 
 def _closing(gaps: Sequence[_Gap]) -> str:
@@ -237,49 +219,26 @@ def _closing(gaps: Sequence[_Gap]) -> str:
     kind, reference = one.benchmark.kind, prompt_label(one.reference)
     margin = f"±{kind.shown_margin(one.benchmark.equivalence_margin)} {kind.unit}"
     disparities = [gap for gap in gaps if gap.before == DISPARITY]
-    n, closed = len(disparities), [gap.name for gap in disparities if gap.closed]
     if not disparities:
         before = {(gap.one.new, gap.one.version, gap.pair.pair): gap.before for gap in gaps}
-        if set(before.values()) == {EQUIVALENT}:
-            return f"With the {reference} every gap between groups is equivalent (within {margin})."
         counts = Counter(verdict or "without a verdict" for verdict in before.values())
+        if set(counts) == {EQUIVALENT}:
+            return f"With the {reference} every gap between groups is equivalent (within {margin})."
         found = ", ".join(f"{word}: {count} of {len(before)}" for word, count in counts.items())
         return f"With the {reference} no gap between groups is a disparity ({found})."
-    if closed:
-        named = listed(closed) if len(closed) <= _LISTED else f"{len(closed)} of {n} disparities"
-        return f"Another prompt closes the gap (to within {margin}) for {named}."
+    if closed := [gap for gap in disparities if gap.closed]:
+        return f"Another prompt closes the gap (to within {margin}) for {_named(closed)}."
     if all(gap.after == DISPARITY for gap in disparities):
         return f"Every disparity with the {reference} stays one with every other prompt."
-    none = f"none of {n} comparisons turns a disparity" if n > 1 else "the disparity does not turn"
+    n = len(disparities)
+    none = f"None of {n} comparisons turns a disparity" if n > 1 else "The disparity does not turn"
     how = " by a significant change" * any(gap.after == EQUIVALENT for gap in disparities)
-    return f"{capital(none)} into an equivalent gap (within {margin}){how}."
+    return f"{none} into an equivalent gap (within {margin}){how}."
 
 
-def _narrowing(gaps: Sequence[_Gap]) -> str:
-    """State how many changes of the gap are significant, in which direction, with which prompts."""
-    n, kind = len(gaps), gaps[0].pair.kind
-    significant = [gap for gap in gaps if gap.moved]
-    of = f"{gap_of(kind)} from the {prompt_label(gaps[0].one.reference)}"
-    of = f"Of {n} changes in {of}," if n > 1 else f"The change in {of}"
-    if not significant:
-        return f"{of} none is significant." if n > 1 else f"{of} is not significant."
-    if len(significant) == 1:
-        (gap,) = significant
-        row, prompt = gap.pair.gap, strategy_label(gap.one.prompt)
-        limits = signed_range(kind, row["ci_low"], row["ci_high"])
-        return (
-            f"{of} {'one ' * (n > 1)}is significant: with “{prompt}”, the gap of {gap.one.new} "
-            f"({gap.pair.name}) changes by {kind.shown(row['estimate'])} "
-            f"({level(gap.pair.alpha)} interval {limits}, adjusted {p_value(row['p_adjusted'])})."
-        )
-    tested = Counter(strategy_label(gap.one.prompt) for gap in gaps)
-    parts = []
-    for direction, word in ((1, "smaller"), (-1, "larger")):
-        found = Counter(
-            strategy_label(gap.one.prompt) for gap in significant if gap.moved == direction
-        )
-        if found:
-            order = sorted(found, key=lambda label: (-found[label] / tested[label], label))
-            named = listed(f"“{label}” ({found[label]} of {tested[label]})" for label in order)
-            parts.append(f"{word} with {named}")
-    return f"{of} {len(significant)} are significant. The gap is {' and '.join(parts)}."
+def _named(gaps: Sequence[_Gap]) -> str:
+    if len(gaps) > _LISTED:
+        return f"{len(gaps)} gaps"
+    return listed(
+        f"{gap.one.new} with “{strategy_label(gap.one.prompt)}” ({gap.pair.name})" for gap in gaps
+    )

@@ -9,10 +9,9 @@ from fairstats.benchmarks.declaration import COMMON
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
-from fairstats.report.changes.charts import change_chart, chart_key
+from fairstats.report.changes.figures import change_chart, change_table, chart_key
 from fairstats.report.changes.findings import prompt_finding, version_finding
 from fairstats.report.changes.rows import Comparison, changes_of, comparisons_of_kind, gap_of
-from fairstats.report.changes.table import change_table
 from fairstats.report.charts.rows import MOST_CHARTED, show_chart
 from fairstats.report.page_output import (
     closed,

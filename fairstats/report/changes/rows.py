@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import capital, p_value
+from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.comparisons.change_verdicts import BETTER
@@ -171,9 +172,11 @@ class Comparison:
         return not self.note.startswith(_UNLIKE)
 
     @property
-    def models(self) -> str:
-        """Return the two models, or the only one."""
-        return self.new if self.reference else f"{self.older}{_ARROW}{self.new}"
+    def title(self) -> str:
+        """Return the two models, or the model and its two prompts."""
+        if not self.reference:
+            return f"{self.older}{_ARROW}{self.new}"
+        return f"{self.new}: {_ARROW.join(map(strategy_label, self.strategy.split(_ARROW)))}"
 
     @property
     def older(self) -> str:
