@@ -202,15 +202,7 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
         larger = sum(one.moved < 0 for one in new)
         many = f"{number_word(larger)} significant change{'s' * (larger > 1)}"
         first.append(f"A disparity with another prompt only: {_named(new)}, with {many} in {gap}.")
-    ways = {"smaller": 1, "larger": -1}
-    found = {word: [one for one in gaps if one.moved == way] for word, way in ways.items()}
-    changes = [f"{word} for {_named(own)}" for word, own in found.items() if own]
-    many = number_word(sum(map(len, found.values()))).replace("no", "none")
-    last = f"Of {counted(n, 'change')} in {gap} from the {prompt_label(compared[0].reference)}, "
-    last += f"{many} {'is' if many in ('none', 'one') else 'are'} significant"
-    return " ".join(
-        [*first, _closing(gaps), f"{': '.join(filter(None, (last, listed(changes))))}."]
-    )
+    return " ".join([*first, _closing(gaps), _narrowing(gaps)])
 
 
 def _closing(gaps: Sequence[_Gap]) -> str:
@@ -242,3 +234,17 @@ def _named(gaps: Sequence[_Gap]) -> str:
     return listed(
         f"{gap.one.new} with “{strategy_label(gap.one.prompt)}” ({gap.pair.name})" for gap in gaps
     )
+
+
+def _narrowing(gaps: Sequence[_Gap]) -> str:
+    """State which changes of the gap are significant, and in which direction."""
+    one, n, moved = gaps[0].one, len(gaps), sum(gap.moved != 0 for gap in gaps)
+    what = f"in {gap_of(one.benchmark.kind)} from the {prompt_label(one.reference)}"
+    text = f"The change {what} is {'' if moved else 'not '}significant"
+    if n > 1:
+        many = f"{number_word(moved)} {'is' if moved == 1 else 'are'}" if moved else "none is"
+        text = f"Of {n} changes {what}, {many} significant"
+    ways = {"smaller": 1, "larger": -1}
+    found = {word: [gap for gap in gaps if gap.moved == way] for word, way in ways.items()}
+    changes = listed(f"{word} for {_named(own)}" for word, own in found.items() if own)
+    return f"{text}: {changes}." if changes else f"{text}."

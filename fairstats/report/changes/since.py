@@ -112,14 +112,16 @@ def set_changes(
     found = []
     for row in answer_sets.to_dict("records"):
         key = tuple(row[name] for name in unit)
-        benchmark = next(
-            (one.benchmarks[key[0]] for one in releases if key[0] in one.benchmarks), None
-        )
+        benchmark = _declared(key[0], releases)
         own = verdicts[(verdicts[unit] == list(key)).all(axis=1)]
         changed = tuple(verdict_text(one, benchmark) for one in own.to_dict("records"))
         counts = moved.xs(key, level=unit).to_dict() if key in moved.index.droplevel("why") else {}
         found.append(SetChange(row["model"], set_name(row, *releases), row, changed, counts))
     return found
+
+
+def _declared(name: str, releases: Sequence[Release]) -> Benchmark | None:
+    return next((one.benchmarks[name] for one in releases if name in one.benchmarks), None)
 
 
 def verdict_text(row: Mapping[Any, Any], benchmark: Benchmark | None) -> str:
@@ -135,7 +137,7 @@ def verdict_text(row: Mapping[Any, Any], benchmark: Benchmark | None) -> str:
 def set_name(row: Mapping[Any, Any], *releases: Release) -> str:
     """Name the vignettes of an answer set, and its prompt if there are several."""
     name, version = row["benchmark"], row["benchmark_version"]
-    benchmark = next((one.benchmarks[name] for one in releases if name in one.benchmarks), None)
+    benchmark = _declared(name, releases)
     if benchmark is None:
         # Only the previous release declares it, which may not be there.
         return f"{name} {version}, {row['strategy']}"
