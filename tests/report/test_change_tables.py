@@ -84,6 +84,19 @@ def test_the_table_shows_every_change_with_its_interval_and_p(changed, rows):
         assert (change, shown) in pairwise(cells)
 
 
+def test_phone_shows_each_figure_and_verdict_without_scrolling(changed, browser):
+    tab = browser.new_page(viewport={"width": 390, "height": 900})
+    tab.goto((changed.path / "reports" / "versions.html").as_uri())
+    table = tab.locator(".by-figure")
+    assert table.evaluate("part => part.scrollWidth <= part.clientWidth")
+    labels = table.locator(".cell-label:visible").all_inner_texts()
+    assert set(labels) == {"Accuracy ↑", "CFR ↑", "AD ↓", "adjusted p"}
+    # The caption has a verdict that all rows share.
+    assert "Verdict on every row" in table.locator("caption").inner_text()
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390
+    tab.close()
+
+
 def test_pages_state_which_vignettes_count(changed):
     for name in ("versions", "strategies"):
         assert "that both sides answered" in page(changed, name)
