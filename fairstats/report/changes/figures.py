@@ -26,7 +26,7 @@ from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.figures import p_cell
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, output_format
-from fairstats.report.tables import written_table
+from fairstats.report.tables import labels_of, written_table
 from fairstats.report.templates import filled
 from fairstats.report.words import scaled
 
@@ -39,6 +39,8 @@ _COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
 _ROOM = 1.4
 _MARKS = {WIN_WIN: "▲ ", LOSE_LOSE: "▼ ", UNCLEAR: ""}
 _P = "adjusted p"
+#: The classes of the marks in a key.
+_CLASSES = ("hollow", "dim", "b", "a")
 
 
 def change_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
@@ -115,23 +117,20 @@ def chart_key(compared: Sequence[Comparison], alpha: float) -> list[tuple[str, s
     alpha : float
         The level of significance.
     """
-    one = compared[0]
-    kind, gap = one.benchmark.kind, gap_of(one.benchmark.kind)
-    unit = f"{kind.unit} or points" if kind.numeric else kind.unit
-    if one.ranged:
-        return [(f"figures: range of the change, in {unit}", "")]
-    older, newer = "older version", "newer version"
-    if one.reference:
-        older, newer = prompt_label(one.reference), "other prompt"
-    margin = f"{kind.shown_margin(one.benchmark.equivalence_margin)} {kind.unit}"
-    return [
-        (older, "hollow"),
-        (f"{newer}: no significant change", "dim"),
-        (f"significantly better (adjusted p at most {alpha:g})", "b"),
-        ("significantly worse", "a"),
-        (f"figures: change in {unit}, with its {level(alpha)} interval", ""),
-        (f"shaded: {gap} up to {margin}, the equivalence margin", ""),
-    ]
+    one, say = compared[0], labels_of("changes")["key"]
+    kind = one.benchmark.kind
+    words = {
+        "reference": prompt_label(one.reference),
+        "unit": f"{kind.unit} or points" if kind.numeric else kind.unit,
+        "gap": gap_of(kind),
+        "margin": f"{kind.shown_margin(one.benchmark.equivalence_margin)} {kind.unit}",
+        "alpha": f"{alpha:g}",
+        "level": level(alpha),
+    }
+    sides = (text.format_map(words) for text in say["prompt" if one.reference else "version"])
+    words |= dict(zip(("older", "newer"), sides, strict=True))
+    shown = ("range",) if one.ranged else ("hollow", "dim", "b", "a", "figures", "shaded")
+    return [(say[key].format_map(words), key if key in _CLASSES else "") for key in shown]
 
 
 def change_table(changes: Sequence[Change], *, name: str) -> tuple[GT, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from fairstats._lib.formatting import capital, counted, listed, number_word, uncapital
 from fairstats.answers.strategies import strategy_label
@@ -13,24 +13,21 @@ from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.changes.rows import Comparison, PairChange, changes_of, figures_of, gap_of
 from fairstats.report.findings import prompt_label
+from fairstats.report.tables import labels_of
 from fairstats.report.words import counted_items
 
-_RANGES = "each change is a range, because missing answers could be anything"
 #: Names that a sentence lists, and sentences with details; of more, the number is given.
 _LISTED = 6
-#: What a newer model is for a pair of groups, the best first, and the short answer, if any.
-_BETTER, _WORSE, _UNCLEAR = "better", "worse", "not clearly better or worse"
-_MIXED, _UNTESTED = "better in part and worse in part", "not judged"
-_SHORT = {
-    _BETTER: "Yes", f"partly {_BETTER}": "Partly", _MIXED: "Mixed", _UNCLEAR: "Unclear",
-    f"partly {_WORSE}": "No", _WORSE: "No, worse", _UNTESTED: "",
-}  # fmt: skip
-_VERDICTS = {WIN_WIN: _BETTER, LOSE_LOSE: _WORSE}
+#: What a newer model is for a pair of groups, by its verdict.
+_VERDICTS = {WIN_WIN: "better", LOSE_LOSE: "worse"}
+_UNCLEAR = "not clearly better or worse"
 #: Without a verdict: by whether figures improved, and whether some became worse.
 _MOVED = {
-    (True, True): _MIXED, (True, False): f"partly {_BETTER}", (False, True): f"partly {_WORSE}",
+    (True, True): "better in part and worse in part",
+    (True, False): "partly better",
+    (False, True): "partly worse",
     (False, False): _UNCLEAR,
-}  # fmt: skip
+}
 
 
 def version_answer(one: Comparison) -> tuple[dict[str, str], str]:
@@ -42,7 +39,8 @@ def version_answer(one: Comparison) -> tuple[dict[str, str], str]:
     basis = ", ".join([*[prompt_label(one.prompt)] * one.prompted, items])
     notes = dict.fromkeys([*(pair.reason for pair in one.pairs), one.note])
     texts = [_details(one), basis, *filter(None, notes)]
-    words = {pair.name: _SHORT[_word(one, pair)] for pair in one.pairs}
+    short = labels_of("changes")["short"]
+    words = {pair.name: short[_word(one, pair)] for pair in one.pairs}
     return words, " ".join(f"{capital(text)}." for text in texts)
 
 
@@ -56,9 +54,9 @@ def version_finding(compared: Sequence[Comparison]) -> str:
     """
     several = len({one.context for one in compared}) > 1
     detailed = len({(_words(one), _details(one)) for one in compared}) <= _LISTED
-    models = defaultdict(list)
+    models, order = defaultdict(list), list(labels_of("changes")["short"])
     for one in compared:
-        place = max(list(_SHORT).index(_word(one, pair)) for pair in one.pairs)
+        place = max(order.index(_word(one, pair)) for pair in one.pairs)
         details = f": {_details(one)}" if detailed else ""
         name = f"{one.new} ({one.context})" if several else one.new
         models[place, f"{_words(one)}{details}", one.before].append(name)
@@ -83,7 +81,7 @@ def _words(one: Comparison) -> str:
 
 def _word(one: Comparison, pair: PairChange) -> str:
     if pair.verdict is None or not one.alike:
-        return _UNTESTED
+        return "not judged"
     if pair.verdict in _VERDICTS or pair.reason:
         return _VERDICTS.get(pair.verdict, _UNCLEAR)
     found = {pair.direction(metric) for metric in pair.figures}
@@ -95,7 +93,7 @@ def _details(one: Comparison) -> str:
     if not one.alike:
         return "the questions are different"
     if one.ranged:
-        return _RANGES
+        return "each change is a range, because missing answers could be anything"
     kind = one.benchmark.kind
     labels = {m: uncapital(label) for m, (label, _) in figures_of(kind).items() if m in BETTER}
     labels[f"delta_{kind.disparity}"] = gap_of(kind)
@@ -186,46 +184,57 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
     release : Release
         Holds the verdicts on the gaps.
     """
-    gaps, gap = _gaps(compared, release), gap_of(compared[0].benchmark.kind)
-    if compared[0].ranged:
-        return f"{capital(_RANGES)}. There is no test."
-    n, first = len(gaps), []
+    one, gaps, say = compared[0], _gaps(compared, release), labels_of("changes")["prompts"]
+    if one.ranged:
+        return str(say["range"])
+    kind = one.benchmark.kind
+    words = {
+        "reference": prompt_label(one.reference),
+        "margin": f"±{kind.shown_margin(one.benchmark.equivalence_margin)} {kind.unit}",
+        "gap": gap_of(kind),
+        "n": len(gaps),
+    }
+    return " ".join(say[key].format_map(words | more) for key, more in _found(gaps))
+
+
+def _found(gaps: Sequence[_Gap]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the sentences on gaps, by their keys in ``labels.toml``, each with its words."""
     # What became worse comes first: a reassuring sentence must not hide it.
-    if worse := sum(one.pair.direction("delta_cfr") < 0 for one in gaps):
-        first.append(
-            "With another prompt, answers differ significantly more often between groups in "
-            f"{worse} of {counted(n, 'comparison')}."
-        )
-    new = [one for one in gaps if one.after == DISPARITY and one.before not in (None, DISPARITY)]
+    if worse := sum(gap.pair.direction("delta_cfr") < 0 for gap in gaps):
+        yield "consistency", {"worse": worse, "comparisons": counted(len(gaps), "comparison")}
+    new = [gap for gap in gaps if gap.after == DISPARITY and gap.before not in (None, DISPARITY)]
     if new:
         # One verdict may be significant and the other not, although their difference is not.
-        larger = sum(one.moved < 0 for one in new)
-        many = f"{number_word(larger)} significant change{'s' * (larger > 1)}"
-        first.append(f"A disparity with another prompt only: {_named(new)}, with {many} in {gap}.")
-    return " ".join([*first, _closing(gaps), _narrowing(gaps)])
+        larger = sum(gap.moved < 0 for gap in new)
+        changes = f"{number_word(larger)} significant change{'s' * (larger > 1)}"
+        yield "new", {"named": _named(new), "changes": changes}
+    yield _closing(gaps)
+    ways = {"smaller": 1, "larger": -1}
+    found = {word: [gap for gap in gaps if gap.moved == way] for word, way in ways.items()}
+    changes = listed(f"{word} for {_named(own)}" for word, own in found.items() if own)
+    moved = sum(map(len, found.values()))
+    many = f"{number_word(moved)} {'is' if moved == 1 else 'are'}" if moved else "none is"
+    more = {"many": many, "no": "" if moved else "not ", "changes": changes and f": {changes}"}
+    yield "significant" if len(gaps) > 1 else "significant_one", more
 
 
-def _closing(gaps: Sequence[_Gap]) -> str:
-    """State which disparities with the reference are equivalent with another prompt."""
-    one = gaps[0].one
-    kind, reference = one.benchmark.kind, prompt_label(one.reference)
-    margin = f"±{kind.shown_margin(one.benchmark.equivalence_margin)} {kind.unit}"
+def _closing(gaps: Sequence[_Gap]) -> tuple[str, dict[str, Any]]:
+    """Return whether disparities with the reference are equivalent with another prompt."""
     disparities = [gap for gap in gaps if gap.before == DISPARITY]
     if not disparities:
         before = {(gap.one.new, gap.one.version, gap.pair.pair): gap.before for gap in gaps}
         counts = Counter(verdict or "without a verdict" for verdict in before.values())
-        if set(counts) == {EQUIVALENT}:
-            return f"With the {reference} every gap between groups is equivalent (within {margin})."
-        found = ", ".join(f"{word}: {count} of {len(before)}" for word, count in counts.items())
-        return f"With the {reference} no gap between groups is a disparity ({found})."
+        text = ", ".join(f"{word}: {count} of {len(before)}" for word, count in counts.items())
+        same = {EQUIVALENT: "equivalent", "without a verdict": "no_verdict"}
+        key = same.get(next(iter(counts)), "") if len(counts) == 1 else ""
+        return key or "no_disparity", {"counts": text}
     if closed := [gap for gap in disparities if gap.closed]:
-        return f"Another prompt closes the gap (to within {margin}) for {_named(closed)}."
+        return "closed", {"named": _named(closed)}
     if all(gap.after == DISPARITY for gap in disparities):
-        return f"Every disparity with the {reference} stays one with every other prompt."
-    n = len(disparities)
-    none = f"None of {n} comparisons turns a disparity" if n > 1 else "The disparity does not turn"
+        return "stay", {}
     how = " by a significant change" * any(gap.after == EQUIVALENT for gap in disparities)
-    return f"{none} into an equivalent gap (within {margin}){how}."
+    n = len(disparities)
+    return "open" if n > 1 else "open_one", {"n": n, "how": how}
 
 
 def _named(gaps: Sequence[_Gap]) -> str:
@@ -234,17 +243,3 @@ def _named(gaps: Sequence[_Gap]) -> str:
     return listed(
         f"{gap.one.new} with “{strategy_label(gap.one.prompt)}” ({gap.pair.name})" for gap in gaps
     )
-
-
-def _narrowing(gaps: Sequence[_Gap]) -> str:
-    """State which changes of the gap are significant, and in which direction."""
-    one, n, moved = gaps[0].one, len(gaps), sum(gap.moved != 0 for gap in gaps)
-    what = f"in {gap_of(one.benchmark.kind)} from the {prompt_label(one.reference)}"
-    text = f"The change {what} is {'' if moved else 'not '}significant"
-    if n > 1:
-        many = f"{number_word(moved)} {'is' if moved == 1 else 'are'}" if moved else "none is"
-        text = f"Of {n} changes {what}, {many} significant"
-    ways = {"smaller": 1, "larger": -1}
-    found = {word: [gap for gap in gaps if gap.moved == way] for word, way in ways.items()}
-    changes = listed(f"{word} for {_named(own)}" for word, own in found.items() if own)
-    return f"{text}: {changes}." if changes else f"{text}."

@@ -21,6 +21,7 @@ from fairstats.report.page_output import (
     show_markdown,
     show_table,
 )
+from fairstats.report.tables import labels_of
 from fairstats.report.templates import filled, prose
 from fairstats.report.words import meaning, words_of
 
@@ -104,18 +105,7 @@ def how_to_read_changes(release: Release) -> str:
     if release.policies == ["bounds"]:
         return prose("changes-bounds")
     benchmarks = release.benchmarks.values()
-    families = sorted({benchmark.family for benchmark in benchmarks})
-    words = {
-        "alpha": f"{release.alpha:g}",
-        "family": " or ".join(_FAMILIES[family] for family in families),
-    }
+    families = {labels_of("changes")["family"][benchmark.family] for benchmark in benchmarks}
+    words = {"alpha": f"{release.alpha:g}", "family": " or ".join(sorted(families))}
     kinds = sorted({"choices" if one.kind == CHOICE else "kinds" for one in benchmarks})
     return "\n\n".join(prose(f"changes-{kind}", **words) for kind in kinds)
-
-
-#: The tests that a benchmark's `family` adjusts together, in the words of the page.
-_FAMILIES = {
-    "model": "the comparison",
-    "board": "all comparisons of the board",
-    "release": "all comparisons of the release",
-}
