@@ -20,6 +20,7 @@ from fairstats.report.board.charts import measures_of
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.model.page import ITEMS_SHOWN, history_charts, history_of, show_model
 
+from .changes import METRICS, words_of
 from .conftest import HOSTILE, answers_of_models
 from .reading import Markup, figures, squeezed
 from .undrawn import undrawn, whole
@@ -358,43 +359,18 @@ def test_model_that_selected_the_items_is_not_judged(tmp_path, page, demo):
 # Versions and prompts
 
 
-def test_version_charts_show_the_comparisons(full, page):
-    html = page(full, NEW)
-    rows = full.comparisons.query("kind == 'version'")
+@pytest.mark.parametrize(("kind", "title"), [("version", VERSIONS), ("strategy", PROMPTS)])
+def test_charts_show_the_comparisons(full, page, kind, title):
+    rows = full.comparisons[full.comparisons["kind"] == kind]
     assert len(rows) == 9
-    said = words_of_chart(question(html, VERSIONS))
-    expected = []
-    for metric in ("delta_accuracy", "delta_cfr", "delta_ad"):
-        for attribute, a, b in PAIRS.values():
-            (row,) = rows[
-                (rows[["metric", "attribute", "group_a", "group_b"]] == [metric, attribute, a, b])
-                .all(axis=1)
-            ].to_dict("records")  # fmt: skip
-            expected.append(
-                f"{100 * row['old']:.1f} to {100 * row['new']:.1f}, change "
-                f"{points(row['estimate'])} ({point_range(row['ci_low'], row['ci_high'])})"
-            )
-    for text, figure in zip(said, expected, strict=True):
-        assert text.replace("\u00a0", " ").startswith(figure)
-
-
-def test_prompt_charts_show_all_prompts_and_their_changes(full, page):
-    html = question(page(full, NEW), PROMPTS)
-    said = [text.replace("\u00a0", " ") for text in words_of_chart(html)]
-    expected = []
-    for attribute, a, b in PAIRS.values():
-        for strategy in ("plain", HOSTILE[1]):
-            rows = estimates_of(full, NEW, strategy)
-            gap = figures(rows, attribute=attribute, group_a=a, group_b=b)
-            gap = gap.loc["accuracy_difference"]
-            limits = point_range(gap["ci_low"], gap["ci_high"])
-            expected.append(f"{points(gap['estimate'])} points ({limits})")
-    for text, figure in zip(said, expected, strict=True):
-        assert text.startswith(figure)
-    (change,) = full.comparisons.query(
-        "kind == 'strategy' and metric == 'delta_ad' and attribute == 'race'"
-    ).to_dict("records")
-    assert f"change of AD {points(change['estimate'])} (" in said[1]
+    key = ["attribute", "group_a", "group_b"]
+    expected = [
+        words_of(row)
+        for pair in PAIRS.values()
+        for metric in METRICS
+        for row in rows[(rows[["metric", *key]] == [metric, *pair]).all(axis=1)].to_dict("records")
+    ]
+    assert words_of_chart(question(page(full, NEW), title)) == expected
 
 
 # Unknown values

@@ -23,8 +23,8 @@ from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import attribute_table, difference_matrix, overview_table
 from fairstats.report.changed_items import flip_table
-from fairstats.report.changes.page import change_table
-from fairstats.report.changes.rows import comparisons_of_kind
+from fairstats.report.changes.figures import change_table
+from fairstats.report.changes.rows import changes_of, comparisons_of_kind
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.replication.page import replication_table
 from fairstats.report.sections.given import table as missing_table
@@ -163,8 +163,7 @@ def two_sets(release: Release) -> list[AnswerSet]:
 
 def changes(release: Release) -> GT:
     compared = comparisons_of_kind(release, "version")["three"]
-    own = [(one, pair) for one in compared for pair in one.pairs]
-    return change_table(own, name="changes", limits="95% CI")
+    return change_table(changes_of(compared), name="changes")[0]
 
 
 TABLES: dict[str, Callable[[Release], GT]] = {

@@ -84,6 +84,8 @@ class Axis:
         high = min(self.high, self.end, 100.0 if self.unit == "%" else math.inf)
         # Labels with a sign need more room.
         most = 4.5 if self.signed or self.low <= -0.15 * high else 5.5
+        if self.end - self.low < 0.5 * (self.high - self.low):
+            most = 3.5
         step = next((s for s in steps if (high - self.low) / s <= most), steps[-1])
         first = math.ceil(self.low / step - 1e-9)
         return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]

@@ -289,7 +289,7 @@ def _show_history(release: Release, sets: list[AnswerSet], *, scope: str, depth:
         return
     _heading("Over the releases", depth)
     for number, own in _each(sets):
-        with enclosed('<div class="question"><div class="by-prompt">', "</div></div>"):
+        with enclosed('<div class="question"><div class="over-releases">', "</div></div>"):
             for chart in history_charts(own, rows, name=f"{scope}-history-{number}"):
                 show_chart(chart)
 
