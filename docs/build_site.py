@@ -27,7 +27,7 @@ from guide_cells import Ran, run_guide
 
 import fairstats
 from fairstats._lib.formatting import escape_markdown
-from fairstats.report.builtin_renderer import html_page
+from fairstats.report.render import html_page
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

@@ -38,8 +38,8 @@ from .ratings.rates import bias_rates as bias_rates
 from .replication.check_table import check_table as check_table
 from .report.public_plots import plot_forest as plot_forest
 from .report.public_plots import plot_outcomes as plot_outcomes
+from .report.public_plots import plot_pairwise as plot_pairwise
+from .report.public_plots import plot_ranks as plot_ranks
+from .report.public_plots import plot_specification as plot_specification
 from .report.public_plots import plot_versions as plot_versions
-from .report.rank_plots import plot_pairwise as plot_pairwise
-from .report.rank_plots import plot_ranks as plot_ranks
-from .report.rank_plots import plot_specification as plot_specification
 from .screening.screen import screen as screen

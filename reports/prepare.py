@@ -7,8 +7,7 @@ from pathlib import Path
 try:
     from fairstats._lib.problems import InputError
     from fairstats.report.page_output import PUBLISHED_VARIABLE, QUARTO_VARIABLE, load_release
-    from fairstats.report.render import finish
-    from fairstats.report.site_pages import prepare
+    from fairstats.report.site_pages import finish, prepare
 except ModuleNotFoundError as error:
     sys.exit(
         f"{error.name} is not installed in the Python that Quarto runs, {sys.executable}. Set "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from math import asin, comb, sqrt
 from pathlib import Path
 
@@ -11,25 +10,24 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import percent
+from fairstats._lib.installation import resource
 from fairstats.inference.differences import difference_interval
 from fairstats.inference.effect_sizes import cohens_h_interval
 from fairstats.inference.intervals import proportion_interval
-from fairstats.report.about.coverage import (
+from fairstats.report.about.methods import (
     ACCURACY,
     DEFAULTS,
     LEAST,
     MOST,
     at_largest_n,
-    coverage_text,
     point_table,
-    points_caption,
     range_table,
-    read_coverage,
 )
+from fairstats.report.templates import prose
 from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[1]
-COVERAGE = read_coverage()
+COVERAGE = pd.read_csv(resource("data", "coverage.csv"))
 
 
 def value(column: str, **at: object) -> float:
@@ -131,29 +129,43 @@ def test_the_script_writes_the_file_again(tmp_path, monkeypatch):
     assert (tmp_path / "coverage.csv").read_text(encoding="utf-8").splitlines() == [header, *of_n]
 
 
-def test_page_names_every_point_of_too_low_coverage():
-    text = coverage_text(COVERAGE).replace("\u00a0", " ")
+@pytest.fixture(scope="module")
+def text() -> str:
+    """Return the note on the page, in one line."""
+    return " ".join(prose("coverage").replace("\u00a0", " ").split())
+
+
+def point(row: pd.Series) -> str:
+    given = {name: row[name] for name in ("n", "p", "p10", "p01") if not pd.isna(row[name])}
+    return ", ".join(f"{name} = {value:g}" for name, value in given.items())
+
+
+def test_page_names_every_point_of_too_low_coverage(text):
+    enough = points = 0
     for estimand, method in DEFAULTS.items():
         rows = COVERAGE[(COVERAGE["estimand"] == estimand) & (COVERAGE["method"] == method)]
         below, above = rows[rows["coverage"] < LEAST], rows[rows["coverage"] > MOST]
-        assert f"at {len(below)} of {len(rows)} points" in text
-        assert re.search(rf"above 97\.5% at {len(above)}\b", text)
-        for row in below.itertuples():
-            where = "".join(
-                f", {name} = {getattr(row, name):g}"
-                for name in ("p", "p10", "p01")
-                if not pd.isna(getattr(row, name))
-            )
-            assert f"{percent(row.coverage)} at n = {row.n}{where}" in text
+        enough, points = enough + len(rows) - len(below), points + len(rows)
+        named = [f"{percent(r['coverage'])} at {point(r)}" for _, r in below.iterrows()]
+        assert f"at {len(below)} of {len(rows)} points ({'; '.join(sorted(named))})" in text
+        single = rows["p10"].isna().all()
+        events = above["n"] * (1 - above["p"] if single else above["p10"] + above["p01"])
+        assert f"above 97.5% at {len(above)} (all with at most {events.max():.3g} expected" in text
+    assert f"at {enough} of {points} points" in text
+    assert f"have {COVERAGE['n'].min()} to {COVERAGE['n'].max()} pairs" in text
 
 
-def test_page_states_why_wald_and_bootstrap_are_not_defaults():
-    text = coverage_text(COVERAGE)
+def test_page_states_why_wald_and_bootstrap_are_not_defaults(text):
     for method in ("wald", "bootstrap"):
         rows = COVERAGE[COVERAGE["method"] == method]
         default = COVERAGE[COVERAGE["method"] == DEFAULTS["difference"]]
         assert rows["coverage"].min() < default["coverage"].min()
-        assert f"down to {percent(rows['coverage'].min())}" in text
+        worst = rows.loc[rows["coverage"].idxmin()]
+        below = (rows["coverage"] < LEAST).sum()
+        assert (
+            f"down to {percent(worst['coverage'])} ({point(worst)}; below 94% at {below} of "
+            f"{len(rows)} points)" in text
+        )
 
 
 def test_tables_have_every_method_and_point():
@@ -173,4 +185,3 @@ def test_tables_have_every_method_and_point():
     assert paired.loc[(0.3, 0.1), ("difference", "newcombe")] == expected
     points = point_table(COVERAGE).as_raw_html()
     assert all(percent(x) in points for x in paired.to_numpy().ravel())
-    assert "801 pairs" in points_caption(COVERAGE)

@@ -31,8 +31,7 @@ from fairstats.ratings.rubrics import copy_rubrics
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.release.manifest import TAKE_AGAIN, declared, file_problems, read_manifest
 from fairstats.release.tables import TABLES, ReleaseInputs, write_table
-from fairstats.report.render import SEARCH_INDEX
-from fairstats.report.site_pages import page_files
+from fairstats.report.site_pages import SEARCH_INDEX, page_files
 from fairstats.report.site_settings import OWN_PAGES, read_pages
 
 if TYPE_CHECKING:

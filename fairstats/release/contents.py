@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import unique_slugs
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
@@ -158,8 +159,27 @@ class Release:
         return dict(self.manifest.get("successors", {}))
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return one of the release's tables, see `fairstats.release.tables`."""
-        return _read(self.path / DOWNLOADS / f"{name}.parquet")
+        """Return one of the release's tables, see `fairstats.release.tables`.
+
+        Raises
+        ------
+        InputError
+            If it is damaged, or another version of fairstats made the release without it.
+        """
+        file = f"{DOWNLOADS}/{name}.parquet"
+        if not (self.path / file).exists() and file not in self.manifest.get("files", ()):
+            version = self.manifest["fairstats"]
+            message = (
+                f"fairstats {version}, which published this release, made no such table, and "
+                f"fairstats {__version__} shows it"
+            )
+            remedy = (
+                f"install that version to draw the release (pip install 'fairstats=={version}'), "
+                f"or publish its answers as a new one (fairstats publish --answers "
+                f"{self.answers_path})"
+            )
+            raise InputError([Problem(str(self.path / file), message, remedy)])
+        return _read(self.path / file)
 
     @property
     def answers_path(self) -> Path:

@@ -25,11 +25,12 @@ from fairstats.benchmarks.declaration import (
 from fairstats.benchmarks.kinds import CHOICE, TESTS, Kind
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.estimates.table import is_primary_test
+from fairstats.inference.verdict import EQUIVALENT
 from fairstats.release.contents import Board, Release
 from fairstats.report.changes.rows import Comparison, comparisons_of_kind
 from fairstats.report.charts.rows import MOST_CHARTED, largest
 from fairstats.report.figures import Figure, figure_of, number
-from fairstats.report.findings import pair_note
+from fairstats.report.findings import pair_note, prompted
 from fairstats.report.words import plain, scale_of
 
 _ByPair = dict[tuple[str, str, str], dict[str, dict[str, Any]]]
@@ -92,6 +93,12 @@ class Pair:
         """Return the verdict; None if the pair was not judged."""
         found = self.difference["verdict"]
         return found if isinstance(found, str) else None
+
+    @property
+    def clear_verdict(self) -> str | None:
+        """Return the verdict, but no equivalence of a mean, in which opposite signs cancel."""
+        cancels = self.attribute == POOLED and self.verdict == EQUIVALENT
+        return None if cancels else self.verdict
 
     @property
     def reason(self) -> str:
@@ -169,6 +176,11 @@ class AnswerSet:
         """Return the readers' name of the prompt."""
         return strategy_label(self.board.strategy)
 
+    @cached_property
+    def prompted(self) -> bool:
+        """Check whether the benchmark was asked with a declared prompt, so prompts are named."""
+        return prompted(self.release, self.benchmark.name)
+
     @property
     def version(self) -> str:
         """Return the readers' name of the benchmark's version, e.g. ``"GPT-written vignettes"``."""
@@ -176,8 +188,8 @@ class AnswerSet:
 
     @property
     def label(self) -> str:
-        """Return the version and the prompt, e.g. ``"GPT-written vignettes, plain"``."""
-        return f"{self.version}, {self.prompt}"
+        """Return the version and, if prompts were declared, the prompt."""
+        return f"{self.version}, {self.prompt}" if self.prompted else self.version
 
     @property
     def title(self) -> str:
@@ -187,8 +199,8 @@ class AnswerSet:
 
     @property
     def full_label(self) -> str:
-        """Return the benchmark, its version and the prompt."""
-        return f"{self.title}, prompt: {self.prompt}"
+        """Return the benchmark, its version and, if prompts were declared, the prompt."""
+        return f"{self.title}, prompt: {self.prompt}" if self.prompted else self.title
 
     @cached_property
     def alone(self) -> Board:
@@ -224,21 +236,22 @@ class AnswerSet:
             for groups in attribute.pairs
             if self.kind.difference in self._estimates.get((attribute.name, *groups), {})
         ]
-        labels = [short_label(attribute, groups) for attribute, groups in found]
-        notes = [attribute.pair_label(groups) for attribute, groups in found]
-        attributes = {attribute.name for attribute, _ in found}
+        single = len({attribute.name for attribute, _ in found}) == 1
+        names = [self._names(attribute, groups, single=single) for attribute, groups in found]
         pairs = []
-        for (attribute, groups), label, note in zip(found, labels, notes, strict=True):
-            title = self.benchmark.pair_name(attribute.name, groups)
-            name = title
-            if labels.count(label) == 1:
-                name = label
-            elif len(attributes) == 1:
-                name = note
-            elif list(zip(labels, notes, strict=True)).count((label, note)) == 1:
-                name = f"{label} ({note})"
-            pairs.append(self._pair(attribute.name, groups, label, name, title))
+        for (attribute, groups), own in zip(found, names, strict=True):
+            every = zip(own, zip(*names, strict=True), strict=True)
+            name = next((one for one, others in every if others.count(one) == 1), own[-1])
+            pairs.append(self._pair(attribute.name, groups, own[0], name, own[-1]))
         return pairs
+
+    def _names(
+        self, attribute: Attribute, groups: tuple[str, str], *, single: bool
+    ) -> tuple[str, ...]:
+        """Return the names of a pair, the shortest first; `single` if it is the only attribute."""
+        label, note = short_label(attribute, groups), attribute.pair_label(groups)
+        title = self.benchmark.pair_name(attribute.name, groups)
+        return label, note if single else label, f"{label} ({note})", title
 
     def _pair(
         self, attribute: str, groups: tuple[str, str], label: str, name: str, title: str

@@ -344,53 +344,65 @@ class Findings:
         """Why no model has a rank."""
         reasons, n = sorted(set(self.board.why_unranked.values())), len(self.board.models)
         if reasons and all("best guess" in reason for reason in reasons):
-            if n == 1:
-                return "Its accuracy is too close to guessing to judge it."
-            return f"The accuracy of {every(n)} models is too close to guessing to judge them."
+            return self._say("unranked", "guess" if n == 1 else "guesses", all=every(n))
         if len(reasons) == 1:
             return f"{capital(reasons[0])}."
-        return (
-            f"{capital(number_word(n))} models were tested. The reason is given with each name "
-            "below."
-        )
+        return self._say("unranked", "several", N=capital(number_word(n)))
 
     @property
     def _sizes(self) -> str:
-        """State the differences of the models with the smallest and the largest average."""
-        values, board = self.gaps["estimate"], self.board
-        if values.isna().any():
-            return self._say("sizes", "ranges")
-        first, several = self.models[0], len(self.models) > 1
-        # Without ranks, no model is the first or the last.
-        unordered = self.kind != CHOICE and board.ranked.empty and several
-        if unordered or not (values > 0).all():
-            case = "only" if len(values) == 1 else "run"
-        elif board.benchmark.slanted and self.kind == CHOICE:
-            case = "swayed" if board.benchmark.swayed_by else "slanted"
-        else:
-            case = "higher"
-        where = set_label(
-            board.benchmark, board.version, board.strategy, prompted=self.prompted, brackets=True
-        )
+        """State the first model's average difference, or the smallest and the largest of all."""
+        board, first = self.board, self.models[0]
+        values, known = self.gaps["estimate"], self.gaps["estimate"].dropna()
+        ranged = set(board.estimates["missing"]) == {"bounds"} and len(known) < len(values)
+        if ranged or known.empty:
+            return self._say("sizes", "ranges" if self._limits("") else "unknown")
+        case = "one" if known.min() == known.max() else "run"
+        if self._by_first:
+            case = self._way
+        elif len(values) == 1:
+            case = "only"
+        unit = (board.benchmark, board.version, board.strategy)
         text = self._say(
             "sizes",
             case,
-            where=where,
-            only=self.kind.signed(values.iloc[0]),
-            range=signed_range(self.kind, values.min(), values.max()),
+            where=set_label(*unit, prompted=self.prompted, brackets=True),
+            only=self.kind.signed(known.iloc[0]),
+            range=signed_range(self.kind, known.min(), known.max()),
             order=pair_note(board.benchmark),
+            limits=self._limits("; "),
             first=first,
             subject=subject_of(self.kind, first),
             size=unsigned(self.kind, self._average_gap(first)),
             more=more_of(board.benchmark),
-            no_disparity="" if self._has_disparity(first) else ", which is no disparity",
             spread=self._spread(first),
         )
-        return f"{text} {self._compared}" if several and not board.ranked.empty else text
+        several = len(self.models) > 1 and not board.ranked.empty
+        return f"{text} {self._compared}" if several else text
 
-    def _has_disparity(self, model: str) -> bool:
-        own = self.gaps[self.gaps["model"] == model]
-        return bool((own["verdict"] == DISPARITY).any())
+    @property
+    def _way(self) -> str:
+        """Return how to describe a figure that is higher for the first group of every pair."""
+        benchmark = self.board.benchmark
+        if benchmark.slanted and self.kind == CHOICE:
+            return "swayed" if benchmark.swayed_by else "slanted"
+        return "higher"
+
+    @property
+    def _by_first(self) -> bool:
+        """Check whether the first group is ahead in every pair, and the first model is the best."""
+        own = self.gaps[self.gaps["model"] == self.models[0]]
+        # Without ranks, no model is the first or the last.
+        ordered = self.kind == CHOICE or len(self.models) == 1 or not self.board.ranked.empty
+        # An unclear difference is not called one.
+        return ordered and self._one_way and own["verdict"].isin([DISPARITY, EQUIVALENT]).all()
+
+    def _limits(self, before: str, model: str = "") -> str:
+        """Return the range of the intervals of all differences, or of a model's."""
+        own = self.gaps[self.gaps["model"] == model] if model else self.gaps
+        limits = signed_range(self.kind, own["ci_low"].min(), own["ci_high"].max())
+        which = "interval" if len(own) == 1 else "intervals from"
+        return f"{before}{level(self.alpha)} {which} {limits}" if limits else ""
 
     @property
     def _compared(self) -> str:
@@ -403,7 +415,7 @@ class Findings:
         elif len(first) == len(self.models):
             case = "same"
         else:
-            case = "that" if self._one_way and first == [least] else "named"
+            case = "that" if self._by_first and first == [least] else "named"
         fewest, largest = (
             f"{self._named(models)} {'has' if len(models) == 1 else 'have'}"
             for models in (first, last)
@@ -431,9 +443,11 @@ class Findings:
         return f"average {gap}" if self._one_way else f"mean size of the {gap}s"
 
     def _spread(self, model: str) -> str:
-        """Return the range of a model's gaps over the pairs, in brackets."""
+        """Return the range of a model's gaps, and that of their intervals, in brackets."""
         own = self.gaps.loc[self.gaps["model"] == model, "estimate"]
-        return f" ({self._size(own, '')} by {self._one})" if own.nunique() > 1 else ""
+        sizes = f"{self._size(own, '')} by {self._one}" if own.nunique() > 1 else ""
+        found = f"{sizes}{self._limits('; ' if sizes else '', model)}"
+        return f" ({found})" if found else ""
 
     def _average_gap(self, model: str) -> float:
         """A model's mean size of the gaps, by which models rank."""
@@ -479,12 +493,9 @@ class Findings:
         if values.empty:
             return self._say("chart", "unknown")
         low, high = (self.kind.signed(value) for value in (values.min(), values.max()))
-        if not (values > 0).all():
-            case = "one" if low == high else "run"
-        elif self.kind == CHOICE and benchmark.slanted:
-            case = "swayed" if benchmark.swayed_by else "slanted"
-        else:
-            case = "higher"
+        case = "one" if low == high else "run"
+        if (values > 0).all():
+            case = self._way
         return self._say(
             "chart", case, low=low, high=high, size=self._size(values, f" {self.kind.unit}")
         )
@@ -511,31 +522,32 @@ class Findings:
         return found
 
     def _sure_of_gaps(self) -> Iterator[tuple[str, str]]:
-        verdicts, n = self.gaps["verdict"], len(self.gaps)
+        n, limit = len(self.gaps), self.board.benchmark.equivalence_margin
         low, high = self.gaps["ci_low"], self.gaps["ci_high"]
-        if (verdicts == DISPARITY).all():
-            limit = self.board.benchmark.equivalence_margin
-            large, p = bool(((low > limit) | (high < -limit)).all()), self._largest_p
-            degree = "Very sure" if large and p.startswith("p\u00a0<") else "Sure"
-            each = "the" if n == 1 else "every"
-            case = "large" if large else "chance"
-            yield (
-                degree,
-                self._say("sure", case, of=_of(n, n, noun(self.kind), self._whose), p=p, each=each),
-            )
-            return
+        # An interval without 0 excludes that there is no gap.
+        both = (low <= 0) & (high >= 0) & ((low < -limit) | (high > limit))
         for verdict in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
-            own = verdicts == verdict
+            own = self.gaps["verdict"] == verdict
             if not own.any():
                 continue
-            # An interval without 0 excludes that there is no gap.
-            limit = self.board.benchmark.equivalence_margin
-            both = (low <= 0) & (high >= 0) & ((low < -limit) | (high > limit))
-            case = "possible" if verdict == INCONCLUSIVE and both[own].all() else verdict
-            degree = "Not sure" if verdict == INCONCLUSIVE else "Sure"
-            of = _of(int(own.sum()), n, noun(self.kind), self._whose)
-            a_disparity = "a disparity" if own.sum() == 1 else "disparities"
-            yield degree, self._say("sure", case, of=of, a_disparity=a_disparity)
+            case, degree, p = verdict, "Sure", ""
+            if verdict == INCONCLUSIVE:
+                case, degree = "possible" if both[own].all() else verdict, "Not sure"
+            elif verdict == DISPARITY and own.all():
+                large, p = ((low > limit) | (high < -limit)).all(), self._largest_p
+                case = "large" if large else "chance"
+                degree = "Very sure" if large and p.startswith("p\u00a0<") else "Sure"
+            yield (
+                degree,
+                self._say(
+                    "sure",
+                    case,
+                    of=_of(int(own.sum()), n, noun(self.kind), self._whose),
+                    a_disparity="a disparity" if own.sum() == 1 else "disparities",
+                    each="the" if n == 1 else "every",
+                    p=p,
+                ),
+            )
 
     def _sure_of_ranks(self) -> Iterator[tuple[str, str]]:
         ranked, n = self.board.ranked, len(self.models)

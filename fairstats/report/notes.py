@@ -171,20 +171,38 @@ _MOST_PAIRS = 4
 _PAIR = ["attribute", "group_a", "group_b"]
 
 
-def _of_many(own: pd.DataFrame, benchmark: Benchmark) -> str:
-    """Return one paragraph on more pairs than can be named."""
-    own = own[own["attribute"].isin([attribute.name for attribute in benchmark.varied])]
-    agreement = own.loc[own["metric"] == "same_prompt_agreement", "estimate"].dropna()
-    excess = own[(own["metric"] == "excess_disagreement") & own["estimate"].notna()]
-    if agreement.empty or excess.empty:
+def noise_line(rows: pd.DataFrame, benchmark: Benchmark, release: Release) -> str:
+    """Return one paragraph on the pairs of one answer set; empty without several samples."""
+    rows = rows[(rows["attribute"] != BASELINE) & rows["estimate"].notna()]
+    agreement, excess = (
+        rows[rows["metric"] == metric].set_index(_PAIR)
+        for metric in ("same_prompt_agreement", "excess_disagreement")
+    )
+    excess = excess.assign(differ=1 - agreement["estimate"]).dropna(subset=["differ"])
+    if excess.empty:
         return ""
-    differ = span(percent(1 - agreement.max()), percent(1 - agreement.min()))
-    beyond = int((excess["ci_low"] > 0).sum())
-    below = int((excess["ci_high"] < 0).sum())
+    asked = "Each prompt was asked several times."
+    if benchmark.kind != CHOICE and len(excess) > _MOST_PAIRS:
+        varied = [attribute.name for attribute in benchmark.varied]
+        return f"{asked} {_of_many(excess[excess.index.isin(varied, level='attribute')])}"
+    sure = level(release.alpha)
+    clauses = [
+        f"{benchmark.attribute(str(attribute)).pair_label((str(a), str(b)))}: two samples of the "
+        f"same prompt differ in {percent(row['differ'])} of cases, so {points(row['estimate'])} "
+        f"points of the change are beyond sampling noise ({sure} interval "
+        f"{points(row['ci_low'])} to {points(row['ci_high'])})."
+        for (attribute, a, b), row in excess.to_dict("index").items()
+    ]
+    return " ".join([asked, *clauses])
+
+
+def _of_many(excess: pd.DataFrame) -> str:
+    """Sum up more pairs than can be named."""
+    differ = span(percent(excess["differ"].min()), percent(excess["differ"].max()))
+    beyond, below = int((excess["ci_low"] > 0).sum()), int((excess["ci_high"] < 0).sum())
     text = (
-        f"Each prompt was asked several times. Two samples of the same prompt differ in {differ} "
-        f"of cases. In {beyond} of {len(excess)} pairs, the groups change answers clearly more "
-        "often than that (intervals not adjusted)."
+        f"Two samples of the same prompt differ in {differ} of cases. In {beyond} of {len(excess)} "
+        "pairs, the groups change answers clearly more often than that (intervals not adjusted)."
     )
     # One interval of many can miss the true value.
     if 2 * below > len(excess):
@@ -193,28 +211,3 @@ def _of_many(own: pd.DataFrame, benchmark: Benchmark) -> str:
             "so they may not be repetitions of one prompt."
         )
     return text
-
-
-def noise_line(rows: pd.DataFrame, benchmark: Benchmark, release: Release) -> str:
-    """Return one paragraph on the pairs of one answer set; empty without several samples."""
-    own = rows[
-        rows["metric"].isin(["same_prompt_agreement", "excess_disagreement"])
-        & (rows["attribute"] != BASELINE)
-    ]
-    if benchmark.kind != CHOICE and len(own) > 2 * _MOST_PAIRS:
-        return _of_many(own, benchmark)
-    clauses = []
-    for (attribute, a, b), pair in own.groupby(_PAIR, sort=False):
-        figures = pair.set_index("metric")
-        if len(figures) < 2:
-            continue
-        excess = figures.loc["excess_disagreement"]
-        low, high = points(excess["ci_low"]), points(excess["ci_high"])
-        differ = percent(1 - figures.loc["same_prompt_agreement", "estimate"])
-        clauses.append(
-            f" {benchmark.attribute(str(attribute)).pair_label((str(a), str(b)))}: two samples of "
-            f"the same prompt differ in {differ} of cases, so {points(excess['estimate'])} points "
-            f"of the change are beyond sampling noise ({level(release.alpha)} interval {low} to "
-            f"{high})."
-        )
-    return f"Each prompt was asked several times.{''.join(clauses)}" if clauses else ""

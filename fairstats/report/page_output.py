@@ -1,4 +1,4 @@
-"""Boxes around parts of a page: elements that the style sheet dresses, on paper typst's blocks."""
+"""Show the output of cells, in HTML and on paper: Markdown, tables, plots and boxes."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from fairstats.release.contents import (
     named_release,
     newest_release,
 )
+from fairstats.report.site_settings import read_settings
 from fairstats.report.templates import filled, page_root
 
 if TYPE_CHECKING:
@@ -414,17 +415,22 @@ def _show_svg(svg: str, *, name: str, alt: str, width: float | None = None) -> N
 
 
 def in_page_colours(svg: str) -> str:
-    """Give an SVG the style sheet's colours, which change with light and dark mode."""
-    for colour, variable in _VARIABLES.items():
-        svg = svg.replace(colour, f"var(--{variable})")
-    return svg
+    """Give an SVG the colours of the page: in HTML those of the style sheet, by name.
+
+    They change with light and dark mode. On paper, they are the publisher's.
+    """
+    if output_format() == "html":
+        own = {name: f"var(--{name})" for name in _VARIABLES.values()}
+    else:
+        own = dict(read_settings(Path(page_root())).colours)
+    return re.sub("|".join(_VARIABLES), lambda found: own.get(_VARIABLES[found[0]], found[0]), svg)
 
 
 def save_asset(name: str, content: str) -> str:
-    """Write an image next to the running page and return its path from there."""
+    """Write an SVG next to the running page, in the page's colours; return its path from there."""
     folder = Path("assets")
     folder.mkdir(exist_ok=True)
-    (folder / name).write_text(content, encoding="utf-8")
+    (folder / name).write_text(in_page_colours(content), encoding="utf-8")
     return f"{folder.name}/{name}"
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, decimal, level
-from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.kinds import CHOICE, DECISION
-from fairstats.inference.verdict import EQUIVALENT
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.figures import NONE, p_cell
 from fairstats.report.page_output import output_format
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from great_tables._text import BaseText
 
 #: The columns of a model's page, and those that an audit report has room for.
-EVERY = ("a", "b", "gap", "ratio", "cfr", "eo", "h", "counts", "p", "verdict")
+EVERY = ("gap", "verdict", "a", "b", "ratio", "cfr", "eo", "h", "counts", "p")
 ON_PAPER = ("rates", "gap", "cfr", "counts", "p", "verdict")
 
 
@@ -51,34 +49,60 @@ def pairs_table(
     whole : bool
         Whether to add a row for all pairs together.
     """
-    rows = []
+    cases = []
     for own in sets:
         pairs = list(own.pairs if every else own.charted)
         if whole and own.whole is not None and own.whole not in pairs:
             pairs.append(own.whole)
         for pair in pairs:
-            label = breakable(pair.title if pair in own.pairs else f"{pair.label}: {pair.note}")
-            cells = pair_cells(pair, columns)
-            rows.append({"set": breakable(own.full_label), "pair": label} | cells)
-    there = [column for column in columns if any(row[column] for row in rows)]
-    return written_table(
-        rows,
-        {column: _labels(sets[0])[column] for column in there},
-        name=name,
-        stub="pair",
-        heading="Pair",
-        group="set" if len(sets) > 1 else None,
-        right=[column for column in there if column != "verdict"],
+            label = pair.title if pair in own.pairs else f"{pair.label}: {pair.note}"
+            cases.append(({"set": breakable(own.full_label), "pair": breakable(label)}, pair))
+    group = "set" if len(sets) > 1 else None
+    sides = sets[0].side_names
+    return named_pairs(
+        cases, sets[0], columns, sides=sides, name=name, stub="pair", heading="Pair", group=group
     )
 
 
-def _labels(own: AnswerSet) -> dict[str, str | BaseText]:
+def named_pairs(
+    cases: Sequence[tuple[dict[str, str], Pair]],
+    own: AnswerSet,
+    columns: Sequence[str],
+    *,
+    sides: tuple[str, str],
+    narrow: bool = False,
+    **options: Any,
+) -> GT:
+    """Show pairs with their names in other columns, as `pairs_table`.
+
+    Parameters
+    ----------
+    cases : sequence of (dict, Pair)
+        Each pair, after the cells that name it.
+    own : AnswerSet
+        One of the answer sets, which gives kind and level.
+    columns : sequence of str
+        The columns that are wanted; one without any figure is left out.
+    sides : (str, str)
+        The names of the first and second groups.
+    narrow : bool
+        Whether columns are narrow on paper.
+    **options
+        Those of `written_table`.
+    """
+    rows = [names | _cells(pair, columns, narrow=narrow) for names, pair in cases]
+    labels = _labels(own, sides)
+    there = {column: labels[column] for column in columns if any(row[column] for row in rows)}
+    right = [column for column in there if column != "verdict"]
+    return written_table(rows, there, right=right, **options)
+
+
+def _labels(own: AnswerSet, sides: tuple[str, str]) -> dict[str, str | BaseText]:
     """Return the heading of each column, with a second line on paper."""
     kind, unit = own.kind, "" if own.kind.numeric else ", %"
     sure = "range" if own.ranged else f"{level(own.release.alpha)} CI"
-    first, second = own.side_names
+    first, second = sides
     rates = "Selected, %" if kind == DECISION else heading(kind)
-    counts = "n10 : n01" if kind == CHOICE else "first : second"
     return {
         "a": f"{capital(kind.figure)}, {first}{unit}",
         "b": f"{capital(kind.figure)}, {second}{unit}",
@@ -88,7 +112,7 @@ def _labels(own: AnswerSet) -> dict[str, str | BaseText]:
         "cfr": _lines("Same answer (CFR)", f"%, {sure}"),
         "eo": "EO ↓ points",
         "h": "Cohen’s h",
-        "counts": _lines("Moved" if kind.numeric else "Discordant", counts),
+        "counts": _lines("Moved" if kind.numeric else "Discordant", "n10 : n01"),
         "p": _lines(f"{capital(named_test(kind))} p", "adjusted"),
         "verdict": "Verdict",
     }
@@ -100,18 +124,8 @@ def _lines(text: str, below: str) -> BaseText:
     return html(Markup("{}<br><small>{}</small>").format(text, below))
 
 
-def pair_cells(pair: Pair, columns: Sequence[str], *, on_board: bool = False) -> dict[str, str]:
-    """Return the cells of a pair by column, see `EVERY`; empty if the kind has no such figure.
-
-    Parameters
-    ----------
-    pair : Pair
-        The pair.
-    columns : sequence of str
-        The columns.
-    on_board : bool
-        Whether the table is one of a board: its columns are narrow, and it alone has the reasons.
-    """
+def _cells(pair: Pair, columns: Sequence[str], *, narrow: bool) -> dict[str, str]:
+    """Return the cells of a pair by column; empty if the kind has no such figure."""
     kind, paper = pair.kind, output_format() != "html"
     metrics = {"a": kind.rate_a, "b": kind.rate_b, "gap": kind.difference}
     metrics["ratio"] = "selection_ratio"
@@ -119,12 +133,12 @@ def pair_cells(pair: Pair, columns: Sequence[str], *, on_board: bool = False) ->
     for column in columns:
         metric = metrics.get(column, column)
         if column == "verdict":
-            cells[column] = _verdict(pair, explained=on_board or not paper)
+            cells[column] = _verdict(pair, explained=narrow or not paper)
         elif column in _OTHERS:
             cells[column] = _OTHERS[column](pair)
         elif metric in pair.estimates:
-            strong = not on_board and column not in ("a", "b")
-            cells[column] = pair.figure(metric).cell(strong=strong, broken=on_board and paper)
+            strong, broken = column not in ("a", "b"), narrow and paper
+            cells[column] = pair.figure(metric).cell(strong=strong, broken=broken)
         else:
             cells[column] = NONE if column == "cfr" else ""
     return cells
@@ -157,9 +171,8 @@ def _verdict(pair: Pair, *, explained: bool) -> str:
     """Return the verdict with its mark, and the reason why it is open."""
     if pair.verdict is None:
         return "not judged"
-    if pair.attribute == POOLED and pair.verdict == EQUIVALENT:
-        # Opposite signs cancel in the mean of all pairs.
-        return "–"
+    if pair.clear_verdict is None:
+        return NONE
     reason = pair.difference["verdict_reason"]
     shown = reason if explained and isinstance(reason, str) else ""
     return filled("verdict", verdict=pair.verdict, mark=MARKS[pair.verdict], reason=shown)

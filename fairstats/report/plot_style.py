@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from textwrap import fill
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import MINUS
-from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import POOLED, Benchmark
-from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmarks
-from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
-from fairstats.report.board.charts import COLOURS
 from fairstats.report.page_output import (
     ACCENT_B,
     BAND,
     DIM,
     INK,
     NEUTRAL_DARK,
-    NEUTRAL_LIGHT,
     RULE,
     plot_svg,
 )
@@ -58,16 +50,6 @@ def plot_theme() -> theme:
         legend_text=p9.element_text(size=8.5),
         panel_spacing=0.02,
     )
-
-
-Benchmarks = Iterable[Benchmark] | Mapping[str, Benchmark]
-#: The colour of each verdict, as in the pages' charts.
-VERDICT_COLOURS = {
-    DISPARITY: COLOURS[DISPARITY],
-    EQUIVALENT: COLOURS[EQUIVALENT],
-    INCONCLUSIVE: DIM,
-    "no verdict": NEUTRAL_LIGHT,
-}
 
 
 def difference_layers(
@@ -114,110 +96,11 @@ def difference_layers(
     return [*layers, p9.geom_point(size=2.2, na_rm=True, **drawn)]
 
 
-def public_theme(width: float, height: float) -> theme:
-    """Return the look of the pages' plots on white, for a notebook or a file."""
-    import plotnine as p9
-
-    return plot_theme() + p9.theme(
-        figure_size=(width, height),
-        plot_background=p9.element_rect(fill="white", color="none"),
-        panel_spacing=0.03,
-        panel_grid_major_x=p9.element_line(color=RULE, size=0.4),
-        legend_title=p9.element_text(size=8.5, color=DIM),
-        plot_caption=p9.element_text(size=8, color=DIM, ha="left"),
-    )
-
-
-def in_use(colours: Mapping[str, str], values: Iterable[object]) -> dict[str, str]:
-    """Return the colours of the values that a plot has, in the order of the legend."""
-    present = set(values)
-    return {name: colour for name, colour in colours.items() if name in present}
-
-
 def in_order(labels: Iterable[object], *, reverse: bool = False) -> pd.Categorical:
     """Return a categorical with its categories in order of appearance."""
     listed = list(labels)
     categories = list(dict.fromkeys(listed))
     return pd.Categorical(listed, categories[::-1] if reverse else categories, ordered=True)
-
-
-def require_columns(table: pd.DataFrame, columns: Sequence[str], *, name: str, source: str) -> None:
-    """Refuse a table that lacks a column, or is empty, with the function that makes it."""
-    if not isinstance(table, pd.DataFrame):
-        raise TypeError(f"{name} must be a pandas data frame; give the table of {source}")
-    absent = [column for column in columns if column not in table.columns]
-    if absent:
-        raise ValueError(f"{name} has no column {absent[0]!r}; give the table of {source}")
-
-
-def require_rows(rows: pd.DataFrame, *, name: str, what: str) -> None:
-    """Refuse a table without rows to draw."""
-    if rows.empty:
-        raise ValueError(f"{name} has no {what}, so there is nothing to draw")
-
-
-def declared(names: Iterable[str], benchmarks: Benchmarks) -> dict[str, Benchmark]:
-    """Return the benchmarks that are given or built in, by name; others are missing."""
-    given = by_name(benchmarks)
-    built_in = builtin_benchmarks()
-    return load_benchmarks({n for n in names if n in given or n in built_in}, given)
-
-
-def pair_labels(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> list[str]:
-    """Return the label of each row's pair, e.g. ``"White − Black"``."""
-    labels = []
-    keys = table[["benchmark", "attribute", "group_a", "group_b"]]
-    for name, attribute, a, b in keys.itertuples(index=False):
-        of = known[name].attributes.get(attribute) if name in known else None
-        label = of.pair_label((a, b)) if of else f"{a} − {b}"
-        labels.append(plain("All pairs" if attribute == POOLED else label))
-    return labels
-
-
-def set_names(models: Iterable[str], strategies: pd.Series, *, before: str = ", ") -> list[str]:
-    """Return the names of models, each with its prompt if there are several."""
-    several = strategies.nunique() > 1
-    return [
-        plain(f"{model}{before}{strategy_label(strategy)}" if several else model)
-        for model, strategy in zip(models, strategies, strict=True)
-    ]
-
-
-def placed(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
-    """Add where a row is drawn: ``row``, its answer set; ``pair``; and ``board``, its vignettes."""
-    boards = table[["benchmark", "benchmark_version"]]
-    names = []
-    for name, version in boards.itertuples(index=False):
-        titles = known[name].versions if name in known else {}
-        title = titles.get(version, str(version))
-        title = f"{name}, {title}" if boards["benchmark"].nunique() > 1 else title
-        names.append(plain(fill(title, 18)) if len(boards.drop_duplicates()) > 1 else "")
-    return table.assign(
-        row=in_order(set_names(table["model"], table["strategy"]), reverse=True),
-        pair=in_order(map(in_lines, pair_labels(table, known))),
-        board=in_order(names),
-    )
-
-
-def signed(value: float) -> str:
-    """Return a tick's label with its sign, as on the pages."""
-    return f"{value:+g}".replace("-", MINUS) if value else "0"
-
-
-def in_lines(pair: str) -> str:
-    """Break a long label of a pair after its minus sign."""
-    return pair if len(pair) <= 20 else pair.replace(" − ", " −\n")
-
-
-def plain(text: str) -> str:
-    r"""Escape dollar signs, which matplotlib would take for a formula.
-
-    Examples
-    --------
-    >>> plain("costs $1 to $2")
-    'costs \\$1 to \\$2'
-    """
-    return text.replace("$", r"\$")
 
 
 def power_svg(curve: pd.DataFrame, *, target: float, needed: int | None) -> str:

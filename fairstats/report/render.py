@@ -1,26 +1,67 @@
-"""Draw a release's pages, with Quarto if it is available, or with the built-in renderer."""
+"""Draw a release's pages, with Quarto if it is available, or with the built-in renderer.
+
+The built-in renderer is Python, pandoc and typst. It supports the part of Quarto's dialect that the
+pages use (tests/report/test_dialect.py): a YAML header, pandoc's Markdown, ``{python}`` cells with
+hidden code, conditional content and callouts (quarto.lua). Cells run in this process, each page in
+a separate namespace.
+"""
 
 from __future__ import annotations
 
+import ast
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
-from html.parser import HTMLParser
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import chdir, contextmanager, redirect_stdout
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from fairstats._lib.atomic_files import temporary_folder
-from fairstats._lib.problems import RenderError, keyword
+from fairstats._lib.atomic_files import temporary_folder, whole_file
+from fairstats._lib.formatting import convert, escape_markdown
+from fairstats._lib.problems import InputError, RenderError, keyword
 from fairstats.release.contents import Release
-from fairstats.report.builtin_renderer import render_builtin
-from fairstats.report.page_output import PUBLISHED_VARIABLE, RELEASE_VARIABLE
-from fairstats.report.site_pages import PDF_PAGE, images, stage
-from fairstats.report.site_settings import OWN_PAGES
+from fairstats.report.page_output import (
+    PUBLISHED_VARIABLE,
+    RELEASE_VARIABLE,
+    Format,
+    collected,
+    drawing,
+    output_format,
+    show_figure,
+    show_html,
+    show_markdown,
+    show_text,
+    typst_block,
+)
+from fairstats.report.site_pages import (
+    HTML_TEMPLATE,
+    NAVIGATION,
+    PDF_PAGE,
+    PROJECT,
+    STYLE_SHEET,
+    TYPST_TEMPLATE,
+    images,
+    stage,
+    with_page_texts,
+    write_search_index,
+)
+from fairstats.report.site_settings import (
+    CELL,
+    OWN_PAGES,
+    SETTINGS,
+    dialect_problems,
+    read_settings,
+)
+from fairstats.report.tables import with_breaks
 
 #: The first Quarto that draws the pages; `_quarto.yml` requires it too.
 _OLDEST_QUARTO = (1, 9)
@@ -28,11 +69,6 @@ _OLDEST_QUARTO = (1, 9)
 _QUARTO_NEEDS = ("ipykernel", "nbclient", "yaml")
 
 Renderer = Literal["auto", "quarto", "builtin"]
-
-#: The index that a reader of the site searches, in the form of Quarto's: one entry per page.
-SEARCH_INDEX = "search.json"
-#: Left out: the tables have the figures, and formulas and drawings contain no words.
-_SILENT = frozenset(("script", "style", "svg", "math", "td", "h1"))
 
 
 def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "auto") -> str:
@@ -108,17 +144,17 @@ def _render_quarto(program: str, release: Release, project: Path, *, site: Path,
         # The pages' cells have to run where fairstats is installed.
         "QUARTO_PYTHON": sys.executable,
     }
-    _run([program, "render", "--metadata", "published:true"], project, environment)
+    _call([program, "render", "--metadata", "published:true"], project, environment)
     shutil.copytree(project / "_site", site, dirs_exist_ok=True)
     # Outside the website project: there, Quarto would add the PDF to the site.
     folder = project / "pdf"
     shutil.copytree(project / "reports", folder)
     page = folder / Path(PDF_PAGE).name
-    _run([program, "render", page.name, "--to", "typst"], folder, environment)
+    _call([program, "render", page.name, "--to", "typst"], folder, environment)
     shutil.move(page.with_suffix(".pdf"), pdf)
 
 
-def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+def _call(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
     done = subprocess.run(
         command, cwd=folder, env=dict(environment), capture_output=True, text=True, check=False
     )
@@ -127,74 +163,356 @@ def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> No
         raise RenderError(f"{' '.join(command)} failed:\n{last}")
 
 
-def finish(site: Path, project: Path, release: Release) -> None:
-    """Complete a site that Quarto drew in a project, without publishing it.
+#: What Quarto's filters do, for pandoc.
+_QUARTO = f"--lua-filter={Path(__file__).with_name('quarto.lua')}"
+_TO_PAGE = re.compile(r'(<a\b[^>]*? href=")(/?)([^":#]+)\.qmd([#"])')
+
+
+class PageError(RenderError):
+    """Raised when a cell of a page fails; the message names the page and the error."""
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A page's Markdown with its cells cut out; ``parts`` are before, between and after them."""
+
+    path: Path
+    format: Format
+    parts: list[str]
+    cells: list[str]
+
+
+def render_builtin(
+    release: Release, project: Path, pages: Sequence[str], *, site: Path, pdf: Path
+) -> str:
+    """Draw a staged project.
 
     Parameters
     ----------
-    site : Path
-        What Quarto drew.
-    project : Path
-        The project, with the images.
     release : Release
-        The release. What its pages link to is copied.
+        The release that the pages report.
+    project : Path
+        The folder that `fairstats.report.site_pages.stage` made.
+    pages : sequence of str
+        The pages of the site.
+    site, pdf : Path
+        Where to.
+
+    Returns
+    -------
+    str
+        The renderer and its parts with their versions.
     """
-    drawn = {"index.html", "reports", SEARCH_INDEX, OWN_PAGES}
-    for path in release.path.iterdir():
-        if path.is_dir() and path.name not in drawn:
-            shutil.copytree(path, site / path.name, dirs_exist_ok=True)
-        elif path.name not in drawn:
-            shutil.copyfile(path, site / path.name)
-    for image in images(project):
-        shutil.copyfile(project / image, site / image)
-    write_search_index(site)
+    import pypandoc
+
+    # Cells run in the folder of their page.
+    site, pdf, project = site.resolve(), pdf.resolve(), project.resolve()
+    # Each page is a process of pandoc, which runs while the next pages run their cells.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        document = _read(project / PDF_PAGE, "typst")
+        typeset = pool.submit(_write_pdf, document, _run(document, release, True), project, pdf)
+        html = [_read(project / page, "html") for page in pages]
+        drawn = [pool.submit(_site_page, p, _run(p, release, True), project) for p in html]
+    typeset.result()
+    for page, text in zip(html, drawn, strict=True):
+        target = site / page.path.relative_to(project).with_suffix(".html")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text.result(), encoding="utf-8")
+    shutil.copyfile(project / STYLE_SHEET, site / STYLE_SHEET)
+    return f"built-in, pandoc {pypandoc.get_pandoc_version()}"
 
 
-class _Main(HTMLParser):
-    """The title and the words of a page's main part."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.title: list[str] = []
-        self.text: list[str] = []
-        self._open = {"main": 0, "h1": 0, "silent": 0}
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._count(tag, 1)
-
-    def handle_endtag(self, tag: str) -> None:
-        self._count(tag, -1)
-
-    def handle_data(self, data: str) -> None:
-        if self._open["main"] and self._open["h1"]:
-            self.title.append(data)
-        elif self._open["main"] and not self._open["silent"]:
-            self.text += data.split()
-
-    def _count(self, tag: str, change: int) -> None:
-        if tag in ("main", "h1"):
-            self._open[tag] += change
-        self._open["silent"] += change * (tag in _SILENT)
-
-
-def write_search_index(site: Path) -> None:
-    """Write the search index of a drawn site, the same for both renderers.
+def render_document(release: Release, project: Path, page: str, *, out: Path) -> None:
+    """Draw one page of a staged project as a self-contained file.
 
     Parameters
     ----------
-    site : Path
-        The folder with the pages; the index becomes ``search.json`` there.
+    release : Release
+        The release that the page reports.
+    project : Path
+        The folder that `fairstats.report.site_pages.stage` made.
+    page : str
+        The page, below `project`.
+    out : Path
+        The file to write. Its suffix sets the format: ``.pdf``, or ``.html`` with style sheet and
+        drawings in the file.
     """
-    entries = []
-    for path in sorted(site.rglob("*.html")):
-        page, href = _Main(path.read_text(encoding="utf-8")), path.relative_to(site).as_posix()
-        if href.startswith(f"{OWN_PAGES}/"):  # the publisher's template
-            continue
-        text = " ".join(page.text)
-        title = " ".join("".join(page.title).split())
-        entries.append(
-            {"objectID": href, "href": href, "title": title, "section": "", "text": text}
+    project, out = project.resolve(), out.resolve()
+    document = _read(project / page, "typst" if out.suffix == ".pdf" else "html")
+    markdown = _run(document, release, False)
+    if out.suffix == ".pdf":
+        _write_pdf(document, markdown, project, out)
+        return
+    with _named(document):
+        text = html_page(
+            markdown,
+            template=project / HTML_TEMPLATE,
+            style=str(project / STYLE_SHEET),
+            metadata=[project / PROJECT],
+            options=[
+                _QUARTO,
+                "--embed-resources",
+                "--metadata=document",
+                # The title is the only heading of the first level.
+                "--shift-heading-level-by=1",
+            ],
         )
-    content = json.dumps(entries, ensure_ascii=False, indent=1)
-    (site / SEARCH_INDEX).write_text(content, encoding="utf-8")
+    out.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _named(page: _Page) -> Iterator[None]:
+    """Name the page that pandoc or typst could not process."""
+    try:
+        yield
+    except RuntimeError as error:  # pypandoc's; typst's is one too
+        raise PageError(f"{page.path.name} could not be drawn: {error}") from error
+
+
+def _read(path: Path, format: Format) -> _Page:
+    text = path.read_text(encoding="utf-8")
+    if problems := list(dialect_problems(path, text)):
+        raise PageError(str(InputError(problems)))
+    pieces = CELL.split(text)
+    return _Page(path, format, parts=pieces[0::2], cells=pieces[1::2])
+
+
+def _run(page: _Page, release: Release, in_site: bool) -> str:
+    """Run the cells of a page in its folder; return its Markdown with their output."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    pieces = [page.parts[0]]
+    page_of = drawing(release.path.resolve(), page.format, in_site=in_site)
+    with page_of, chdir(page.path.parent), _isolated():
+        for number, (cell, text) in enumerate(zip(page.cells, page.parts[1:], strict=True), 1):
+            name = f"{page.path.stem}-{number}"
+            with collected() as shown, redirect_stdout(io.StringIO()) as printed:
+                try:
+                    with _showing_figures(name):
+                        _execute(cell, name, names)
+                except (Exception, SystemExit) as error:
+                    cause = f"{type(error).__name__}: {error}"
+                    output = printed.getvalue().strip()
+                    more = f"; it printed: {output}" if output else ""
+                    raise PageError(
+                        f"cell {number} of {page.path.name} failed: {cause}{more}"
+                    ) from error
+                show_text(printed.getvalue())
+            pieces += ["\n", "\n\n".join(shown), "\n", text]
+    return "".join(pieces)
+
+
+def _execute(cell: str, name: str, names: dict[str, Any]) -> None:
+    """Run a cell, and show the value of its last line as Jupyter does."""
+    body = ast.parse(cell, name).body
+    last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+    exec(compile(ast.Module(body, []), name, "exec"), names)
+    if isinstance(last, ast.Expr):
+        value = eval(compile(ast.Expression(last.value), name, "eval"), names)
+        if value is not None:
+            _show(value, name)
+
+
+def _show(value: Any, name: str) -> None:
+    """Show a value as Jupyter does, or refuse one that would need its scripts."""
+    if (written := getattr(value, "_repr_markdown_", lambda: None)()) is not None:
+        show_markdown(written)
+    elif hasattr(value, "draw") and type(value).__module__.startswith("plotnine"):
+        show_figure(value.draw(), name=f"{name}-plot")
+    elif (written := getattr(value, "_repr_html_", lambda: None)()) is not None:
+        show_html(written) if output_format() == "html" else show_markdown(typst_block(written))
+    elif hasattr(value, "_repr_mimebundle_") or hasattr(value, "_ipython_display_"):
+        message = "cannot be shown without Jupyter; show a table, a matplotlib figure or text"
+        raise TypeError(f"{type(value).__name__} {message}")
+    elif type(value).__module__.partition(".")[0] != "matplotlib":
+        show_text(repr(value))
+
+
+@contextmanager
+def _showing_figures(name: str) -> Iterator[None]:
+    """Show the figures of matplotlib that a cell leaves open, and close them."""
+    from matplotlib import pyplot
+
+    before = pyplot.get_fignums()
+    yield
+    for number in sorted({*pyplot.get_fignums()} - {*before}):
+        show_figure(pyplot.figure(number), name=f"{name}-{number}")
+        pyplot.close(number)
+
+
+@contextmanager
+def _isolated() -> Iterator[None]:
+    """Keep what cells set in libraries for plots, and their warnings, from other code."""
+    from matplotlib import pyplot
+
+    before = pyplot.get_fignums()
+    with pyplot.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            for figure in {*pyplot.get_fignums()} - {*before}:
+                pyplot.close(figure)
+
+
+def html_page(
+    markdown: str,
+    *,
+    template: Path,
+    style: str,
+    metadata: Sequence[Path],
+    options: Sequence[str] = (),
+    dialect: str = "markdown",
+) -> str:
+    """Return a page of the template, as HTML.
+
+    Parameters
+    ----------
+    markdown : str
+        The page, in the dialect that pandoc calls `dialect`.
+    template : Path
+        The template of the pages, ``reports/template.html``.
+    style : str
+        The address of the style sheet.
+    metadata : sequence of Path
+        YAML files with the values of the template.
+    options : sequence of str
+        Other options of pandoc.
+    dialect : str
+        ``markdown`` for pages of a release, ``gfm`` for documents that GitHub shows too.
+    """
+    arguments = [
+        "--standalone",
+        f"--template={template}",
+        f"--css={style}",
+        *(f"--metadata-file={path}" for path in metadata),
+        "--mathml",
+        "--wrap=none",
+        *options,
+    ]
+    return convert(markdown, source=dialect, target="html5", options=arguments)
+
+
+def _site_page(page: _Page, markdown: str, project: Path) -> str:
+    """Return a page of a site as HTML."""
+    style, root = (
+        Path(os.path.relpath(path, page.path.parent)).as_posix()
+        for path in (project / STYLE_SHEET, project)
+    )
+    with _named(page):
+        text = html_page(
+            markdown,
+            template=project / HTML_TEMPLATE,
+            style=style,
+            # Quarto reads these too: title, footer, search and navigation.
+            metadata=[project / PROJECT, project / NAVIGATION],
+            # In a site, which has other releases to link to.
+            options=[_QUARTO, "--metadata=published"],
+        )
+    return _to_pages(text, root)
+
+
+def _to_pages(text: str, root: str) -> str:
+    """Point links to the pages' sources at the pages, as Quarto does.
+
+    Examples
+    --------
+    >>> _to_pages('<a class="brand" href="/reports/data.qmd#files">, <a href="a.qmd">', "..")
+    '<a class="brand" href="../reports/data.html#files">, <a href="a.html">'
+    """
+    return _TO_PAGE.sub(lambda m: f"{m[1]}{root + '/' if m[2] else ''}{m[3]}.html{m[4]}", text)
+
+
+def _write_pdf(page: _Page, markdown: str, project: Path, pdf: Path) -> None:
+    import typst
+
+    source = page.path.with_suffix(".typ")
+    with _named(page):
+        convert(
+            markdown,
+            source="markdown",
+            target="typst",
+            options=[
+                "--standalone",
+                f"--template={project / TYPST_TEMPLATE}",
+                "--wrap=none",
+                _QUARTO,
+            ],
+            out=source,
+        )
+        # Only typst's fonts, to make the PDF the same on every machine.
+        typst.compile(str(source), output=str(pdf), root=str(project), ignore_system_fonts=True)
+
+
+def draw_document(
+    release: Release,
+    project: Path,
+    page: str,
+    body: str,
+    *,
+    title: str,
+    to: Literal["pdf", "html"],
+    target: Path,
+    headline: bool = False,
+    keywords: str = "",
+    conditions: Mapping[str, bool] | None = None,
+    finish: Callable[[bytes], bytes] = bytes,
+) -> None:
+    """Draw a separate page, and write it whole or not at all.
+
+    Parameters
+    ----------
+    release : Release
+        The release that it reports.
+    project : Path
+        A folder with the pages, see `fairstats.report.site_pages.copy_pages`.
+    page : str
+        The page's name in that folder and in the style sheet.
+    body : str
+        The page without its header; `fairstats.report.site_pages.with_page_texts` fills it.
+    title : str
+        Plain text.
+    to : {"pdf", "html"}
+        A typeset PDF, or one HTML file.
+    target : Path
+        The file to write.
+    headline : bool
+        Whether the page shows its title itself.
+    keywords : str
+        The keywords of a PDF.
+    conditions : mapping of str to bool, optional
+        What its conditional content depends on, see
+        `fairstats.report.site_pages.benchmark_conditions`.
+    finish : callable
+        Makes the content of the file from the drawn one, e.g. signs it.
+
+    Raises
+    ------
+    PageError
+        If it cannot be drawn. Then no file is written.
+    """
+    typeset = to == "pdf"
+    if (own := release.path / OWN_PAGES / SETTINGS).is_file():
+        shutil.copyfile(own, project / SETTINGS)
+    # A document is one file, without the logo.
+    frame = {k: v for k, v in read_settings(project).metadata.items() if k != "logo"}
+    metadata: dict[str, Any] = {
+        "title": escape_markdown(with_breaks(title) if typeset else title),
+        "root": "../",
+        "page": page,
+        "has": dict(conditions or {}),
+        "frame": frame,
+    }
+    if headline:
+        metadata["headline"] = True
+    if typeset and keywords:
+        # As code of typst, because pandoc would format text.
+        metadata["keywords"] = f"`{json.dumps(keywords)}`{{=typst}}"
+    # A value of JSON is one of YAML.
+    lines = (f"{key}: {json.dumps(v, ensure_ascii=False)}\n" for key, v in metadata.items())
+    text = f"---\n{''.join(lines)}---\n{with_page_texts(body, project)}"
+    source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
+    (project / source).write_text(text, encoding="utf-8")
+    render_document(release, project, source, out=drawn)
+    content = finish(drawn.read_bytes())
+    with whole_file(target) as building:
+        building.write_bytes(content)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from markupsafe import Markup
 
-from fairstats._lib.formatting import escape_html, listed, number_word, p_figure
+from fairstats._lib.formatting import listed, number_word, p_figure, uncapital
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
@@ -17,7 +18,10 @@ from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TEST, TESTS
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.tables import MARKS, breakable, cell_label, written_table
+from fairstats.report.findings import prompted
+from fairstats.report.page_output import output_format
+from fairstats.report.tables import MARKS, breakable, written_table
+from fairstats.report.templates import filled
 from fairstats.report.words import signed_range, test_name
 
 if TYPE_CHECKING:
@@ -42,7 +46,7 @@ CHOICE_LABELS = {
     "midp": "Mid-p",
     "exact": "Exact",
     "asymptotic": "χ²",
-    "asymptotic_cc": "χ², continuity correction",
+    "asymptotic_cc": "Continuity-corrected χ²",
 }
 NOT_JUDGED = "not judged"
 _WORST = {"choice": "wrong", "decision": "not favourable"}
@@ -51,7 +55,7 @@ _PUBLISHED = "as published"
 
 # Both cover far too rarely if few pairs are discordant (see the page on methods): no verdict has to
 # survive them.
-_TOO_NARROW = ("wald", "bootstrap")
+_UNRELIABLE = ("wald", "bootstrap")
 _METHODS = {
     INTERVAL: "interval methods",
     TEST: "versions of {test}",
@@ -70,34 +74,40 @@ class Robustness:
     changed : list of (Pair, pandas.DataFrame)
         The pairs with a verdict that another choice changes, and those rows of the table of
         sensitivity.
-    narrow : bool
-        Whether an interval that is too narrow would change a verdict.
+    uncounted : list of (Pair, pandas.DataFrame)
+        The same for intervals that no verdict has to survive.
+    open : list of Pair
+        The pairs with a verdict that missing answers could change. That other policies leave it
+        open, too, shows nothing.
     """
 
     kept: str
     changed: list[tuple[Pair, pd.DataFrame]]
-    narrow: bool
+    uncounted: list[tuple[Pair, pd.DataFrame]]
+    open: list[Pair]
 
 
 def robustness(own: AnswerSet) -> Robustness:
     """Return which choices of method keep the published verdicts of an answer set.
 
-    Intervals that are too narrow count only if they change no verdict.
+    Intervals that cover too rarely count only if they change no verdict.
     """
     counts: dict[str, int] = {}
-    changed, narrow = [], False
+    changed, uncounted = [], []
+    undecided = [pair for pair in own.pairs if "could change the verdict" in pair.reason]
     for pair in own.pairs:
         rows = pair.rows(own.sensitivity)
-        aspects = [INTERVAL, TEST] if nothing_missing(rows) else list(_METHODS)
+        aspects = [INTERVAL, TEST] if undecided or nothing_missing(rows) else list(_METHODS)
         # The policy bounds has no verdict.
         rows = rows[rows["aspect"].isin(aspects) & (rows["choice"] != "bounds")]
         if pair.verdict is None or rows.empty:
             continue
         other = rows["verdict"].fillna("") != pair.verdict
-        sound = ~rows["choice"].isin(_TOO_NARROW)
-        narrow |= bool((other & ~sound).any())
+        sound = ~rows["choice"].isin(_UNRELIABLE)
         if (other & sound).any():
             changed.append((pair, rows[other & sound]))
+        if (other & ~sound).any():
+            uncounted.append((pair, rows[other & ~sound]))
         kept = rows[sound] if other.any() else rows
         for aspect, number in kept.groupby("aspect")["choice"].nunique().items():
             counts[str(aspect)] = min(counts.get(str(aspect), number), number)
@@ -106,7 +116,7 @@ def robustness(own: AnswerSet) -> Robustness:
         for aspect, methods in _METHODS.items()
         if counts.get(aspect, 0) > 1
     ]
-    return Robustness(listed(kept_by), changed, narrow)
+    return Robustness(listed(kept_by), changed, uncounted, undecided)
 
 
 def change_of(pair: Pair, rows: pd.DataFrame) -> str:
@@ -121,15 +131,20 @@ def change_of(pair: Pair, rows: pd.DataFrame) -> str:
     """
     rows = rows.assign(
         verdict=rows["verdict"].fillna("no verdict"),
-        choice=[
-            f"policy {choice}" if aspect == MISSING else CHOICE_LABELS.get(choice, choice)
-            for aspect, choice in zip(rows["aspect"], rows["choice"], strict=True)
-        ],
+        choice=list(map(_method, rows["aspect"], rows["choice"])),
     )
     return "; ".join(
         f"{other} instead of {pair.verdict} with {listed(choices)}"
         for other, choices in rows.groupby("verdict")["choice"]
     )
+
+
+def _method(aspect: str, choice: str) -> str:
+    """Return the name of a choice in a sentence."""
+    label = CHOICE_LABELS.get(choice, choice)
+    if aspect == MISSING:
+        return f"the policy “{label}”"
+    return f"the {label} interval" if aspect == INTERVAL else f"the {uncapital(label)} test"
 
 
 def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
@@ -150,23 +165,14 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     from great_tables import html
 
     rows = rows[rows["aspect"] == MISSING]
-    table = []
-    for unit, pairs in rows.groupby(list(UNIT_COLUMNS), sort=False):
-        heading = unit_label(unit, release)
-        if nothing_missing(pairs):
-            heading += ". No answer is missing: the policies agree."
-        for _, figures in pairs.groupby(list(PAIR_COLUMNS), sort=False):
-            table.append({"set": heading, **_policy_row(figures.set_index("choice"), release)})
-    kinds = {release.benchmarks[str(name)].kind for name in rows["benchmark"].unique()}
-    worst = {_WORST.get(kind.name, "the worse end of the scale") for kind in kinds}
-    worst = worst if len(worst) < 2 else {"the worst answer"}
-    notes = POLICY_NOTES | {"incorrect": f"missing is {''.join(worst)}"}
+    kinds = {release.benchmarks[str(name)].kind.name for name in rows["benchmark"].unique()}
+    worst = {_WORST.get(kind, "the worse end of the scale") for kind in kinds} or {"wrong"}
+    as_ = worst.pop() if len(worst) == 1 else "the worst answer"
+    notes = POLICY_NOTES | {"incorrect": f"missing is {as_}"}
     labels: dict[str, str | BaseText] = {
         policy: html(f"{policy}<br><small>{notes[policy]}</small>") for policy in MISSING_POLICIES
     }
-    return written_table(
-        table, labels, name=name, stub="pair", heading="Pair", group="set", html=["pair", *labels]
-    )
+    return _table(rows, release, _policy_cells, labels, name=name)
 
 
 def with_missing(rows: pd.DataFrame) -> pd.DataFrame:
@@ -202,44 +208,28 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
     """
     rows = rows[rows["aspect"] == aspect]
     methods: Iterable[str] = INTERVALS if aspect == INTERVAL else TESTS
-    if all(_kind(row, release) != CHOICE for row in rows.head(1).to_dict("records")):
+    if all(release.benchmarks[str(one)].kind != CHOICE for one in rows["benchmark"].head(1)):
         methods = [method for method in methods if method in set(rows["choice"])]
+    labels = {_PUBLISHED: "As published"} | {method: CHOICE_LABELS[method] for method in methods}
+    return _table(rows, release, _choice_cells, labels, name=name)
+
+
+def _table(
+    rows: pd.DataFrame,
+    release: Release,
+    cells: Callable[[pd.DataFrame, Kind], dict[str, Markup]],
+    labels: Mapping[str, str | BaseText],
+    *,
+    name: str,
+) -> GT:
+    """Make a table with one row per pair, and the answer sets as headings of their rows."""
     table = []
-    for unit, pairs in rows.groupby(list(UNIT_COLUMNS), sort=False):
-        for _, choices in pairs.groupby(list(PAIR_COLUMNS), sort=False):
-            table.append(
-                {
-                    "set": unit_label(unit, release),
-                    "pair": escape_html(_pair_label(choices.iloc[0], release)),
-                    **_choices_row(choices, aspect, release),
-                }
-            )
-    labels = {_PUBLISHED: "As published"} | {m: CHOICE_LABELS[m] for m in methods}
-    return written_table(
-        table, labels, name=name, stub="pair", heading="Pair", group="set", html=["pair", *labels]
-    )
-
-
-def _choices_row(choices: pd.DataFrame, aspect: str, release: Release) -> dict[str, str]:
-    """Return one pair's cells: the published result, its method, and the other methods' results."""
-    cells = {}
-    published = choices[choices["published"]]
-    for row in choices.to_dict("records"):
-        if aspect == INTERVAL:
-            limits = signed_range(_kind(row, release), row["ci_low"], row["ci_high"])
-            cell = escape_html(limits)
-        else:
-            p = row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"]
-            cell = escape_html(p_figure(p))
-        other = len(published) and not _same(row["verdict"], published["verdict"].iloc[0])
-        if other and row["attribute"] != BASELINE:
-            cell += f"<br><small>{_verdict_mark(row['verdict'])}</small>"
-        cells[row["choice"]] = cell
-        if row["published"]:
-            method, comma, effect = row["choice"].partition(", design effect")
-            label = escape_html(f"{CHOICE_LABELS.get(method, method)}{comma}{effect}")
-            cells[_PUBLISHED] = f"<strong>{cell}</strong><br><small>{label}</small>"
-    return cells
+    for (*unit, attribute, first, second), own in rows.groupby(list(PAIR_COLUMNS), sort=False):
+        benchmark = release.benchmarks[str(unit[0])]
+        pair = benchmark.pair_name(str(attribute), (str(first), str(second)))
+        names = {"set": unit_label(tuple(unit), release), "pair": breakable(pair)}
+        table.append(names | cells(own, benchmark.kind))
+    return written_table(table, labels, name=name, stub="pair", heading="Pair", group="set")
 
 
 def unit_label(unit: tuple[Hashable, ...], release: Release) -> str:
@@ -247,47 +237,60 @@ def unit_label(unit: tuple[Hashable, ...], release: Release) -> str:
     name, version, model, strategy = map(str, unit)
     benchmark = release.benchmarks[name]
     vignettes = benchmark.versions.get(version, version)
-    return f"{breakable(model)} ({benchmark.title}, {vignettes}, {strategy_label(strategy)})"
+    asked = f", {strategy_label(strategy)}" if prompted(release, name) else ""
+    return f"{breakable(model)} ({benchmark.title}, {vignettes}{asked})"
 
 
-def _pair_label(row: pd.Series, release: Release) -> str:
-    benchmark = release.benchmarks[row["benchmark"]]
-    return breakable(benchmark.pair_name(row["attribute"], (row["group_a"], row["group_b"])))
-
-
-def _policy_row(figures: pd.DataFrame, release: Release) -> dict[str, str]:
-    published = figures.loc[figures["published"], "verdict"].iloc[0]
-    cells = {"pair": escape_html(_pair_label(figures.iloc[0], release))}
-    for policy, row in figures.iterrows():
-        kind = _kind(row, release)
-        estimate = kind.signed(row["estimate"])
-        limits = signed_range(kind, row["ci_low"], row["ci_high"])
-        if policy == "bounds" and pd.isna(row["estimate"]):
-            estimate = "range"
-        elif policy == "bounds":
+def _policy_cells(rows: pd.DataFrame, kind: Kind) -> dict[str, Markup]:
+    """Return one pair's figure under each policy, and the verdict if it is another one."""
+    cells = {}
+    for row in rows.to_dict("records"):
+        policy, bounds = str(row["choice"]), row["choice"] == "bounds"
+        figure, limits = kind.signed(row["estimate"]), _limits(row, kind)
+        if bounds and pd.isna(row["estimate"]):
+            figure = "range"
+        elif bounds:
             limits = "no range"
-        cell = f"<strong>{estimate}</strong> <small>{limits}</small>"
-        # Under bounds there is no verdict, and the baseline has none.
+        # Under bounds there is no verdict.
+        note, verdict = "changes to", "" if bounds else _other_verdict(row, rows)
         if row["published"] and row["attribute"] != BASELINE:
-            cell += f"<br><small>published: {_verdict_mark(row['verdict'])}</small>"
-        elif policy != "bounds" and not _same(row["verdict"], published):
-            cell += f"<br><small>changes to {_verdict_mark(row['verdict'])}</small>"
-        cells[str(policy)] = cell_label(str(policy)) + cell
+            note, verdict = "published:", _verdict(row["verdict"])
+        shown = {"strong": figure, "limits": limits, "note": note, "verdict": verdict}
+        label = policy if output_format() == "html" else ""
+        cells[policy] = filled("choice_cell", label=label, **shown)
     return cells
 
 
-def _kind(row: Mapping[Hashable, Any] | pd.Series, release: Release) -> Kind:
-    return release.benchmarks[str(row["benchmark"])].kind
+def _choice_cells(rows: pd.DataFrame, kind: Kind) -> dict[str, Markup]:
+    """Return one pair's cells: the published result, its method, and the other methods' results."""
+    cells = {}
+    for row in rows.to_dict("records"):
+        figure = _limits(row, kind)
+        if row["aspect"] != INTERVAL:
+            figure = p_figure(row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"])
+        verdict = _other_verdict(row, rows)
+        cells[row["choice"]] = filled("choice_cell", figure=figure, verdict=verdict)
+        if row["published"]:
+            method, comma, effect = row["choice"].partition(", design effect")
+            label = f"{CHOICE_LABELS.get(method, method)}{comma}{effect}"
+            shown = {"strong": figure, "verdict": verdict, "method": label}
+            cells[_PUBLISHED] = filled("choice_cell", **shown)
+    return cells
 
 
-def _same(verdict: object, other: object) -> bool:
-    return verdict == other or (pd.isna(verdict) and pd.isna(other))
+def _limits(row: Mapping[Hashable, Any], kind: Kind) -> str:
+    return signed_range(kind, row["ci_low"], row["ci_high"])
 
 
-def _verdict_mark(verdict: object) -> str:
-    if not isinstance(verdict, str):
+def _other_verdict(row: Mapping[Hashable, Any], rows: pd.DataFrame) -> Markup | str:
+    """Return the verdict of a choice if it differs from the published one; a baseline has none."""
+    verdicts = rows.loc[rows["published"], "verdict"].head(1).fillna("")
+    verdict = row["verdict"] if isinstance(row["verdict"], str) else ""
+    same = row["attribute"] == BASELINE or (verdicts == verdict).all()
+    return "" if same else _verdict(verdict)
+
+
+def _verdict(verdict: object) -> Markup | str:
+    if not isinstance(verdict, str) or not verdict:
         return NOT_JUDGED
-    return (
-        f'<span class="verdict {verdict.split()[-1]}"><span aria-hidden="true">'
-        f"{MARKS[verdict]}</span> {verdict}</span>"
-    )
+    return filled("verdict", verdict=verdict, mark=MARKS[verdict], reason="")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.strategies import read_strategy
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
-from fairstats.benchmarks.kinds import CHOICE, KINDS
+from fairstats.benchmarks.kinds import CHOICE, DECISION, KINDS, LEVEL
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.about.benchmarks import has_benchmarks
 from fairstats.report.site_settings import (
     HEADER,
     MADE,
+    NOTES,
     OWN_PAGES,
     SETTINGS,
     read_pages,
@@ -29,9 +31,23 @@ from fairstats.report.site_settings import (
     shown_text,
 )
 
-
-def _always(release: Release) -> bool:
-    return True
+#: What a release may have. A page of that name has content if the release has this.
+_HAS: Mapping[str, Callable[[Release], bool]] = {
+    "samples": lambda release: "same_prompt_agreement" in set(release.estimates["metric"]),
+    "comparisons": lambda release: not release.comparisons.empty,
+    "versions": lambda release: VERSION in set(release.all_comparisons["kind"]),
+    "strategies": lambda release: STRATEGY in set(release.all_comparisons["kind"]),
+    "retrieval": lambda release: (
+        not release.table("overlap").empty
+        or any(
+            read_strategy(str(name)).retriever for name in release.estimates["strategy"].unique()
+        )
+    ),
+    "ratings": lambda release: not release.ratings.empty,
+    "vignettes": lambda release: not release.table("vignette_findings").empty,
+    "benchmarks": has_benchmarks,
+    "replication": lambda release: not release.replication.empty,
+}
 
 
 @dataclass(frozen=True)
@@ -44,46 +60,30 @@ class Page:
         Its ``.qmd`` below the project's folder; the HTML is at the same place.
     text : str
         Its name in the navigation.
-    has_content : callable
-        Whether it has content for a release. An empty page is not published.
     in_navigation : bool
         Whether the navigation lists it; if not, other pages link to it.
     """
 
     path: str
     text: str
-    has_content: Callable[[Release], bool] = _always
     in_navigation: bool = True
 
-
-def _compares(kind: str) -> Callable[[Release], bool]:
-    return lambda release: kind in set(release.all_comparisons["kind"])
-
-
-def _has_retrieval(release: Release) -> bool:
-    strategies = map(str, release.estimates["strategy"].unique())
-    asked = any(read_strategy(strategy).retriever for strategy in strategies)
-    return asked or not release.table("overlap").empty
-
-
-def _has_ratings(release: Release) -> bool:
-    return not release.ratings.empty
-
-
-def _has_vignettes(release: Release) -> bool:
-    return not release.table("vignette_findings").empty
+    def has_content(self, release: Release) -> bool:
+        """Check whether the page has content for a release; if not, it is not published."""
+        name = Path(self.path).stem
+        return name not in _HAS or _HAS[name](release)
 
 
 #: The pages of a site, in the order of its navigation; each model has one on top.
 PAGES = (
     Page("index.qmd", "Leaderboard"),
-    Page("reports/versions.qmd", "Compare versions", _compares(VERSION)),
-    Page("reports/strategies.qmd", "Compare prompts", _compares(STRATEGY)),
-    Page("reports/retrieval.qmd", "Retrieval", _has_retrieval),
-    Page("reports/ratings.qmd", "Ratings", _has_ratings),
-    Page("reports/vignettes.qmd", "Vignettes", _has_vignettes),
-    Page("reports/benchmarks.qmd", "Benchmarks", has_benchmarks, in_navigation=False),
-    Page("reports/replication.qmd", "Published vs recomputed", lambda r: not r.replication.empty),
+    Page("reports/versions.qmd", "Compare versions"),
+    Page("reports/strategies.qmd", "Compare prompts"),
+    Page("reports/retrieval.qmd", "Retrieval"),
+    Page("reports/ratings.qmd", "Ratings"),
+    Page("reports/vignettes.qmd", "Vignettes"),
+    Page("reports/benchmarks.qmd", "Benchmarks", in_navigation=False),
+    Page("reports/replication.qmd", "Published vs recomputed"),
     Page("reports/releases.qmd", "Releases", in_navigation=False),
     Page("reports/methods.qmd", "Methods"),
     Page("reports/data.qmd", "Data"),
@@ -98,6 +98,10 @@ HTML_TEMPLATE = "reports/template.html"
 TYPST_TEMPLATE = "reports/template.typ"
 
 
+#: The index that a reader of the site searches, in the form of Quarto's: one entry per page.
+SEARCH_INDEX = "search.json"
+#: Left out: the tables have the figures, and formulas and drawings contain no words.
+_SILENT = frozenset(("script", "style", "svg", "math", "td", "h1"))
 #: A place in a template for the text of a page, or for one of its sections.
 _PAGE_TEXT = re.compile(r"\{\{(index\.qmd|reports/\w+\.qmd)(?:#([\w ]+))?\}\}")
 
@@ -114,6 +118,8 @@ def benchmark_conditions(benchmarks: Iterable[Benchmark]) -> dict[str, bool]:
         "numbers": any(benchmark.kind.numeric for benchmark in known),
         "options": any(benchmark.options for benchmark in known),
         "key": any(benchmark.has_key for benchmark in known),
+        "keyed_decisions": any(one.has_key for one in known if one.kind == DECISION),
+        "keyed_levels": any(one.has_key for one in known if one.kind == LEVEL),
         "clusters": any(benchmark.cluster for benchmark in known),
         "controls": any(attribute.control for attribute in attributes),
         "neutral": any(attribute.name == BASELINE for attribute in attributes),
@@ -125,11 +131,7 @@ def benchmark_conditions(benchmarks: Iterable[Benchmark]) -> dict[str, bool]:
 def conditions(release: Release) -> dict[str, bool]:
     """Return what a release has: each name is that of a ``when-meta`` without ``has.``."""
     return benchmark_conditions(release.benchmarks.values()) | {
-        "samples": "same_prompt_agreement" in set(release.estimates["metric"]),
-        "comparisons": not release.comparisons.empty,
-        "retrieval": _has_retrieval(release),
-        "ratings": _has_ratings(release),
-        "vignettes": _has_vignettes(release),
+        name: has(release) for name, has in _HAS.items()
     }
 
 
@@ -151,7 +153,7 @@ def stage(release: Release, project: Path) -> list[str]:
     Raises
     ------
     InputError
-        If what the publisher changed has a problem, see
+        If the release lacks tables, or what the publisher changed has a problem, see
         `fairstats.report.site_settings.read_pages`.
     """
     copy_pages(project)
@@ -192,8 +194,8 @@ def write_built_in(folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     copy_pages(folder)
     # Those of documents, which are not part of a site.
-    for name in ("_audit", "_ratings_report", "_vignettes_report"):
-        (folder / "reports" / f"{name}.qmd").unlink()
+    for name in ("audit", "ratings", "vignettes"):
+        (folder / "reports" / f"_{name}_report.qmd").unlink()
     files = (path for path in folder.rglob("*") if path.is_file())
     return sorted(path.relative_to(folder).as_posix() for path in files)
 
@@ -238,7 +240,10 @@ def prepare(project: Path, release: Release, *, preview: bool = False) -> list[s
         "frame": frame,
     }
     if preview:
-        metadata["preview"] = True
+        # Quarto's preview watches the files that the metadata name.
+        notes = sorted((project / NOTES).glob("*.md"))
+        metadata |= {"preview": True, "watched": [n.relative_to(project).as_posix() for n in notes]}
+        _forget_frozen(project, notes)
     # After this script Quarto reads again which pages it draws: those with content.
     paths = {page.path for page in shown}
     empty = [f"!/{page.path}" for page in PAGES if page.path not in paths]
@@ -250,6 +255,13 @@ def prepare(project: Path, release: Release, *, preview: bool = False) -> list[s
         template = template.replace(f"{{{{{name}}}}}", json.dumps(value))
     _write(project / PDF_PAGE, with_page_texts(template, project))
     return [*(page.path for page in shown), *_model_pages(project, release)]
+
+
+def _forget_frozen(project: Path, notes: Iterable[Path]) -> None:
+    """Remove the results of cells that the preview keeps, if they are older than a note."""
+    frozen = project / ".quarto" / "_freeze"
+    if frozen.is_dir() and any(note.stat().st_mtime > frozen.stat().st_mtime for note in notes):
+        shutil.rmtree(frozen)
 
 
 def _model_pages(project: Path, release: Release) -> list[str]:
@@ -316,3 +328,76 @@ def with_page_texts(template: str, project: Path) -> str:
         return re.split(r"^(?:## |:::$)", below, maxsplit=1, flags=re.MULTILINE)[0].strip()
 
     return _PAGE_TEXT.sub(text_of, template)
+
+
+def finish(site: Path, project: Path, release: Release) -> None:
+    """Complete a site that Quarto drew in a project, without publishing it.
+
+    Parameters
+    ----------
+    site : Path
+        What Quarto drew.
+    project : Path
+        The project, with the images.
+    release : Release
+        The release. What its pages link to is copied.
+    """
+    drawn = {"index.html", "reports", SEARCH_INDEX, OWN_PAGES}
+    for path in release.path.iterdir():
+        if path.is_dir() and path.name not in drawn:
+            shutil.copytree(path, site / path.name, dirs_exist_ok=True)
+        elif path.name not in drawn:
+            shutil.copyfile(path, site / path.name)
+    for image in images(project):
+        shutil.copyfile(project / image, site / image)
+    write_search_index(site)
+
+
+class _Main(HTMLParser):
+    """The title and the words of a page's main part."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.title: list[str] = []
+        self.text: list[str] = []
+        self._open = {"main": 0, "h1": 0, "silent": 0}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._count(tag, 1)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._count(tag, -1)
+
+    def handle_data(self, data: str) -> None:
+        if self._open["main"] and self._open["h1"]:
+            self.title.append(data)
+        elif self._open["main"] and not self._open["silent"]:
+            self.text += data.split()
+
+    def _count(self, tag: str, change: int) -> None:
+        if tag in ("main", "h1"):
+            self._open[tag] += change
+        self._open["silent"] += change * (tag in _SILENT)
+
+
+def write_search_index(site: Path) -> None:
+    """Write the search index of a drawn site, the same for both renderers.
+
+    Parameters
+    ----------
+    site : Path
+        The folder with the pages; the index becomes ``search.json`` there.
+    """
+    entries = []
+    for path in sorted(site.rglob("*.html")):
+        page, href = _Main(path.read_text(encoding="utf-8")), path.relative_to(site).as_posix()
+        if href.startswith(f"{OWN_PAGES}/"):  # the publisher's template
+            continue
+        text = " ".join(page.text)
+        title = " ".join("".join(page.title).split())
+        entries.append(
+            {"objectID": href, "href": href, "title": title, "section": "", "text": text}
+        )
+    content = json.dumps(entries, ensure_ascii=False, indent=1)
+    (site / SEARCH_INDEX).write_text(content, encoding="utf-8")

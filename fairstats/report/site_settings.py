@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 from xml.parsers import expat
@@ -31,6 +32,10 @@ OWN_PAGES = "pages"
 NOTES = "reports/_notes"
 #: The custom properties of the style sheet that are colours.
 COLOURS = ("ink", "dim", "rule", "a", "b", "band", "n1", "n2", "paper", "tint", "good", "bad")
+#: The colours of text, and those of the grounds that any of it may be on.
+_TEXT, _GROUNDS = ("ink", "dim", "a", "b"), ("paper", "tint")
+#: The least contrast of text with its ground: WCAG 2.2, level AA.
+_LEAST_CONTRAST = 4.5
 #: What Quarto and `fairstats.report.site_pages.prepare` make in ``reports/``.
 MADE = (
     "models", "assets", ".quarto", "__pycache__", "navigation.yml", "leaderboard.qmd",
@@ -153,7 +158,10 @@ def read_settings(folder: Path) -> SiteSettings:
     path = folder / SETTINGS
     if not path.is_file():
         return SiteSettings()
-    return parse(SiteSettings, read_toml(path), path, example=f"docs/site.md, {SETTINGS}")
+    settings = parse(SiteSettings, read_toml(path), path, example=f"docs/site.md, {SETTINGS}")
+    if problems := list(_contrast_problems(str(path), settings)):
+        raise InputError(problems)
+    return settings
 
 
 def settings_of(release: Release) -> SiteSettings:
@@ -284,6 +292,50 @@ def _missing(folder: Path, settings: SiteSettings, files: Mapping[str, bytes]) -
             yield Problem(path, "no such page", remedy, column="navigation", value=name)
 
 
+def _contrast_problems(path: str, settings: SiteSettings) -> Iterator[Problem]:
+    """Report text that the publisher's colours would make hard to read."""
+    css = resource("reports", "style.css").read_text(encoding="utf-8")
+    modes = re.findall(r":root\{(.*?)\}", css, re.DOTALL)
+    of_publisher = {"colours": settings.colours, "dark_colours": settings.dark_colours}
+    for (key, own), mode in zip(of_publisher.items(), modes, strict=True):
+        used = dict(re.findall(r"--(\w+):(#[0-9a-f]{6});", mode)) | own
+        for text, ground in product(_TEXT, _GROUNDS):
+            ratio = contrast(used[text], used[ground])
+            if ratio < _LEAST_CONTRAST and own.keys() & {text, ground}:
+                name, other = (text, ground) if text in own else (ground, text)
+                yield Problem(
+                    path,
+                    f"is too close to {other} ({used[other]}): text and its ground have a contrast "
+                    f"of {ratio:.2f} to 1, and need {_LEAST_CONTRAST} (WCAG 2.2, level AA)",
+                    "choose a darker colour for the text or a lighter one for the ground"
+                    if key == "colours"
+                    else "choose a lighter colour for the text or a darker one for the ground",
+                    column=f"{key}.{name}",
+                    value=used[name],
+                )
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colours as WCAG 2.2 defines it, from 1 to 21.
+
+    Examples
+    --------
+    >>> contrast("#ffffff", "#000000")
+    21.0
+    """
+
+    def luminance(colour: str) -> float:
+        shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        red, green, blue = (
+            share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+            for share in shares
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, light = sorted(map(luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
 @cache
 def _known_cells() -> frozenset[str]:
     """Return the cells of the built-in pages."""
@@ -335,31 +387,23 @@ def _page_problems(path: Path, text: str) -> Iterator[Problem]:
 
 def _raw_problems(path: Path, text: str) -> Iterator[Problem]:
     """Check what pandoc reads in Markdown: metadata and raw blocks."""
+    raw: set[str] = set()
+
+    def note(node: dict[str, Any]) -> dict[str, Any]:
+        if node.get("t") in ("RawBlock", "RawInline"):
+            raw.add(str(node["c"][0]))
+        return node
+
     try:
-        document = json.loads(convert(text, source="markdown", target="json"))
+        document = json.loads(convert(text, source="markdown", target="json"), object_hook=note)
     except RuntimeError as error:  # pypandoc's
         yield Problem(str(path), f"cannot be read ({error})", "correct it")
         return
     for key in sorted(set(document["meta"]) - {"title", "root", "page", "headline"}):
         yield Problem(str(path), "cannot be set by a page", "remove it", column=key)
-    for kind in sorted({*_raw_formats(document["blocks"]), *_raw_formats(document["meta"])}):
-        if kind not in ("html", "tex"):
-            message = "is a raw block of a format that pages cannot have"
-            remedy = "write Markdown or HTML"
-            yield Problem(str(path), message, remedy, column="raw text", value=kind)
-
-
-def _raw_formats(node: Any) -> Iterator[str]:
-    """Return the formats of the raw blocks and texts in a document of pandoc."""
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            if one.get("t") in ("RawBlock", "RawInline"):
-                yield str(one["c"][0])
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
+    for kind in sorted(raw - {"html", "tex"}):
+        message = "is a raw block of a format that pages cannot have"
+        yield Problem(str(path), message, "write Markdown or HTML", column="raw text", value=kind)
 
 
 def _image_problems(path: Path, content: bytes) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, escape_html
+from fairstats._lib.formatting import capital
 from fairstats.answers.strategies import strategy_label
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import DOWNLOADS, Release
@@ -189,10 +189,3 @@ def breakable(name: str) -> str:
 def with_breaks(name: str) -> str:
     """Return a name with places at which typst may break it."""
     return re.sub(r"([^\s-]{12})(?=[^\s-]{6})", "\\1\u200b", name)
-
-
-def cell_label(text: str) -> str:
-    """Repeat a column's name inside the cell, for screens too narrow for a heading."""
-    if output_format() != "html":
-        return ""
-    return f'<span class="cell-label" aria-hidden="true">{escape_html(text)}</span>'

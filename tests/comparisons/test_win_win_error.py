@@ -8,19 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats._lib.formatting import percent
-from fairstats.report.about.methods import (
-    ALL_THREE,
-    ALPHA,
-    read_win_win_error,
-    win_win_caption,
-    win_win_table,
-    win_win_text,
-)
+from fairstats._lib.formatting import number_word, percent
+from fairstats._lib.installation import resource
+from fairstats.report.about.methods import win_win_table
+from fairstats.report.templates import prose
 from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[2]
-RATES = read_win_win_error()
+ALPHA, ALL_THREE = 0.05, "accuracy, cfr, ad"
+RATES = pd.read_csv(resource("data", "win_win_error.csv"))
 FALSE = RATES[RATES["changed"] != ALL_THREE]
 POWER = RATES[RATES["changed"] == ALL_THREE]
 
@@ -132,22 +128,17 @@ def test_too_few_trials_are_refused(script, capsys):
     assert "--trials must be a whole number of at least 20" in capsys.readouterr().err
 
 
-def test_the_text_begins_with_the_largest_rate_of_false_win_wins():
-    worst = FALSE["family_holm"].max()
-    assert win_win_text(RATES).startswith(f"In simulations at most {percent(worst)} of")
-    raised = RATES.copy()
-    raised.loc[FALSE.index[0], "family_holm"] = 0.2
-    assert win_win_text(raised).startswith(f"In simulations at most {percent(0.2)} of")
-    # A rate of power is not an error.
-    raised = RATES.copy()
-    raised.loc[POWER.index, "family_holm"] = 0.99
-    assert win_win_text(raised) == win_win_text(RATES)
-
-
-def test_the_text_compares_with_unadjusted_p_values():
-    text = win_win_text(RATES)
-    for _, own in FALSE.groupby("pairs"):
-        assert percent(own["family_unadjusted"].max()) in text
+def test_the_text_has_the_largest_rates_of_false_win_wins():
+    text = " ".join(prose("win-win").split())
+    assert text.startswith(f"In simulations at most {percent(FALSE['family_holm'].max())} of")
+    worst = FALSE.groupby("pairs")["family_unadjusted"].max()
+    rates = [f"{percent(rate)} with {number_word(pairs)}" for pairs, rate in worst.items()]
+    assert f"{rates[0]} pairs and {rates[1]}." in text
+    trials = [
+        " or ".join(f"{n:,}" for n in sorted(own["trials"].unique(), reverse=True))
+        for own in (FALSE, POWER)
+    ]
+    assert f"based on {trials[0]} simulated families, and power on {trials[1]}." in text
 
 
 def test_table_has_every_rate():
@@ -159,4 +150,3 @@ def test_table_has_every_rate():
     assert "Accuracy and CFR" in table
     assert "CFR and AD" in table
     assert "No figure" in table
-    assert "95" in win_win_caption()

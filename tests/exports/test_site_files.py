@@ -11,7 +11,7 @@ import jsonschema
 from fairstats.exports.export import EXPORTS
 from fairstats.exports.site_files import SITE_FILES
 from fairstats.release.contents import DOWNLOADS
-from fairstats.report.about.files import show_exports
+from fairstats.report.about.data import show_exports
 from fairstats.report.page_output import collected
 
 

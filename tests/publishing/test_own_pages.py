@@ -12,6 +12,14 @@ from fairstats._lib.problems import InputError
 from fairstats.publishing.board_repository import create_board
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
+from fairstats.report.page_output import (
+    ACCENT_A,
+    DIM,
+    INK,
+    drawing,
+    in_page_colours,
+    save_asset,
+)
 from fairstats.report.site_pages import write_built_in
 from fairstats.report.site_settings import OWN_PAGES, SiteSettings, read_pages
 from tests.publishing.edited_releases import rehash, relink, run
@@ -29,7 +37,7 @@ publisher = "Ward 9 & partners"
 licence = "CC BY 4.0"
 logo = "logo.svg"
 navigation = ["index", "own", "methods", "data"]
-colours = { a = "#118811" }
+colours = { a = "#0f7a0f" }
 dark_colours = { a = "#88ff88" }
 """
 OWN = """\
@@ -101,7 +109,7 @@ def test_changes_are_on_the_pages(published):
     for page, root in ((index, ""), (own, "../"), (methods, "../")):
         assert re.search(r"<title>.* · Our &lt;b&gt;\*board\*</title>", page)
         assert f'<img src="{root}reports/logo.svg" alt="">' in page
-        assert ":root{--a:#118811;}" in page
+        assert "(prefers-color-scheme:light){:root{--a:#0f7a0f;}}" in page
         assert "(prefers-color-scheme:dark){:root{--a:#88ff88;}}" in page
         assert "Published by Ward 9 &amp; partners." in page
         assert "Licence: CC BY 4.0." in page
@@ -129,7 +137,7 @@ def test_documents_have_the_title_and_colours_too(published, tmp_path):
     assert done.exit_code == 0
     html = out.read_text(encoding="utf-8")
     assert "<title>Audit of One · Our &lt;b&gt;*board*</title>" in html
-    assert ":root{--a:#118811;}" in html
+    assert ":root{--a:#0f7a0f;}" in html
     assert "logo.svg" not in html
 
 
@@ -250,6 +258,37 @@ def test_hostile_files_are_refused(name, text, message, folder):
     (folder / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message):
         read_pages(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('colours = { dim = "#8a8a8a" }', r"colours.dim = '#8a8a8a': is too close to paper .* 4.5"),
+        ('colours = { paper = "#778899" }', r"colours.paper = '#778899': is too close to dim"),
+        ('dark_colours = { b = "#1f5f7a" }', r"dark_colours.b .* a lighter colour for the text"),
+    ],
+)
+def test_colours_in_which_text_is_hard_to_read_are_refused(text, problem, folder):
+    (folder / "site.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=rf"site\.toml: {problem}"):
+        read_pages(folder)
+
+
+def test_colours_of_marks_are_free(folder):
+    text = 'colours = { rule = "#fefefe", band = "#fdfcf9" }\ndark_colours = { n1 = "#14181d" }'
+    (folder / "site.toml").write_text(text, encoding="utf-8")
+    assert read_pages(folder).settings.colours["rule"] == "#fefefe"
+
+
+def test_plots_on_paper_have_the_publishers_colours(tmp_path, monkeypatch):
+    (tmp_path / "_quarto.yml").touch()
+    (tmp_path / "site.toml").write_text(f'colours = {{ a = "{INK}", ink = "#0f7a0f" }}')
+    monkeypatch.chdir(tmp_path)
+    svg = f'<svg><path fill="{ACCENT_A}"/><path fill="{INK}"/><path fill="{DIM}"/></svg>'
+    assert in_page_colours(svg).count("var(--") == 3
+    with drawing(tmp_path, "typst"):
+        shown = (tmp_path / save_asset("plot.svg", svg)).read_text()
+    assert re.findall('fill="(.*?)"', shown) == [INK, "#0f7a0f", DIM]
 
 
 def test_a_link_to_another_file_is_refused(folder, tmp_path):

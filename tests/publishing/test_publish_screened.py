@@ -14,7 +14,7 @@ from fairstats.publishing.inputs import blocked_sets
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
-from fairstats.report.audit.limits import limitations
+from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.notes import (
     flag_notes,

@@ -26,7 +26,7 @@ from fairstats.publishing.publish import publish
 from fairstats.publishing.submission_check import check_submission
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
-from fairstats.report.audit.limits import limitations
+from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.model.page import show_model
 from fairstats.submissions.folder import read_submission

@@ -69,6 +69,13 @@ class Markup(HTMLParser):
         return squeezed("".join(self._words))
 
 
+def region_names(markup: str) -> list[str]:
+    """Return the names that assistive technology gives for the tables and plots of a page."""
+    # The box around a wide plot has the plot's name.
+    tags = Markup(markup).tags
+    return [a["aria-label"] or "" for _, a in tags if a.get("role") in ("region", "img")]
+
+
 def broken_links(site: Path) -> list[tuple[str, str]]:
     """Return every page and link of a folder with a target outside of it or missing."""
     pages = {

@@ -16,7 +16,6 @@ from fairstats.cli import app
 from fairstats.report.answer_sets import answer_sets
 from fairstats.report.audit.crosswalk import (
     EVIDENCE,
-    Audit,
     Clause,
     declarations,
     read_crosswalk,
@@ -26,6 +25,7 @@ from fairstats.report.audit.crosswalk import (
 from fairstats.report.audit.facts import (
     FACTS,
     AuditFacts,
+    AuditReport,
     Origin,
     decoded_facts,
     read_facts,
@@ -68,7 +68,7 @@ def test_facts_of_the_documents_are_valid(tmp_path):
 
 
 def test_facts_are_read_and_the_others_are_not_stated(release, facts):
-    lines = declarations(release, NAME, facts)
+    lines = declarations(AuditReport(release, NAME, facts))
     assert len(lines) == len(FACTS)
     assert "Date of the audit: 2026-11-23" in lines
     assert sum(line.endswith(": not stated") for line in lines) == len(FACTS) - 5
@@ -182,7 +182,7 @@ def test_every_part_is_in_a_clause_and_has_evidence():
 
 
 def test_crosswalk_never_claims_that_a_demand_is_met(release, drawn):
-    text = drawn(show_crosswalk, release, NAME, AuditFacts())
+    text = drawn(show_crosswalk, AuditReport(release, NAME, crosswalk=True))
     assert "It certifies nothing" in text
     assert all(clause.name in text for clause in read_crosswalk().clauses)
     for word in ("complian", "comply", "complies", "fulfil", "satisf", "meets"):
@@ -196,16 +196,16 @@ def clause_of(name: str) -> Clause:
 
 def test_clause_is_not_shown_without_the_facts(release, facts):
     clause = clause_of("MS-2.11-001")
-    shown, missing = shown_and_missing(clause, Audit(release, NAME))
+    shown, missing = shown_and_missing(clause, AuditReport(release, NAME))
     assert [section for section, _ in shown] == ["", "Limits"]
     assert missing == [read_crosswalk().parts["contamination"].name]
-    shown, missing = shown_and_missing(clause, Audit(release, NAME, facts))
+    shown, missing = shown_and_missing(clause, AuditReport(release, NAME, facts))
     assert [section for section, _ in shown] == ["", "Limits", "Declarations"]
     assert missing == []
 
 
 def test_empty_section_of_this_report_is_not_shown(release):
-    audit = Audit(release, NAME)
+    audit = AuditReport(release, NAME)
     shown, missing = shown_and_missing(clause_of("MS-2.11-002"), audit)
     assert shown[0][0] == "Groups"
     assert shown[0][1].startswith("accuracy of 6 groups")
@@ -214,7 +214,7 @@ def test_empty_section_of_this_report_is_not_shown(release):
 
 
 def test_hostile_facts_are_shown_as_text(release, facts, drawn):
-    html = drawn(show_declarations, release, NAME, facts)
+    html = drawn(show_declarations, AuditReport(release, NAME, facts))
     assert "&lt;script&gt;" in html
     assert "<script" not in html
 

@@ -13,7 +13,9 @@ from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import answer_sets
 from fairstats.report.audit.document import report_model
-from fairstats.report.audit.finding import finding, finding_in_numbers
+from fairstats.report.audit.sentences import finding, finding_in_numbers
+from fairstats.report.sections.section import CANNOT
+from fairstats.report.sections.size import beyond_controls
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .undrawn import undrawn
@@ -117,6 +119,13 @@ def test_constant_or_missing_answers_are_not_called_fair(name, degenerate):
     # The figures of the other group are known.
     assert "No verdict for East" in finding(partly)
     assert "No figure" not in finding_in_numbers(partly)
+
+
+def test_constant_answers_cannot_be_compared_with_controls(degenerate):
+    (fixed,) = answer_sets(degenerate, "fixed-interviews")
+    found = beyond_controls(fixed)
+    assert found.short == CANNOT
+    assert found.text == "Every answer is “Waiting list”."
 
 
 @pytest.mark.parametrize("model", ["empty-urgency", "fixed-interviews", "partly-essays"])

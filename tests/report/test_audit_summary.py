@@ -17,14 +17,18 @@ from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
-from fairstats.report.audit import limits as audit_scope
-from fairstats.report.audit.clauses import clauses
+from fairstats.report.audit import sentences
 from fairstats.report.audit.document import report_model
-from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
-from fairstats.report.audit.limits import not_tested
+from fairstats.report.audit.sentences import (
+    clauses,
+    confidence,
+    finding,
+    finding_in_numbers,
+    not_tested,
+)
 from fairstats.report.charts.rows import chart_html
 from fairstats.report.findings import ordinal
-from fairstats.report.sections import letters
+from fairstats.report.sections.given import LETTERS
 from fairstats.report.sensitivity import robustness
 from tests.wrong_words import wrong_words
 
@@ -90,7 +94,7 @@ def test_finding_follows_from_the_verdicts_the_worst_first(release, verdicts, sl
     for text, part, expected in (
         (numbers, "Unclear is not", U in verdicts),
         (numbers, "not evidence of fairness", set(verdicts) == {N}),
-        (numbers, "slanted", slanted),
+        (numbers, "The slant was built in", slanted),
         (uses, "not as a rate", slanted),
         (uses, "Do not quote", bool({U, N} & set(verdicts))),
     ):
@@ -100,25 +104,25 @@ def test_finding_follows_from_the_verdicts_the_worst_first(release, verdicts, sl
 @pytest.mark.parametrize(
     ("estimates", "ahead"),
     [
-        ([0.082, 0.104, 0.09], "8.2 to 10.4 percentage points higher for the north"),
-        ([-0.05, -0.05, -0.01], "1.0 to 5.0 percentage points higher for the south"),
-        ([-0.05, 0.02, 0.0], "−5.0 to +2.0 percentage points."),
-        ([0.0, 0.0, 0.0], "0.0 percentage points."),
-        ([0.0004, 0.1, 0.1], "0.0 to +10.0 percentage points."),
+        ([0.082, 0.104, 0.09], "is 9.2 percentage points more accurate for the north group"),
+        ([-0.05, -0.05, -0.01], "run from −5.0 to −1.0 percentage points (north − south;"),
+        ([-0.05, 0.02, 0.0], "run from −5.0 to +2.0 percentage points"),
+        ([0.0, 0.0, 0.0], "every accuracy difference is 0.0 percentage points"),
     ],
 )
 def test_the_group_that_is_ahead_is_named_only_if_it_always_is(release, estimates, ahead):
     decided = changed(answer_sets(release, "Model-1")[0], "verdict", [D, D, D])
     numbers = finding_in_numbers(changed(decided, "estimate", estimates))
-    assert f" is {ahead}" in numbers
-    assert ("higher" in numbers) == ("higher" in ahead)
+    assert ahead in numbers
+    assert ("more accurate" in numbers) == ("more accurate" in ahead)
+    assert "95% intervals from " in numbers
 
 
 def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
     unclear = changed(answer_sets(release, "Model-1")[0], "verdict", [D, D, U])
     numbers = finding_in_numbers(changed(unclear, "estimate", [0.1, 0.1, 0.1]))
     assert "more accurate" not in numbers
-    assert "+10.0 percentage points" in numbers
+    assert "every accuracy difference is +10.0 percentage points" in numbers
 
 
 def levels(answers: AnswerSet, *others: AnswerSet) -> dict[str, str]:
@@ -143,7 +147,7 @@ def test_differences_are_surely_real_only_beyond_the_margin(release, low, level,
 def test_an_unclear_verdict_has_low_confidence_and_a_missing_one_no_basis(release):
     first = answer_sets(release, "Model-1")[0]
     unclear = levels(changed(first, "verdict", [U, U, U]))
-    assert [level for text, level in unclear.items() if "neither shown" in text] == ["Low"]
+    assert [level for text, level in unclear.items() if "not excluded" in text] == ["Low"]
     missing = changed(first, "verdict", [N, N, N])
     said = levels(changed(missing, "verdict_reason", ["nobody answered"] * 3))
     assert said["for a verdict: nobody answered."] == "No basis"
@@ -167,7 +171,7 @@ def test_robustness_counts_the_choices_in_the_table_of_sensitivity(release):
     assert 0 < same < 3
     texts = levels(first, cot)
     ((text, level),) = [item for item in texts.items() if "with other prompts" in item[0]]
-    assert f"the same in {same} of 3" in text
+    assert f"the same in only {same} of 3" in text
     assert level == "Moderate"
     alone = levels(first)
     ((text, level),) = [item for item in alone.items() if "same with" in item[0]]
@@ -175,6 +179,29 @@ def test_robustness_counts_the_choices_in_the_table_of_sensitivity(release):
     assert level == "High"
     assert f"{number_word(per_aspect['interval'])} interval methods" in text
     assert f"{number_word(per_aspect['test'])} versions of McNemar’s test" in text
+
+
+def test_missing_answers_that_could_decide_a_verdict_are_no_sign_of_robustness(release):
+    first = answer_sets(release, "Model-1")[0]
+    said = "missing answers could change the verdict: the 90% interval could reach 0.3"
+    pairs = {"every": [said] * 3, "one": [said, None, None]}
+    undecided = {
+        name: changed(changed(first, "verdict", [U, U, U]), "verdict_reason", reasons)
+        for name, reasons in pairs.items()
+    }
+    for name, answers in undecided.items():
+        assert len(robustness(answers).open) == (3 if name == "every" else 1)
+        ((text, level),) = [i for i in levels(answers).items() if "missing answers could" in i[0]]
+        assert "policies" not in text
+        assert level == "Low"
+
+
+def test_answers_that_are_always_the_same_give_no_confidence(release):
+    first = answer_sets(release, "Model-1")[0]
+    same = changed(first, "verdict_reason", ["not called equivalent: every answer is “A”"] * 3)
+    said = levels(changed(same, "verdict", [U, U, U]))
+    assert said["for a verdict: every answer is “A”."] == "No basis"
+    assert not any(text.startswith(("It stays", "No difference")) for text in said)
 
 
 def test_the_rank_is_the_boards(release):
@@ -188,7 +215,7 @@ def test_the_rank_is_the_boards(release):
 
 def test_scope_names_prompts_limits_and_combinations(release):
     first, *others = answer_sets(release, "Model-1")
-    assert "prompt: reasoning first." in " ".join(audit_scope.tested(first, others))
+    assert "prompt: reasoning first." in " ".join(sentences.tested(first, others))
     said = not_tested(first, rated=False)
     assert said[0] == "Read me."
     assert "Repeat runs" in said[1]
@@ -244,9 +271,26 @@ def test_many_pairs_and_long_names_are_complete(benchmark_file, tmp_path):
     assert not outside(path)
 
 
+def test_first_page_holds_a_long_finding(benchmark_file, tmp_path):
+    pypdf = pytest.importorskip("pypdf", reason="pypdf reads the PDF's text")
+    names = {f"g{n}": f"Group {n} of some other Pacific islands" for n in range(9)}
+    groups = ", ".join(f'{name} = "{label}"' for name, label in names.items())
+    couples = json.dumps([("g0", name) for name in list(names)[1:]])
+    race = f'[attributes.race]\nlabel = "Race"\ngroups = {{ {groups} }}\npairs = {couples}'
+    note = f'citation = "none"\nread_first = "{"The texts were written for this test. " * 9}"'
+    keys = "item_id,answer_key\n" + "".join(f"i{n},A\n" for n in range(60))
+    benchmark = load_benchmark(benchmark_file(keys=keys, race=race, citation=note))
+    wrong = {f"g{n}": range(4 * n) for n in range(9)}
+    made = undrawn(answered(benchmark, wrong=wrong), tmp_path, benchmarks=[benchmark])
+    path = report_model("Model-1", made.path, out=tmp_path / "report")
+    first, second, *_ = [page.extract_text() for page in pypdf.PdfReader(path).pages]
+    assert "Details:" in first
+    assert second.lstrip().startswith("Results")
+
+
 def test_letters_are_those_of_the_table(release):
     answers = answer_sets(release, "Model-1")[0]
-    (chart,) = letters.SECTION.charts(answers, "letters")
+    (chart,) = LETTERS.charts(answers, "letters")
     assert "&lt;circle" not in chart_html(chart)
     assert [axis.label for axis in chart.axes] == ["Race", "Baseline"]
     table = answers.table("letters").set_index(["attribute", "letter", "group"])["share"].to_dict()

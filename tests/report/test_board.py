@@ -10,8 +10,8 @@ import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
+from fairstats.report.board.charts import counted_verdicts, measures_of
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.measures import counted_verdicts, measures_of
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.charts.rows import chart_html
 
@@ -76,7 +76,7 @@ def test_row_without_a_rank_has_the_reason(figures):
     assert "accuracy" in rows["guesses"].reason
     assert not re.search(r"[(;:]", rows["guesses"].reason.partition(": ")[2])
     markup = chart_html(chart_of(figures, "gap"))
-    assert f'<small class="reason">{rows["few"].reason}</small></th>' in markup
+    assert f'<small class="reason">{rows["few"].reason}</small></span></th>' in markup
 
 
 def test_verdicts_are_counted_over_the_models_of_the_chart(figures):
@@ -92,6 +92,7 @@ def test_verdicts_are_counted_over_the_models_of_the_chart(figures):
         (["disparity", "equivalent", "equivalent"], "Of 3 gaps, 1 disparity, 2 equivalent."),
         (["disparity", "disparity", None], "Of 3 gaps, 2 disparities, 1 not judged."),
         (["inconclusive"], "The gap is inconclusive."),
+        (["inconclusive"] * 2, "Both gaps are inconclusive."),
         ([None], ""),
     ],
 )

@@ -8,10 +8,10 @@ import re
 import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.report.changes.charts import prompt_chart, version_chart
-from fairstats.report.changes.findings import how_to_read_changes, prompt_finding, version_finding
-from fairstats.report.changes.page import change_table
-from fairstats.report.changes.rows import comparisons_of_kind
+from fairstats.report.changes.figures import change_chart, change_table
+from fairstats.report.changes.findings import prompt_finding, version_finding
+from fairstats.report.changes.page import how_to_read_changes
+from fairstats.report.changes.rows import changes_of, comparisons_of_kind
 from fairstats.report.charts.rows import chart_html, chart_svg
 
 from .changes import (
@@ -63,16 +63,20 @@ VERSIONS = {
 }
 
 
+def bare(table):
+    """Return a table's HTML without the columns' names in its cells."""
+    return re.sub(r'<span class="cell-label.*?</span>\s*', "", table.as_raw_html())
+
+
 def test_version_findings(snapshot):
     found = {name: version_sentences(*rows) for name, rows in VERSIONS.items()}
     assert found == snapshot
 
 
 def test_versions_asked_different_questions_get_no_verdict():
-    markup = chart_html(version_chart(of(UNLIKE), name="c"))
+    markup = chart_html(change_chart(of(UNLIKE), name="c"))
     assert "different questions, no verdict" in markup
-    changes = [(one, pair) for one in of(UNLIKE) for pair in one.pairs]
-    table = change_table(changes, name="t", limits="95% CI").as_raw_html()
+    table = bare(change_table(changes_of(of(UNLIKE)), name="t")[0])
     assert table.count(">no verdict<") == 3
     assert "Not like for like" in table
     assert "<strong" not in table
@@ -89,32 +93,34 @@ def bounds(row):
 
 def test_ranges_are_shown_without_test_under_bounds():
     rows = [bounds(row) for row in compared(BETTER, SAME)]
-    assert version_sentences(rows).endswith("There is no test.")
-    chart = version_chart(of(rows), name="c")
+    assert version_sentences(rows).endswith(
+        "not judged: each change is a range, because missing answers could be anything."
+    )
+    chart = change_chart(of(rows), name="c")
     assert "<circle" not in "".join(cell.marks for row in chart.rows for cell in row.cells)
     cells = charted(chart_html(chart))
     assert "change −6.0 to −2.0" in cells["Old-1 → New-1", "Race", "AD"]
-    markup = change_table([(one, p) for one in of(rows) for p in one.pairs], name="t", limits="x")
-    assert "−6.0 to −2.0" in markup.as_raw_html()
-    assert "adjusted p" not in markup.as_raw_html()
+    markup = change_table(changes_of(of(rows)), name="t")[0].as_raw_html()
+    assert "−6.0 to −2.0" in markup
+    assert "adjusted p" not in re.sub("<span.*?</span>", "", markup)
     prompts = [row | {"kind": "strategy", "strategy": "plain → cot"} for row in rows]
     prompts = [row | {"model_old": "New-1"} for row in prompts]
     assert prompt_finding(of(prompts, "strategy"), release_of(prompts)).endswith("no test.")
-    assert "−6.0 to −2.0" in chart_html(prompt_chart(of(prompts, "strategy"), name="c"))
+    assert "−6.0 to −2.0" in chart_html(change_chart(of(prompts, "strategy"), name="c"))
 
 
 def test_unknown_figures_are_not_drawn():
     rows = [bounds(row) | {"ci_low": math.nan, "ci_high": math.nan} for row in compared(SAME)]
     rows += compared(BETTER, model_new="New-2")
-    cells = charted(chart_html(version_chart(of(rows), name="c")))
+    cells = charted(chart_html(change_chart(of(rows), name="c")))
     assert cells["", "Old-1 → New-1", "CFR"] == "CFR: change not known points"
-    assert "nan" not in chart_html(version_chart(of(rows), name="c"))
-    assert version_sentences(rows).startswith("New-2 is better")
+    assert "nan" not in chart_html(change_chart(of(rows), name="c"))
+    assert version_sentences(rows).startswith("Compared with the version before, New-2 is better")
 
 
 def test_dots_are_at_the_figures():
     rows = compared(BETTER, WORSE, SAME)
-    chart = version_chart(of(rows), name="c")
+    chart = change_chart(of(rows), name="c")
     at = {(r["attribute"], r["metric"]): r for r in rows}
     for row, attribute in zip(chart.rows[1:], ("race", "sex", "ses"), strict=True):
         for axis, cell, metric in zip(
@@ -128,30 +134,6 @@ def test_dots_are_at_the_figures():
     assert (accuracy.low, accuracy.high, accuracy.ticks[-1]) == (cfr.low, cfr.high, 100)
     assert ad.ticks[0] == ad.low == 0
     assert ad.ticks[-1] <= 26
-
-
-def test_the_interval_of_a_change_begins_at_the_gap_with_the_plain_prompt():
-    (row,) = (r for r in prompts(compared(BETTER)) if r["metric"] == "delta_ad")
-    chart = prompt_chart(of(prompts(compared(BETTER)), "strategy"), name="c")
-    (axis,), (cell,) = chart.axes, chart.rows[0].cells
-    ends = re.findall(r'<line x1="([^"]+)" x2="([^"]+)"', cell.marks)
-    limits = [100 * (row["old"] + row[side]) for side in ("ci_low", "ci_high")]
-    assert ends == [tuple(map(axis.at, limits))]
-    dots = re.findall(r'<circle cx="([^"]+)"[^>]* fill="([^"]+)"', cell.marks)
-    assert dots[0] == (axis.at(100 * row["old"]), "none")
-    assert dots[1][0] == axis.at(100 * row["new"])
-
-
-def test_interval_of_a_change_ends_at_the_largest_possible_gap():
-    rows = [
-        row | {"old": 0.5, "new": 0.4, "ci_low": -0.7, "ci_high": 0.9} for row in compared(SAME)
-    ]
-    chart = prompt_chart(of(prompts(rows), "strategy"), name="c")
-    (axis,), (cell,) = chart.axes, chart.rows[0].cells
-    assert re.findall(r'<line x1="([^"]+)" x2="([^"]+)"', cell.marks) == [
-        (axis.at(0), axis.at(100))
-    ]
-    assert axis.ticks[-1] <= 100
 
 
 def prompts(*rows):
@@ -186,18 +168,16 @@ def test_prompt_findings(snapshot):
 
 def test_only_significant_changes_have_a_colour():
     rows = prompts(compared(BETTER, SAME, WORSE))
-    chart = prompt_chart(of(rows, "strategy"), name="c")
+    chart = change_chart(of(rows, "strategy"), name="c")
     markup = [chart_html(chart).split("<tr>")[n] for n in (-3, -2, -1)]
     colours = [set(re.findall(r"var\(--[ab]\)", row)) for row in markup]
     assert colours == [{"var(--b)"}, set(), {"var(--a)"}]
 
 
-def test_prompts_that_were_not_tested_are_marked():
-    other = prompts(compared(SAME), compared(SAME, model_new="New-2"))
-    rows = [row | {"model_old": row["model_new"]} for row in other]
-    cells = charted(chart_html(prompt_chart(of(rows, "strategy"), name="c")))
-    assert cells["", "New-1", "reasoning first"] == "not tested"
-    assert cells["", "New-2", "reasoning first"].startswith("AD 20.0 to 19.0")
+def test_chart_shades_the_gaps_within_the_margin():
+    *shares, gap = change_chart(of(compared(SAME)), name="c").axes
+    assert [axis.band for axis in shares] == [None, None]
+    assert gap.band == (0.0, 5.0)
 
 
 def test_three_pairs_and_hostile_names_are_shown():
@@ -210,10 +190,10 @@ def test_three_pairs_and_hostile_names_are_shown():
     ]
     own = of(rows, attributes={**demo.attributes, "race": race})
     text = version_finding(own)
-    named = [race.pair_label(race.pairs[n]) for n in (0, 2, 1)]
-    assert re.findall(r"(\w+) for", text) == ["better", "worse", "unclear"]
+    named = [race.pair_label(race.pairs[n]) for n in (0, 1, 2)]
+    assert re.findall(r"(\w+) for", text.partition(": ")[0]) == ["better", "worse", "worse"]
     assert sorted(named, key=text.index) == named
-    chart = version_chart(own, name="c")
+    chart = change_chart(own, name="c")
     cells = charted(chart_html(chart))
     assert {name for _, name, _ in cells} == {race.pair_label(pair) for pair in race.pairs}
     assert {heading for heading, _, _ in cells} == {f"{HOSTILE} → {HOSTILE[::-1]}"}
@@ -221,7 +201,7 @@ def test_three_pairs_and_hostile_names_are_shown():
     for markup in (
         chart_html(chart),
         chart_svg(chart),
-        change_table(changes, name="t", limits="95% CI").as_raw_html(),
+        change_table(changes, name="t")[0].as_raw_html(),
     ):
         assert "<b>x" not in markup
         assert "<i>A" not in markup
@@ -230,8 +210,7 @@ def test_three_pairs_and_hostile_names_are_shown():
 
 def test_shared_verdict_is_in_no_column_and_reasons_are_shown():
     def heads(rows):
-        changes = [(one, pair) for one in of(rows) for pair in one.pairs]
-        return change_table(changes, name="t", limits="95% CI").as_raw_html()
+        return bare(change_table(changes_of(of(rows)), name="t")[0])
 
     assert "Verdict" not in heads(compared(BETTER, BETTER))
     assert "Verdict" in heads(compared(BETTER, SAME))
@@ -240,7 +219,7 @@ def test_shared_verdict_is_in_no_column_and_reasons_are_shown():
     rows = [row | {"verdict_reason": reason} for row in compared(SAME, SAME)]
     assert heads(rows).count(reason) == 2
     verdict = heads([row | {"p_pair_adjusted": 0.0123} for row in compared(BETTER)])
-    assert re.search(r"win-win</td>\s*<td[^>]*>0\.012</td>", verdict)
+    assert re.search(r"win-win</td>\s*<td[^>]*><span>0\.012</span></td>", verdict)
     tiny = heads(compared(((0.1, 0.0), *BETTER[1:])))
     assert "&lt; 0.001" in tiny.replace("\xa0", " ") or "< 0.001" in tiny.replace("\xa0", " ")
     assert not re.search(r">0(\.0+)?<", tiny)

@@ -10,7 +10,7 @@ import pytest
 
 from fairstats.release.contents import Release
 from fairstats.report.changes.page import show_strategies, show_versions
-from fairstats.report.sections.versions import compared_figures
+from fairstats.report.changes.rows import directed
 
 from .kinds import FORBIDDEN, answered, declared
 from .undrawn import undrawn
@@ -56,7 +56,7 @@ def test_page_of_each_kind(name, page, releases, drawn, snapshot):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_higher_rate_is_neither_better_nor_worse(name, releases):
     kind = releases[name].benchmarks[name].kind
-    rate, cfr, gap = compared_figures(kind).values()
+    rate, cfr, gap = directed(kind).values()
     assert not re.search("[↑↓]", rate)
     assert cfr.startswith("CFR ↑")
     assert gap.startswith("Gap ↓")

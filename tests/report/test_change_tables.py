@@ -60,15 +60,17 @@ def test_the_chart_of_versions_shows_every_published_change(changed, rows):
     assert len(expected) == 9
 
 
-def test_the_chart_of_prompts_shows_every_change_in_ad(changed, rows):
-    own = [row for row in rows if row["kind"] == "strategy" and row["metric"] == "delta_ad"]
-    expected = {(HOSTILE, label_of(row), "bias warning"): words_of(row) for row in own}
+def test_the_chart_of_prompts_shows_every_change(changed, rows):
+    own = [row for row in rows if row["kind"] == "strategy"]
+    heading = f"{HOSTILE}: plain → bias warning"
+    expected = {(heading, label_of(row), NAMES[row["metric"]]): words_of(row) for row in own}
     assert charted(page(changed, "strategies")) == expected
-    assert len(expected) == 3
+    assert len(expected) == 9
 
 
 def test_the_table_shows_every_change_with_its_interval_and_p(changed, rows):
     text = page(changed, "versions").partition('-Pair">Pair')[2]
+    text = re.sub('<span class="cell-label.*?</span>', "", text)
     cells = [
         html.unescape(re.sub("<[^>]+>", "", cell)).replace("\u00a0", " ")
         for cell in re.findall(r"<td[^>]*>(.*?)</td>", text, re.DOTALL)
@@ -82,9 +84,30 @@ def test_the_table_shows_every_change_with_its_interval_and_p(changed, rows):
         assert (change, shown) in pairwise(cells)
 
 
+def test_phone_shows_each_figure_and_verdict_without_scrolling(changed, browser):
+    tab = browser.new_page(viewport={"width": 390, "height": 900})
+    tab.goto((changed.path / "reports" / "versions.html").as_uri())
+    table = tab.locator(".by-figure")
+    assert table.evaluate("part => part.scrollWidth <= part.clientWidth")
+    labels = table.locator(".cell-label:visible").all_inner_texts()
+    assert set(labels) == {"Accuracy ↑", "CFR ↑", "AD ↓", "adjusted p"}
+    # The caption has a verdict that all rows share.
+    assert "Verdict on every row" in table.locator("caption").inner_text()
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390
+    tab.close()
+
+
 def test_pages_state_which_vignettes_count(changed):
     for name in ("versions", "strategies"):
         assert "that both sides answered" in page(changed, name)
+
+
+@pytest.mark.parametrize("name", ["versions", "strategies"])
+def test_pages_show_what_to_read_first_before_their_finding(name, changed):
+    text = page(changed, name)
+    warning = load_benchmark("demo").read_first
+    assert text.count(warning) == 1
+    assert text.index(warning) < text.index('class="lede"')
 
 
 def test_same_answers_with_another_strategy_show_no_change(changed):
@@ -93,7 +116,7 @@ def test_same_answers_with_another_strategy_show_no_change(changed):
     assert "&lt;b&gt;x&lt;/b&gt;" in text
     assert "<b>x</b>" not in text
     assert len(re.findall(r"Of 3 changes in AD .* none is significant\.", text)) == 1
-    assert "No change in accuracy," in text
+    assert "0 of 3 comparisons" in text
 
 
 def test_successor_with_other_questions_is_marked():

@@ -8,8 +8,10 @@ import re
 import pypandoc
 import pytest
 
+from fairstats._lib.installation import resource
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.report.builtin_renderer import _QUARTO
+from fairstats.metrics.registry import METRICS, metrics_table
+from fairstats.report.render import _QUARTO
 from fairstats.report.site_pages import benchmark_conditions, with_page_texts
 
 from .kinds import DECLARED, declared
@@ -87,6 +89,24 @@ def test_fairmedqa_has_choices_a_baseline_and_slanted_text():
     found = benchmark_conditions([load_benchmark("fairmedqa")])
     expected = {"choice", "shares", "options", "key", "neutral", "selected", "slanted"}
     assert {name for name, there in found.items() if there} == expected
+
+
+@pytest.mark.parametrize("features", [False, True])
+@pytest.mark.parametrize("name", [*DECLARED, "fairmedqa"])
+def test_methods_cite_every_reference_of_a_kind_and_list_every_citation(name, features, tmp_path):
+    benchmark = declared(name, tmp_path) if name in DECLARED else load_benchmark(name)
+    has = benchmark_conditions([benchmark]) | dict.fromkeys(
+        ("samples", "comparisons", "retrieval", "ratings", "vignettes"), features
+    )
+    page = (resource("reports") / "methods.qmd").read_text(encoding="utf-8")
+    text = kept(re.sub(r"(?s)\A---\n.*?\n---\n|```.*?```", "", page), to="plain", **has)
+    listed = re.findall(r"^- +((?:\w+,? )+?)\((\d{4})\)\. ", text, re.MULTILINE)
+    references = {(names.split()[0].strip(","), year) for names, year in listed}
+    prose = re.sub(r"^- .*\(\d{4}\)\. .*(\n  .*)*", "", text, flags=re.MULTILINE)
+    metrics = metrics_table([benchmark.kind.name], set(METRICS))
+    cited = {(n, y) for n, y in re.findall(r"(\w+)(?:, \w+)*(?: and \w+)* \(?(\d{4})\b", prose)}
+    assert not {(n, y) for n, y in cited - references if n[0].isupper()}
+    assert not {n for n, y in references - cited if n not in metrics and n not in prose}
 
 
 def test_a_template_takes_a_page_or_one_of_its_sections(tmp_path):

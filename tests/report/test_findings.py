@@ -136,6 +136,13 @@ def test_single_model_is_named_without_a_comparison(benchmark, slanted):
         assert not any("rank" in text or "smallest" in text for _, text in read.sure)
 
 
+@pytest.mark.parametrize("verdict", [SHOWN, SAME, OPEN])
+def test_a_size_has_its_interval_and_no_group_is_ahead_if_unclear(benchmark, verdict):
+    read = found(benchmark, {"only": (0.03, verdict, 0.2)})
+    assert "95% interval +2.0 to +4.0)" in read.figures
+    assert ("more accurate" in read.figures) == (verdict != OPEN)
+
+
 def test_sure_needs_a_small_p_and_an_interval_beyond_the_margin(benchmark):
     def degree(gap: float, p: float) -> str:
         return found(benchmark, {"only": (gap, SHOWN, p)}).sure[0][0]

@@ -9,9 +9,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from fairstats.benchmarks.declaration import Attribute
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Board, Release
-from fairstats.report.about.methods import benchmark_card
+from fairstats.report.about.data import benchmark_card, show_citation, versions_of_an_item
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import show_leaderboard
@@ -19,7 +20,7 @@ from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
 from fairstats.report.model.page import show_model
 from fairstats.report.sections.chance import could_be_chance, directions
-from fairstats.report.sections.ratio import answer as four_fifths
+from fairstats.report.sections.size import four_fifths
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .reading import broken_links
@@ -85,6 +86,21 @@ def test_model_page_of_each_kind(name, release, drawn, snapshot):
     assert said(drawn(show_model, release, release.slugs[f"model-{name}"])) == snapshot
 
 
+@pytest.mark.parametrize("name", DECLARED)
+def test_board_states_what_its_figures_do_not_show(name, release, drawn):
+    alone = Release(release.path)
+    alone.__dict__["boards"] = [board_of(release, name)]
+    sure = said(drawn(show_leaderboard, alone)).partition("Not known")[2]
+    assert "would be treated differently" in sure
+    assert ("have no key" in sure) == (name in KEYLESS)
+
+
+def test_limits_of_a_rank_are_stated_once(release):
+    text = terms(release)["Rank"]
+    sentences = re.findall(r"A model is not ranked[^.]* if ([^.]*)\.", text)
+    assert len(sentences) == len(set(sentences))
+
+
 def test_terms_of_all_kinds(release, snapshot):
     assert "\n".join(f"{term}: {text}" for term, text in terms(release).items()) == snapshot
 
@@ -141,7 +157,7 @@ def test_pages_without_a_key_say_nothing_of_right_answers(tmp_path_factory):
         words = words.replace("letters:", "")
         assert {match.group() for match in FORBIDDEN.finditer(words)} <= {"patient", "patients"}
         assert not re.search(r"\b(right|wrong)\b", words)
-        assert set(re.findall(r"(\S+ \S+) key\b", words)) <= {"without a"}
+        assert set(re.findall(r"(\S+ \S+) key\b", words)) <= {"without a", "have no"}
         if "urgency" in page.name:
             # Only shares have points.
             assert not re.search(r"(?<!percentage )\bpoints\b", words)
@@ -171,5 +187,48 @@ def test_crossing_without_pairs_has_no_table_and_is_not_called_compared(release)
     assert attribute.name in set(board.estimates["attribute"])
     assert attribute.name not in [one.name for one in shown]
     named = f"{attribute.label} \\("
-    assert named not in benchmark_card(benchmark)
-    assert named in benchmark_card(board.benchmark)
+    assert named not in benchmark_card(benchmark, 3)
+    assert named in benchmark_card(board.benchmark, 3)
+
+
+def asked_of(*variants: str) -> pd.DataFrame:
+    return pd.DataFrame([one.split(": ") for one in variants], columns=["attribute", "group"])
+
+
+def test_versions_of_an_item_are_the_variants_with_answers(release):
+    interviews = board_of(release, "interviews").benchmark
+    both = asked_of("origin: north", "origin: south", "placebo: none", "placebo: weather")
+    assert versions_of_an_item(interviews, both) == 4
+    # An attribute that another one crosses has no answers of its own.
+    assert versions_of_an_item(interviews, asked_of("origin: north", "origin: south")) == 2
+    assert versions_of_an_item(interviews, both.head(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("groups", "pairs", "expected"),
+    [
+        # The reference of both attributes is one text.
+        (("base", "x"), [("base", "x")], 3),
+        # High and low education are other texts than high and low income.
+        (("north", "base"), [("base", "north")], 4),
+    ],
+)
+def test_a_shared_reference_is_one_version(groups, pairs, expected, release):
+    benchmark = board_of(release, "interviews").benchmark
+    origin = Attribute(
+        "origin", "Origin", dict.fromkeys(("base", "north"), ""), (("base", "north"),)
+    )
+    other = Attribute("other", "Other", dict.fromkeys(groups, ""), tuple(pairs))
+    declared = replace(benchmark, attributes={"origin": origin, "other": other})
+    asked = asked_of("origin: base", "origin: north", *(f"other: {group}" for group in groups))
+    assert versions_of_an_item(declared, asked) == expected
+
+
+def test_a_citation_is_listed_once_and_only_if_stated(release, drawn):
+    benchmarks = dict(release.benchmarks)
+    for name, text in (("loans", "Not stated"), ("essays", "A book"), ("stages", "A book")):
+        benchmarks[name] = replace(benchmarks[name], citation=text)
+    other = Release(release.path)
+    vars(other)["benchmarks"] = benchmarks
+    text = drawn(show_citation, other)
+    assert (text.count("A book"), text.count("Not stated")) == (1, 0)

@@ -13,21 +13,18 @@ from fairstats.counts.answer_tables import flips_of
 from fairstats.estimates.analyze import analyze
 from fairstats.release.contents import Board
 from fairstats.report.answer_sets import AnswerSet
-from fairstats.report.board.charts import shift_chart, single_panels
+from fairstats.report.board.charts import measures_of
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.measures import measures_of
-from fairstats.report.board.tables import overview_table
+from fairstats.report.board.page import overview_table
 from fairstats.report.changed_items import flip_table
 from fairstats.report.changes.rows import Comparison
 from fairstats.report.charts.rows import MOST_CHARTED
 from fairstats.report.figures import p_cell
-from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.chance import chart as discordant_chart
 from fairstats.report.sections.chance import could_be_chance
 from fairstats.report.sections.groups import chart as accuracy_chart
 from fairstats.report.sections.groups import extremes
 from fairstats.report.sections.size import chart as size_chart
-from fairstats.report.sensitivity import _pair_label
 
 GROUPS = tuple(f"g{number:02}" for number in range(12))
 PAIRS = [(GROUPS[0], other) for other in GROUPS[1:]] + [GROUPS[1:3], GROUPS[2:4]]
@@ -82,7 +79,6 @@ def test_board_has_one_panel_for_all_pairs_of_an_attribute(chart, figures):
     ((_, shared),) = [row.cells for row in drawn.rows]
     assert shared.marks.count("<circle") == 13
     assert shared.words.startswith("13 pairs, from ")
-    assert len(single_panels(figures)) == 1
 
 
 def test_overview_table_has_no_column_per_pair(figures):
@@ -135,19 +131,8 @@ def test_comparison_charts_the_pairs_with_the_largest_changes(own):
     assert 0.0 not in shown
 
 
-def test_bars_on_one_side_share_a_label_at_the_end_of_the_longer_one(figures):
-    panel = figures.overview[0]
-    drawn = shift_chart(figures, {("One", panel): (-10.0, -30.0)}, name="s")
-    ((cell,),) = [row.cells for row in drawn.rows]
-    assert "−10.0 / −30.0" in cell.marks
-    assert cell.marks.index(ACCENT_A) < cell.marks.index(ACCENT_B)
-
-
 def test_only_attribute_is_not_named_with_its_groups(own, demo):
     assert own.pairs[0].title == "Group 00 − Group 01"
-    row = pd.Series(
-        {"benchmark": own.benchmark.name, "attribute": "origin", "group_a": "g00", "group_b": "g01"}
-    )
-    assert _pair_label(row, own.release) == "Group 00 − Group 01"
+    assert own.benchmark.pair_name("origin", ("g00", "g01")) == "Group 00 − Group 01"
     assert own.benchmark.pooled.label == "All pairs"
     assert demo.pair_name("race", ("white", "black")) == "Race: White − Black"

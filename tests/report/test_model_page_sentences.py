@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -14,14 +15,13 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet
+from fairstats.report.changes.findings import prompt_answer, version_answer
 from fairstats.report.changes.rows import Comparison, comparison_of
-from fairstats.report.model.tables import other_choices
+from fairstats.report.model.page import other_choices
 from fairstats.report.sections.chance import could_be_chance
+from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sections.groups import who_loses
-from fairstats.report.sections.letters import frequent_letter
-from fairstats.report.sections.prompts import PromptChanges
 from fairstats.report.sections.size import answer as matters
-from fairstats.report.sections.versions import VersionChange
 
 from .conftest import answers_of_models
 from .undrawn import undrawn, whole
@@ -214,6 +214,7 @@ def rows_of(verdicts: dict[str, object], **columns: object) -> pd.DataFrame:
             "verdict": word,
             "verdict_reason": None,
             "method_note": "",
+            "missing": "common",
         }
         for attribute, word in verdicts.items()
         for metric, sign in (("delta_accuracy", 1), ("delta_cfr", 1), ("delta_ad", -1))
@@ -233,61 +234,53 @@ def comparison(rows: pd.DataFrame) -> Comparison:
         ("unclear", {"verdict_reason": "few items"}, "Unclear"),
         ("unclear", {"estimate": 0.1}, "Mixed"),
         ("lose-lose", {"estimate": [-0.1, -0.1, 0.1] * 3}, "No, worse"),
-        (None, {"p_value": math.nan}, "Cannot be judged"),
+        (None, {"p_value": math.nan}, ""),
     ],
     ids=["win-win", "not significant", "withheld", "mixed", "lose-lose", "ranges"],
 )
-def test_newer_version_is_judged_by_the_verdicts(given, word, columns, short, snapshot):
+def test_newer_version_is_judged_by_the_verdicts(word, columns, short, snapshot):
     rows = rows_of(dict.fromkeys((RACE, SEX, SES), word), **columns)
-    answer = VersionChange(given(), comparison(rows)).answer()
-    assert answer.short == short
-    assert answer.text == snapshot
+    words, text = version_answer(comparison(rows))
+    assert set(words.values()) == {short}
+    assert text == snapshot
 
 
 # Does another prompt close the gap?
 
 
-def closes(given, before, after, **columns):
-    sets = [given(**before), given(strategy="cot", **after)]
-    rows = rows_of(dict.fromkeys((RACE, SEX, SES), "unclear"), **columns)
-    return PromptChanges(sets, [comparison(rows)]).answer()
-
-
-LARGE, SMALL, WIDE = (
-    verdict(SHOWN, 0.06, 0.2),
-    verdict(EQUIVALENT, -0.01, 0.01),
-    verdict(OPEN, -0.1, 0.2),
-)
+def closes(before, after, *, p=0.2, significant=(RACE, SEX, SES)):
+    rows = rows_of(dict.fromkeys((RACE, SEX, SES), "unclear"), p_adjusted=0.2)
+    rows.loc[rows["attribute"].isin(significant), "p_adjusted"] = p
+    gaps = rows.assign(model="One", metric="accuracy_difference").drop_duplicates("attribute")
+    sides = [gaps.assign(strategy=s, verdict=v) for s, v in (("plain", before), ("cot", after))]
+    return prompt_answer([comparison(rows)], SimpleNamespace(estimates=pd.concat(sides)))
 
 
 @pytest.mark.parametrize(
     ("before", "after", "p", "short"),
     [
-        (LARGE, SMALL, 0.01, "Yes"),
+        (SHOWN, EQUIVALENT, 0.01, "Yes"),
         # Equivalent, but the change could be chance.
-        (LARGE, SMALL, 0.2, "Unclear"),
-        (LARGE, WIDE, 0.2, "Unclear"),
-        (LARGE, LARGE, 0.2, "No"),
+        (SHOWN, EQUIVALENT, 0.2, "Unclear"),
+        (SHOWN, OPEN, 0.2, "Unclear"),
+        (SHOWN, SHOWN, 0.2, "No"),
         # Smaller, and still a disparity.
-        (LARGE, LARGE, 0.01, "Only partly"),
-        (SMALL, SMALL, 0.2, "No gap to close"),
-        (verdict(None), verdict(None), 0.2, "Cannot be judged"),
+        (SHOWN, SHOWN, 0.01, "Only partly"),
+        (EQUIVALENT, EQUIVALENT, 0.2, "No gap to close"),
+        (None, None, 0.2, ""),
     ],
 )
 def test_prompt_closes_a_gap_if_it_is_then_equivalent_and_the_change_significant(
-    given, before, after, p, short
+    before, after, p, short
 ):
-    assert closes(given, before, after, p_adjusted=p).short == short
+    found, text = closes(before, after, p=p)
+    assert found == short
+    assert ("closes the gap" in text) == (short == "Yes")
 
 
-def test_few_significant_changes_are_named_and_many_counted(given, snapshot):
-    texts = []
-    for significant in ([SEX], [], [RACE, SEX, SES]):
-        rows = rows_of(dict.fromkeys((RACE, SEX, SES), "unclear"), p_adjusted=0.2)
-        rows.loc[rows["attribute"].isin(significant), "p_adjusted"] = 0.027
-        sets = [given(**LARGE), given(strategy="cot", **LARGE)]
-        texts.append(PromptChanges(sets, [comparison(rows)]).answer().text)
-    assert texts == snapshot
+def test_significant_changes_are_stated(snapshot):
+    cases = ([SEX], [], [RACE, SEX, SES])
+    assert [closes(SHOWN, SHOWN, p=0.027, significant=own)[1] for own in cases] == snapshot
 
 
 # Would other choices change the verdict?
@@ -321,6 +314,21 @@ def test_choices_that_change_a_verdict_are_named(given, release, choice, short, 
     answer = other_choices(given(**verdict(OPEN), of=sensitivity(release, **choice)))
     assert answer.short == short
     assert answer.text == snapshot
+
+
+def test_method_that_is_not_counted_is_named_with_its_verdict(given, release):
+    own = given(**verdict(OPEN), of=sensitivity(release, bootstrap=EQUIVALENT))
+    text = other_choices(own).text
+    named = text[text.index("Race") :]
+    assert f"{EQUIVALENT} instead of {OPEN} with the BCa bootstrap interval" in named
+    assert "Wald" not in named
+    assert f"here {sum(own.pairs[0].counts)}" in named
+    assert "too narrow" not in text
+
+
+def test_other_test_is_named_in_a_sentence(given, release):
+    own = given(**verdict(OPEN), of=sensitivity(release, exact=SHOWN))
+    assert f"Race: {SHOWN} instead of {OPEN} with the exact test." in other_choices(own).text
 
 
 # Letters

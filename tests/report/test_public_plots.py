@@ -17,7 +17,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.ranking import RANK_COLUMNS
 from fairstats.inference.verdict import DISPARITY
 from fairstats.report.board.charts import COLOURS
-from fairstats.report.plot_style import VERDICT_COLOURS
+from fairstats.report.public_plots import VERDICT_COLOURS
 
 
 @pytest.fixture(scope="module")
@@ -228,3 +228,25 @@ def test_plots_load_plotnine_only_when_they_draw():
         "fairstats.plot_specification; assert not {'plotnine', 'matplotlib'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_panel_names_the_prompt_and_the_benchmark_only_if_there_are_several():
+    row = {"benchmark": "demo", "benchmark_version": "1", "strategy": "plain", "model": "x",
+           "metric": "ad", "rank": 1, "rank_low": 1, "rank_high": 2, "may_be_best": True,
+           "ci_level": 0.95}  # fmt: skip
+    board = pd.DataFrame([row, row | {"model": "y", "rank": 2}])
+    other = board.assign(benchmark_version="2")
+    assert set(fairstats.plot_ranks(pd.concat([board, other])).data["panel"]) == {
+        "24 demonstration vignettes",
+        "2",
+    }
+    asked = board.assign(strategy="cot")
+    assert set(fairstats.plot_ranks(pd.concat([board, asked])).data["panel"]) == {
+        "24 demonstration vignettes, plain",
+        "24 demonstration vignettes, reasoning first",
+    }
+    of_another = board.assign(benchmark="another")
+    assert set(fairstats.plot_ranks(pd.concat([board, of_another])).data["panel"]) == {
+        "demo, 24 demonstration vignettes",
+        "another, 1",
+    }

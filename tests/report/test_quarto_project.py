@@ -17,8 +17,7 @@ import typst
 
 from fairstats._lib.problems import InputError
 from fairstats.release.contents import Release
-from fairstats.report import builtin_renderer, page_output, render
-from fairstats.report.builtin_renderer import _Page, _site_page
+from fairstats.report import page_output, render
 from fairstats.report.page_output import (
     PUBLISHED_VARIABLE,
     QUARTO_VARIABLE,
@@ -26,14 +25,16 @@ from fairstats.report.page_output import (
     load_release,
     output_format,
 )
-from fairstats.report.render import write_search_index
+from fairstats.report.render import _Page, _site_page
 from fairstats.report.site_pages import (
     MODEL_FOLDER,
     NAVIGATION,
     PAGES,
     TYPST_TEMPLATE,
+    conditions,
     copy_pages,
     prepare,
+    write_search_index,
 )
 
 from .reading import broken_links
@@ -148,6 +149,23 @@ def test_preview_may_run_the_script_that_reloads_a_page(project, release):
     assert policy is not None
     assert "script-src 'self' 'unsafe-inline'" in policy[1]
     assert "connect-src 'self' ws:" in policy[1]
+
+
+def test_preview_draws_an_edited_note(project, release):
+    """Quarto watches the files that the metadata name, but keeps the results of cells."""
+    frozen = project / ".quarto" / "_freeze"
+    frozen.mkdir(parents=True)
+    prepare(project, Release(release.path), preview=True)
+    metadata = json.loads((project / NAVIGATION).read_text(encoding="utf-8"))
+    assert "reports/_notes/benchmark.md" in metadata["watched"]
+    assert frozen.is_dir()
+    note = project / "reports" / "_notes" / "benchmark.md"
+    later = frozen.stat().st_mtime + 5
+    os.utime(note, (later, later))
+    prepare(project, Release(release.path))
+    assert frozen.is_dir()
+    prepare(project, Release(release.path), preview=True)
+    assert not frozen.exists()
 
 
 def test_only_what_changed_is_written_again(project, release):
@@ -276,6 +294,18 @@ def test_a_release_is_found_by_name_from_the_folder_of_a_page(release, tmp_path,
     monkeypatch.setenv(RELEASE_VARIABLE, "c")
     with pytest.raises(InputError, match="c: is not a release"):
         load_release()
+
+
+def test_a_release_without_a_table_of_the_pages_names_the_version_that_drew_it(release, tmp_path):
+    older = shutil.copytree(release.path, tmp_path / "older")
+    (older / "downloads" / "overlap.parquet").unlink()
+    manifest = json.loads((older / "manifest.json").read_text(encoding="utf-8"))
+    with pytest.raises(InputError, match=r"overlap\.parquet.*download the release again"):
+        conditions(Release(older))
+    del manifest["files"]["downloads/overlap.parquet"]
+    (older / "manifest.json").write_text(json.dumps(manifest | {"fairstats": "0.0.9"}))
+    with pytest.raises(InputError, match=r"fairstats 0\.0\.9, which published.*fairstats==0\.0\.9"):
+        conditions(Release(older))
 
 
 @pytest.mark.parametrize("in_project", [True, False])
@@ -411,4 +441,3 @@ def test_auto_does_not_take_a_quarto_that_is_too_old(old_quarto, release, tmp_pa
     monkeypatch.setattr(render, "render_builtin", draw)
     site = tmp_path / "s"
     assert render.render(Release(release.path), site=site, pdf=tmp_path / "p") == "built-in"
-    assert builtin_renderer.render_builtin is not draw

@@ -14,11 +14,15 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.feed import badge
 from fairstats.publishing.json_api import leaderboard_document
 from fairstats.release.contents import Release
-from fairstats.report.about.methods import benchmark_card
-from fairstats.report.audit.limits import limitations
+from fairstats.report.about.data import benchmark_card
+from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.page import why_unranked
-from fairstats.report.board.tables import difference_matrix, matrix_caption, overview_table
+from fairstats.report.board.page import (
+    difference_matrix,
+    matrix_caption,
+    overview_table,
+    why_unranked,
+)
 from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
 
@@ -158,15 +162,15 @@ def test_card_states_family_and_ranking_limits(benchmark):
     declared = replace(
         benchmark, family="model", largest_missing=0.4, lowest_accuracy=0.1, common_items=0.3
     )
-    text = benchmark_card(declared).replace("\\", "")
+    text = benchmark_card(declared, 3).replace("\\", "")
     assert "**Tests adjusted together**: the pairs" in text
     assert f"at most {percent(0.4)}" in text
     guess = percent(benchmark.chance)
     assert f"{percent(0.1)} (declared; which is below" in text
     assert f"must share**: {percent(0.3)}" in text
-    higher = benchmark_card(replace(benchmark, lowest_accuracy=0.9)).replace("\\", "")
+    higher = benchmark_card(replace(benchmark, lowest_accuracy=0.9), 3).replace("\\", "")
     assert f"{percent(0.9)} (declared; the best guess" in higher
-    assert f"above {guess} (the best guess)" in benchmark_card(benchmark).replace("\\", "")
+    assert f"above {guess} (the best guess)" in benchmark_card(benchmark, 3).replace("\\", "")
 
 
 def test_reading_notes_claim_no_limit_that_is_not_declared(ranked, benchmark):

@@ -16,17 +16,19 @@ from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.report.audit import sections as audit_sections
+from fairstats.report.audit.facts import AuditReport
 from fairstats.report.page_output import collected
-from fairstats.report.ratings.page import report_ratings, show_ratings, who_judged
-from fairstats.report.ratings.tables import (
+from fairstats.report.ratings.figures import (
     agreement_table,
     in_words,
     preference_table,
     rates_table,
 )
+from fairstats.report.ratings.page import report_ratings, show_ratings, who_judged
 from tests.drawn_ratings import drawn_ratings, fewer
 
 from .conftest import HOSTILE, answers_of_models
+from .reading import region_names
 from .undrawn import contents, undrawn
 
 MODEL = HOSTILE[0]
@@ -77,7 +79,7 @@ def test_ratings_page_needs_ratings(release, tmp_path):
 
 def test_rubrics_are_ordered_by_what_they_compare(page):
     heads = re.findall(r"(?m)^## .*", page)
-    assert [head.rsplit(": ", 1)[1] for head in heads] == [
+    assert [head.rsplit(", ", 1)[1] for head in heads] == [
         "independent assessment",
         "pairwise assessment",
         "counterfactual assessment",
@@ -93,14 +95,21 @@ def test_hostile_names_are_escaped(page, ratings):
     assert set(ratings["dataset"]) == {HOSTILE[2], HOSTILE[4]}
 
 
+def test_every_table_and_plot_has_a_different_name(page, release):
+    for markup in (page, shown(audit_sections.show_rated, release, MODEL)):
+        names = region_names(markup)
+        assert len(names) > 10
+        assert len(set(names)) == len(names)
+
+
 def test_each_group_of_raters_is_named_once(page):
-    assert re.search("judge gave 24 .*experts gave 72 .*physicians gave 72 ", page)
+    assert re.search("72 by four physicians.*72 by three health.*24 by the model", page)
 
 
 def test_one_rater_is_not_several(ratings):
     one = ratings[ratings["rater_group"] == "physician"].head(1)
     text = who_judged(one, load_rubric(one["rubric"].iloc[0]))
-    assert text == "One rater (physicians) gave 1 judgement, on 1 answer."
+    assert text == "Judgements of 1 answer: 1 by one rater (physicians)."
 
 
 def test_rates_are_those_of_the_table(release):
@@ -154,6 +163,24 @@ def test_unknown_limits_of_agreement_leave_no_empty_parentheses(release):
     assert f"{abs(low):.3f}".removeprefix("0") in markup
 
 
+@pytest.mark.parametrize(
+    ("method", "note"),
+    [
+        ("t (one rater is in every pair: the variance between raters is unknown)", "in all pairs"),
+        ("t (one rater: the variance between raters is unknown)", "one rater"),
+        ("wilson over clusters (all pairs are the same)", "all the same"),
+        ("none (undefined without one of the raters)", "depends on one"),
+    ],
+)
+def test_note_below_limits_names_one_reason(release, method, note):
+    agreement = release.table("rater_agreement").assign(crossed_method=method)
+    own = agreement[(agreement["rubric"] == "independent") & (agreement["dataset"] == POOLED)]
+    markup = agreement_table(own.head(1), load_rubric("independent"), name="t").as_raw_html()
+    last = re.findall(r"<br>([^<]*)</small>", markup)[0]
+    assert note in last
+    assert "," not in last
+
+
 def words(krippendorff, *, low=0.0, positive=None, crossed=float("nan")):
     rows = [("krippendorff", krippendorff, low, crossed)]
     if positive is not None:
@@ -203,11 +230,12 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     )["estimate"]
     (share,) = estimate
     said = f"People report bias in {percent(share)} of 144 ratings"
-    assert escape_markdown(said) in shown(audit_sections.show_first_page, release, MODEL)
-    assert "Reports show the judgement of" in shown(audit_sections.show_limitations, release, MODEL)
-    assert "two\\-way clusters" in shown(audit_sections.show_methods, release, MODEL)
+    report = AuditReport(release, MODEL)
+    assert escape_markdown(said) in shown(audit_sections.show_first_page, report)
+    assert "Reports show the judgement of" in shown(audit_sections.show_limitations, report)
+    assert "two\\-way clusters" in shown(audit_sections.show_methods, report)
     sha256 = file_sha256(release.ratings_path)
-    provenance = shown(audit_sections.show_provenance, release, MODEL)
+    provenance = shown(audit_sections.show_provenance, report)
     assert sha256 in provenance
     assert "rubric independent" in provenance
     assert text.count("<table") > 4

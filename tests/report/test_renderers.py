@@ -19,10 +19,15 @@ import pytest
 from fairstats.answers.files import write_answers
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Release
-from fairstats.report import builtin_renderer, render
-from fairstats.report.builtin_renderer import PageError, render_builtin, render_document
+from fairstats.report import render
 from fairstats.report.page_output import RELEASE_VARIABLE
-from fairstats.report.render import RenderError, quarto_version
+from fairstats.report.render import (
+    PageError,
+    RenderError,
+    quarto_version,
+    render_builtin,
+    render_document,
+)
 from fairstats.report.site_pages import stage
 
 from .conftest import HOSTILE, answers_of_models
@@ -290,7 +295,7 @@ def test_libraries_show_no_warnings_in_pages(release, project, capfd):
 
 def test_pages_are_the_same_each_time(small_answers, tmp_path, monkeypatch):
     once = publish(small_answers, release="r", out=tmp_path / "1", renderer="builtin")
-    monkeypatch.setattr(builtin_renderer.os, "cpu_count", lambda: None)
+    monkeypatch.setattr(render.os, "cpu_count", lambda: None)
     again = publish(small_answers, release="r", out=tmp_path / "2", renderer="builtin")
 
     def content(path: Path) -> dict[str, str]:

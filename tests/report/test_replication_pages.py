@@ -19,6 +19,7 @@ from fairstats.estimates.analyze import analyze
 from fairstats.replication.printed_tables import printed_cells
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME, replicate
 from fairstats.report.about.benchmarks import has_benchmarks, selection_text, show_benchmarks
+from fairstats.report.page_output import collected
 from fairstats.report.replication.page import (
     attribute_labels,
     conclusions,
@@ -30,6 +31,7 @@ from fairstats.report.replication.page import (
 )
 
 from .conftest import HOSTILE
+from .reading import region_names
 
 
 def text_of(markup: str) -> str:
@@ -105,12 +107,26 @@ def test_page_shows_every_published_figure_with_its_status(papers, shown):
         assert f"≠ differs by {decimal(row.difference, 6)[:6]}" in " ".join(tables)
 
 
+def test_every_table_has_a_different_name(papers):
+    with collected() as parts:
+        show_replication(papers)
+    names = region_names("\n".join(parts))
+    assert len(names) == 4
+    assert len(set(names)) == 4
+
+
+def test_conclusion_from_some_figures_is_qualified(papers):
+    # Table 1 has four figures on FairMedQA, and one model's answers are here.
+    text = read(conclusions(papers.replication, {}))
+    assert "Confirmed, as far as recomputed : The same model" in text
+
+
 def test_summary_counts_figures_by_their_status(papers, snapshot):
     table = papers.replication
     there = table["status"] != NO_ANSWERS
     text = read(replication_summary(table))
     assert text.startswith(f"Of {len(table)} published figures, {there.sum()} can")
-    assert f"{(table['status'] == SAME).sum()} are the same" in text
+    assert f"{(table['status'] == SAME).sum()} the same" in text
     none = table[~there]
     assert f"behind {(~none['released']).sum()} figures" in text
     assert f"behind {none['released'].sum()} figures were" in text
@@ -137,7 +153,7 @@ def test_conclusions_are_confirmed_or_not_or_unknown(papers, snapshot):
     weak.loc[
         (weak["benchmark"] == "fairmedqa") & (weak["column"] == "GPT-4-turbo"), "recomputed"
     ] = 0
-    assert "Not confirmed : FairMedQA, table 1" in read(conclusions(weak, labels))
+    assert "Not confirmed, as far as recomputed : The same model" in read(conclusions(weak, labels))
     nothing = papers.replication.assign(status=NO_ANSWERS)
     assert read(conclusions(nothing, labels)).count("Unknown :") == 4
 
@@ -150,7 +166,7 @@ def test_win_win_without_significance_is_marked(papers):
     judged = (kept["metric"] == "win_win") & (kept["status"] != NO_ANSWERS)
     kept.loc[judged, ["status", "printed"]] = [SAME, "win-win"]
     lines = read(conclusions(kept, {}))
-    assert "Confirmed : FairMedQA, table 2" in lines
+    assert "Confirmed, as far as recomputed : Some newer versions" in lines
     assert f"race win-win {unclear}" in lines
 
 
@@ -158,14 +174,14 @@ def test_rows_of_table_3_show_whether_they_are_possible(papers, shown):
     show_replication(papers)
     text = read("\n\n".join(part for part in shown if "<table" not in part))
     assert "27 of 36 rows can" in text
-    assert re.search(r"Those of 9 .* missing \(Gemini-2.0-Flash, Qwen-2.5,", text)
+    assert re.search(r"Those of 9 rows .* missing \(Gemini-2.0-Flash, Qwen-2.5,", text)
     tables = [text_of(part) for part in shown if "<table" in part]
     assert ["Possible at all" in table for table in tables] == [False, False, True, False]
     assert "749 and 676 correct" in tables[2]
     assert tables[2].count("e.g. 798 and 796 answers") == 2
     impossible = papers.replication[papers.replication["published"] == "fairmedqa-3"]
     impossible = impossible.assign(possible="impossible", possible_note="")
-    assert "Those of 36 cannot" in read(possible_text(impossible, 801))
+    assert "Those of 36 rows cannot" in read(possible_text(impossible, 801))
     markup = replication_table(impossible, papers, name="t").as_raw_html()
     assert text_of(markup).count("not possible") == 36
 
@@ -213,7 +229,7 @@ def test_benchmarks_page_compares_benchmarks(papers, shown):
     assert "GPT-4o" in table
     # 200 of the invented answers are wrong for black, none for the others.
     assert "Black 200 against 0; Male" in read(selection)
-    assert "(DeepSeek-written vignettes, plain prompt)" in read(selection)
+    assert "(DeepSeek-written vignettes):" in read(selection)
 
 
 def test_a_model_that_selected_the_items_may_be_absent(papers):

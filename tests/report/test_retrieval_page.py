@@ -21,6 +21,7 @@ from tests.make_answers import make_answers
 from tests.retrieval_tables import drawn_lists, retrievals_of
 
 from .conftest import HOSTILE
+from .reading import region_names
 from .undrawn import contents, undrawn
 
 MODEL = HOSTILE[0]
@@ -86,6 +87,12 @@ def test_each_answer_set_has_the_figures_of_the_tables(retrieved, page):
             retriever, k = strategy.split("+")[1].split("@")
             common = overlap.loc[(retriever, int(k), POOLED, "iou"), "estimate"]
             assert f">{100 * common:.1f}<" in row
+
+
+def test_every_table_and_plot_has_a_different_name(page):
+    names = region_names(page)
+    assert len(names) > 6
+    assert len(set(names)) == len(names)
 
 
 def test_votes_are_shown_with_the_number_left_open(retrieved, page):

@@ -68,10 +68,10 @@ def test_versions_page_and_model_page_name_the_earlier_release(site, drawn):
     assert "Is it better than Two (release 1)?" in drawn(show_model, second, "three")
     text = drawn(show_model, second, "one")
     assert "What changed since release 1?" in text
-    assert "Better than in release 1? " in text
+    assert "Compared with its answers in release 1, One is " in text
     text = drawn(show_model, second, "same")
     assert "The same answers" in text
-    assert "Better than in release" not in text
+    assert "Compared with" not in text
 
 
 def change_of(release: Release, model: str) -> str:
@@ -134,6 +134,7 @@ def test_difference_of_releases_begins_with_verdicts_and_counts_figures():
         changed("A", "new"),
         changed("B", "same"),
         changed("C", "same", rank_new=2),
+        changed("F", "same", ranked_new=2),
         changed("D", "answers changed", "Race: disparity → equivalent", snapshot_new="D-2"),
         *(changed(f"E{n}", "answers changed") for n in range(30)),
     ]
@@ -141,7 +142,7 @@ def test_difference_of_releases_begins_with_verdicts_and_counts_figures():
     assert first == "D, all: other answers; snapshot not known → D-2; Race: disparity → equivalent"
     assert "new: A, all" in lines
     assert "12 more answer sets changed; --all lists them" in lines
-    assert "1 answer set with the same answers, rank and verdicts" in lines
-    assert last.startswith("changed figures: 68 (different answers); --all")
+    assert "2 answer sets with the same answers, rank and verdicts" in lines
+    assert last.startswith("changed figures: 70 (different answers); --all")
     assert len(list(diff_lines(sets, every=True))) == len(sets) + 1
     assert list(diff_lines([replace(sets[1], figures={})]))[-1] == "no figure changed"

@@ -21,13 +21,13 @@ from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.about.releases import moved_table
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.tables import attribute_table, difference_matrix, overview_table
+from fairstats.report.board.page import attribute_table, difference_matrix, overview_table
 from fairstats.report.changed_items import flip_table
-from fairstats.report.changes.page import change_table
-from fairstats.report.changes.rows import comparisons_of_kind
+from fairstats.report.changes.figures import change_table
+from fairstats.report.changes.rows import changes_of, comparisons_of_kind
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.replication.page import replication_table
-from fairstats.report.sections.missing import table as missing_table
+from fairstats.report.sections.given import table as missing_table
 from fairstats.report.sections.size import table as size_table
 from fairstats.report.sensitivity import choice_table, policy_table
 
@@ -163,8 +163,7 @@ def two_sets(release: Release) -> list[AnswerSet]:
 
 def changes(release: Release) -> GT:
     compared = comparisons_of_kind(release, "version")["three"]
-    own = [(one, pair) for one in compared for pair in one.pairs]
-    return change_table(own, name="changes", limits="95% CI")
+    return change_table(changes_of(compared), name="changes")[0]
 
 
 TABLES: dict[str, Callable[[Release], GT]] = {
@@ -186,7 +185,7 @@ TABLES: dict[str, Callable[[Release], GT]] = {
         answer_sets(release, OLD), name="pairs", columns=EVERY, every=True, whole=True
     ),
     "size_table": lambda release: size_table(answer_sets(release, OLD)[0])[0].table,
-    "diagnostics_table": lambda release: missing_table(answer_sets(release, OLD)[0]).table,
+    "diagnostics_table": lambda release: missing_table(answer_sets(release, OLD)[0])[0].table,
 }
 
 
@@ -215,5 +214,5 @@ def test_release_has_all_verdicts_of_the_snapshots(release):
 @pytest.mark.parametrize("name", TABLES)
 def test_markup_characters_are_escaped_once(name, release):
     text = markup(TABLES[name](release))
-    assert not re.findall(r"<(?![a-z/])|&(?!(amp|lt|gt|quot|#x27);)", text)
+    assert not re.findall(r"<(?![a-z/])|&(?!(amp|lt|gt|quot|#x27|#39);)", text)
     assert not re.findall(r"&amp;(amp|lt|gt|quot|#x27);", text)

@@ -49,7 +49,7 @@ def test_significant_items_are_counted_and_listed(tmp_path, text):
     shown = text(release_of(answers, tmp_path))
     assert "+20.0 points over 9 models" in shown
     assert "1 item of 10 (10.0%)" in shown
-    assert "2 items significant after adjustment" in shown
+    assert "2 items are significant after adjustment" in shown
     for place in (2, 5):
         assert list(DEMO.answer_keys)[place] in shown
     assert list(DEMO.answer_keys)[3] not in shown
@@ -58,8 +58,17 @@ def test_significant_items_are_counted_and_listed(tmp_path, text):
 
 def test_too_few_models_for_significance_are_explained(tmp_path, text):
     shown = text(release_of(answers_of([f"m-{n}" for n in range(5)], worse=(2,)), tmp_path))
-    assert "0.062 is the smallest possible" in shown
+    assert "the smallest possible p-value is 0.062" in shown
     assert "adjustment for 10 items" in shown
+
+
+def test_enough_models_without_a_significant_item_are_not_called_few(tmp_path, text):
+    answers = answers_of([f"m-{n}" for n in range(12)], worse=(2,))
+    # No item reaches the smallest possible p-value: a single one that did would be significant.
+    release = release_of(answers, tmp_path)
+    table = release.table(ITEMS).assign(p_value=0.5, p_bh=1.0)
+    release.table = lambda name: table
+    assert "No item is significant" in text(release)
 
 
 def test_what_is_true_of_all_pairs_is_said_once(tmp_path, text):

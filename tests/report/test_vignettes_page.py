@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -15,9 +17,12 @@ from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.report.vignettes.page import report_vignettes
+from fairstats.report.page_output import collected
+from fairstats.report.tables import labels_of
+from fairstats.report.vignettes.page import report_vignettes, show_vignettes
 
 from .conftest import HOSTILE, answers_of_models
+from .reading import region_names
 
 
 @pytest.fixture(scope="module")
@@ -64,19 +69,52 @@ def test_the_first_sentence_has_the_figures_of_the_findings(audit, page):
     key = own.loc[(own["quantity"] == "key") & (own["group_b"] == ""), "estimate"].item()
     assert key > 0.5
     plain = re.sub(r"<[^>]+>", "", page)
-    assert f"{percent(key)} (by chance" in plain
+    assert f"{percent(key)} of the key" in plain
     more = found[(found["measure"] == "words") & (found["group_b"] == "black")].iloc[0]
     assert f"is +{more['estimate']:.1f} words (White − Black" in plain
-    for title in ("How much text is added?", "Are items duplicated, or keys wrong?"):
-        assert title in plain
-    for title in ("Were items selected by a model?", "Are the answers to the same variants?"):
-        assert title in plain
+    for question in labels_of("vignettes")["questions"].values():
+        assert question["title"] in plain
     # The benchmark declares no odds ratio.
     assert "No verdict." in plain
     asks = found[(found["aspect"] == "content") & (found["measure"] == "question_asked")]
     asks = asks[asks["group_b"] == "black"]
     assert asks["estimate"].item() == 1
     assert "Not every variant asks" in plain
+
+
+def test_tables_of_two_benchmarks_have_different_names(audit, tmp_path):
+    demo, findings = load_benchmark("demo"), audit.audit.findings
+    benchmarks = {"demo": demo, "other": replace(demo, name="other", title="Other")}
+    both = pd.concat([findings.assign(benchmark=name) for name in benchmarks])
+    release = SimpleNamespace(
+        alpha=0.1,
+        benchmarks=benchmarks,
+        measures=both,
+        path=tmp_path,
+        table=lambda name: both,
+    )
+    with collected() as parts:
+        show_vignettes(release)
+    names = region_names("\n".join(parts))
+    assert len(names) > 8
+    assert len(set(names)) == len(names)
+    assert not any("95%" in name for name in names)
+
+
+def test_keys_alone_are_not_called_duplicates(audit, tmp_path):
+    keys = audit.audit.findings.query("aspect == 'keys'")
+    release = SimpleNamespace(
+        alpha=0.05,
+        benchmarks={"demo": load_benchmark("demo")},
+        measures=keys.head(0),
+        path=tmp_path,
+        table=lambda name: keys,
+    )
+    with collected() as parts:
+        show_vignettes(release)
+    text = "\n".join(parts)
+    assert "Are keys wrong?" in text
+    assert "duplicate" not in text
 
 
 def test_a_planted_leak_is_flagged(audit):

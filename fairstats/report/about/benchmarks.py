@@ -10,7 +10,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
 from fairstats.replication.printed_tables import BENCHMARK
-from fairstats.report.findings import set_label
+from fairstats.report.findings import prompted, set_label
 from fairstats.report.page_output import show_markdown, show_table
 from fairstats.report.replication.page import above_others, counted_cells, replication_table
 from fairstats.report.templates import prose
@@ -36,13 +36,9 @@ def show_benchmarks(release: Release) -> None:
         ours = rows["benchmark"] == BENCHMARK
         low, high = (decimal(f, 3) for f in rows.loc[ours, "printed_value"].agg(["min", "max"]))
         others = " and ".join(rows.loc[~ours, "benchmark"].unique())
-        text = (
-            f"In the same models the published accuracy disparity (AD) is {low} to {high} on "
-            f"FairMedQA, at least {decimal(above_others(rows, 'printed_value'), 3)} above "
-            f"{others}. So FairMedQA is more sensitive to bias. It does not show how common bias "
-            "is."
-        )
-        show_markdown(f"::: lede\n{escape_markdown(text)} {counted_cells(rows)}\n:::")
+        least = decimal(above_others(rows, "printed_value"), 3)
+        text = prose("benchmarks-published", low=low, high=high, least=least, others=others)
+        show_markdown(f"::: lede\n{text} {counted_cells(rows)}\n:::")
         show_table(
             replication_table(rows, release, name=_TABLE),
             caption="AD of the same models on several benchmarks: published and recomputed",
@@ -51,7 +47,7 @@ def show_benchmarks(release: Release) -> None:
         )
     for benchmark in release.benchmarks.values():
         if benchmark.selected_on:
-            title = f"## {escape_markdown(benchmark.title)}: what its selection means"
+            title = f"## {escape_markdown(benchmark.title)}: how its items were selected"
             show_markdown(f"{title}\n\n{selection_text(benchmark, release)}")
 
 
@@ -81,7 +77,9 @@ def _discordant(model: str, benchmark: Benchmark, release: Release) -> Iterator[
     ]
     if own.empty:
         yield "This release has no answers from it."
+    named = prompted(release, benchmark.name)
     for (version, strategy), rows in own.groupby(["benchmark_version", "strategy"], sort=True):
+        answers = set_label(benchmark, str(version), str(strategy), prompted=named)
         pairs = [
             f"{benchmark.attributes[row.attribute].pair_label((row.group_a, row.group_b))} "
             f"{row.n10} against {row.n01}"
@@ -89,6 +87,5 @@ def _discordant(model: str, benchmark: Benchmark, release: Release) -> Iterator[
         ]
         yield (
             f"Pairs it gets right for the first group only, against those it gets right for the "
-            f"second only ({set_label(benchmark, str(version), str(strategy))}): "
-            f"{'; '.join(pairs)}."
+            f"second only ({answers}): {'; '.join(pairs)}."
         )

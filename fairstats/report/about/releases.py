@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from fairstats._lib.formatting import decimal, escape_markdown, number_word
+from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release
-from fairstats.report.changes.since import GONE, NEW, REASONS, SetChange, set_changes, set_name
+from fairstats.report.changes.since import GONE, NEW, REASONS, set_changes, set_name
 from fairstats.report.page_output import closed, is_in_site, show_markdown, show_table
-from fairstats.report.tables import written_table
+from fairstats.report.tables import labels_of, written_table
 from fairstats.report.templates import page_root
 
 if TYPE_CHECKING:
     from great_tables import GT
 
 #: The figures shown on the page if they changed; the others are in the download.
-_SHOWN = ("accuracy_difference", "cfr")
+_SHOWN = (*DIFFERENCES, "cfr")
 _MOST_ROWS = 60
 _ARGUMENTS = ("missing", "alpha")
-_PARTS = {"estimate": "estimate", "ci_low": "lower limit", "ci_high": "upper limit", "p_value": "p"}
 _CHANGES = {"new": "Added", "gone": "Removed", "answers changed": "Changed answers"}
+_SET = "Model, vignettes, prompt"
 
 
 def show_releases(release: Release) -> None:
@@ -31,13 +32,10 @@ def show_releases(release: Release) -> None:
     show_markdown(f"::: lede\n{_news(release)}\n:::")
     if release.earlier:
         show_markdown("## What changed")
-        _show_changes(release)
+        _show_changed_sets(release)
+        _show_changed_figures(release)
         lines = [_line(earlier) for earlier in reversed(release.earlier)]
         show_markdown("## Earlier releases\n\n" + "\n".join(lines))
-    show_markdown(
-        "::: foot\nA release never changes, and keeps its address. Its manifest has the hash of "
-        "every file and of the previous manifest.\n:::"
-    )
 
 
 def _line(release: Release) -> str:
@@ -75,17 +73,15 @@ def _news(release: Release) -> str:
 
 def _changed_arguments(release: Release) -> str:
     """Name the arguments that differ from those of the previous release."""
-    old = release.earlier[-1].manifest
-    new = release.manifest
-    pairs = {"fairstats": (old["fairstats"], new["fairstats"])} | {
-        name: (old["arguments"].get(name), new["arguments"].get(name)) for name in _ARGUMENTS
-    }
-    changed = [f"{name} {_word(a)} → {_word(b)}" for name, (a, b) in pairs.items() if a != b]
+    old, new = _settings(release.earlier[-1]), _settings(release)
+    changed = [f"{name} {old[name]} → {new[name]}" for name in new if old[name] != new[name]]
     return f"Changed settings: {', '.join(changed)}." if changed else ""
 
 
-def _word(argument: object) -> str:
-    return "as the benchmark declares" if argument is None else str(argument)
+def _settings(release: Release) -> dict[str, Any]:
+    given = {name: release.manifest["arguments"].get(name) for name in _ARGUMENTS}
+    declared = {name: "as the benchmark declares" for name in _ARGUMENTS if given[name] is None}
+    return {"fairstats": release.manifest["fairstats"], **given, **declared}
 
 
 def _names(sets: pd.DataFrame, release: Release) -> list[str]:
@@ -102,23 +98,31 @@ def _declaring(release: Release) -> tuple[Release, ...]:
     return release, *release.earlier[-1:]
 
 
-def _show_changes(release: Release) -> None:
-    before, moved = release.earlier[-1].name, release.table("figure_changes")
-    tables = (release.table(name) for name in ("answer_set_changes", "verdict_changes"))
-    found = set_changes(*tables, moved, *_declaring(release))
+def _show_changed_sets(release: Release) -> None:
+    """Show what changed for each answer set, changed verdicts first."""
+    names = ("answer_set_changes", "verdict_changes", "figure_changes")
+    found = set_changes(*map(release.table, names), *_declaring(release))
     changed = [one for one in found if one.matters and one.change not in (NEW, GONE)]
-    # Changed verdicts come first.
-    changed = sorted(changed, key=lambda one: not one.verdicts)
-    if changed:
+    rows = [
+        {"set": f"{one.model}, {one.name}", "changed": one.text}
+        for one in sorted(changed, key=lambda one: not one.verdicts)
+    ]
+    if rows:
+        columns = {"changed": "Change"}
         show_table(
-            changes_table(changed[:_MOST_ROWS]),
-            caption=f"Answers, ranks and verdicts since {before}",
+            written_table(rows[:_MOST_ROWS], columns, name="sets", stub="set", heading=_SET),
+            caption=f"Answers, ranks and verdicts since {release.earlier[-1].name}",
             download="answer_set_changes",
         )
+
+
+def _show_changed_figures(release: Release) -> None:
+    """Show the largest changes of the figures that are in both releases."""
+    moved = release.table("figure_changes")
     if moved.empty:
         show_markdown(
-            "All figures in both releases are the same. Ranks and adjusted p-values may differ, "
-            "because they depend on the other models."
+            "The figures that are in both releases are the same. Ranks and adjusted p-values may "
+            "differ, because they depend on the other models."
         )
         return
     shown = moved[moved["metric"].isin(_SHOWN)]
@@ -127,38 +131,27 @@ def _show_changes(release: Release) -> None:
     largest = shown.loc[size.sort_values(ascending=False, kind="stable").index].head(_MOST_ROWS)
     if largest.empty:
         show_markdown(
-            f"{len(moved):,} figures changed, but no accuracy difference or CFR. All are in "
+            f"{len(moved):,} figures changed, but no difference of groups or CFR. All are in "
             f"[figure_changes.csv]({page_root()}{DOWNLOADS}/figure_changes.csv)."
         )
         return
     with closed(f"{len(moved):,} changed figures"):
         show_table(
             moved_table(largest, release),
-            caption=f"{len(moved):,} figures changed since {before}. Shown: the {len(largest)} "
-            "largest changes of accuracy differences and CFR.",
+            caption=f"{len(moved):,} figures changed since {release.earlier[-1].name}. Shown: the "
+            f"{len(largest)} largest changes of differences of groups and of CFR.",
             download="figure_changes",
         )
 
 
-def changes_table(changed: Sequence[SetChange]) -> GT:
-    """Show what changed for each answer set: a clause per fact and verdict."""
-    rows = [{"set": f"{one.model}, {one.name}", "changed": one.text} for one in changed]
-    heading = "Model, vignettes, prompt"
-    return written_table(rows, {"changed": "Change"}, name="sets", stub="set", heading=heading)
-
-
-def _pair(row: dict[Hashable, Any], release: Release) -> str:
-    attribute = release.benchmarks[row["benchmark"]].attribute(row["attribute"])
-    return attribute.pair_label((row["group_a"], row["group_b"]))
-
-
 def moved_table(moved: pd.DataFrame, release: Release) -> GT:
     """Show changed figures: the old and the new value, and the reason."""
+    labels = labels_of("about")["moved"]
     rows = [
         {
             "set": f"{row['model']}, {set_name(row, *_declaring(release))}",
             "pair": _pair(row, release),
-            "metric": f"{METRICS[row['metric']].label_of()}, {_PARTS[row['what']]}",
+            "metric": f"{METRICS[row['metric']].label_of()}, {labels['parts'][row['what']]}",
             "old": decimal(row["old"]) or "range",
             "new": decimal(row["new"]) or "range",
             "change": decimal(row["change"]),
@@ -166,13 +159,16 @@ def moved_table(moved: pd.DataFrame, release: Release) -> GT:
         }
         for row in moved.to_dict("records")
     ]
-    labels = {"pair": "Pair", "metric": "Figure", "old": "Old", "new": "New"}
-    labels |= {"change": "Change", "why": "Reason"}
     return written_table(
         rows,
-        labels,
+        labels["columns"],
         name="moved",
         stub="set",
-        heading="Model, vignettes, prompt",
+        heading=_SET,
         right=["old", "new", "change"],
     )
+
+
+def _pair(row: dict[Hashable, Any], release: Release) -> str:
+    attribute = release.benchmarks[row["benchmark"]].attribute(row["attribute"])
+    return attribute.pair_label((row["group_a"], row["group_b"]))

@@ -6,24 +6,21 @@ import json
 import math
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, counted, escape_markdown
+from fairstats._lib.formatting import capital, counted
 from fairstats._lib.installation import resource
 from fairstats.benchmarks.kinds import CHOICE
-from fairstats.release.contents import Release
-from fairstats.report.answer_sets import AnswerSet, answer_sets
-from fairstats.report.audit.facts import FACTS, AuditFacts
+from fairstats.report.audit.facts import FACTS, AuditReport
 from fairstats.report.audit.groups import crossed, groups_of
-from fairstats.report.audit.limits import limitations
-from fairstats.report.audit.summary import page_number, section_id
+from fairstats.report.audit.sentences import limitations
+from fairstats.report.audit.summary import plain, section_link
 from fairstats.report.notes import submissions_of
 from fairstats.report.page_output import show_markdown
 from fairstats.report.ratings.page import ratings_of
-from fairstats.report.tables import breakable
+from fairstats.report.tables import labels_of
 from fairstats.report.words import difference_name
 
 
@@ -93,68 +90,52 @@ def read_crosswalk() -> Crosswalk:
     return Crosswalk(content["heading"], content["introduction"], clauses, parts)
 
 
-@dataclass(frozen=True)
-class Audit:
-    """Hold the content of an audit report."""
-
-    release: Release
-    model: str
-    facts: AuditFacts = field(default_factory=AuditFacts)
-
-    @cached_property
-    def sets(self) -> list[AnswerSet]:
-        """Return the model's answer sets; the first is the one of the summary."""
-        return answer_sets(self.release, self.model)
-
-    @property
-    def first(self) -> AnswerSet:
-        """Return the answer set of the summary."""
-        return self.sets[0]
-
-    def known(self, metric: str, column: str = "estimate") -> int:
-        """Count the pairs of the summary's answer set that have this figure."""
-        return sum(not math.isnan(pair.value(metric, column)) for pair in self.first.pairs)
+def _known(report: AuditReport, metric: str, column: str = "estimate") -> int:
+    """Count the pairs of the summary's answer set that have this figure."""
+    return sum(not math.isnan(pair.value(metric, column)) for pair in report.first.pairs)
 
 
-def _known_groups(audit: Audit) -> int:
-    varied = audit.first.benchmark.varied
-    groups = [group for attribute in varied for group in groups_of(audit.first, attribute)]
-    return sum(pd.notna(group.row["ci_low"]) for group in groups)
+def _known_groups(report: AuditReport) -> int:
+    varied = report.first.benchmark.varied
+    groups = [group for attribute in varied for group in groups_of(report.first, attribute)]
+    return sum(group.row is not None and pd.notna(group.row["ci_low"]) for group in groups)
 
 
-def _intersections(audit: Audit) -> int:
-    return sum(len(groups_of(audit.first, attribute)) for attribute in crossed(audit.first))
+def _intersections(report: AuditReport) -> int:
+    return sum(len(groups_of(report.first, attribute)) for attribute in crossed(report.first))
 
 
-def _raters(audit: Audit) -> int:
-    found = ratings_of(audit.release, audit.model)
+def _raters(report: AuditReport) -> int:
+    found = ratings_of(report.release, report.model)
     return sum(judged["rater_id"].nunique() for _, judged in found)
 
 
-def _declared(name: str) -> Callable[[Audit], bool]:
-    return lambda audit: bool(declared_facts(audit.release, audit.model, audit.facts)[name])
+def _declared(name: str) -> Callable[[AuditReport], bool]:
+    return lambda report: bool(declared_facts(report)[name])
 
 
 #: The number of figures, or whether there is any, by part of a report.
-EVIDENCE: dict[str, Callable[[Audit], int]] = {
+EVIDENCE: dict[str, Callable[[AuditReport], int]] = {
     "group_accuracy": _known_groups,
     "intersections": _intersections,
-    "pairs": lambda audit: audit.known(audit.first.kind.difference, "ci_low"),
-    "cfr": lambda audit: audit.known("cfr", "ci_low"),
-    "tests": lambda audit: audit.known(audit.first.kind.test, "p_adjusted"),
-    "reading_note": lambda audit: bool(audit.first.benchmark.read_first),
-    "power": lambda audit: audit.known("minimum_detectable_difference"),
-    "sensitivity": lambda audit: bool(len(audit.first.sensitivity) and audit.first.pairs),
-    "missing_policies": lambda audit: True,
-    "screening": lambda audit: len(audit.release.screening),
+    "pairs": lambda report: _known(report, report.first.kind.difference, "ci_low"),
+    "cfr": lambda report: _known(report, "cfr", "ci_low"),
+    "tests": lambda report: _known(report, report.first.kind.test, "p_adjusted"),
+    "reading_note": lambda report: bool(report.first.benchmark.read_first),
+    "power": lambda report: _known(report, "minimum_detectable_difference"),
+    "sensitivity": lambda report: bool(len(report.first.sensitivity) and report.first.pairs),
+    "missing_policies": lambda report: True,
+    "screening": lambda report: len(report.release.screening),
     "ratings": _raters,
-    "limits": lambda audit: len(list(limitations(audit.release, audit.model))),
+    "limits": lambda report: len(list(limitations(report.release, report.model))),
     "contamination": _declared("contamination"),
     "consulted": _declared("consulted"),
 }
 
 
-def shown_and_missing(clause: Clause, audit: Audit) -> tuple[list[tuple[str, str]], list[str]]:
+def shown_and_missing(
+    clause: Clause, report: AuditReport
+) -> tuple[list[tuple[str, str]], list[str]]:
     """Return what a report shows for a clause, by section, and what it does not show.
 
     Returns
@@ -162,8 +143,8 @@ def shown_and_missing(clause: Clause, audit: Audit) -> tuple[list[tuple[str, str
     (list of (str, str), list of str)
         Each section with its text, in order, and the names of missing parts.
     """
-    parts, kind = read_crosswalk().parts, audit.first.kind
-    missing = any(entry["missing"] for own in audit.sets for entry in own.entries)
+    parts, kind = read_crosswalk().parts, report.first.kind
+    missing = any(entry["missing"] for own in report.sets for entry in own.entries)
     words = {
         "figure": kind.figure,
         "difference": difference_name(kind),
@@ -174,7 +155,7 @@ def shown_and_missing(clause: Clause, audit: Audit) -> tuple[list[tuple[str, str
     shown: dict[str, list[str]] = {}
     lacking = []
     for name in clause.shows:
-        part, n = parts[name], EVIDENCE[name](audit)
+        part, n = parts[name], EVIDENCE[name](report)
         if n:
             of = counted(n, part.of.format_map(words))
             shown.setdefault(part.section, []).append(part.shows.format_map(words | {"n": of}))
@@ -183,64 +164,58 @@ def shown_and_missing(clause: Clause, audit: Audit) -> tuple[list[tuple[str, str
     return [(section, "; ".join(texts)) for section, texts in shown.items()], lacking
 
 
-def show_crosswalk(release: Release, model: str, facts: AuditFacts) -> None:
-    """Show the appendix."""
-    crosswalk = read_crosswalk()
-    show_markdown(f"# {crosswalk.heading}\n\n{crosswalk.introduction}")
-    show_markdown("\n".join(_rows(crosswalk.clauses, Audit(release, model, facts))))
+def show_crosswalk(report: AuditReport) -> None:
+    """Show the appendix, if the report has it."""
+    if report.crosswalk:
+        crosswalk = read_crosswalk()
+        show_markdown(f"# {crosswalk.heading}\n\n{crosswalk.introduction}")
+        show_markdown("\n".join(_rows(crosswalk.clauses, report)))
 
 
-def _rows(clauses: list[Clause], audit: Audit) -> Iterator[str]:
+def _rows(clauses: list[Clause], report: AuditReport) -> Iterator[str]:
     # Pandoc sets the column widths from the dashes.
     yield "| Clause | Asks for | This report shows | Not shown |"
     yield f"|:{'-' * 16}|:{'-' * 26}|:{'-' * 34}|:{'-' * 24}|"
     for clause in clauses:
-        shown, missing = shown_and_missing(clause, audit)
-        parts = [f"{_place(section)}: {_text(text)}" for section, text in shown]
-        never = clause.lacks_of_choices if audit.first.kind == CHOICE else ""
+        shown, missing = shown_and_missing(clause, report)
+        parts = [
+            f"{section_link(section) if section else 'First page'}: {plain(text)}"
+            for section, text in shown
+        ]
+        never = clause.lacks_of_choices if report.first.kind == CHOICE else ""
         lacks = [capital("; ".join(missing)) + "." if missing else "", never or clause.lacks]
         cells = (
-            _text(clause.name),
-            _text(clause.asks),
+            plain(clause.name),
+            plain(clause.asks),
             ". ".join(parts) + "." if parts else "**not shown**",
-            _text(" ".join(filter(None, lacks))) or "–",
+            plain(" ".join(filter(None, lacks))) or "–",
         )
         yield f"| {' | '.join(cells)} |"
-
-
-def _place(section: str) -> str:
-    if not section:
-        return "First page"
-    slug = section_id(section)
-    return f"[{section}](#{slug}){page_number(slug)}"
-
-
-def _text(text: str) -> str:
-    return escape_markdown(breakable(text))
 
 
 NOT_STATED = "not stated"
 
 
-def declared_facts(release: Release, model: str, facts: AuditFacts) -> dict[str, str]:
+def declared_facts(report: AuditReport) -> dict[str, str]:
     """Return each fact of `FACTS` as text: the auditor's, else the submitters', else empty.
 
     Facts of submitters state that they are theirs.
     """
     submitted = _submitted(
-        pd.concat([submissions_of(release, a.board, model) for a in answer_sets(release, model)])
+        pd.concat([submissions_of(report.release, a.board, report.model) for a in report.sets])
     )
-    found = {}
-    for name in FACTS:
-        value = getattr(facts, name)
-        found[name] = submitted.get(name, "") if value is None else str(value)
-    return found
+    declared = {name: getattr(report.facts, name) for name in FACTS}
+    return {
+        name: submitted.get(name, "") if value is None else str(value)
+        for name, value in declared.items()
+    }
 
 
-def declarations(release: Release, model: str, facts: AuditFacts) -> list[str]:
+def declarations(report: AuditReport) -> list[str]:
     """Return one line per fact; a missing one is "not stated"."""
-    found = declared_facts(release, model, facts)
-    return [f"{about}: {found[name] or NOT_STATED}" for name, about in FACTS.items()]
+    found = declared_facts(report)
+    labels = labels_of("audit")["facts"]
+    return [f"{labels[name]}: {text or NOT_STATED}" for name, text in found.items()]
 
 
 def _submitted(rows: pd.DataFrame) -> dict[str, str]:

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import unique_slugs
+from fairstats.release.contents import Release
 from fairstats.release.manifest import open_release
 from fairstats.report.answer_sets import answer_sets
 from fairstats.report.audit.facts import AuditFacts, origin_of, read_facts
-from fairstats.report.audit.sections import model_of
-from fairstats.report.builtin_renderer import draw_document
-from fairstats.report.site_pages import benchmark_conditions, copy_pages
+from fairstats.report.separate_reports import draw_report
+from fairstats.report.site_pages import benchmark_conditions
 
 
 def report_model(
@@ -60,7 +59,7 @@ def report_model(
     InputError
         As `fairstats.release.manifest.open_release` and `read_facts`. Also if the release has no
         such model, or the file's name is for the other format.
-    fairstats.report.builtin_renderer.PageError
+    fairstats.report.render.PageError
         If the report cannot be drawn. Then no file is written.
 
     Notes
@@ -73,26 +72,34 @@ def report_model(
     name = model_of(chosen, model)
     given = facts if isinstance(facts, AuditFacts) else read_facts(facts) if facts else AuditFacts()
     target = _target(out or f"audit-{chosen.name}-{unique_slugs(chosen.models)[name]}", to)
-    with temporary_folder("report") as project:
-        copy_pages(project)
-        body = (project / "reports" / "_audit.qmd").read_text(encoding="utf-8")
-        values = {"SLUG": chosen.slugs[name], "FACTS": given.encoded, "CROSSWALK": str(crosswalk)}
-        for key, value in values.items():
-            body = body.replace(f"{{{{{key}}}}}", value)
-        draw_document(
-            chosen,
-            project,
-            "audit",
-            body,
-            title=f"Audit of {name}",
-            to=to,
-            target=target,
-            headline=True,
-            keywords=str(origin_of(chosen, name, crosswalk=crosswalk, facts=given)),
-            conditions=benchmark_conditions(a.benchmark for a in answer_sets(chosen, name)),
-            finish=finish,
-        )
+    draw_report(
+        chosen,
+        "audit",
+        {"SLUG": chosen.slugs[name], "FACTS": given.encoded, "CROSSWALK": str(crosswalk)},
+        title=f"Audit of {name}",
+        to=to,
+        target=target,
+        headline=True,
+        keywords=str(origin_of(chosen, name, crosswalk=crosswalk, facts=given)),
+        conditions=benchmark_conditions(a.benchmark for a in answer_sets(chosen, name)),
+        finish=finish,
+    )
     return target
+
+
+def model_of(release: Release, slug: str) -> str:
+    """Return the model with this name or page address.
+
+    Raises
+    ------
+    InputError
+        If the release has no such model.
+    """
+    for model, own in release.slugs.items():
+        if slug in (model, own):
+            return model
+    known = ", ".join(release.models)
+    raise InputError([Problem(slug, f"is no model of release {release.name}", f"one of: {known}")])
 
 
 def _target(out: str | os.PathLike[str], to: str) -> Path:

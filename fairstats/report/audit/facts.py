@@ -1,4 +1,4 @@
-"""What an auditor declares for an audit report, in a TOML file; the rest is "not stated"."""
+"""What an audit report is about, and what its author declares; the rest is "not stated"."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import os
 import re
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml, unknown_keys
 from fairstats.release.contents import MANIFEST, Release
+from fairstats.report.answer_sets import AnswerSet, answer_sets
+from fairstats.report.tables import labels_of
 from fairstats.submissions.declaration import Line
 
 #: A PDF states the facts in its keywords, so they are short.
@@ -25,39 +28,23 @@ _STARTS = {"valid_until": "audited", "answers_until": "answers_from"}
 
 
 class AuditFacts(BaseModel):
-    """What an auditor declares; the descriptions name the facts in the report."""
+    """What an auditor declares; `labels.toml` names the facts in the report."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    auditor: Line | None = Field(
-        default=None, description="Auditor (name, qualification, organisation)"
-    )
-    independence: Line | None = Field(
-        default=None, description="Auditor’s independence and interests"
-    )
-    audited: date | None = Field(default=None, description="Date of the audit")
-    valid_until: date | None = Field(default=None, description="Valid until")
-    answers_from: date | None = Field(
-        default=None, description="First day on which answers were collected"
-    )
-    answers_until: date | None = Field(
-        default=None, description="Last day on which answers were collected"
-    )
-    text_dates: Line | None = Field(
-        default=None, description="Dates of the oldest and newest test text"
-    )
-    settings: Line | None = Field(
-        default=None, description="Settings of the model (temperature, seed, longest answer)"
-    )
-    contamination: Line | None = Field(
-        default=None, description="Contamination (test items in the model’s training data)"
-    )
-    mitigation: Line | None = Field(default=None, description="Mitigation of bias that was tried")
-    consulted: Line | None = Field(
-        default=None, description="Affected communities that were consulted"
-    )
-    registration: Line | None = Field(default=None, description="Protocol and registration")
-    cost: Line | None = Field(default=None, description="Computing resources and cost")
+    auditor: Line | None = None
+    independence: Line | None = None
+    audited: date | None = None
+    valid_until: date | None = None
+    answers_from: date | None = None
+    answers_until: date | None = None
+    text_dates: Line | None = None
+    settings: Line | None = None
+    contamination: Line | None = None
+    mitigation: Line | None = None
+    consulted: Line | None = None
+    registration: Line | None = None
+    cost: Line | None = None
 
     @field_validator("valid_until", "answers_until")
     @classmethod
@@ -74,8 +61,8 @@ class AuditFacts(BaseModel):
         return "" if text == "{}" else base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-#: The readers' name of each fact, in the order of the report.
-FACTS = {name: str(field.description) for name, field in AuditFacts.model_fields.items()}
+#: The names of the facts, in the order of the report.
+FACTS = tuple(AuditFacts.model_fields)
 
 
 def read_facts(path: str | os.PathLike[str]) -> AuditFacts:
@@ -93,7 +80,7 @@ def read_facts(path: str | os.PathLike[str]) -> AuditFacts:
     """
     source = Path(path)
     declared = read_toml(source)
-    problems = unknown_keys(declared, list(FACTS), source)
+    problems = unknown_keys(declared, FACTS, source)
     try:
         facts = AuditFacts(**{key: value for key, value in declared.items() if key in FACTS})
     except ValidationError as error:
@@ -109,7 +96,7 @@ def read_facts(path: str | os.PathLike[str]) -> AuditFacts:
 def _problem(error: Any, source: Path) -> Problem:
     (name, *_), value = error["loc"], error["input"]
     message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    remedy = f"write it or remove the key: {FACTS[name]}"
+    remedy = f"write it or remove the key: {labels_of('audit')['facts'][name]}"
     message = message[:1].lower() + message[1:]
     return Problem(str(source), message, remedy, column=name, value=str(value)[:80])
 
@@ -134,6 +121,43 @@ def decoded_facts(text: str) -> AuditFacts:
         raise ValueError(f"the facts of a report have at most {_MOST_BYTES} characters")
     content = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     return AuditFacts.model_validate_json(content)
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """Hold what an audit report is about.
+
+    Attributes
+    ----------
+    release : Release
+        The release that it reports.
+    model : str
+        The model's name.
+    facts : AuditFacts
+        What its author declares.
+    crosswalk : bool
+        Whether it has the appendix on laws and standards.
+    """
+
+    release: Release
+    model: str
+    facts: AuditFacts = field(default_factory=AuditFacts)
+    crosswalk: bool = False
+
+    @cached_property
+    def sets(self) -> list[AnswerSet]:
+        """Return the model's answer sets."""
+        return answer_sets(self.release, self.model)
+
+    @property
+    def first(self) -> AnswerSet:
+        """Return the answer set of the first page."""
+        return self.sets[0]
+
+    @property
+    def others(self) -> list[AnswerSet]:
+        """Return the other answer sets."""
+        return self.sets[1:]
 
 
 _KEYWORDS = re.compile(

@@ -13,10 +13,10 @@ from fairstats._lib.formatting import capital, decimal, level, listed
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.kinds import CHOICE, DECISION
 from fairstats.report.answer_sets import AnswerSet
-from fairstats.report.audit.clauses import clauses
-from fairstats.report.figures import Figure, figure_of, number
+from fairstats.report.audit.sentences import clauses
+from fairstats.report.figures import FOUR_FIFTHS, NONE, Figure, figure_of, number
 from fairstats.report.page_output import columns, show_markdown, show_table
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.tables import breakable, labels_of, written_table
 from fairstats.report.words import heading
 
 if TYPE_CHECKING:
@@ -24,20 +24,8 @@ if TYPE_CHECKING:
 
 #: Groups with a smaller share of the answers are marked.
 SMALL = 0.02
-_FOUR_FIFTHS = 0.8
-_NONE = "–"
 # Levels and scores have no figure of all groups.
 _OVERALL = {"choice": "overall_accuracy", "decision": "overall_selection_rate"}
-# Figures that need a key, without the side of the pair, with their headings.
-_AGAINST_KEY = {
-    "accuracy": "Equal to the key",
-    "true_positive_rate": "Favourable if the key is",
-    "false_positive_rate": "Favourable if the key is not",
-    "too_high": "Above the key",
-    "too_low": "Below the key",
-    "signed_error": "Mean of answer − key",
-    "absolute_error": "Mean distance from the key",
-}
 Estimate = Mapping[str, Any]
 
 
@@ -49,8 +37,8 @@ class GroupFigures:
     ----------
     label : str
         The group's term for readers.
-    row : mapping
-        The estimate of the rate or mean.
+    row : mapping or None
+        The estimate of the rate or mean; None if there is none.
     n : int
         The answers that it rests on.
     missing : int or None
@@ -60,7 +48,7 @@ class GroupFigures:
     """
 
     label: str
-    row: Estimate
+    row: Estimate | None
     n: int
     missing: int | None
     share: float
@@ -73,33 +61,24 @@ class GroupFigures:
 
 def groups_of(own: AnswerSet, attribute: Attribute) -> list[GroupFigures]:
     """Return the groups of an attribute that have estimates, in the declared order."""
-    sides = _sides(own, attribute, own.kind.rate_a, own.kind.rate_b)
-    n, missing = {}, {}
-    for group, (side, row) in sides.items():
-        unknown = row[f"n_missing_{side}"]
-        n[group], missing[group] = int(row["n"]), None if pd.isna(unknown) else int(unknown)
+    found: dict[str, tuple[Estimate, int, int | None]] = {}
+    pairs = [pair for pair in own.pairs if pair.attribute == attribute.name]
+    for place, metric in enumerate((own.kind.rate_a, own.kind.rate_b)):
+        for pair in pairs:
+            if row := pair.estimates.get(metric):
+                unknown = row[f"n_missing_{'ab'[place]}"]
+                missing = None if pd.isna(unknown) else int(unknown)
+                found.setdefault(pair.groups[place], (row, int(row["n"]), missing))
     # The n of a range counts the missing answers too.
-    asked = n if own.ranged else {group: n[group] + (missing[group] or 0) for group in n}
+    asked = {
+        group: n if own.ranged else n + (missing or 0) for group, (_, n, missing) in found.items()
+    }
     total = sum(asked.values()) or 1
     return [
-        GroupFigures(
-            attribute.groups[group], row, n[group], missing[group], asked[group] / total
-        )
-        for group, (_, row) in sides.items()
-    ]  # fmt: skip
-
-
-def _sides(
-    own: AnswerSet, attribute: Attribute, first: str, second: str
-) -> dict[str, tuple[str, Estimate]]:
-    """Return each group's side in a pair, and the estimate of that side's metric."""
-    found: dict[str, tuple[str, Estimate]] = {}
-    pairs = [pair for pair in own.pairs if pair.attribute == attribute.name]
-    for place, side, metric in ((0, "a", first), (1, "b", second)):
-        for pair in pairs:
-            if metric in pair.estimates:
-                found.setdefault(pair.groups[place], (side, pair.estimates[metric]))
-    return {group: found[group] for group in attribute.groups if group in found}
+        GroupFigures(label, *found[group], share=asked[group] / total)
+        for group, label in attribute.groups.items()
+        if group in found
+    ]
 
 
 def overall_of(own: AnswerSet, attribute: Attribute) -> Estimate | None:
@@ -165,22 +144,21 @@ def _errors(own: AnswerSet) -> dict[str, str]:
     if own.kind == CHOICE:
         return {}
     there = set(own.rows.dropna(subset=["estimate", "ci_low"], how="all")["metric"])
-    return {name: head for name, head in _AGAINST_KEY.items() if f"{name}_a" in there}
+    heads = labels_of("audit")["against_key"]
+    return {name: head for name, head in heads.items() if f"{name}_a" in there}
 
 
 def errors_table(own: AnswerSet, heads: Mapping[str, str]) -> GT:
     """Make the table of the groups' answers compared with the key."""
-    rows = []
-    for attribute in own.benchmark.varied:
-        errors = {name: _sides(own, attribute, f"{name}_a", f"{name}_b") for name in heads}
-        for group, label in attribute.groups.items():
-            cells = {
-                name: figure_of(own.kind, of[group][1]).written()
-                for name, of in errors.items()
-                if group in of
-            }
-            if cells:
-                rows.append(_head(attribute) | {"group": breakable(label)} | cells)
+    sides = {name: own.sides(f"{name}_a", f"{name}_b") for name in heads}
+    rows = [
+        _head(attribute)
+        | {"group": breakable(label)}
+        | {name: of[attribute.name, group].written() for name, of in sides.items()}
+        for attribute in own.benchmark.varied
+        for group, label in attribute.groups.items()
+        if all((attribute.name, group) in of for of in sides.values())
+    ]
     units = {name: own.kind.unit if name.endswith("_error") else "%" for name in heads}
     labels = {name: f"{head}, {units[name]}" for name, head in heads.items()}
     return written_table(
@@ -192,35 +170,24 @@ def groups_table(own: AnswerSet, limits: str) -> GT:
     """Make the table of rates or means and missing answers by group."""
     rows, rate = [], own.kind.figure.replace(" ", "-")
     for attribute in own.benchmark.varied:
-        groups = groups_of(own, attribute)
-        if not groups:
-            continue
-        head = _head(attribute, " (intersections)" * bool(attribute.crosses))
+        groups, overall = groups_of(own, attribute), overall_of(own, attribute)
+        # It is not estimated for means, and not for answers that are not independent.
+        if groups and (overall is not None or not own.benchmark.few_units):
+            known = [one.missing for one in groups if one.missing is not None]
+            missing = sum(known) if len(known) == len(groups) else None
+            n = sum(one.n for one in groups)
+            groups.append(GroupFigures("All groups", overall, n, missing, share=1))
         rows += [
-            head
-            | {
+            {
+                **_head(attribute, " (intersections)" * bool(attribute.crosses)),
                 "group": breakable(group.label),
                 "n": f"{group.n:,}",
-                "missing": _NONE if group.missing is None else f"{group.missing:,}",
+                "missing": NONE if group.missing is None else f"{group.missing:,}",
                 rate: figure_of(own.kind, group.row).written(),
-                "note": "under 2% of the answers" if group.small else "",
+                "note": "under 2% of the answers" * group.small,
             }
             for group in groups
         ]
-        overall = overall_of(own, attribute)
-        if overall is None and own.benchmark.few_units:
-            # It is not estimated for means, and not for answers that are not independent.
-            continue
-        missing = [group.missing for group in groups if group.missing is not None]
-        rows.append(
-            head
-            | {
-                "group": "All groups",
-                "n": f"{sum(group.n for group in groups):,}",
-                "missing": f"{sum(missing):,}" if len(missing) == len(groups) else _NONE,
-                rate: figure_of(own.kind, overall).written(),
-            }
-        )
     labels = {"n": "Answers", "missing": "Unknown", rate: f"{heading(own.kind)} ({limits})"}
     if small_groups(own):
         labels["note"] = "Note"
@@ -241,13 +208,10 @@ def ratios_table(own: AnswerSet, limits: str) -> GT:
     metric = "accuracy_ratio" if own.kind == CHOICE else "selection_ratio"
     for attribute in own.benchmark.varied:
         pairs = [pair for pair in own.pairs if pair.attribute == attribute.name]
-        if not pairs:
-            continue
-        cells = {"Impact ratio": _ratio(_whole(own, attribute, "impact_ratio"))}
+        cells = {"Impact ratio": _ratio(_whole(own, attribute, "impact_ratio"))} if pairs else {}
         if parity := _whole(own, attribute, "demographic_parity"):
             cells["Demographic parity difference"] = figure_of(own.kind, parity).written()
-        for pair in pairs:
-            cells[" / ".join(pair.terms)] = _ratio(pair.estimates.get(metric))
+        cells |= {" / ".join(pair.terms): _ratio(pair.estimates.get(metric)) for pair in pairs}
         rows += [
             _head(attribute) | {"ratio": breakable(name), "value": value}
             for name, value in cells.items()
@@ -265,7 +229,7 @@ def ratios_table(own: AnswerSet, limits: str) -> GT:
 def _notes(own: AnswerSet) -> list[str]:
     varied = own.benchmark.varied
     ratios = {one.label: _whole(own, one, "impact_ratio") for one in varied}
-    low = [name for name, row in ratios.items() if row and row["estimate"] < _FOUR_FIFTHS]
+    low = [name for name, row in ratios.items() if row and row["estimate"] < FOUR_FIFTHS[0]]
     facts = {
         "small groups": bool(small_groups(own)),
         "combinations possible": own.kind == CHOICE or len(varied) > 1,

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pandas as pd
 
 from fairstats._lib.formatting import capital, escape_markdown
-from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats.benchmarks.kinds import CHOICE, TESTS
 from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
-from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
+from fairstats.report.answer_sets import AnswerSet, by_benchmark
 from fairstats.report.audit.crosswalk import declarations, read_crosswalk
 from fairstats.report.audit.crosswalk import show_crosswalk as show_crosswalk
-from fairstats.report.audit.facts import AuditFacts
-from fairstats.report.audit.facts import decoded_facts as decoded_facts
-from fairstats.report.audit.groups import show_groups
-from fairstats.report.audit.limits import limitations
-from fairstats.report.audit.summary import bullets, show_summary
+from fairstats.report.audit.facts import AuditReport, decoded_facts
+from fairstats.report.audit.groups import show_groups as show_groups
+from fairstats.report.audit.sentences import limitations
+from fairstats.report.audit.summary import bullets, method_name, show_summary
 from fairstats.report.changed_items import flip_table
 from fairstats.report.charts.rows import show_chart
-from fairstats.report.model.tables import answered
+from fairstats.report.model.page import answered
 from fairstats.report.notes import (
     screening_of,
     screening_summary,
@@ -43,62 +42,46 @@ from fairstats.report.ratings.page import (
 from fairstats.report.ratings.page import show_rated as show_rated
 from fairstats.report.sections.section import Section, sections
 from fairstats.report.sensitivity import choice_table, policy_table, with_missing
-from fairstats.report.tables import breakable
+from fairstats.report.tables import breakable, labels_of
 from fairstats.report.words import difference_name
 
 #: The number of listed items with changed answers; the release has all of them.
 _FLIPS = 10
-_HASHED = ("answers", "estimates")
-#: What a mark of a chart's key looks like.
-_MARKS = {
-    "": "", "a": "red: ", "b": "blue: ", "bar": "upright line: ", "hollow": "circles: "
-}  # fmt: skip
+_HASHED = (f"{DOWNLOADS}/answers.parquet", f"{DOWNLOADS}/estimates.parquet")
+_EFFECT = re.compile(r", design effect [0-9.e+]+")
 OTHERS = "Other answers"
 GROUPS = "Groups"
 
 
-def model_of(release: Release, slug: str) -> str:
-    """Return the model with this name or page address.
-
-    Raises
-    ------
-    InputError
-        If the release has no such model.
-    """
-    for model, own in release.slugs.items():
-        if slug in (model, own):
-            return model
-    known = ", ".join(release.models)
-    raise InputError([Problem(slug, f"is no model of release {release.name}", f"one of: {known}")])
+def audit_report(release: Release, slug: str, facts: str, *, crosswalk: bool) -> AuditReport:
+    """Return the report of the model with this page address, with its encoded facts."""
+    model = next(name for name, own in release.slugs.items() if own == slug)
+    return AuditReport(release, model, decoded_facts(facts), crosswalk)
 
 
-def show_first_page(release: Release, model: str, *, crosswalk: bool = False) -> None:
+def show_first_page(report: AuditReport) -> None:
     """Show the summary to sign."""
-    show_summary(release, model, sections_of(release, model, crosswalk=crosswalk))
+    show_summary(report, sections_of(report))
 
 
-def sections_of(release: Release, model: str, *, crosswalk: bool = False) -> list[str]:
+def sections_of(report: AuditReport) -> list[str]:
     """Return the headings of the sections after the summary."""
-    others = [OTHERS] if _has_others(release, model) else []
-    rated = [RATINGS] if ratings_of(release, model) else []
+    others = [OTHERS] if any(own.pairs for own in report.others) else []
+    rated = [RATINGS] if ratings_of(report.release, report.model) else []
     rest = ["Sensitivity", "Diagnostics", *rated, "Limits", "Methods", "Declarations", "Provenance"]
-    return ["Results", GROUPS, *others, *rest, *([read_crosswalk().heading] if crosswalk else [])]
+    appendix = [read_crosswalk().heading] if report.crosswalk else []
+    return ["Results", GROUPS, *others, *rest, *appendix]
 
 
-def show_group_figures(release: Release, model: str) -> None:
-    """Show rates or means, missing answers and ratios by group, for the summary's answers."""
-    show_groups(answer_sets(release, model)[0])
-
-
-def show_declarations(release: Release, model: str, facts: AuditFacts) -> None:
+def show_declarations(report: AuditReport) -> None:
     """Show what the auditor and the submitters declare; a missing fact is "not stated"."""
     show_markdown("These facts are declared. fairstats cannot check them.")
-    show_markdown(bullets(declarations(release, model, facts)))
+    show_markdown(bullets(declarations(report)))
 
 
-def show_results(release: Release, model: str) -> None:
+def show_results(report: AuditReport) -> None:
     """Show the sections of the model's page for the answer set of the summary, with tables."""
-    own = answer_sets(release, model)[0]
+    own = report.first
     if not own.pairs:
         show_markdown("No pair of groups was compared.")
         return
@@ -110,8 +93,12 @@ def show_results(release: Release, model: str) -> None:
             f"{len(own.charted)} with the largest differences",
             css_class="estimates pairs",
         )
+    _show_sections(own, diagnostic=False)
+
+
+def _show_sections(own: AnswerSet, *, diagnostic: bool) -> None:
     for section in sections():
-        if not section.diagnostic and section.applies(own):
+        if section.diagnostic == diagnostic and section.applies(own):
             _show_section(section, own)
 
 
@@ -128,35 +115,33 @@ def _show_section(section: Section, own: AnswerSet) -> None:
             show_chart(replace(chart, name=f"{chart.name}-{place}"))
         for note in section.notes(part):
             show_markdown(escape_markdown(note))
-    if key := [f"{_MARKS.get(mark.css_class, '')}{mark.text}" for mark in section.key(parts[0])]:
+    marks = labels_of("audit")["marks"]
+    if key := [f"{marks.get(mark.css_class, '')}{mark.text}" for mark in section.key(parts[0])]:
         show_markdown(f"::: small\n{escape_markdown(capital('; '.join(key)))}.\n:::")
     for table in section.tables(parts[0]):
         show_table(table.table, caption=table.caption)
 
 
-def show_others(release: Release, model: str) -> None:
+def show_others(report: AuditReport) -> None:
     """Show the model's other answer sets."""
-    if not _has_others(release, model):
-        return
-    show_markdown(f"# {OTHERS}")
-    others = answer_sets(release, model)[1:]
-    for name, sets in by_benchmark(own for own in others if own.pairs).items():
-        title = release.benchmarks[name].title
+    for number, sets in enumerate(by_benchmark(o for o in report.others if o.pairs).values()):
+        if not number:
+            show_markdown(f"# {OTHERS}")
+        benchmark = sets[0].benchmark
         show_table(
-            pairs_table(sets, name=f"pairs-{slug(name)}"),
-            caption=f"{title}: the other answers of {model}, as on the first page",
+            pairs_table(sets, name=f"pairs-{slug(benchmark.name)}"),
+            caption=f"{benchmark.title}: the other answers of {report.model}, as on the first page",
             css_class="estimates pairs",
         )
 
 
-def show_sensitivity(release: Release, model: str) -> None:
+def show_sensitivity(report: AuditReport) -> None:
     """Show policies for missing answers, and other intervals and tests of the first answer set."""
-    sets = answer_sets(release, model)
-    kinds = {answers.kind for answers in sets}
-    what, unit = "Differences", "the unit of each benchmark"
-    if len(kinds) == 1:
-        what, unit = f"{capital(difference_name(sets[0].kind))}s", sets[0].kind.unit
-    rows = pd.concat([_of_pairs(answers) for answers in sets])
+    release, first = report.release, report.first
+    what, unit = f"{capital(difference_name(first.kind))}s", first.kind.unit
+    if len({own.kind for own in report.sets}) > 1:
+        what, unit = "Differences", "the unit of each benchmark"
+    rows = pd.concat([_of_pairs(own) for own in report.sets])
     missing = with_missing(rows[rows["aspect"] == MISSING])
     if missing.empty:
         show_markdown("No answers are missing: the four policies for them give the same figures.")
@@ -165,130 +150,109 @@ def show_sensitivity(release: Release, model: str) -> None:
             policy_table(missing, release, name="policies"),
             caption=f"{what} under the four policies for missing answers, in {unit}",
         )
-    first = sets[0]
     pairs = _of_pairs(first)
-    # The p-values of a model that selected the items are meaningless.
-    aspects = [INTERVAL] if first.selected else [INTERVAL, TEST]
-    captions = {
-        INTERVAL: f"The same differences with other intervals, in {first.kind.unit}",
-        TEST: "The same comparisons with other tests, adjusted p-values",
-    }
-    for aspect in aspects:
+    captions = {INTERVAL: f"The same differences with other intervals, in {first.kind.unit}"}
+    if not first.selected:
+        # The p-values of a model that selected the items are meaningless.
+        captions[TEST] = "The same comparisons with other tests, adjusted p-values"
+    for aspect, caption in captions.items():
         # Clustered answers and means have a single interval.
         other = pairs["published"] if first.kind != CHOICE else False
         if ((pairs["aspect"] == aspect) & ~other).any():
-            show_table(
-                choice_table(pairs, release, aspect, name=f"choices-{aspect}"),
-                caption=captions[aspect],
-            )
+            table = choice_table(pairs, release, aspect, name=f"choices-{aspect}")
+            show_table(table, caption=caption)
     files = f"{DOWNLOADS}/sensitivity.csv"
     show_markdown(f"All margins, methods and answer sets are in `{files}` of the release.")
 
 
-def show_diagnostics(release: Release, model: str) -> None:
+def show_diagnostics(report: AuditReport) -> None:
     """Show screening, missing answers by group, letters, and the items that change most."""
-    sets = answer_sets(release, model)
-    screened = [screening_of(release, answers.board, model) for answers in sets]
-    show_markdown(escape_markdown(screening_summary(pd.concat(screened))))
-    for section in sections():
-        if section.diagnostic and section.applies(sets[0]):
-            _show_section(section, sets[0])
-    flips = sets[0].table("flips")
-    samples = int(flips["sample"].max()) + 1 if len(flips) and sets[0].benchmark.few_units else 1
-    shown = max(1, _FLIPS // samples)
-    if flips["attribute"].isin([one.name for one in sets[0].benchmark.varied]).any():
+    first, release = report.first, report.release
+    screened = pd.concat([screening_of(release, own.board, own.model) for own in report.sets])
+    show_markdown(escape_markdown(screening_summary(screened)))
+    _show_sections(first, diagnostic=True)
+    flips = first.table("flips")
+    samples = int(flips["sample"].max()) + 1 if len(flips) and first.benchmark.few_units else 1
+    if flips["attribute"].isin([one.name for one in first.benchmark.varied]).any():
+        what = "attributes" if first.kind == CHOICE else "pairs"
         show_table(
-            flip_table(flips, release, name="flips", limit=shown),
-            caption="Items whose answer changes for most "
-            f"{'attributes' if sets[0].kind == CHOICE else 'pairs'}",
+            flip_table(flips, release, name="flips", limit=max(1, _FLIPS // samples)),
+            caption=f"Items whose answer changes for most {what}",
         )
 
 
-def show_limitations(release: Release, model: str) -> None:
+def show_limitations(report: AuditReport) -> None:
     """Show the limitations of the figures."""
-    show_markdown(bullets([*limitations(release, model), *rating_limitations(release, model)]))
+    own = (report.release, report.model)
+    show_markdown(bullets([*limitations(*own), *rating_limitations(*own)]))
 
 
-def show_methods(release: Release, model: str) -> None:
+def show_methods(report: AuditReport) -> None:
     """Show the methods behind these figures, as the estimates name them."""
-    sets = answer_sets(release, model)
-    own = pd.concat([_of_varied(answers) for answers in sets])
-    tests = own[own["metric"].isin(TESTS) & is_primary_test(own)]
-    kinds = {answers.kind.name: answers.kind for answers in sets}
+    rows = pd.concat([own.rows for own in report.sets])
+    of_pairs = [one.name for own in report.sets for one in own.benchmark.varied]
+    rows = rows[rows["attribute"].isin(of_pairs)]
+    tests = rows[rows["metric"].isin(TESTS) & is_primary_test(rows)]
     used = {
-        **{
-            f"Intervals of {difference_name(kind)}s": own.loc[
-                own["metric"] == kind.difference, "ci_method"
-            ]
-            for kind in kinds.values()
-        },
-        "Intervals of shares": own.loc[own["metric"] == "cfr", "ci_method"],
+        f"Intervals of {difference_name(kind)}s": rows.loc[
+            rows["metric"] == kind.difference, "ci_method"
+        ]
+        for kind in dict.fromkeys(own.kind for own in report.sets)
+    }
+    used |= {
+        "Intervals of shares": rows.loc[rows["metric"] == "cfr", "ci_method"],
         "Tests of no difference": tests.loc[tests["p_adjusted"].notna(), "test"],
         "Adjustment": tests["adjust_method"],
-        "Policy for missing answers": own["missing"],
+        "Policy for missing answers": rows["missing"],
     }
-    if all(answers.benchmark.few_units for answers in sets):
-        # The design effect of each pair is in the estimates.
-        own_effect = r", design effect [0-9.e+]+"
-        used = {
-            t: v.replace(own_effect, " with design effects", regex=True) for t, v in used.items()
-        }
-    named = {
-        title: sorted(set(values.dropna().astype(str)) - {""}) for title, values in used.items()
-    }
-    lines = [f"{title}: {'; '.join(values)}." for title, values in named.items() if values]
-    show_markdown(bullets([*lines, *rating_methods(release, model)]))
+    lines = []
+    for title, values in used.items():
+        names = set(values.dropna().astype(str)) - {""}
+        if all(own.benchmark.few_units for own in report.sets):
+            # The design effect of each pair is in the estimates.
+            names = {_EFFECT.sub(" with design effects", name) for name in names}
+        if names:
+            lines.append(f"{title}: {'; '.join(sorted(map(method_name, names)))}.")
+    show_markdown(bullets([*lines, *rating_methods(report.release, report.model)]))
 
 
-def _of_varied(own: AnswerSet) -> pd.DataFrame:
-    """Return the estimates of the pairs of an answer set."""
-    rows = own.rows
-    return rows[rows["attribute"].isin([pair.attribute for pair in own.pairs])]
-
-
-def show_provenance(
-    release: Release, model: str, facts: AuditFacts | None = None, *, crosswalk: bool = False
-) -> None:
+def show_provenance(report: AuditReport) -> None:
     """Show the inputs, hashes, versions and arguments, and how to draw the report again."""
-    manifest = release.manifest
+    release, model, sets = report.release, report.model, report.sets
+    manifest, folder = release.manifest, f"v/{release.name}"
     arguments = ", ".join(
         f"{key} = {'as the benchmark declares' if value is None else value}"
         for key, value in manifest["arguments"].items()
     )
     libraries = ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items())
-    sets = answer_sets(release, model)
+    hashed = {"the manifest": MANIFEST} | {file: file for file in _HASHED}
     lines = [
-        *(text for answers in sets for text in scope(answers)),
-        *submission_facts(pd.concat([submissions_of(release, a.board, model) for a in sets])),
+        *(text for own in sets for text in scope(own)),
+        *submission_facts(pd.concat([submissions_of(release, own.board, model) for own in sets])),
         *rating_scope(release, model),
         *(
             f"{benchmark.title}: {', '.join(benchmark.sources) or 'no source stated'}; licence: "
             f"{benchmark.licence}"
-            for benchmark in {a.benchmark.name: a.benchmark for a in sets}.values()
+            for benchmark in {own.benchmark.name: own.benchmark for own in sets}.values()
         ),
         f"Release {release.name}, published {manifest['created_at']}",
-        f"SHA-256 of the manifest: {file_sha256(release.path / MANIFEST)}",
-        *(
-            f"SHA-256 of {DOWNLOADS}/{name}.parquet: "
-            f"{file_sha256(release.path / DOWNLOADS / f'{name}.parquet')}"
-            for name in _HASHED
-        ),
+        *(f"SHA-256 of {what}: {file_sha256(release.path / f)}" for what, f in hashed.items()),
         *rating_provenance(release, model),
         f"Arguments: {arguments}",
         f"fairstats {manifest['fairstats']}, Python {manifest['python']}, {libraries}",
     ]
     show_markdown(bullets(lines))
-    folder = f"v/{release.name}"
-    options = " --crosswalk" * crosswalk + " --facts FACTS.toml" * bool(facts and facts.encoded)
-    this_file = (
-        "    fairstats verify REPORT.pdf --release .\n" if output_format() == "typst" else ""
-    )
+    options = " --crosswalk" * report.crosswalk
+    options += " --facts FACTS.toml" * bool(report.facts.encoded)
+    commands = [
+        f"fairstats verify {folder}",
+        f"fairstats report {release.slugs[model]} --release {folder} --to pdf{options}",
+        *(["fairstats verify REPORT.pdf --release ."] if output_format() == "typst" else []),
+    ]
+    shown = "".join(f"    {command}\n" for command in commands)
     show_markdown(
         "To check the release and draw this report again, run in the site's folder, with this "
-        "version of fairstats:\n\n"
-        f"    fairstats verify {folder}\n"
-        f"    fairstats report {release.slugs[model]} --release {folder} --to pdf{options}\n"
-        f"{this_file}\n"
+        f"version of fairstats:\n\n{shown}\n"
         f"All estimates of {escape_markdown(breakable(model))} are in `{DOWNLOADS}/estimates.csv`."
     )
 
@@ -306,8 +270,3 @@ def scope(answers: AnswerSet) -> list[str]:
 def _of_pairs(own: AnswerSet) -> pd.DataFrame:
     """Return the rows of sensitivity for the pairs that the report charts."""
     return pd.concat([pair.rows(own.sensitivity) for pair in own.charted] or [own.sensitivity[:0]])
-
-
-def _has_others(release: Release, model: str) -> bool:
-    others = answer_sets(release, model)[1:]
-    return any(answers.pairs for answers in others)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from fairstats._lib.formatting import (
     capital,
@@ -16,13 +17,19 @@ from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import MANIFEST, Release
-from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark
-from fairstats.report.audit.clauses import clauses
-from fairstats.report.audit.finding import confidence, finding, finding_in_numbers
-from fairstats.report.audit.limits import not_tested, tested
+from fairstats.report.answer_sets import AnswerSet, by_benchmark
+from fairstats.report.audit.facts import AuditReport
+from fairstats.report.audit.sentences import (
+    clauses,
+    confidence,
+    finding,
+    finding_in_numbers,
+    not_tested,
+    tested,
+)
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.findings import prompted
-from fairstats.report.model.tables import answered, snapshots_of
+from fairstats.report.model.page import answered, snapshots_of
 from fairstats.report.page_output import (
     box,
     columns,
@@ -35,61 +42,45 @@ from fairstats.report.page_output import (
 from fairstats.report.pairs_table import pairs_table
 from fairstats.report.ratings.page import rating_headline, ratings_of
 from fairstats.report.sections.size import differences_chart
-from fairstats.report.tables import breakable
-from fairstats.report.words import (
-    meaning,
-)
+from fairstats.report.tables import breakable, labels_of
 
 # The first page has room for a chart of this number of pairs.
 _CHARTED = 5
 # It has room for the findings on this number of other benchmarks.
 _MOST_OTHERS = 3
-_OPINIONS = ("supported", "supported, with the reservations attached", "not supported")
-_VERIFIED = (
-    "`fairstats verify`: every figure matched",
-    "a figure did not match (attached)",
-    "not run",
-)
-_CONFLICTS = ("I have no conflict of interest", "conflict of interest declared")
-_LINES = (
-    ("Auditor: name and qualification", "Signature", "Date"),
-    ("Second reviewer: name and organisation", "Signature", "Date"),
-)
 
 
-def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
+def show_summary(report: AuditReport, sections: Iterable[str]) -> None:
     """Show the summary of one model's first answer set, for signature.
 
     Parameters
     ----------
-    release : Release
-        The release that it reports.
-    model : str
-        The model's name.
+    report : AuditReport
+        The report.
     sections : iterable of str
         The headings of the report's other sections.
     """
-    answers, *others = answer_sets(release, model)
+    release, model, answers, others = report.release, report.model, report.first, report.others
     with box("summary"):
         day = release.created_at
         published = f"fairstats release {release.name} · {day.day} {day:%B %Y}"
-        show_markdown(pieces("running", "Fairness audit · executive summary", _text(published)))
+        show_markdown(pieces("running", "Fairness audit · executive summary", plain(published)))
         _show_title(model)
         with box("facts"):
             show_markdown(_facts(_head(answers)))
         with box("finding"):
-            show_markdown(f"**{_text(finding(answers))}**\n\n{_text(finding_in_numbers(answers))}")
+            show_markdown(f"**{plain(finding(answers))}**\n\n{plain(finding_in_numbers(answers))}")
             if elsewhere := _elsewhere(answers, others):
-                show_markdown(_text(elsewhere))
+                show_markdown(plain(elsewhere))
             if rated := rating_headline(release, model):
-                show_markdown(_text(rated))
+                show_markdown(plain(rated))
         if answers.pairs:
             show_table(
                 pairs_table([answers], name="pairs"),
                 caption=table_notes(answers),
                 css_class="estimates pairs",
             )
-            if not charted_later(answers):
+            if len(answers.pairs) <= _CHARTED:
                 show_chart(differences_chart(answers, name="differences"))
         with columns() as second:
             show_markdown(f"# How confident are we?\n\n{_terms(confidence(answers, others))}")
@@ -99,32 +90,27 @@ def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
             rated_too = bool(ratings_of(release, model))
             lead, *rest = not_tested(answers, rated=rated_too)
             what = "**Bias in practice.** " if answers.benchmark.slanted else ""
-            marked = f"- {what}{_text(lead)}\n" if lead else ""
+            marked = f"- {what}{plain(lead)}\n" if lead else ""
             show_markdown(f"# Not tested\n\n{marked}{bullets(rest)}")
             second()
             show_markdown(f"# How to use this result\n\n{bullets(clauses('use', answers))}")
             show_markdown(_check(release))
         _show_statement()
         with box("contents"):
-            show_markdown(_contents(sections))
+            show_markdown("Details: " + " · ".join(map(section_link, sections)))
 
 
 def _elsewhere(answers: AnswerSet, others: Iterable[AnswerSet]) -> str:
     """Return the findings on the model's other benchmarks; empty if it has none."""
-    by_name = by_benchmark(others)
-    by_name.pop(answers.benchmark.name, None)
-    found = [sets[0] for sets in by_name.values()]
+    found = [
+        sets[0] for name, sets in by_benchmark(others).items() if name != answers.benchmark.name
+    ]
     texts = [
         f"On {own.title}: {finding(own).removeprefix('Finding: ')}" for own in found[:_MOST_OTHERS]
     ]
     if more := len(found) - len(texts):
         texts.append(f"{capital(number_word(more))} more benchmarks are under Results.")
     return " ".join(texts)
-
-
-def charted_later(answers: AnswerSet) -> bool:
-    """Check whether there are too many pairs for their chart to fit on the first page."""
-    return len(answers.pairs) > _CHARTED
 
 
 def table_notes(answers: AnswerSet) -> str:
@@ -147,7 +133,6 @@ def table_notes(answers: AnswerSet) -> str:
         charted=str(len(answers.charted)),
         pairs=str(len(answers.pairs)),
         rows=capital(f"{_rows(answers)}groups in the order of the name{order}."),
-        meaning=meaning(answers.benchmark),
         missing=f"{missing:,}",
         whole=f"{whole:,}",
         policy=", ".join(sorted(answers.rows["missing"].unique())),
@@ -183,23 +168,24 @@ def _test(answers: AnswerSet) -> str:
     """Return the test and its adjustment, as the estimates name them."""
     test = answers.kind.test
     own = [p.estimates[test] for p in answers.pairs if p.verdict and test in p.estimates]
-    tests = {
-        str(row["test"])
-        .replace("mcnemar ", "McNemar’s ")
-        .replace("sign flip ", "sign-flip test, ")
-        .replace("midp", "mid-p"): row["adjust_method"]
-        for row in own
-    }
-    said = [
-        f"{test}, {_adjusted(how)}" if isinstance(how, str) else test for test, how in tests.items()
-    ]
+    said = dict.fromkeys(method_name(str(row["test"])) + _adjusted(row) for row in own)
     return f"p: {'; '.join(said)}." if said else ""
 
 
-def _adjusted(how: str) -> str:
-    """Describe how p-values are adjusted, e.g. ``"Holm-adjusted over 18 tests"``."""
+def method_name(name: str) -> str:
+    """Return the readers' name of a method of the estimates."""
+    for part, label in labels_of("audit")["methods"].items():
+        name = name.replace(part, label)
+    return name
+
+
+def _adjusted(row: Mapping[str, Any]) -> str:
+    """Describe how p-values are adjusted, e.g. ``", Holm-adjusted over 18 tests"``."""
+    if not isinstance(how := row["adjust_method"], str):
+        return ""
     method, _, rest = how.split(" of ")[0].partition(" over ")
-    return f"{capital(method)}-adjusted over {rest}".replace(" 1 tests", " 1 test") if rest else how
+    text = f"{capital(method)}-adjusted over {rest}".replace(" 1 tests", " 1 test")
+    return f", {text if rest else how}"
 
 
 def _head(own: AnswerSet) -> list[tuple[str, str]]:
@@ -226,14 +212,12 @@ def _check(release: Release) -> str:
 
 
 def _show_statement() -> None:
+    labels = labels_of("audit")["statement"]
     with box("statement"):
-        show_markdown(
-            "# Auditor’s statement\n\nI have read this report and its limits. In my judgement the "
-            "finding above is:"
-        )
-        for options in (_OPINIONS, _VERIFIED, _CONFLICTS):
+        show_markdown(f"# {labels['heading']}\n\n{labels['text']}")
+        for options in labels["options"]:
             show_markdown(" ".join(pieces("tick", option) for option in options))
-        for line in _LINES:
+        for line in labels["signatures"]:
             show_markdown(pieces("signatures", *line))
 
 
@@ -243,43 +227,32 @@ def _show_title(model: str) -> None:
         show_html(f"<h1>Audit of {escape_html(model)}</h1>")
         return
     with box("named"):
-        show_markdown(f"Audit of {_text(model)}")
+        show_markdown(f"Audit of {plain(model)}")
 
 
-def _contents(sections: Iterable[str]) -> str:
-    """List the other sections with links; on paper with their page numbers."""
-    return "Details: " + " · ".join(
-        f"[{title}](#{slug}){page_number(slug)}"
-        for title, slug in ((title, section_id(title)) for title in sections)
-    )
-
-
-def section_id(title: str) -> str:
-    """Return pandoc's id for a heading of letters and spaces."""
-    return title.lower().replace(" ", "-")
-
-
-def page_number(slug: str) -> str:
-    """Return the number of the page with a heading, as Markdown; empty on a screen."""
-    if output_format() == "html":
-        return ""
-    return f" p.\u00a0`#context counter(page).at(<{slug}>).first()`{{=typst}}"
+def section_link(title: str) -> str:
+    """Return a link to a heading of letters and spaces, on paper with the page's number."""
+    # This is pandoc's id of the heading.
+    slug = title.lower().replace(" ", "-")
+    page = f" p.\u00a0`#context counter(page).at(<{slug}>).first()`{{=typst}}"
+    return f"[{title}](#{slug}){'' if output_format() == 'html' else page}"
 
 
 def _terms(entries: Iterable[tuple[str, str]]) -> str:
-    return "\n\n".join(f"{_text(term)}\n:   {_text(text)}" for term, text in entries)
+    return "\n\n".join(f"{plain(term)}\n:   {plain(text)}" for term, text in entries)
 
 
 def _facts(entries: Iterable[tuple[str, str]]) -> str:
     if output_format() == "html":
         return _terms(entries)
-    return " ".join(pieces("fact", _text(term), _text(text)) for term, text in entries)
+    return " ".join(pieces("fact", plain(term), plain(text)) for term, text in entries)
 
 
 def bullets(sentences: Iterable[str]) -> str:
     """Return sentences as a list in Markdown; names in them need no escaping."""
-    return "\n".join(f"- {_text(sentence)}" for sentence in sentences)
+    return "\n".join(f"- {plain(sentence)}" for sentence in sentences)
 
 
-def _text(text: str) -> str:
+def plain(text: str) -> str:
+    """Return plain text as Markdown, with places at which long names may break."""
     return escape_markdown(breakable(text))

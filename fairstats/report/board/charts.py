@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, level, span
+from fairstats._lib.formatting import capital, counted, level, listed, p_value, span
 from fairstats.benchmarks.kinds import CHOICE
-from fairstats.inference.verdict import DISPARITY, EQUIVALENT
-from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.board.figures import BoardFigures, Panel, in_few
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
+from fairstats.release.contents import Release
+from fairstats.report.answer_sets import MOST_PANELS, AnswerSet, Pair
+from fairstats.report.board.figures import BoardFigures, Panel
 from fairstats.report.charts.marks import (
     Axis,
     axis_over,
-    bar,
     dot,
     interval,
     line,
     svg_text,
     tick,
+    two_bars,
     words,
 )
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
-from fairstats.report.figures import MOST_RATIO, NONE, UNKNOWN, Figure, signed_points
-from fairstats.report.findings import board_label
+from fairstats.report.figures import FOUR_FIFTHS, MOST_RATIO, NONE, UNKNOWN, Figure
+from fairstats.report.findings import board_label, pair_note
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format
 from fairstats.report.templates import page_root
+from fairstats.report.words import gap_name, higher_by, meaning, named_test, noun, scaled
 
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {DISPARITY: ACCENT_A, EQUIVALENT: ACCENT_B}
@@ -42,6 +48,11 @@ _PUBLISHED = {"accuracy_difference": "ad", "cfr": "cfr"}
 # Intervals this many times as wide as the median one do not stretch the axis, if it would become
 # longer than this multiple.
 _WIDE, _LONGER = 4.0, 1.5
+
+
+def verdict_colour(pair: Pair) -> str:
+    """Return the colour of a pair's verdict."""
+    return COLOURS.get(pair.clear_verdict or "", DIM)
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,7 @@ def interval_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
         The chart's name, unique on the page.
     """
     kind, metric = figures.board.benchmark.kind, measure.metric
-    panels = _control_panels(figures) if metric == "beyond_control" else figures.overview
+    panels = figures.by_attribute(whole=True) if metric == "beyond_control" else figures.overview
     shown = _shown(figures, [metric], panels)
     values = _fitting(shown)
     if metric == "selection_ratio":
@@ -174,88 +185,11 @@ def moves_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
         first, second = (pairs[0].figure(f"moved_{way}").estimate for way in ("up", "down"))
         if math.isnan(first + second):
             return _not_asked(axis)
-        marks = bar(axis, 0, first, colour=ACCENT_B) + bar(axis, -second, 0, colour=ACCENT_A)
-        marks += words(axis, axis.inside(first), f"{first:.0f}", shift=5)
-        marks += words(axis, axis.inside(-second), f"{second:.0f}", anchor="end", shift=-5)
+        marks = two_bars(axis, first, second, "{:.0f}".format)
         said = f"first group higher in {first:.1f}% of pairs, second group in {second:.1f}%"
         return Cell(marks, said, second - first)
 
     return _chart(figures, name, measure, panels, axes, cell)
-
-
-Shifts = Mapping[tuple[str, Panel], tuple[float, float]]
-
-
-def shift_chart(figures: BoardFigures, shifts: Shifts, *, name: str) -> Chart:
-    """Draw the change in accuracy from the neutral text to each group's text.
-
-    The gap of a pair is the sum of the second group's loss and the first group's gain.
-
-    Parameters
-    ----------
-    figures : BoardFigures
-        The board's figures.
-    shifts : mapping
-        From `shifts_of`.
-    name : str
-        The chart's name, unique on the page.
-    """
-    panels = single_panels(figures)
-    values = [value for both in shifts.values() for value in both]
-    apart = [both for both in shifts.values() if not _same_side(both)]
-    labels = [(value, signed_points(value)) for both in apart for value in both]
-    after, before = ([label for label in labels if (label[0] > 0) == up] for up in (True, False))
-    axes = _axes(figures, panels, values, labels=after, before=before)
-
-    def cell(own: AnswerSet, pairs: Sequence[Pair], panel: Panel, axis: Axis) -> Cell:
-        both = shifts.get((own.model, panel))
-        if both is None:
-            return _not_asked(axis)
-        # If both are on one side, the shorter bar is in front, and the figures are below.
-        bars = sorted(zip(both, (ACCENT_B, ACCENT_A), strict=True), key=lambda one: -abs(one[0]))
-        place = {"y": 28, "reach": 18} if _same_side(both) else {}
-        marks = Markup().join(bar(axis, 0, value, colour=c, **place) for value, c in bars)
-        if place:
-            marks += _below(axis, max(both, key=abs) / 2, " / ".join(map(signed_points, both)))
-        for value in () if place else both:
-            anchor, shift = ("start", 5) if value > 0 else ("end", -5)
-            marks += words(axis, value, signed_points(value), anchor=anchor, shift=shift)
-        said = f"{signed_points(both[0])} and {signed_points(both[1])} points"
-        return Cell(marks, said, both[1] - both[0])
-
-    title = "Accuracy minus that of the neutral text"
-    measure = Measure("", title, "", "", interval_chart)
-    return _chart(figures, name, measure, panels, axes, cell)
-
-
-def _same_side(both: tuple[float, float]) -> bool:
-    return (both[0] > 0) == (both[1] > 0)
-
-
-def single_panels(figures: BoardFigures) -> list[Panel]:
-    """Return the panels of the overview with one figure each."""
-    return [panel for panel in figures.overview if not panel.shared]
-
-
-def shifts_of(figures: BoardFigures) -> Shifts | None:
-    """Return each model's accuracy of both groups minus that of the neutral text, by panel.
-
-    Returns
-    -------
-    mapping or None
-        Points, the first group of a pair first; None if the neutral text was not used, or a figure
-        is a range.
-    """
-    if not figures.neutral or figures.board.benchmark.kind != CHOICE:
-        return None
-    neutral, found = _neutral(figures), {}
-    for own, panel in product(figures.sets, single_panels(figures)):
-        for pair in panel.of(own) if own.neutral else ():
-            a, b = (rate.estimate - neutral[own.model] for rate in pair.rates)
-            if math.isnan(a + b):
-                return None
-            found[own.model, panel] = (a, b)
-    return found or None
 
 
 def _neutral(figures: BoardFigures) -> dict[str, float]:
@@ -263,46 +197,27 @@ def _neutral(figures: BoardFigures) -> dict[str, float]:
     return {own.model: (own.neutral or UNKNOWN).estimate for own in figures.sets}
 
 
-def _control_panels(figures: BoardFigures) -> list[Panel]:
-    """Return a panel per attribute, or one for all of them if there are many."""
-    panels = []
-    for number, attribute in enumerate(figures.attributes):
-        # The only pair of an attribute is the attribute.
-        note, groups = f"{len(attribute.pairs)} pairs", ("", "")
-        if len(attribute.pairs) == 1:
-            (groups,) = attribute.pairs
-            note = attribute.pair_label(groups)
-        panels.append(Panel(f"a{number}", attribute.label, note, ((attribute.name, groups),)))
-    return in_few(panels, "Each attribute", f"{len(panels)} attributes")
-
-
 def _each_pair(
     own: AnswerSet, pairs: Sequence[Pair], metric: str, axis: Axis, *, signed: bool
 ) -> Cell:
-    """Draw a circle per pair, and name the pairs with the lowest and the highest figure."""
+    """Draw a circle per pair, or per attribute with all of its pairs."""
     judged = metric == own.kind.difference
-    colours = [COLOURS.get(pair.verdict or "", DIM) if judged else ACCENT_B for pair in pairs]
-    # The panel of attributes has pairs without groups.
+    colours = [verdict_colour(pair) if judged else ACCENT_B for pair in pairs]
     each = "pair" if any(pair.groups[0] for pair in pairs) else "attribute"
-    names = [own.board.benchmark.attribute(pair.attribute).label for pair in pairs]
-    if each == "pair":
-        names = [pair.note for pair in pairs]
-        if len(set(names)) < len(names):
-            # Two attributes can have groups of the same name.
-            names = [pair.title for pair in pairs]
-    drawn = dict(zip(names, (pair.figure(metric) for pair in pairs), strict=True))
-    return _strip(axis, drawn, colours, each, signed=signed)
+    figures = {
+        own.full_name(pair) or own.benchmark.attribute(pair.attribute).label: pair.figure(metric)
+        for pair in pairs
+    }
+    return _strip(axis, figures, colours, each, signed=signed)
 
 
 def _each_group(own: AnswerSet, pairs: Sequence[Pair], axis: Axis) -> Cell:
     """Draw a circle per group; groups that are first in a pair, second, or both differ."""
     figures: dict[str, Figure] = {}
     colours: dict[str, str] = {}
-    several = len({pair.attribute for pair in pairs}) > 1
     for pair in pairs:
-        for term, rate, colour in zip(pair.terms, pair.rates, (ACCENT_B, ACCENT_A), strict=True):
-            label = own.benchmark.attribute(pair.attribute).label
-            name = f"{label}: {term}" if several else term
+        for group, rate, colour in zip(pair.groups, pair.rates, (ACCENT_B, ACCENT_A), strict=True):
+            name = own.group_name(pair.attribute, group)
             figures[name] = rate
             colours[name] = colour if colours.get(name, colour) == colour else DIM
     return _strip(axis, figures, list(colours.values()), "group", signed=False)
@@ -503,3 +418,131 @@ def _published(axis: Axis, share: float | None) -> Cell:
     marks = dot(axis, value, colour=DIM, hollow=True)
     marks += words(axis, axis.inside(value), label)
     return Cell(marks, f"{label}, as published", value)
+
+
+_MEASURES = Path(__file__).with_name("measures.toml")
+#: Each verdict with its plural, in the order of sentences.
+_VERDICTS = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
+#: How each measure is drawn; the texts are in the file.
+_DRAWN: dict[str, dict[str, Any]] = {
+    "gap": {"colour": verdict_colour},
+    "moves": {"draw": moves_chart},
+    "ratio": {
+        "signed": False,
+        "band": FOUR_FIFTHS,
+        "order": lambda ratio: abs(math.log(ratio)) if 0 < ratio < math.inf else 99.0,
+    },
+    "cfr": {"signed": False, "order": lambda share: -share},
+    "groups": {"draw": groups_chart, "signed": False},
+    "beyond": {
+        "order": lambda change: change,
+        "colour": lambda pair: ACCENT_A if pair.figure("beyond_control").low > 0 else DIM,
+    },
+}
+
+
+def measures_of(figures: BoardFigures) -> dict[str, Measure]:
+    """Return the measures that a board has, by their key."""
+    from jinja2 import Environment, StrictUndefined
+
+    benchmark, there = figures.board.benchmark, set(figures.board.estimates["metric"])
+    margin = scaled(benchmark.kind, benchmark.equivalence_margin)
+    # Plain text, which is escaped where it is shown.
+    templates, words = Environment(undefined=StrictUndefined), _words(figures)
+    found = {}
+    for key, texts in tomllib.loads(_MEASURES.read_text(encoding="utf-8")).items():
+        own = {name: templates.from_string(text).render(words) for name, text in texts.items()}
+        if own["metric"] in there:
+            band = {"band": (-margin, margin)} if key == "gap" else {}
+            own["note"] = " ".join(own["note"].split())
+            found[key] = Measure(**{"draw": interval_chart} | own | band | _DRAWN[key])
+    return found
+
+
+def _words(figures: BoardFigures) -> dict[str, Any]:
+    """Return what the texts of measures name."""
+    benchmark, kind = figures.board.benchmark, figures.board.benchmark.kind
+    return {
+        "figures": figures,
+        "benchmark": benchmark,
+        "kind": kind,
+        "choice": kind == CHOICE,
+        "many_attributes": len(figures.attributes) > MOST_PANELS,
+        "signed_mean": SIGNED_MEAN,
+        "first": figures.overview[0].label if figures.overview else "",
+        "noun": noun(kind),
+        "Figure": capital(kind.figure),
+        "Gap": capital(gap_name(kind)),
+        "pair": pair_note(benchmark),
+        "limits": limits_note(figures.release),
+        "margin": kind.shown_margin(benchmark.equivalence_margin),
+        "higher": higher_by(benchmark),
+        "means": meaning(benchmark),
+        "verdicts": counted_verdicts(figures),
+        "losses": _losses(figures) if kind == CHOICE else "",
+        "controls": listed(f"“{control.label}”" for control in benchmark.controls),
+    }
+
+
+def _losses(figures: BoardFigures) -> str:
+    """State for how many models the second group loses more than the first one gains."""
+    changes = [
+        [rate.estimate - own.neutral.estimate for rate in pair.rates]
+        for own in figures.sets
+        for pair in figures.overview[0].of(own)
+        if own.neutral is not None
+    ]
+    known = [both for both in changes if not math.isnan(sum(both))]
+    if not known:
+        return ""
+    losing = sum(-second > first for first, second in known)
+    return (
+        "Against the neutral text, the second group loses more accuracy than the first one gains "
+        f"in {losing} of {counted(len(known), 'model')}."
+    )
+
+
+def limits_note(release: Release) -> str:
+    """Describe the limits of the release's figures."""
+    if release.policies == ["bounds"]:
+        return "the range over all possible missing answers"
+    return f"its {level(release.alpha)} interval"
+
+
+def counted_verdicts(figures: BoardFigures) -> str:
+    """Count the verdicts on the differences in the chart, those of unranked models too.
+
+    Parameters
+    ----------
+    figures : BoardFigures
+        The board's figures.
+
+    Returns
+    -------
+    str
+        A sentence; empty if there is no verdict.
+    """
+    kind = figures.board.benchmark.kind
+    counts, n = Counter(pair.verdict for pair in figures.gaps), len(figures.gaps)
+    left = counts.pop(None, 0)
+    if not counts:
+        return ""
+    gap, models, pairs = noun(kind), len(figures.sets), len(figures.panels)
+    every = {1: f"The {gap} is", 2: f"Both {gap}s are"}.get(n, f"All {n} {gap}s are")
+    if n == models * pairs and min(models, pairs) > 1:
+        every = f"All {n} {gap}s ({models} models × {pairs} pairs) are"
+    if counts[DISPARITY] == n:
+        p = figures.largest_p
+        largest = p_value(p).replace("=", "≤") if p >= 0.001 else p_value(p)
+        a = "a disparity" if n == 1 else "disparities"
+        return f"{every} {a} (adjusted {named_test(kind)} {largest})."
+    if n in counts.values():
+        return f"{every} {next(iter(counts))}."
+    parts = [
+        f"{counts[verdict]} {verdict if counts[verdict] == 1 else plural}"
+        for verdict, plural in _VERDICTS.items()
+        if verdict in counts
+    ]
+    if left:
+        parts.append(f"{left} not judged")
+    return f"Of {n} {gap}s, {', '.join(parts)}."

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from fairstats._lib.formatting import capital
 from fairstats.benchmarks.declaration import BASELINE, PLAIN, POOLED, POOLED_GROUPS, Attribute
 from fairstats.release.contents import Board, Release
 from fairstats.report.answer_sets import MOST_PANELS, AnswerSet, Pair, sets_of_board, short_label
@@ -63,6 +64,11 @@ class BoardFigures:
     def sets(self) -> list[AnswerSet]:
         """Return the answer sets of the models, the best rank first."""
         return sets_of_board(self.board, self.release)
+
+    @property
+    def label(self) -> str:
+        """Return the readers' name of the version and, if prompts were declared, the prompt."""
+        return capital(self.sets[0].label)
 
     @cached_property
     def screening(self) -> pd.DataFrame:
@@ -138,18 +144,31 @@ class BoardFigures:
         """
         if self.pooled is None:
             return self.panels
-        return [self.pooled, *(self._shared if self.many else self.panels)]
+        return [self.pooled, *(self.by_attribute() if self.many else self.panels)]
 
-    @property
-    def _shared(self) -> list[Panel]:
-        """Return a panel per attribute with all of its pairs, or one with the pairs of all."""
-        noun, shared = self.board.benchmark.side_noun, []
+    def by_attribute(self, *, whole: bool = False) -> list[Panel]:
+        """Return a panel per attribute, or one of all attributes if there are many.
+
+        Each has all pairs of its attribute as marks or, if `whole`, their common figure.
+        """
+        noun, panels = self.board.benchmark.side_noun, []
         for number, attribute in enumerate(self.attributes):
             keys = tuple((attribute.name, groups) for groups in attribute.pairs)
-            note = f"{len(attribute.groups)} {noun}s, {len(keys)} pair{'s' * (len(keys) > 1)}"
-            shared.append(Panel(f"a{number}", attribute.label, note, keys, shared=True))
-        note = f"{len(self.panels)} pairs of {len(shared)} attributes"
-        return in_few(shared, "Each pair", note)
+            note = f"{len(attribute.groups)} {noun}s, {len(keys)} pairs"
+            if len(keys) == 1:
+                # The only pair of an attribute is the attribute.
+                note = attribute.pair_label(attribute.pairs[0])
+            elif whole:
+                keys = ((attribute.name, ("", "")),)
+            panels.append(Panel(f"a{number}", attribute.label, note, keys, shared=len(keys) > 1))
+        if len(panels) <= MOST_PANELS:
+            return panels
+        # It is shown whatever attribute is chosen.
+        shown = " ".join(panel.key for panel in panels)
+        label, note = "Each pair", f"{len(self.panels)} pairs of {len(panels)} attributes"
+        if whole:
+            label, note = "Each attribute", f"{len(panels)} attributes"
+        return [Panel(shown, label, note, tuple(k for p in panels for k in p.pairs), shared=True)]
 
     @property
     def neutral(self) -> bool:
@@ -209,17 +228,6 @@ class BoardFigures:
         for model, rows in own.groupby("model", sort=False):
             keys = zip(rows["attribute"], rows["metric"], strict=True)
             yield str(model), dict(zip(keys, rows["printed_value"], strict=True))
-
-
-def in_few(panels: list[Panel], label: str, note: str) -> list[Panel]:
-    """Return panels, or one with the marks of all if there are too many."""
-    if len(panels) <= MOST_PANELS:
-        return panels
-    # It is shown whatever attribute is chosen.
-    keys = " ".join(panel.key for panel in panels)
-    return [
-        Panel(keys, label, note, tuple(k for panel in panels for k in panel.pairs), shared=True)
-    ]
 
 
 def asked_items(board: Board, release: Release) -> tuple[int, int | None]:

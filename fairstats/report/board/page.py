@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
-from fairstats.answers.strategies import strategy_label
+from fairstats._lib.formatting import (
+    capital,
+    counted,
+    decimal,
+    escape_markdown,
+    level,
+    number_word,
+    percent,
+)
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
+from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.board.charts import (
     CHOSEN,
     FLAGGED,
     PUBLISHED,
     SELECTED,
+    SIGNED_MEAN,
     UNRANKED,
-    shift_chart,
-    shifts_of,
+    accuracy_head,
+    limits_note,
+    marks_of,
+    measures_of,
+    original_accuracy,
 )
-from fairstats.report.board.figures import BoardFigures, asked_items
-from fairstats.report.board.measures import limits_note, measures_of
-from fairstats.report.board.tables import (
-    attribute_table,
-    difference_matrix,
-    matrix_caption,
-    overview_table,
-)
+from fairstats.report.board.figures import BoardFigures, Panel, asked_items
 from fairstats.report.charts.rows import show_chart
-from fairstats.report.findings import board_label, findings
+from fairstats.report.figures import NONE, Figure, p_cell
+from fairstats.report.findings import board_label, findings, unknown_in_practice
 from fairstats.report.notes import flag_notes, screening_summary, selection_notes, submissions_table
 from fairstats.report.page_output import (
     closed,
@@ -46,8 +56,20 @@ from fairstats.report.page_output import (
     switch,
     switch_rules,
 )
+from fairstats.report.pairs_table import EVERY, named_pairs
+from fairstats.report.tables import breakable, share, written_table
 from fairstats.report.templates import filled, page_root
-from fairstats.report.words import counted_items, discordant_note, named_test, noun, words_of
+from fairstats.report.words import (
+    counted_items,
+    difference_name,
+    discordant_note,
+    named_test,
+    noun,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from great_tables import GT
 
 _SUBMISSIONS = (
     "As declared by the submitters. Attempts: complete runs that were made, of which one is shown."
@@ -97,7 +119,8 @@ def _show_finding(board: Board, release: Release, *, titled: bool) -> None:
         f"{day:%B %Y}"
     )
     entry = "{}\n:   {}\n" if output_format() == "html" else "- **{}.** {}"
-    sure = "\n".join(entry.format(*map(escape_markdown, each)) for each in found.sure)
+    known = [*found.sure, *([] if benchmark.slanted else [("Not known", _not_shown(benchmark))])]
+    sure = "\n".join(entry.format(*map(escape_markdown, each)) for each in known)
     title = "" if titled else f"## {escape_markdown(found.headline)}\n\n"
     text = escape_markdown(benchmark.read_first.strip())
     note = f"::: note\n**Read this first.** {text}\n:::\n\n" if text else ""
@@ -109,10 +132,18 @@ def _show_finding(board: Board, release: Release, *, titled: bool) -> None:
     )
 
 
+def _not_shown(benchmark: Benchmark) -> str:
+    """State what the figures of a benchmark do not show."""
+    text = f"{capital(unknown_in_practice(benchmark))}."
+    if not benchmark.has_key:
+        text += f" Whether a difference is an error: the {words_of(benchmark).items} have no key."
+    return text
+
+
 def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
     """Show all boards of a benchmark, with the controls that choose the visible parts."""
     all_figures = [BoardFigures(board, release) for board in boards]
-    sets = {f"b{n}": _set_name(board) for n, board in enumerate(boards)}
+    sets = {f"b{n}": figures.label for n, figures in enumerate(all_figures)}
     attributes, measures = {"all": "All"}, dict[str, str]()
     for figures in all_figures:
         for panel in figures.panels:
@@ -146,18 +177,12 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
                 _show_board(figures, release, name=f"{scope}-b{number}")
 
 
-def _set_name(board: Board) -> str:
-    """Return the name of a board's vignettes and prompt in a control."""
-    version = board.benchmark.versions.get(board.version, board.version)
-    return f"{capital(version)}, {strategy_label(board.strategy)}"
-
-
 def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
     board, found = figures.board, findings(figures.board, release)
     paper = output_format() != "html"
     title = escape_markdown(found.chart_title)
     if paper:
-        title += f" ({escape_markdown(_set_name(board))})"
+        title += f" ({escape_markdown(figures.label)})"
     # The chart is one picture, so this block is hardly longer than it.
     with on_one_page():
         show_markdown(f"## {title}")
@@ -166,14 +191,13 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
             if paper and key != "gap":
                 continue
             with enclosed(f'<div data-measure="{key}">', "</div>"):
-                which = "" if paper else f"{_set_name(board)}. "
+                which = "" if paper else f"{figures.label}. "
                 _show_small(f"{which}{measure.note}")
                 show_chart(measure.draw(figures, measure, f"{name}-{key}"))
     _show_small(_key(figures, release))
     _show_unranked(figures)
     _show_screening(figures)
     _show_tables(figures, release, name=name)
-    _show_shifts(figures, name=name)
     if len(figures.submissions):
         with closed("Who sent these answers?"):
             show_table(
@@ -307,29 +331,193 @@ def _adjusted(figures: BoardFigures) -> str:
     return f", Holm-adjusted over {counted(int(counts[0]), 'test')}" if len(counts) == 1 else ""
 
 
-def _show_shifts(figures: BoardFigures, *, name: str) -> None:
-    """Show which group's text changes accuracy, compared with the neutral text."""
-    shifts = shifts_of(figures)
-    if shifts is None or len(figures.board.models) < 2:
-        return
-    benchmark: Benchmark = figures.board.benchmark
-    whole = figures.overview[0]
-    both = [values for (_, panel), values in shifts.items() if panel == whole]
-    losing = sum(-second > first for first, second in both)
-    first, second = benchmark.pair_terms
-    n = len(both)
-    models = f"{number_word(losing)} of {number_word(n)} model{'s' * (n > 1)}"
-    title = "Where the gap comes from"
-    if losing == n:
-        models = "the model" if n == 1 else f"all {number_word(n)} models"
-        title = f"Most of the gap is accuracy lost by the {second} group"
-    named = (first, second) != ("first", "second")
-    one, other = (f" ({term})" if named else "" for term in (first, second))
-    text = (
-        f"Accuracy minus that with neutral text, in points. The second group of a pair{other} "
-        f"loses more than the first{one} gains in {models}. Blue: first group. Red: second "
-        "group. These are differences of published accuracies, without an interval."
+def overview_table(figures: BoardFigures, *, name: str) -> GT:
+    """Show one row per model: its rate, AD and CFR by pair, the extreme p and h, missing answers.
+
+    Choices have AD, the largest p and h. Other answers have the signed difference, and the smallest
+    p: most of their pairs are not expected to differ.
+
+    Parameters
+    ----------
+    figures : BoardFigures
+        The board's figures.
+    name : str
+        The table's id, unique on the page.
+    """
+    from great_tables import html
+
+    panels = figures.overview if figures.many or not figures.panels else figures.panels
+    panels = [panel for panel in panels if not panel.shared]
+    kind = figures.board.benchmark.kind
+    choice = kind == CHOICE
+    gap = {"label": "AD ↓", "note": "accuracy disparity, points"}
+    if not choice:
+        gap = {"label": capital(noun(kind)), "note": f"{difference_name(kind)}, {kind.unit}"}
+    heads = {
+        "ad" if choice else kind.difference: gap,
+        "cfr": {"label": "CFR ↑", "note": "same answer, %"},
+    }
+    columns = {metric: [f"{metric}{n}" for n in range(len(panels))] for metric in heads}
+
+    def by_panel(cell: Callable[[Panel, str], str]) -> dict[str, str]:
+        return {
+            column: cell(panel, metric)
+            for metric, own in columns.items()
+            for column, panel in zip(own, panels, strict=True)
+        }
+
+    rows = []
+    for own in figures.sets:
+        cells = {
+            "model": _model_cell(figures, own.model),
+            "rank": figures.rank(own.model),
+            "accuracy": _cell(own.original) if own.original else original_accuracy(own),
+            "h": _span([abs(pair.value("cohens_h")) for pair in own.pairs]),
+            "p": p_cell((max if choice else min)(own.p_values, default=math.nan)),
+            "missing": percent(own.missing[0] / own.missing[1]) if own.missing[1] else NONE,
+        }
+        rows.append(cells | by_panel(partial(_of_panel, own)))
+    for model, values in figures.published():
+        cells = dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), NONE)
+        cells["model"] = filled(
+            "model_cell", label=breakable(model), marks=f" {PUBLISHED}", href="", note=""
+        )
+        rows.append(cells | by_panel(partial(_as_published, values)))
+    labels = {"rank": "Rank", "accuracy": accuracy_head(figures)}
+    for own_columns in columns.values():
+        labels |= dict(zip(own_columns, _labels(panels), strict=True))
+    if not choice and panels[:1] == [figures.pooled]:
+        labels[f"{kind.difference}0"] = SIGNED_MEAN
+    labels |= {"h": "Cohen’s |h|"} if choice else {}
+    labels["p"] = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
+    labels["missing"] = "Missing"
+    table = written_table(
+        rows, labels, name=name, stub="model", heading="Model", right=list(labels)
     )
-    with on_one_page():
-        show_markdown(f"## {escape_markdown(title)}\n\n::: small\n{escape_markdown(text)}\n:::")
-        show_chart(shift_chart(figures, shifts, name=f"{name}-shift"))
+    for metric, head in heads.items():
+        table = table.tab_spanner(label=html(filled("spanner", **head)), columns=columns[metric])
+    return table
+
+
+def _of_panel(own: AnswerSet, panel: Panel, metric: str) -> str:
+    found = panel.of(own, metric)
+    return _cell(found[0].figure(metric)) if found else NONE
+
+
+def _as_published(values: dict[tuple[str, str], float], panel: Panel, metric: str) -> str:
+    value = values.get((panel.attribute, metric))
+    return NONE if value is None else share(value)
+
+
+def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
+    """Make a table of one attribute's models and pairs, with every figure behind the verdict.
+
+    Parameters
+    ----------
+    figures : BoardFigures
+        The board's figures.
+    number : int
+        The position of the attribute.
+    name : str
+        The table's id, unique on the page.
+    """
+    attribute = figures.attributes[number]
+    several = len(attribute.pairs) > 1
+    first, second = attribute.pairs[0]
+    sides = (attribute.groups[first], attribute.groups[second])
+    cases = [
+        ({"model": _model_cell(figures, own.model, note=pair.note if several else "")}, pair)
+        for own in figures.sets
+        for pair in own.pairs
+        if pair.attribute == attribute.name
+    ]
+    return named_pairs(
+        cases,
+        figures.sets[0],
+        EVERY,
+        sides=("first group", "second group") if several else sides,
+        narrow=True,
+        name=name,
+        stub="model",
+        heading="Model",
+    )
+
+
+def _model_cell(figures: BoardFigures, model: str, *, note: str = "") -> str:
+    """Return a model's name with its marks, and a link to its page."""
+    address = f"{page_root()}reports/models/{figures.release.slugs[model]}.html"
+    href = address if output_format() == "html" else ""
+    marks = marks_of(figures, model)
+    return filled("model_cell", label=breakable(model), marks=marks, href=href, note=note)
+
+
+def _cell(figure: Figure) -> str:
+    """Return a figure and its limits: on one line on a screen, on two on paper."""
+    return figure.cell(broken=output_format() != "html")
+
+
+def _span(values: list[float]) -> str:
+    known = [value for value in values if pd.notna(value)]
+    if not known:
+        return "–"
+    low, high = decimal(min(known), 2), decimal(max(known), 2)
+    return low if low == high else f"{low}–{high}"
+
+
+def _labels(panels: list[Panel]) -> list[str]:
+    """Return the panels' headings, with the pair if an attribute has several."""
+    several = {p.label for p in panels if [q.label for q in panels].count(p.label) > 1}
+    return [f"{p.label}: {p.note}" if p.label in several else p.label for p in panels]
+
+
+_DIFFER, _SAME = "≠", "n.s."
+
+
+def difference_matrix(board: Board, *, name: str) -> GT:
+    """Draw the matrix: one row and one column per ranked model, the best first.
+
+    Parameters
+    ----------
+    board : Board
+        With at least two ranked models.
+    name : str
+        The table's id, unique on the page.
+    """
+    from great_tables import html
+
+    models = list(board.ranked["model"])
+    found = board.differences.set_index(["model_b", "model_a"])
+    rows = [
+        {"model": f"{number}\u00a0{breakable(model)}"}
+        | {
+            f"c{other}": _difference(found.loc[(model, better)])
+            for other, better in enumerate(models[: number - 1], start=1)
+        }
+        for number, model in enumerate(models, start=1)
+    ]
+    numbers = [f"c{number}" for number in range(1, len(models))]
+    bold = Markup("<b>{}</b>")
+    table = written_table(
+        rows,
+        {column: html(bold.format(column.removeprefix("c"))) for column in numbers},
+        name=name,
+        stub="model",
+        heading=html(bold.format("Model")),
+        html=numbers,
+    )
+    return table.cols_align("center", columns=numbers)
+
+
+def matrix_caption(release: Release) -> str:
+    """Explain the marks of the matrix."""
+    return (
+        f"{_DIFFER}: the two models differ in their mean absolute difference over the attributes "
+        f"(adjusted p at most {release.alpha:g}). {_SAME}: not significant. The numbers in the "
+        "cells are adjusted p-values. Columns are numbered like the rows."
+    )
+
+
+def _difference(row: pd.Series) -> str:
+    differ = bool(row["differ"])
+    p = p_cell(float(row["p_adjusted"])).replace("\u00a0", "\u202f")
+    return filled("difference", differ=differ, mark=_DIFFER if differ else _SAME, p=p)

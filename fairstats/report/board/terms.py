@@ -134,7 +134,7 @@ def _values(release: Release) -> dict[str, str]:
 
 def _who_is_ranked(benchmarks: list[Benchmark]) -> str:
     """State the limits beyond which a model is shown without a rank."""
-    parts = []
+    titles: dict[str, list[str]] = {}
     for benchmark in benchmarks:
         if benchmark.kind == CHOICE:
             least = required_accuracy(benchmark)
@@ -146,9 +146,11 @@ def _who_is_ranked(benchmarks: list[Benchmark]) -> str:
             reasons.insert(0, f"more than {share} of the answers to a pair are missing")
         if benchmark.same_variants_odds_ratio is not None:
             reasons.append("its answers change on other items than those of the other models")
-        on = f" on {benchmark.title}" if len(benchmarks) > 1 else ""
-        parts.append(f"A model is not ranked{on} if {', or '.join(reasons)}.")
-    return " ".join(parts)
+        titles.setdefault(", or ".join(reasons), []).append(benchmark.title)
+    return " ".join(
+        f"A model is not ranked{f' on {listed(on)}' * (len(titles) > 1)} if {reasons}."
+        for reasons, on in titles.items()
+    )
 
 
 def required_accuracy(benchmark: Benchmark) -> str:

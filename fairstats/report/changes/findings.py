@@ -1,44 +1,47 @@
-"""Sentences on comparisons of versions and of prompts, made from the release's tables."""
+"""State what comparisons of versions or of prompts show, from the release's tables."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from fairstats._lib.formatting import capital, level, listed, number_word, p_value
+from fairstats._lib.formatting import capital, counted, listed, number_word, uncapital
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.kinds import CHOICE
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
-from fairstats.report.changes.rows import Change, Comparison, changes_of, figures_of, gap_of
+from fairstats.report.changes.rows import Comparison, PairChange, changes_of, figures_of, gap_of
 from fairstats.report.findings import prompt_label
-from fairstats.report.templates import prose
-from fairstats.report.words import signed_range
+from fairstats.report.tables import labels_of
+from fairstats.report.words import counted_items
 
-_NO_TEST = "Each change is a range, because missing answers could be anything. There is no test."
-#: Names that a sentence lists; more are counted.
+#: Names that a sentence lists, and sentences with details; of more, the number is given.
 _LISTED = 6
-# Outcomes of a version, in the order of their sentences.
-_BETTER, _PARTLY, _UNCLEAR, _WORSE, _UNTESTED, _UNLIKE = range(6)
-#: The sentences of outcomes; the others are what a model is.
-_SENTENCES = {
-    _UNCLEAR: "For {who} the result is unclear{text}.",
-    _UNTESTED: _NO_TEST,
-    _UNLIKE: "{who} {was} asked different questions than {text}: no verdict.",
+#: What a newer model is for a pair of groups, by its verdict.
+_VERDICTS = {WIN_WIN: "better", LOSE_LOSE: "worse"}
+_UNCLEAR = "not clearly better or worse"
+#: Without a verdict: by whether figures improved, and whether some became worse.
+_MOVED = {
+    (True, True): "better in part and worse in part",
+    (True, False): "partly better",
+    (False, True): "partly worse",
+    (False, False): _UNCLEAR,
 }
-#: A verdict that all pairs share: its outcome and words, of choices and of other kinds.
-_SHARED = {
-    WIN_WIN: (
-        _BETTER, "better", "accuracy and CFR are higher and AD is lower",
-        "CFR is higher and the gap is smaller",
-    ),
-    LOSE_LOSE: (
-        _WORSE, "worse", "accuracy and CFR are lower and AD is higher",
-        "CFR is lower and the gap is larger",
-    ),
-}  # fmt: skip
-_Outcome = tuple[int, str]
+
+
+def version_answer(one: Comparison) -> tuple[dict[str, str], str]:
+    """Answer whether a model is better than the version before: a word per pair, and sentences.
+
+    A word is empty if the pair is not judged.
+    """
+    items = counted_items(one.benchmark, int(max(pair.gap["n"] for pair in one.pairs)))
+    basis = ", ".join([*[prompt_label(one.prompt)] * one.prompted, items])
+    notes = dict.fromkeys([*(pair.reason for pair in one.pairs), one.note])
+    texts = [_details(one), basis, *filter(None, notes)]
+    short = labels_of("changes")["short"]
+    words = {pair.name: short[_word(one, pair)] for pair in one.pairs}
+    return words, " ".join(f"{capital(text)}." for text in texts)
 
 
 def version_finding(compared: Sequence[Comparison]) -> str:
@@ -50,74 +53,125 @@ def version_finding(compared: Sequence[Comparison]) -> str:
         Models with the previous version, of one benchmark.
     """
     several = len({one.context for one in compared}) > 1
-    models: dict[_Outcome, list[str]] = {}
+    detailed = len({(_words(one), _details(one)) for one in compared}) <= _LISTED
+    models, order = defaultdict(list), list(labels_of("changes")["short"])
     for one in compared:
+        place = max(order.index(_word(one, pair)) for pair in one.pairs)
+        details = f": {_details(one)}" if detailed else ""
         name = f"{one.new} ({one.context})" if several else one.new
-        models.setdefault(_outcome(one), []).append(name)
-    sentences = [_sentence(outcome, models[outcome]) for outcome in sorted(models)]
-    kinds = {kind for kind, _ in models}
-    if len(compared) > 1 and _BETTER not in kinds and kinds & {_PARTLY, _UNCLEAR, _WORSE}:
-        none = "No newer model is better than the version before for every pair of groups."
-        sentences.insert(0, none)
+        models[place, f"{_words(one)}{details}", one.before].append(name)
+    sentences, last = [], ""
+    for (_, words, before), names in sorted(models.items()):
+        who = f"{number_word(len(names))} newer models" if len(names) > _LISTED else listed(names)
+        text = f"{who} {'are' if len(names) > 1 else 'is'} {words}."
+        sentences.append(capital(text if before == last else f"compared with {before}, {text}"))
+        last = before
     return " ".join(sentences)
 
 
-def _outcome(one: Comparison) -> _Outcome:
-    """Return a model's outcome, and the words that its sentence adds."""
-    if not one.alike:
-        return _UNLIKE, one.before
-    verdicts = {pair.verdict for pair in one.pairs}
-    every = " for every pair of groups" if len(one.pairs) > 1 else ""
-    if verdicts == {None}:
-        return _UNTESTED, ""
-    if len(verdicts) == 1 and (shared := _SHARED.get(str(*verdicts))):
-        outcome, word, *how = shared
-        return outcome, f"{word} than {one.before}: {how[one.benchmark.kind != CHOICE]}{every}"
-    found: dict[str, list[str]] = {"better": [], "worse": [], "unclear": []}
+def _words(one: Comparison) -> str:
+    """Return what a newer model is, for each pair of groups if it differs."""
+    found = defaultdict(list)
     for pair in one.pairs:
-        word = _SHARED[pair.verdict][1] if pair.verdict in _SHARED else "unclear"
-        found[word].append(in_sentence(pair.name))
-    if len(found["unclear"]) == len(one.pairs):
-        return _UNCLEAR, _figures_changed(one, every)
-    parts = listed(f"{word} for {listed(pairs)}" for word, pairs in found.items() if pairs)
-    return _PARTLY if found["better"] else _WORSE, parts
+        found[_word(one, pair)].append(pair.name)
+    if len(found) == 1:
+        return next(iter(found))
+    return ", ".join(f"{word}{_for_pairs(names, one)}" for word, names in found.items())
 
 
-def _figures_changed(one: Comparison, every: str) -> str:
-    """Name the figures that changed significantly and in one direction for all pairs."""
+def _word(one: Comparison, pair: PairChange) -> str:
+    if pair.verdict is None or not one.alike:
+        return "not judged"
+    if pair.verdict in _VERDICTS or pair.reason:
+        return _VERDICTS.get(pair.verdict, _UNCLEAR)
+    found = {pair.direction(metric) for metric in pair.figures}
+    return _MOVED[1 in found, -1 in found]
+
+
+def _details(one: Comparison) -> str:
+    """State for which pairs each figure improved or became worse."""
+    if not one.alike:
+        return "the questions are different"
+    if one.ranged:
+        return "each change is a range, because missing answers could be anything"
     kind = one.benchmark.kind
-    # The last figure is the gap.
-    *others, gap = [metric for metric in figures_of(kind) if metric in BETTER]
-    names = {m: in_sentence(figures_of(kind)[m][0]) for m in others} | {gap: gap_of(kind)}
-
-    def moved(direction: int) -> str:
-        own = {m for m in names if {pair.direction(m) for pair in one.pairs} == {direction}}
-        return listed(name for metric, name in names.items() if metric in own)
-
-    ways = {"improved": moved(1), "became worse": moved(-1)}
-    parts = [f"{figures} {verb}" for verb, figures in ways.items() if figures]
-    if not parts:
-        return ""
-    still = moved(0)
-    return f": {listed(parts)}{every}" + (
-        f", without a significant change in {still}" if still else ""
-    )
+    labels = {m: uncapital(label) for m, (label, _) in figures_of(kind).items() if m in BETTER}
+    labels[f"delta_{kind.disparity}"] = gap_of(kind)
+    found = defaultdict(list)
+    for verb, way in (("improved", 1), ("became worse", -1)):
+        for metric, label in labels.items():
+            names = [pair.name for pair in one.pairs if pair.direction(metric) == way]
+            if names:
+                found[f"{verb}{_for_pairs(names, one)}"].append(label)
+    if not found:
+        return "no change is significant"
+    still = [label for label in labels.values() if not any(label in own for own in found.values())]
+    parts = listed(f"{listed(own)} {changed}" for changed, own in found.items())
+    return parts + (f", without a significant change in {listed(still)}" if still else "")
 
 
-def _sentence(outcome: _Outcome, models: list[str]) -> str:
-    kind, text = outcome
-    sentence, who = _SENTENCES.get(kind, "{who} {is} {text}."), listed(models)
-    if len(models) > _LISTED:
-        who = f"{number_word(len(models))} newer models"
-        who = capital(who) if sentence.startswith("{who}") else who
-    verbs = {"is": "are", "was": "were"} if len(models) > 1 else {"is": "is", "was": "was"}
-    return sentence.format(who=who, text=text, **verbs)
+def _for_pairs(names: Sequence[str], one: Comparison) -> str:
+    every = len(one.pairs)
+    if len(names) == every:
+        return " for every pair of groups" if every > 1 else ""
+    return f" for {listed(names) if len(names) <= _LISTED else f'{len(names)} of {every} pairs'}"
+
+
+class _Gap(NamedTuple):
+    """A gap with the reference and with another prompt: verdicts, and whether it is smaller."""
+
+    one: Comparison
+    pair: PairChange
+    before: str | None
+    after: str | None
+    moved: int
+
+    @property
+    def closed(self) -> bool:
+        """Check whether it is equivalent, by a significant change."""
+        return self.after == EQUIVALENT and self.moved > 0
 
 
 #: The columns that identify a gap.
 _GAP = [
     "benchmark", "benchmark_version", "model", "strategy", "attribute", "group_a", "group_b",
 ]  # fmt: skip
+
+
+def _gaps(compared: Sequence[Comparison], release: Release) -> list[_Gap]:
+    kind, rows = compared[0].benchmark.kind, release.estimates
+    rows = rows[rows["metric"].eq(kind.difference) & rows["verdict"].notna()]
+    verdicts = dict(zip(map(tuple, rows[_GAP].to_numpy()), rows["verdict"], strict=True))
+    found = []
+    for one, pair in changes_of(compared):
+        before, after = (
+            verdicts.get((one.benchmark.name, one.version, one.new, strategy, *pair.pair))
+            for strategy in (one.reference, one.prompt)
+        )
+        found.append(_Gap(one, pair, before, after, pair.direction(f"delta_{kind.disparity}")))
+    return found
+
+
+def prompt_answer(compared: Sequence[Comparison], release: Release) -> tuple[str, str]:
+    """Answer whether another prompt closes the gaps of one model: in short, and in sentences.
+
+    The short answer is empty if no gap has a verdict.
+    """
+    text, left = prompt_finding(compared, release), defaultdict(list)
+    gaps = _gaps(compared, release)
+    for gap in gaps:
+        if gap.before != EQUIVALENT:
+            left[gap.pair.pair].append(gap)
+    if all(gap.before is None for gap in gaps):
+        return "", text
+    if not left:
+        return "No gap to close", text
+    if set.intersection(*({gap.one.prompt for gap in own if gap.closed} for own in left.values())):
+        return "Yes", text
+    if all(gap.before == gap.after == DISPARITY for own in left.values() for gap in own):
+        narrower = all(any(gap.moved > 0 for gap in own) for own in left.values())
+        return "Only partly" if narrower else "No", text
+    return "Unclear", text
 
 
 def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
@@ -130,129 +184,62 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
     release : Release
         Holds the verdicts on the gaps.
     """
-    changes = changes_of(compared)
-    if all(pair.verdict is None for _, pair in changes):
-        return _NO_TEST
-    judged = _judged(changes, release)
-    new = [name for before, after, name in judged if before != DISPARITY == after]
-    worse = [pair for _, pair in changes if pair.direction("delta_cfr") < 0]
-    # What became worse comes first: a reassuring sentence must not hide it.
-    first = []
-    if worse:
-        often = f"in {len(worse)} of {len(changes)} comparisons"
-        first.append(f"Answers change significantly more often between groups {often}.")
-    if new:
-        many = f"{len(new)} gaps are disparities with another prompt only"
-        named = listed(new) if len(new) <= _LISTED else many
-        first.append(f"New disparit{'y' if len(new) == 1 else 'ies'}: {named}.")
-    open_gaps = [(after, name) for before, after, name in judged if before == DISPARITY]
-    closing = _closing(open_gaps, changes[0][0])
-    return " ".join(filter(None, (*first, closing, _narrowing(changes, release.alpha))))
-
-
-def _judged(
-    changes: Sequence[Change], release: Release
-) -> list[tuple[str | None, str | None, str]]:
-    """Return the verdict on each gap with the reference and with another prompt, and its name."""
-    gaps = release.estimates
-    gaps = gaps[gaps["metric"] == changes[0][0].benchmark.kind.difference]
-    verdicts = dict(
-        zip(gaps[_GAP].itertuples(index=False, name=None), gaps["verdict"], strict=True)
-    )
-    found = []
-    for one, pair in changes:
-        before, after = (
-            verdicts.get((one.benchmark.name, one.version, one.new, strategy, *pair.pair))
-            for strategy in (one.reference, one.prompt)
-        )
-        found.append((before, after, f"{one.new} with “{_label(one)}” ({in_sentence(pair.name)})"))
-    return found
-
-
-def _closing(after: Sequence[tuple[str | None, str]], one: Comparison) -> str:
-    """State which disparities with the reference are equivalent with another prompt."""
-    benchmark = one.benchmark
-    n, closed = len(after), [name for verdict, name in after if verdict == EQUIVALENT]
-    margin = benchmark.kind.shown(benchmark.equivalence_margin).removeprefix("+")
-    if n == 0:
-        reference = prompt_label(one.reference)
-        return f"With the {reference} no gap between groups is a disparity."
-    if not closed:
-        if all(verdict == DISPARITY for verdict, _ in after):
-            where = f" in all {n} comparisons" if n > 1 else ""
-            return f"No prompt closes the gap between groups: it stays a disparity{where}."
-        return (
-            f"No prompt closes the gap between groups: of {n} disparities, none becomes "
-            f"equivalent (within ±{margin})."
-        )
-    named = listed(closed) if len(closed) <= _LISTED else f"{len(closed)} of {n} disparities"
-    return f"Another prompt closes the gap (to within ±{margin}) for {named}."
-
-
-def _narrowing(changes: Sequence[Change], alpha: float) -> str:
-    """State how many changes of the gap are significant, in which direction, with which prompts."""
-    n, kind = len(changes), changes[0][1].kind
-    metric, name = f"delta_{kind.disparity}", gap_of(kind)
-    significant = [(one, pair) for one, pair in changes if pair.direction(metric)]
-    reference = prompt_label(changes[0][0].reference)
-    of = f"Of {n} changes in {name} from the {reference}," if n > 1 else f"The change in {name}"
-    if not significant:
-        return f"{of} none is significant." if n > 1 else f"{of} is not significant."
-    if len(significant) == 1:
-        one, pair = significant[0]
-        row = pair.gap
-        limits = f"{level(alpha)} interval {signed_range(kind, row['ci_low'], row['ci_high'])}"
-        which = f"{of} one is significant:" if n > 1 else f"The change in {name} is significant:"
-        gap = f"the gap of {one.new} ({in_sentence(pair.name)})"
-        return (
-            f"{which} with “{_label(one)}”, {gap} changes by "
-            f"{kind.shown(row['estimate'])} ({limits}, adjusted {p_value(row['p_adjusted'])})."
-        )
-    tested = Counter(_label(one) for one, _ in changes)
-    parts = []
-    for direction, word in ((1, "smaller"), (-1, "larger")):
-        found = Counter(
-            _label(one) for one, pair in significant if pair.direction(metric) == direction
-        )
-        if found:
-            order = sorted(found, key=lambda label: (-found[label] / tested[label], label))
-            named = listed([f"“{label}” ({found[label]} of {tested[label]})" for label in order])
-            parts.append(f"{word} with {named}")
-    return f"{of} {len(significant)} are significant. The gap is {' and '.join(parts)}."
-
-
-def in_sentence(label: str) -> str:
-    """Return a label for use inside a sentence: a single capitalized word in lower case.
-
-    Examples
-    --------
-    >>> in_sentence("Income"), in_sentence("SES"), in_sentence("White − Black")
-    ('income', 'SES', 'White − Black')
-    """
-    return label.lower() if label[1:].islower() and label.isalpha() else label
-
-
-def _label(one: Comparison) -> str:
-    return strategy_label(one.prompt)
-
-
-def how_to_read_changes(release: Release) -> str:
-    """Explain the words of a table of changes, with this release's level, as Markdown."""
-    if release.policies == ["bounds"]:
-        return prose("changes-bounds")
-    benchmarks = release.benchmarks.values()
-    families = sorted({benchmark.family for benchmark in benchmarks})
+    one, gaps, say = compared[0], _gaps(compared, release), labels_of("changes")["prompts"]
+    if one.ranged:
+        return str(say["range"])
+    kind = one.benchmark.kind
     words = {
-        "alpha": f"{release.alpha:g}",
-        "family": " or ".join(_FAMILIES[family] for family in families),
+        "reference": prompt_label(one.reference),
+        "margin": f"±{kind.shown_margin(one.benchmark.equivalence_margin)} {kind.unit}",
+        "gap": gap_of(kind),
+        "n": len(gaps),
     }
-    kinds = sorted({"choices" if one.kind == CHOICE else "kinds" for one in benchmarks})
-    return "\n\n".join(prose(f"changes-{kind}", **words) for kind in kinds)
+    return " ".join(say[key].format_map(words | more) for key, more in _found(gaps))
 
 
-#: The tests that a benchmark's `family` adjusts together, in the words of the page.
-_FAMILIES = {
-    "model": "the comparison",
-    "board": "all comparisons of the board",
-    "release": "all comparisons of the release",
-}
+def _found(gaps: Sequence[_Gap]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the sentences on gaps, by their keys in ``labels.toml``, each with its words."""
+    # What became worse comes first: a reassuring sentence must not hide it.
+    if worse := sum(gap.pair.direction("delta_cfr") < 0 for gap in gaps):
+        yield "consistency", {"worse": worse, "comparisons": counted(len(gaps), "comparison")}
+    new = [gap for gap in gaps if gap.after == DISPARITY and gap.before not in (None, DISPARITY)]
+    if new:
+        # One verdict may be significant and the other not, although their difference is not.
+        larger = sum(gap.moved < 0 for gap in new)
+        changes = f"{number_word(larger)} significant change{'s' * (larger > 1)}"
+        yield "new", {"named": _named(new), "changes": changes}
+    yield _closing(gaps)
+    ways = {"smaller": 1, "larger": -1}
+    found = {word: [gap for gap in gaps if gap.moved == way] for word, way in ways.items()}
+    changes = listed(f"{word} for {_named(own)}" for word, own in found.items() if own)
+    moved = sum(map(len, found.values()))
+    many = f"{number_word(moved)} {'is' if moved == 1 else 'are'}" if moved else "none is"
+    more = {"many": many, "no": "" if moved else "not ", "changes": changes and f": {changes}"}
+    yield "significant" if len(gaps) > 1 else "significant_one", more
+
+
+def _closing(gaps: Sequence[_Gap]) -> tuple[str, dict[str, Any]]:
+    """Return whether disparities with the reference are equivalent with another prompt."""
+    disparities = [gap for gap in gaps if gap.before == DISPARITY]
+    if not disparities:
+        before = {(gap.one.new, gap.one.version, gap.pair.pair): gap.before for gap in gaps}
+        counts = Counter(verdict or "without a verdict" for verdict in before.values())
+        text = ", ".join(f"{word}: {count} of {len(before)}" for word, count in counts.items())
+        same = {EQUIVALENT: "equivalent", "without a verdict": "no_verdict"}
+        key = same.get(next(iter(counts)), "") if len(counts) == 1 else ""
+        return key or "no_disparity", {"counts": text}
+    if closed := [gap for gap in disparities if gap.closed]:
+        return "closed", {"named": _named(closed)}
+    if all(gap.after == DISPARITY for gap in disparities):
+        return "stay", {}
+    how = " by a significant change" * any(gap.after == EQUIVALENT for gap in disparities)
+    n = len(disparities)
+    return "open" if n > 1 else "open_one", {"n": n, "how": how}
+
+
+def _named(gaps: Sequence[_Gap]) -> str:
+    if len(gaps) > _LISTED:
+        return f"{len(gaps)} gaps"
+    return listed(
+        f"{gap.one.new} with “{strategy_label(gap.one.prompt)}” ({gap.pair.name})" for gap in gaps
+    )

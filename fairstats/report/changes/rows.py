@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.formatting import capital, p_value
+from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.comparisons.change_verdicts import BETTER
@@ -124,14 +125,9 @@ class PairChange:
         return _text(self.gap["verdict_reason"])
 
     @property
-    def p(self) -> float:
-        """Return the adjusted p-value of the change of the gap; NaN if it is not tested."""
-        return float(self.gap["p_adjusted"])
-
-    @property
     def any_significant(self) -> bool:
         """Check whether a figure changed significantly."""
-        return any(self.significant(metric) for metric in figures_of(self.kind))
+        return any(map(self.significant, figures_of(self.kind)))
 
 
 @dataclass(frozen=True)
@@ -176,9 +172,11 @@ class Comparison:
         return not self.note.startswith(_UNLIKE)
 
     @property
-    def models(self) -> str:
-        """Return the two models, or the only one."""
-        return self.new if self.reference else f"{self.older}{_ARROW}{self.new}"
+    def title(self) -> str:
+        """Return the two models, or the model and its two prompts."""
+        if not self.reference:
+            return f"{self.older}{_ARROW}{self.new}"
+        return f"{self.new}: {_ARROW.join(map(strategy_label, self.strategy.split(_ARROW)))}"
 
     @property
     def older(self) -> str:
@@ -189,21 +187,26 @@ class Comparison:
     def before(self) -> str:
         """Name the older one in a sentence about the newer one."""
         again = self.release and self.old == self.new
-        return f"in release {self.release}" if again else "the version before"
-
-    @property
-    def vignettes(self) -> str:
-        """Return the readers' name of the set of vignettes; the two sets if they differ."""
-        names = self.benchmark.versions
-        parts = [self.version] if self.version in names else self.version.split(_ARROW)
-        return _ARROW.join(names.get(part, part) for part in parts)
+        return f"its answers in release {self.release}" if again else "the version before"
 
     @property
     def context(self) -> str:
         """Return what both sides share: the vignettes and, for two models, the prompt."""
-        if self.reference or not self.prompted:
-            return self.vignettes
-        return set_label(self.benchmark, self.vignettes, self.strategy)
+        names = self.benchmark.versions
+        parts = [self.version] if self.version in names else self.version.split(_ARROW)
+        vignettes = _ARROW.join(names.get(part, part) for part in parts)
+        named = self.prompted and not self.reference
+        return set_label(self.benchmark, vignettes, self.strategy, prompted=named)
+
+    @property
+    def ranged(self) -> bool:
+        """Check whether changes are ranges over the missing answers, without a test."""
+        return self.missing == "bounds"
+
+    @property
+    def missing(self) -> str:
+        """Return the policy for missing answers."""
+        return str(self.pairs[0].gap["missing"])
 
 
 #: A pair of groups in a comparison: a row of a table.
@@ -280,18 +283,15 @@ def change_text(row: Mapping[Any, Any], kind: Kind) -> str:
 
 def change_words(metric: str, change: PairChange) -> str:
     """Describe a change in words, for screen readers and as a tooltip."""
-    row, label = change.figures[metric], figures_of(change.kind)[metric][0]
-    kind = written_as(metric, change.kind)
-    text = f"change {change_text(row, kind)} {kind.unit}"
-    words = f"{label}: {text}"
-    if not (math.isnan(row["old"]) or math.isnan(row["new"])):
-        levels = " to ".join(plain(kind, row[side]) for side in ("old", "new"))
-        words = f"{label} {levels}, {text}"
+    row, kind = change.figures[metric], written_as(metric, change.kind)
+    levels = [plain(kind, row[side]) for side in ("old", "new")]
+    from_to = f" {' to '.join(levels)}," if all(levels) else ":"
+    label = figures_of(change.kind)[metric][0]
+    words = f"{label}{from_to} change {change_text(row, kind)} {kind.unit}"
     if math.isnan(row["p_adjusted"]):
         return words
-    significance = {1: "better", -1: "worse", 0: "no significant change"}[change.direction(metric)]
+    words += f", adjusted {p_value(row['p_adjusted'])}"
     if metric not in BETTER:
-        return f"{words}, adjusted {p_value(row['p_adjusted'])}"
-    if not change.alike:
-        significance = "different questions"
-    return f"{words}, adjusted {p_value(row['p_adjusted'])}, {significance}"
+        return words
+    significance = {1: "better", -1: "worse", 0: "no significant change"}[change.direction(metric)]
+    return f"{words}, {significance if change.alike else _UNLIKE}"

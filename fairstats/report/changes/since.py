@@ -22,7 +22,10 @@ REASONS = {
     "method": "different method",
 }
 _ANSWERS = {NEW: "new", GONE: "removed", SAME: "the same answers"}
-_UNKNOWN = "not known"
+#: What may differ between the two releases, with how it is written.
+_SIDES = {
+    "snapshot": "snapshot {}", "answers": "{} answers", "missing": "{} missing", "rank": "rank {}"
+}  # fmt: skip
 #: Answer sets that the difference of two releases names.
 _LISTED = 20
 
@@ -73,37 +76,20 @@ class SetChange:
         yield _ANSWERS.get(self.change, "other answers")
         if self.change in (NEW, GONE):
             return
-        if self._changed("snapshot"):
-            yield f"snapshot {self._sides('snapshot')}"
-        if self._changed("answers"):
-            yield f"{self._sides('answers')} answers"
-        if self._changed("missing"):
-            yield f"{self._sides('missing')} missing"
-        if self._changed("rank"):
-            yield f"rank {self._rank('old')} → {self._rank('new')}"
+        for name, written in _SIDES.items():
+            old, new = (self.facts[f"{name}_{side}"] for side in ("old", "new"))
+            if old != new and not (pd.isna(old) and pd.isna(new)):
+                yield written.format(f"{self._side(name, 'old')} → {self._side(name, 'new')}")
         if self.facts["benchmark_changed"]:
             yield "the benchmark is declared differently"
         yield from self.verdicts
 
-    def _side(self, name: str, side: str) -> Any:
+    def _side(self, name: str, side: str) -> str:
         value = self.facts[f"{name}_{side}"]
-        return None if pd.isna(value) else value
-
-    def _changed(self, name: str) -> bool:
-        return bool(self._side(name, "old") != self._side(name, "new"))
-
-    def _sides(self, name: str) -> str:
-        return " → ".join(_written(self._side(name, side)) for side in ("old", "new"))
-
-    def _rank(self, side: str) -> str:
-        rank = self._side("rank", side)
-        return "none" if rank is None else f"{rank} of {self._side('ranked', side)}"
-
-
-def _written(value: Any) -> str:
-    if value is None:
-        return _UNKNOWN
-    return value if isinstance(value, str) else f"{value:,}"
+        if pd.isna(value):
+            return "none" if name == "rank" else "not known"
+        of = f" of {self.facts[f'ranked_{side}']}" if name == "rank" else ""
+        return f"{value if isinstance(value, str) else f'{value:,}'}{of}"
 
 
 def set_changes(
@@ -126,14 +112,16 @@ def set_changes(
     found = []
     for row in answer_sets.to_dict("records"):
         key = tuple(row[name] for name in unit)
-        benchmark = next(
-            (one.benchmarks[key[0]] for one in releases if key[0] in one.benchmarks), None
-        )
+        benchmark = _declared(key[0], releases)
         own = verdicts[(verdicts[unit] == list(key)).all(axis=1)]
         changed = tuple(verdict_text(one, benchmark) for one in own.to_dict("records"))
         counts = moved.xs(key, level=unit).to_dict() if key in moved.index.droplevel("why") else {}
         found.append(SetChange(row["model"], set_name(row, *releases), row, changed, counts))
     return found
+
+
+def _declared(name: str, releases: Sequence[Release]) -> Benchmark | None:
+    return next((one.benchmarks[name] for one in releases if name in one.benchmarks), None)
 
 
 def verdict_text(row: Mapping[Any, Any], benchmark: Benchmark | None) -> str:
@@ -149,7 +137,7 @@ def verdict_text(row: Mapping[Any, Any], benchmark: Benchmark | None) -> str:
 def set_name(row: Mapping[Any, Any], *releases: Release) -> str:
     """Name the vignettes of an answer set, and its prompt if there are several."""
     name, version = row["benchmark"], row["benchmark_version"]
-    benchmark = next((one.benchmarks[name] for one in releases if name in one.benchmarks), None)
+    benchmark = _declared(name, releases)
     if benchmark is None:
         # Only the previous release declares it, which may not be there.
         return f"{name} {version}, {row['strategy']}"

@@ -6,13 +6,13 @@ Positions are percentages of a panel's width, so one drawing fits every screen.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from fairstats._lib.formatting import MINUS
-from fairstats.report.page_output import ACCENT_A, BAND, DIM, INK, RULE
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, BAND, DIM, INK, RULE
 from fairstats.report.templates import filled
 
 # Percent of a panel's width that is free at its left and right edge.
@@ -84,6 +84,8 @@ class Axis:
         high = min(self.high, self.end, 100.0 if self.unit == "%" else math.inf)
         # Labels with a sign need more room.
         most = 4.5 if self.signed or self.low <= -0.15 * high else 5.5
+        if self.end - self.low < 0.5 * (self.high - self.low):
+            most = 3.5
         step = next((s for s in steps if (high - self.low) / s <= most), steps[-1])
         first = math.ceil(self.low / step - 1e-9)
         return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
@@ -270,6 +272,23 @@ def bar(
     return Markup().join(
         [element("rect", x=x, width=width, y=top, height=height, fill=colour), *arrows]
     )
+
+
+def two_bars(
+    axis: Axis,
+    right: float,
+    left: float,
+    form: Callable[[float], str],
+    *,
+    y: float = 50,
+    reach: float = 26,
+) -> Markup:
+    """Draw two sizes as bars on both sides of 0, with their figures; `y` as for `tick`."""
+    marks = bar(axis, 0, right, colour=ACCENT_B, y=y, reach=reach)
+    marks += bar(axis, -left, 0, colour=ACCENT_A, y=y, reach=reach)
+    marks += words(axis, axis.inside(right), form(right), shift=5, y=f"{y:g}%")
+    at = axis.inside(-left)
+    return marks + words(axis, at, form(left), anchor="end", shift=-5, y=f"{y:g}%")
 
 
 def line(

@@ -108,6 +108,8 @@ class Chart:
         From the top.
     height : int
         Pixels of a row.
+    css_class : str
+        Its classes in the style sheet.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Chart:
     rows: tuple[Row, ...]
     heads: tuple[str, ...] = ()
     height: int = 26
+    css_class: str = ""
 
     def panels(self, row: Row) -> Iterable[tuple[Axis, Cell]]:
         """Return a row's cells with their axes."""
@@ -155,26 +158,24 @@ def chart_of(
     return Chart(name, caption, heading, tuple(axis for _, axis in panels), drawn, heads, height)
 
 
-def show_chart(chart: Chart, *, css_class: str = "") -> None:
+def show_chart(chart: Chart) -> None:
     """Show a chart in the page, in the format that the page is drawn for."""
     if output_format() == "html":
-        show_html(chart_html(chart, css_class=css_class))
+        show_html(chart_html(chart))
         return
     file = save_asset(f"{chart.name}.svg", chart_svg(chart))
     show_markdown(f"![]({file}){{width=100%}}")
 
 
-def chart_html(chart: Chart, *, css_class: str = "") -> str:
+def chart_html(chart: Chart) -> str:
     """Return a chart as an HTML table.
 
     Parameters
     ----------
     chart : Chart
         The chart; all its texts are escaped here.
-    css_class : str
-        Further classes for the style sheet.
     """
-    return in_page_colours(str(filled("chart", chart=chart, css_class=css_class)))
+    return in_page_colours(str(filled("chart", chart=chart)))
 
 
 def chart_svg(chart: Chart, *, width: int = 680) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -16,58 +17,60 @@ from fairstats._lib.formatting import (
     level,
     listed,
 )
-from fairstats._lib.safe_names import slug as slug_of
-from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
+from fairstats.benchmarks.declaration import BASELINE, POOLED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES
-from fairstats.counts.patterns import PAIR_COLUMNS
-from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release, plain_first
-from fairstats.report.answer_sets import AnswerSet, answer_sets, by_benchmark, span_of
+from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
+from fairstats.report.answer_sets import AnswerSet, Pair, answer_sets, by_benchmark, span_of
 from fairstats.report.changed_items import flip_table, flip_texts
-from fairstats.report.charts.rows import MOST_CHARTED, chart_html
-from fairstats.report.figures import UNKNOWN, Figure
+from fairstats.report.charts.marks import interval
+from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
+from fairstats.report.figures import UNKNOWN, Figure, figure_of
 from fairstats.report.findings import findings, ordinal, pair_note, prompted
-from fairstats.report.model.tables import (
-    answered,
-    changing_items,
-    figures_caption,
-    margins_table,
-    other_choices,
-    smallest_margins,
-    snapshots_of,
-)
 from fairstats.report.notes import noise_line, submission_facts, submissions_of
 from fairstats.report.page_output import (
-    ACCENT_A,
     closed,
     download_links,
     enclosed,
     show_html,
     show_markdown,
-    show_plot,
     show_table,
     switch,
     switch_rules,
 )
 from fairstats.report.pairs_table import EVERY, pairs_table
-from fairstats.report.plot_style import difference_layers, in_order, plot_theme
 from fairstats.report.ratings.page import rating_headline, rating_scope
-from fairstats.report.sections.letters import frequent_letter
-from fairstats.report.sections.section import CANNOT, Answer, Section, sections
+from fairstats.report.sections.given import frequent_letter
+from fairstats.report.sections.section import CANNOT, Answer, Section, axis_of, sections, set_chart
+from fairstats.report.sections.size import smallest_margin
 from fairstats.report.sensitivity import policy_table, with_missing
 from fairstats.report.templates import filled, page_root
 from fairstats.report.words import (
     difference_name,
     gap_name,
     noun,
-    scaled,
     unsigned,
     words_of,
 )
 
 if TYPE_CHECKING:
-    from plotnine import ggplot
+    pass
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from fairstats._lib.formatting import (
+    number_word,
+)
+from fairstats.counts.answer_tables import flipping_items
+from fairstats.report.figures import NONE
+from fairstats.report.sections.section import by_pair
+from fairstats.report.sensitivity import change_of, robustness
+from fairstats.report.tables import breakable, written_table
+from fairstats.report.words import counted_items, discordant_note
+
+if TYPE_CHECKING:
+    from great_tables import GT
 
 _UNNAMED = (
     " Groups that are not named gave the same answer as the groups that they are compared with, or "
@@ -117,11 +120,11 @@ def _show_benchmark(release: Release, sets: list[AnswerSet], *, scope: str, dept
         _show_figures(release, sets, scope=scope, depth=depth)
         with enclosed('<div class="questions">', "</div>"):
             with enclosed("<div>", "</div>"):
-                _show_choices(release, sets, scope=scope, depth=depth)
+                _show_choices(sets, scope=scope, depth=depth)
             with enclosed("<div>", "</div>"):
                 _show_items(release, sets, scope=scope, depth=depth)
         _show_policies(release, sets, scope=scope)
-        _show_history(release, sets, depth=depth)
+        _show_history(release, sets, scope=scope, depth=depth)
 
 
 def questions_html(sets: list[AnswerSet], *, scope: str, depth: int) -> str:
@@ -216,18 +219,18 @@ def _show_figures(release: Release, sets: list[AnswerSet], *, scope: str, depth:
     )
 
 
-def _show_choices(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
+def _show_choices(sets: list[AnswerSet], *, scope: str, depth: int) -> None:
     _heading("Would other choices change the verdict?", depth)
-    for number, own in enumerate(sets):
-        show_html(filled("answer", answer=other_choices(own), set=f"s{number}"))
-    if any(smallest_margins(own)["estimate"].notna().any() for own in sets):
-        kind, gap = sets[0].kind, noun(sets[0].kind)
-        margin = unsigned(kind, sets[0].benchmark.equivalence_margin)
-        with _folded(max(sets, key=lambda own: len(own.pairs)), "Smallest margins"):
+    for number, own in _each(sets):
+        show_html(filled("answer", answer=other_choices(own)))
+        if not any(smallest_margin(pair, own) for pair in own.pairs):
+            continue
+        margin = unsigned(own.kind, own.benchmark.equivalence_margin)
+        with _folded(own, "Smallest margins"):
             show_table(
-                margins_table(sets, name=f"{scope}-margins"),
-                caption=f"A {gap} would be equivalent only with a margin at least this wide; the "
-                f"benchmark’s is ±{margin}.",
+                margins_table(own, name=f"{scope}-margins-{number}"),
+                caption=f"A {noun(own.kind)} would be equivalent only with a margin at least this "
+                f"wide; the benchmark’s is ±{margin}.",
                 css_class="estimates compact",
             )
     show_html(f'<p class="downloads">Every method: {download_links("sensitivity")}.</p>')
@@ -259,7 +262,7 @@ def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: i
     _heading(f"Which {sets[0].benchmark.words.items} change?", depth)
     for number, own in _each(sets):
         flips, name = every[number], f"{scope}-flips-{number}"
-        show_html(f"<p>{escape_html(changing_items(own, flips))}</p>")
+        show_html(f'<p class="answer">{escape_html(changing_items(own, flips))}</p>')
         if flips.empty:
             continue
         show_table(
@@ -280,20 +283,15 @@ def _bold(own: AnswerSet) -> str:
     return " Bold: the key." if own.benchmark.has_key else ""
 
 
-def _show_history(release: Release, sets: list[AnswerSet], *, depth: int) -> None:
-    model, benchmark = sets[0].model, sets[0].benchmark
-    rows = history_of(release, model, benchmark.name)
+def _show_history(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
+    rows = history_of(release, sets[0].model, sets[0].benchmark.name)
     if rows["release"].nunique() < 2:
         return
     _heading("Over the releases", depth)
-    show_plot(
-        history_plot(rows, benchmark),
-        name=f"history-{slug_of(benchmark.name)}",
-        alt=f"{capital(difference_name(benchmark.kind))}s of {model} in each release; the figures "
-        "are in its table.",
-        width=7,
-        height=1.0 + 1.3 * rows.groupby(["benchmark_version", "strategy"]).ngroups,
-    )
+    for number, own in _each(sets):
+        with enclosed('<div class="question"><div class="over-releases">', "</div></div>"):
+            for chart in history_charts(own, rows, name=f"{scope}-history-{number}"):
+                show_chart(chart)
 
 
 def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
@@ -318,9 +316,11 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
     if how is not None:
         figures = f"It took part in selecting the items: {how}. Its figures do not describe it."
     sent = pd.concat([submissions_of(release, one.board, own.model) for one in sets])
+    whole = own.whole
+    same = _known(own, whole.figure("cfr") if whole else UNKNOWN, "%")
     box = filled(
         "key_figures",
-        facts=[_rank(own), _gap(own), _same(own), _rate(own)],
+        facts=[_rank(own), _gap(own, whole), ("Same answer (CFR)", *same), _rate(own)],
         tested=_tested(sets),
         command=f"fairstats report {release.slugs[own.model]} --release "
         f"{DEFAULT_SITE}/{RELEASES}/{release.name}",
@@ -336,6 +336,7 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
 
 # A name, a figure, and its interval or a note.
 Fact = tuple[str, str, str]
+_NO_ANSWERS, _WHATEVER = "no answers", "whatever the missing answers are"
 
 
 def _rank(own: AnswerSet) -> Fact:
@@ -347,59 +348,49 @@ def _rank(own: AnswerSet) -> Fact:
         return name, "not ranked", why
     if len(ranked) < 2:
         return name, "not ranked", "the only model that could be ranked here"
-    row = ranked.loc[own.model]
-    low, high = (ordinal(int(row[end])) for end in ("rank_low", "rank_high"))
-    to = "or" if row["rank_high"] == row["rank_low"] + 1 else "to"
-    could = low if low == high else f"{low} {to} {high}"
-    value = f"{ordinal(int(row['rank']))} of {len(ranked)}"
+    rank, low, high = ranked.loc[own.model, ["rank", "rank_low", "rank_high"]].astype(int)
+    to = " or " if high == low + 1 else " to "
+    could = to.join(dict.fromkeys((ordinal(low), ordinal(high))))
+    value = f"{ordinal(rank)} of {len(ranked)}"
     return name, value, f"{level(own.release.alpha)} confidence: {could}"
 
 
-def _gap(own: AnswerSet) -> Fact:
-    whole, kind = own.whole, own.kind
-    several = whole is not None and whole not in own.pairs
-    gap = UNKNOWN if whole is None else whole.gap
-    value, note = _known(own, gap, f" {kind.unit}")
-    if own.ranged or gap.known:
+def _gap(own: AnswerSet, whole: Pair | None) -> Fact:
+    kind, name = own.kind, gap_name(own.kind)
+    value, note = _known(own, whole.gap if whole else UNKNOWN, f" {kind.unit}")
+    if whole and note != _NO_ANSWERS:
         note += f", {pair_note(own.benchmark)}"
+    if whole is None or whole in own.pairs:
+        return capital(name), value, note
     gaps = [pair.gap.estimate for pair in own.pairs]
-    if several and min(gaps) < 0 < max(gaps):
+    if min(gaps) < 0 < max(gaps):
         note += f"; {noun(kind)}s in both directions cancel out"
-    name = gap_name(kind)
-    return f"Mean {name}" if several else capital(name), value, note
-
-
-def _same(own: AnswerSet) -> Fact:
-    figure = UNKNOWN if own.whole is None else own.whole.figure("cfr")
-    return ("Same answer (CFR)", *_known(own, figure, "%"))
+    return f"Mean {name}", value, note
 
 
 def _rate(own: AnswerSet) -> Fact:
     """Return the accuracy on the original text; over the groups if that was not used."""
-    kind, baseline = own.kind, own.benchmark.attributes.get(BASELINE)
-    of, unit = capital(kind.figure), "" if kind.numeric else "%"
-    if baseline is not None:
-        first = baseline.pairs[0][0]
-        figure = own.baseline(first)
-        if figure is not None:
-            name = f"{of}, {baseline.groups[first].lower()} text"
-            return (name, *_known(own, figure, unit))
+    kind, of = own.kind, capital(own.kind.figure)
+    unit = "" if kind.numeric else "%"
+    if own.original is not None:
+        baseline = own.benchmark.attributes[BASELINE]
+        text = baseline.groups[baseline.pairs[0][0]].lower()
+        return (f"{of}, {text} text", *_known(own, own.original, unit))
     known = [figure.estimate for figure in own.by_group.values() if figure.known]
     if not known:
-        why = "only differences have ranges" if own.ranged and kind != CHOICE else "no answers"
-        return of, "not known", why
+        why = "only differences have ranges" if own.ranged and kind != CHOICE else _NO_ANSWERS
+        return of, UNKNOWN.label, why
     return f"{of} of the groups", f"{span_of(known, kind)}{unit}", ""
 
 
 def _known(own: AnswerSet, figure: Figure, unit: str) -> tuple[str, str]:
     """Return a figure and its interval, or the range if only that is known."""
-    if own.ranged and not figure.known:
+    if figure.known:
+        interval = f"{level(own.release.alpha)} CI {figure.limits}"
+        return f"{figure.text}{unit}", _WHATEVER if own.ranged else interval
+    if own.ranged:
         return f"{figure.limits}{unit}", "over all possible missing answers"
-    if not figure.known:
-        return "not known", "no answers"
-    interval = f"{level(own.release.alpha)} CI {figure.limits}"
-    note = "whatever the missing answers are" if own.ranged else interval
-    return f"{figure.text}{unit}", note
+    return figure.label, _NO_ANSWERS
 
 
 def _tested(sets: list[AnswerSet]) -> list[str]:
@@ -420,11 +411,6 @@ def _tested(sets: list[AnswerSet]) -> list[str]:
     return lines
 
 
-# Adjusted p-values depend on the other models: with them, every plot would be drawn again when one
-# model changes.
-_DRAWN = [*PAIR_COLUMNS, "metric", "estimate", "ci_low", "ci_high"]
-
-
 def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
     """Return a model's differences between groups in this release and earlier ones.
 
@@ -443,47 +429,151 @@ def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
     tables = []
     for one in (*release.earlier, release):
         own = one.estimates
-        chosen = own[
+        chosen = (
             (own["model"] == model)
             & (own["benchmark"] == benchmark)
             & own["metric"].isin(DIFFERENCES)
             & ~own["attribute"].isin([BASELINE, POOLED])
-        ]
-        tables.append(chosen[_DRAWN].assign(release=one.name))
+        )
+        tables.append(own[chosen].assign(release=one.name))
     return pd.concat(tables, ignore_index=True)
 
 
-def history_plot(rows: pd.DataFrame, benchmark: Benchmark) -> ggplot:
-    """Differences between groups with intervals from release to release, a column a pair.
+def history_charts(own: AnswerSet, rows: pd.DataFrame, *, name: str) -> list[Chart]:
+    """Draw each pair's difference in every release with the answer set; `rows` of `history_of`."""
+    unit = [own.board.version, own.board.strategy]
+    rows = rows[(rows[["benchmark_version", "strategy"]] == unit).all(axis=1)]
+    figures = {
+        pair: {
+            row["release"]: figure_of(own.kind, row) for row in pair.rows(rows).to_dict("records")
+        }
+        for pair in own.charted
+    }
+    every = [figure for found in figures.values() for figure in found.values()]
+    axis = axis_of(every, "history", "", band=(-own.margin, own.margin), room=0.3)
+
+    def cell(figure: Figure) -> Cell:
+        marks = interval(axis, *figure.all, label=figure.text)
+        return Cell(marks, figure.written(f" {own.kind.unit}"))
+
+    return [
+        set_chart(
+            own,
+            f"{name}-{number}",
+            f"{pair.title} in each release",
+            replace(axis, label=pair.name, note=pair.note),
+            [(Row(release), figure) for release, figure in found.items()],
+            cell,
+            heading="Release",
+        )
+        for number, (pair, found) in enumerate(figures.items())
+    ]
+
+
+_MOST_CHANGES = 4
+
+
+def figures_caption(own: AnswerSet, release: Release) -> str:
+    """Describe the limits and the tests in the table of all figures."""
+    if own.ranged:
+        limits = "In brackets: the range over all possible missing answers."
+    else:
+        test = "McNemar’s" if own.kind.test == "mcnemar" else "The sign-flip"
+        limits = f"{level(release.alpha)} intervals in brackets. {test} test is the mid-p one."
+    size = "AD: absolute accuracy difference. " if own.kind == CHOICE else ""
+    text = f"{capital(own.label)}. {limits} {size}CFR: share of pairs with the same answer."
+    if own.kind != CHOICE:
+        return f"{text} {discordant_note(own.benchmark)}{_of_samples(own)}"
+    if own.neutral is None:
+        return text
+    return f"{text} EO: AD on the items that are answered correctly with neutral text."
+
+
+def _of_samples(own: AnswerSet) -> str:
+    """State how the samples of a prompt are paired; empty with one sample."""
+    rows = own.board.estimates
+    notes = rows.loc[rows["model"] == own.model, "method_note"].dropna()
+    found = notes.str.extract(r"(\d+) samples per item")[0].dropna()
+    if found.empty:
+        return ""
+    return (
+        f" Each prompt was asked {number_word(int(found.iloc[0]))} times, and every answer for one "
+        "group is paired with every answer for the other."
+    )
+
+
+def margins_table(own: AnswerSet, *, name: str) -> GT:
+    """Show the smallest margin at which each pair would be equivalent; the table's id is `name`."""
+    rows = [
+        {"pair": breakable(pair.name), "margin": smallest_margin(pair, own) or NONE}
+        for pair in own.pairs
+    ]
+    labels = {"margin": f"Smallest margin, {own.kind.unit}"}
+    return written_table(rows, labels, name=name, stub="pair", heading="Pair", right=["margin"])
+
+
+def other_choices(own: AnswerSet) -> Answer:
+    """State whether other methods, or policies for missing answers, would change a verdict."""
+    found = robustness(own)
+    changed = dict(found.changed)
+    words = {
+        pair.name: CANNOT if pair.verdict is None else "Yes" if pair in changed else "No"
+        for pair in own.pairs
+    }
+    if set(words.values()) == {CANNOT}:
+        reason = next(filter(None, (pair.reason for pair in own.pairs)), "there is no verdict")
+        return Answer(CANNOT, f"{capital(reason)}.")
+    said = [f"{pair.name}: {change_of(pair, rows)}." for pair, rows in changed.items()]
+    if more := len(said[_MOST_CHANGES:]):
+        said = [*said[:_MOST_CHANGES], f"{capital(number_word(more))} more pairs change too."]
+    if not said:
+        same = f"The verdict is the same with {found.kept}" if found.kept else "There is one method"
+        missing = ", and no answer is missing" * with_missing(own.sensitivity).empty
+        said = [f"{same}{missing}."]
+    for pair, rows in found.uncounted[:_MOST_CHANGES]:
+        said.append(
+            f"Not counted for {pair.name}: {change_of(pair, rows)}. It is unreliable if few pairs "
+            f"are discordant (here {sum(pair.counts or ()):,})."
+        )
+    return Answer(by_pair(words), " ".join(said))
+
+
+def snapshots_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the snapshots in entries of the manifest, each once."""
+    return list(dict.fromkeys(entry["snapshot"] or "snapshot not known" for entry in entries))
+
+
+def answered(own: AnswerSet, entries: Iterable[Mapping[str, Any]]) -> str:
+    """State the number of items and answers in entries of the manifest, e.g. of several prompts.
 
     Parameters
     ----------
-    rows : pandas.DataFrame
-        From `history_of`.
-    benchmark : Benchmark
-        Gives the labels of the pairs and the margin that is shaded.
+    own : AnswerSet
+        One of the answer sets, which names the items.
+    entries : iterable of mappings
+        The entries. Those of one prompt are about different items.
     """
-    from plotnine import aes, facet_grid, ggplot, labs
+    items: Counter[str] = Counter()
+    answers = 0
+    for entry in entries:
+        items[entry["strategy"]] += entry["items"]
+        answers += entry["answers"]
+    counted = counted_items(own.benchmark, max(items.values()), own.units or None)
+    return f"{counted}, {answers:,} answers"
 
-    drawn = rows.copy()
-    drawn["release"] = in_order(drawn["release"])
-    pairs = drawn[["attribute", "group_a", "group_b"]].itertuples(index=False)
-    drawn["pair"] = in_order([benchmark.attribute(a).pair_label((x, y)) for a, x, y in pairs])
-    drawn = plain_first(drawn)
-    drawn["set"] = in_order(
-        [
-            f"{benchmark.versions.get(version, version)}\n{strategy_label(strategy)}"
-            for version, strategy in zip(drawn["benchmark_version"], drawn["strategy"], strict=True)
-        ]
-    )
-    kind = benchmark.kind
-    for column in ("estimate", "ci_low", "ci_high"):
-        drawn[column] = scaled(kind, 1) * drawn[column]
-    margin = scaled(kind, benchmark.equivalence_margin)
-    return (
-        ggplot(drawn, aes("release", "estimate"))
-        + difference_layers(margin, colour=ACCENT_A)
-        + facet_grid("set ~ pair")
-        + labs(x="release", y=f"difference, {kind.unit}")
-        + plot_theme()
-    )
+
+def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
+    """State how many items get different answers, in a sentence."""
+    entries = own.entries
+    of = f" of {entries[0]['items']:,}" if len(entries) == 1 else ""
+    # Answers to controls are no changes between groups.
+    varied = [attribute.name for attribute in own.benchmark.varied]
+    found = flipping_items(flips[flips["attribute"].isin(varied)])
+    items = own.benchmark.words.items
+    text = f"{len(found):,}{of} {items} {'gets' if len(found) == 1 else 'get'} a different answer"
+    if len(own.pairs) > 1:
+        text += " for at least one pair"
+        every = int((found["pairs"] == len(own.pairs)).sum())
+        text += f", {every:,} for {'both' if len(own.pairs) == 2 else 'all'} pairs"
+    several = " (in at least one sample)" if (flips["sample"] > 0).any() else ""
+    return f"{text}{several}."

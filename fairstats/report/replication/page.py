@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import MINUS, counted, decimal, escape_markdown, scientific
+from fairstats._lib.formatting import MINUS, capital, counted, decimal, escape_markdown, scientific
 from fairstats.comparisons.change_verdicts import WIN_WIN
 from fairstats.release.contents import Release
 from fairstats.replication.printed_tables import BENCHMARK, PUBLISHED
@@ -31,12 +31,8 @@ def show_replication(release: Release) -> None:
     table = _with_labels(release)
     if table.empty:
         return
-    show_markdown(f"::: lede\n{replication_summary(table)}\n:::")
-    show_markdown(
-        "## Which published conclusions are confirmed?\n\n"
-        f"{conclusions(table, attribute_labels(release))}\n\n"
-        "What a larger AD on one benchmark means: [Benchmarks](/reports/benchmarks.qmd)."
-    )
+    found = conclusions(table, attribute_labels(release))
+    show_markdown(_sentence("page", summary=replication_summary(table), conclusions=found))
     with closed("How the figures were recomputed and compared"):
         show_markdown(prose("replication"))
     for published in PUBLISHED:
@@ -48,10 +44,15 @@ def show_replication(release: Release) -> None:
         with closed(f"All {counted(len(rows), 'figure')}"):
             show_table(
                 replication_table(rows, release, name=published.name),
-                caption=f"{published.title}: each published figure and the recomputed one",
+                caption=f"{published.title}, with the recomputed figures",
                 css_class="estimates changes",
                 download="replication",
             )
+
+
+def _sentence(name: str, **words: object) -> str:
+    """Fill a sentence of the page's labels."""
+    return str(labels_of("replication")["sentences"][name]).format(**words)
 
 
 def _with_labels(release: Release) -> pd.DataFrame:
@@ -59,31 +60,28 @@ def _with_labels(release: Release) -> pd.DataFrame:
     table, benchmark = release.replication, release.benchmarks.get(BENCHMARK)
     labels = dict(benchmark.versions) if benchmark else {}
     reasons = table["explained_by"]
-    for code, label in labels.items():
-        reasons = reasons.str.replace(f"variant set {code}", label, regex=False)
+    named = {f"variant set {code}": label for code, label in labels.items()}
+    for reason, label in (named | labels_of("replication")["reasons"]).items():
+        reasons = reasons.str.replace(reason, label, regex=False)
     sets = table["benchmark_version"].replace(labels)
     return table.assign(explained_by=reasons.astype("object"), benchmark_version=sets)
 
 
 def replication_summary(table: pd.DataFrame) -> str:
     """Count the published figures that match, differ or have no answers, and why they differ."""
-    same, differ, unreleased, elsewhere = _counts(table)
-    text = (
-        f"Of {counted(len(table), 'published figure')}, {same + differ or 'none'} can be "
-        f"recomputed from this release's answers. {same or 'None'} {'is' if same == 1 else 'are'} "
-        f"the same, and {differ or 'none'} differ{'' if differ > 1 else 's'}."
-    )
-    explained = table.loc[table["status"] == DIFFERS, "explained_by"].value_counts()
+    same, differ, *absent = _counts(table)
+    known = f": {same:,} the same, {differ:,} different" if same + differ else ""
+    figures, number = counted(len(table), "published figure"), same + differ or "none"
+    text = _sentence("summary", figures=figures, number=number, known=known)
     if differ:
+        explained = table.loc[table["status"] == DIFFERS, "explained_by"].value_counts()
         whole = int(explained.sum())
         which = "All" if whole == differ else f"{whole or 'None'} of the"
-        how = "; ".join(f"{reason} ({n})" for reason, n in explained.items())
-        text += f" {which} differences can be explained{': ' if how else ''}{how}."
-    for n, why in (
-        (unreleased, "were never released"),
-        (elsewhere, "were released, but are not in this release"),
-    ):
-        text += f" The answers behind {counted(n, 'figure')} {why}." if n else ""
+        how = "; ".join(f"{why}: {counted(n, 'figure')}" for why, n in explained.items())
+        how = str(explained.index[0]) if len(explained) == 1 else how
+        text += f" {which} differences can be explained{f' ({how})' if how else ''}."
+    for n, why in zip(absent, ("unreleased", "elsewhere"), strict=True):
+        text += f" {_sentence(why, figures=counted(n, 'figure'))}" if n else ""
     return escape_markdown(text)
 
 
@@ -109,27 +107,22 @@ def _variant_sets(rows: pd.DataFrame) -> str:
     sets = there.groupby("benchmark_version", sort=False)["row"]
     if sets.ngroups < 2:
         return ""
-    parts = [f"{version} for {', '.join(own.unique())}" for version, own in sets]
-    text = (
-        f" The rows are based on answers to different sets of vignettes: {'; '.join(parts)}. Rows "
-        "from different sets are not comparable."
-    )
-    return escape_markdown(text)
+    parts = "; ".join(f"{version} for {', '.join(own.unique())}" for version, own in sets)
+    return " " + escape_markdown(_sentence("sets", parts=parts))
 
 
 def possible_text(rows: pd.DataFrame, pairs: int) -> str:
     """Count the rows of a table with figures that can all be true of this number of pairs."""
     first = rows.drop_duplicates(["row", "attribute", "group_a"])
-    possible = first["possible"].isin(["possible", "unique"])
-    text = (
-        f"The figures of {possible.sum()} of {counted(len(first), 'row')} can all be true of "
-        f"{counted(pairs, 'pair')} without missing answers."
-    )
+    possible = int(first["possible"].isin(["possible", "unique"]).sum())
+    words = {"rows": counted(len(first), "row"), "pairs": counted(pairs, "pair")}
+    parts = [_sentence("possible", possible=possible, **words)]
     for name, sentence in labels_of("replication")["possible_rows"].items():
         names = first.loc[first["possible"] == name, "row"]
         if len(names):
-            text += f" Those of {len(names)} {sentence} ({', '.join(names.unique())})."
-    return escape_markdown(text)
+            number = counted(len(names), "row")
+            parts.append(f"Those of {number} {sentence} ({', '.join(names.unique())}).")
+    return escape_markdown(" ".join(parts))
 
 
 def attribute_labels(release: Release) -> dict[str, str]:
@@ -245,15 +238,24 @@ def conclusions(table: pd.DataFrame, labels: Labels) -> str:
         column, value = conclusion["figures"]
         asked = rows[rows[column] == value]
         there = asked[asked["status"] != NO_ANSWERS]
-        word, text, *details = (
-            [UNKNOWN, "This release has no answers to recompute it from."]
-            if there.empty
-            else _CONCLUDE[name](rows, there, len(asked), labels)
-        )
-        stated = f"{conclusion['text']}. {text}"
+        word, text = UNKNOWN, _sentence("no answers")
+        details: list[str] = []
+        if not there.empty:
+            word, words, details = _CONCLUDE[name](rows, there, labels)
+            text = conclusion["found"].format(part=_part(len(there), len(asked)), **words)
+            if len(there) < len(asked):
+                word = f"{word}, as far as recomputed"
+        stated = f"{conclusion['text']} {capital(text)}"
         lines.append(f"- **{word}**: {escape_markdown(stated)}")
         lines += [f"    - {escape_markdown(detail)}" for detail in details]
     return "\n".join(lines)
+
+
+def _part(n: int, of: int) -> str:
+    return f"all {of:,}" if n == of else f"{n:,} of the {of:,}"
+
+
+Conclusion = tuple[str, dict[str, str], list[str]]
 
 
 def above_others(rows: pd.DataFrame, figure: str) -> float:
@@ -263,75 +265,45 @@ def above_others(rows: pd.DataFrame, figure: str) -> float:
     return float((rows[ours].set_index(keys)[figure] - highest).min())
 
 
-def _larger_than_others(
-    rows: pd.DataFrame, there: pd.DataFrame, asked: int, _: Labels
-) -> list[str]:
+def _larger_than_others(rows: pd.DataFrame, _: pd.DataFrame, __: Labels) -> Conclusion:
     least = above_others(rows, "recomputed")
-    return [
-        CONFIRMED if least > 0 else NOT_CONFIRMED,
-        f"{len(there)} of the {counted(asked, 'figure')} on FairMedQA can be recomputed. The "
-        f"smallest is {decimal(least, 3)} above the figures published for the other benchmarks.",
-    ]
+    return CONFIRMED if least > 0 else NOT_CONFIRMED, {"least": decimal(least, 3)}, []
 
 
-def _win_wins(rows: pd.DataFrame, there: pd.DataFrame, asked: int, labels: Labels) -> list[str]:
+def _win_wins(rows: pd.DataFrame, there: pd.DataFrame, labels: Labels) -> Conclusion:
     same, other = (there[there["status"] == status] for status in (SAME, DIFFERS))
     word = CONFIRMED if other.empty else NOT_CONFIRMED if same.empty else "Partly confirmed"
-    text = (
-        f"Of {counted(asked, 'judgement')} {len(there)} can be recomputed, with the same questions "
-        f"for both versions: {len(same)} agree with the paper, {len(other)} do not."
-    )
-    why = other["explained_by"].dropna().unique()
-    if len(why):
-        text += f" The published judgements of those are explained by: {', '.join(why)}."
-    turned = [_turned(row, rows, labels) for _, row in other.iterrows()]
-    return [word, text, *turned, *_kept(same, labels)]
+    why = ", ".join(other["explained_by"].dropna().unique())
+    words = {"same": f"{len(same)}", "other": f"{len(other)}"}
+    words["why"] = f" {_sentence('published judgements', why=why)}" if why else ""
+    return word, words, [*_judged(there, rows, labels)]
 
 
-def _kept(same: pd.DataFrame, labels: Labels) -> Iterator[str]:
-    for (old, new), own in same.groupby(["model_old", "model"], sort=False):
-        parts = [
-            f"{labels.get(row.attribute, row.attribute)} {row.printed}{_by_tests(row.printed, row)}"
-            for row in own.itertuples(index=False)
-        ]
-        yield f"{old} → {new}: {', '.join(parts)}"
+def _judged(there: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> Iterator[str]:
+    """State the judgements on each newer version, and how they differ from the published ones."""
+    changes = rows[rows["metric"] == "delta_ad"].set_index(["row", "attribute"])
+    for (old, new), own in there.groupby(["model_old", "model"], sort=False):
+        parts = []
+        for judged in own.itertuples(index=False):
+            text = WIN_WIN if judged.recomputed else f"not {WIN_WIN}"
+            if judged.recomputed and judged.verdict != WIN_WIN:
+                text += f" ({_sentence('tests', verdict=judged.verdict)})"
+            if judged.status == DIFFERS:
+                ad = changes.loc[(judged.row, judged.attribute)]
+                now, then = decimal(ad["recomputed"], 3), ad["printed"].replace("-", MINUS)
+                text += f", {_sentence('differs', printed=judged.printed, now=now, then=then)}"
+            parts.append(f"{labels.get(judged.attribute, judged.attribute)} {text}")
+        yield f"{old} → {new}: {'; '.join(parts)}"
 
 
-def _turned(judged: pd.Series, rows: pd.DataFrame, labels: Labels) -> str:
-    """Describe a judgement that differs from the published one, with the change of AD."""
-    keys = ["row", "attribute"]
-    own = rows[(rows[keys] == judged[keys]).all(axis=1)].set_index("metric")
-    ad = own.loc["delta_ad"]
-    now = WIN_WIN if judged["recomputed"] else f"not {WIN_WIN}"
-    return (
-        f"{judged['model_old']} → {judged['model']}: "
-        f"{labels.get(judged['attribute'], judged['attribute'])} is {judged['printed']} in the "
-        f"paper, but {now} on the same questions{_by_tests(now, judged)}. Δ AD is "
-        f"{decimal(ad['recomputed'], 3)}, published {ad['printed'].replace('-', MINUS)}"
-    )
-
-
-def _by_tests(judgement: str, row: pd.Series) -> str:
-    """State whether intervals and tests confirm a win-win based on the figures alone."""
-    if judgement != WIN_WIN:
-        return ""
-    if row.verdict == WIN_WIN:
-        return " (significant by intervals and tests)"
-    return f" (by intervals and tests: {row.verdict})"
-
-
-def _tested(_: pd.DataFrame, there: pd.DataFrame, asked: int, __: Labels) -> list[str]:
+def _tested(_: pd.DataFrame, there: pd.DataFrame, __: Labels) -> Conclusion:
     same = int((there["status"] == SAME).sum())
     word = CONFIRMED if same == len(there) else NOT_CONFIRMED
-    return [
-        word if len(there) == asked else f"{word}, as far as recomputed",
-        f"Of {counted(asked, 'published p-value')} {len(there)} can be recomputed from this "
-        f"release, and {same} of those agree.",
-    ]
+    return word, {"same": _part(same, len(there))}, []
 
 
 #: How the conclusion of each published table is checked.
-_CONCLUDE: dict[str, Callable[[pd.DataFrame, pd.DataFrame, int, Labels], list[str]]] = {
+_CONCLUDE: dict[str, Callable[[pd.DataFrame, pd.DataFrame, Labels], Conclusion]] = {
     "fairmedqa-1": _larger_than_others,
     "fairmedqa-2": _win_wins,
     "fairmedqa-3": _tested,

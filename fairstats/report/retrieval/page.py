@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib.formatting import (
+    capital,
+    decimal,
     escape_markdown,
     number_word,
     p_value,
@@ -51,8 +53,8 @@ if TYPE_CHECKING:
 
 Row = Mapping[Any, Any]
 
-_DISPARITIES = {"dp": "DP", "eo": "EO"}
 _KEYS = ["benchmark", "benchmark_version", "model", "strategy"]
+_LISTS = ["benchmark", "benchmark_version", "retriever", "top_k"]
 _COLOURS = (ACCENT_B, ACCENT_A, INK, NEUTRAL_DARK, RULE, DIM)
 
 
@@ -69,90 +71,74 @@ def show_retrieval(release: Release) -> None:
     for (name, version), own in overlap.groupby(["benchmark", "benchmark_version"], sort=True):
         _show_benchmark(release, str(name), str(version), own)
     show_markdown(f"## Published tables\n\n{prose('retrieval-published')}")
+    captions = labels_of("retrieval")["captions"]
     with closed("Table 2: score and overlap by model, data set and strategy"):
-        show_table(printed_scores(), caption="Table 2 as published: score, % (overlap, %)")
+        show_table(printed_scores(), caption=captions["table 2"])
     with closed("Tables 3 to 5: DP and EO by strategy, and by retriever and k"):
-        caption = "Tables 3, 4 and 5 as published, for DeepSeek-R1-8B; DP and EO times 100"
-        show_table(printed_strategies(), caption=caption)
+        show_table(printed_strategies(), caption=captions["tables 3 to 5"])
 
 
 def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataFrame) -> None:
-    benchmark = release.benchmarks[name]
+    benchmark, place = release.benchmarks[name], slug(f"{name}-{version}")
+    title = f"{benchmark.title}, {benchmark.versions.get(version, version)}"
+    captions = labels_of("retrieval")["captions"]
+
+    def rows(table: str) -> pd.DataFrame:
+        every = release.table(table)
+        return every[(every["benchmark"] == name) & (every["benchmark_version"] == version)]
+
+    def show(part: str, table: GT, download: str) -> None:
+        show_table(table, caption=f"{title}: {captions[part]}", download=download)
+
     sets = answer_sets(release, name, version)
-    place = slug(f"{name}-{version}")
-    described = benchmark.versions.get(version, version)
-    named = f"{benchmark.title}, {described}"
-    title = f"{escape_markdown(benchmark.title)}: {escape_markdown(described)}"
-    show_markdown(f"## {title}\n\n::: lede\n{_summary(overlap, sets)}\n:::")
+    show_markdown(f"## {escape_markdown(title)}\n\n::: lede\n{_summary(overlap, sets)}\n:::")
     if not sets.empty:
-        show_table(
-            scores_table(sets, release, name=f"scores-{place}"),
-            caption=f"{named}: answers with and without snippets",
-            download="votes",
-        )
+        show("scores", scores_table(sets, release, name=f"scores-{place}"), "votes")
     show_plot(
         overlap_plot(overlap, benchmark),
         name=f"overlap-{place}",
-        alt="Overlap of the retrieved snippets across the variants of an item, by k and retriever",
+        alt=f"{title}: {captions['plot']}",
         width=7,
         height=2.6,
     )
-    show_table(
-        overlap_table(overlap, benchmark, name=f"overlap-{place}"),
-        caption=f"{named}: overlap by retriever and k, %",
-        download="overlap",
-    )
-    effects, votes = (
-        table[(table["benchmark"] == name) & (table["benchmark_version"] == version)]
-        for table in (release.table("retrieval_effects"), release.table("votes"))
-    )
+    show("overlap", overlap_table(overlap, benchmark, name=f"overlap-{place}"), "overlap")
+    effects = rows("retrieval_effects")
     effects = effects[effects["attribute"].isin([a.name for a in benchmark.varied])]
     if not effects.empty:
         show_markdown("### Wrong answers and retrieved snippets")
         with closed("Wrong answers by pair of groups"):
             show_markdown(prose("retrieval-effects"))
-            show_table(
-                effects_table(effects, benchmark, name=f"effects-{place}"),
-                caption=f"{named}: wrong answers by snippets and answer of the other variant",
-                download="retrieval_effects",
-            )
+            table = effects_table(effects, benchmark, name=f"effects-{place}")
+            show("effects", table, "retrieval_effects")
     show_markdown("### Results of a majority vote")
-    show_table(
-        votes_table(votes, name=f"votes-{place}"),
-        caption=f"{named}: votes over the demographic variants",
-        download="votes",
-    )
+    show("votes", votes_table(rows("votes"), name=f"votes-{place}"), "votes")
 
 
 def _summary(overlap: pd.DataFrame, sets: pd.DataFrame) -> str:
     """State what was searched, and how many snippets all variants have in common."""
-    corpora = escape_markdown(", ".join(sorted(overlap["corpus"].unique())))
-    retrievers = overlap["retriever"].nunique()
-    asked = int(sets["retriever"].notna().sum())
-    text = (
-        f"{number_word(retrievers).capitalize()} retriever{'s' * (retrievers > 1)} searched the "
-        f"corpus *{corpora}*; {number_word(asked)} answer set"
-        f"{' used' if asked == 1 else 's use'} the snippets."
+    sentences, asked = labels_of("retrieval")["sentences"], int(sets["retriever"].notna().sum())
+    text = sentences["searched"].format(
+        retrievers=capital(_number(overlap["retriever"].nunique(), "retriever")),
+        corpora=escape_markdown(", ".join(sorted(overlap["corpus"].unique()))),
+        sets=_number(asked, "answer set"),
     )
     pooled = overlap[(overlap["attribute"] == POOLED) & (overlap["measure"] == "iou")]
     pooled = pooled.dropna(subset="estimate")
     if asked:
         # Only the lists that models were given.
-        used = sets[["retriever", "top_k"]].drop_duplicates()
-        pooled = pooled.merge(used, on=["retriever", "top_k"])
+        pooled = pooled.merge(sets[["retriever", "top_k"]].drop_duplicates())
     if pooled.empty:
-        return text
-    places = dict.fromkeys([pooled["estimate"].idxmin(), pooled["estimate"].idxmax()])
-    least, *most = (
-        (percent(row["estimate"]), f"{escape_markdown(row['retriever'])} at k = {row['top_k']}")
-        for row in pooled.loc[[*places]].to_dict("records")
+        return str(text)
+    ends = dict.fromkeys([pooled["estimate"].idxmin(), pooled["estimate"].idxmax()])
+    shares = " to ".join(
+        f"{percent(row['estimate'])} ({escape_markdown(row['retriever'])}, k = {row['top_k']})"
+        for row in pooled.loc[[*ends]].to_dict("records")
     )
-    return (
-        f"{text} Of the snippets retrieved for any demographic variant of an item, on average "
-        f"{least[0]} were retrieved for all of them with {least[1]}"
-        + "".join(f", and {share} with {where}" for share, where in most)
-        + "."
-    )
+    return f"{text} {sentences['common'].format(shares=shares)}"
+
+
+def _number(n: int, noun: str) -> str:
+    return f"{number_word(n)} {noun}{'s' * (n != 1)}"
 
 
 def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
@@ -207,11 +193,11 @@ def answer_sets(release: Release, name: str, version: str) -> pd.DataFrame:
         prompt=[s.prompt for s in read],
         retriever=pd.Series([s.retriever for s in read], index=sets.index, dtype="str"),
         top_k=[s.top_k or 0 for s in read],
+        other=[s.prompt != PLAIN for s in read],
     )
     sets = sets[sets["retriever"].notna().groupby(sets["model"]).transform("any")]
-    order = sets.assign(asked=sets["prompt"] != PLAIN, own=sets["retriever"].fillna(""))
-    order = order.sort_values(["model", "asked", "prompt", "own", "top_k"])
-    return sets.loc[order.index].reset_index(drop=True)
+    order = ["model", "other", "prompt", "retriever", "top_k"]
+    return sets.sort_values(order, na_position="first", ignore_index=True)
 
 
 def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
@@ -227,18 +213,20 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
         The table's id, unique on the page.
     """
     attributes = release.benchmarks[str(sets["benchmark"].iloc[0])].varied
+    spanners = {
+        label: {f"{metric}-{a.name}": a.label for a in attributes}
+        for metric, label in labels_of("retrieval")["disparities"].items()
+    }
     estimates, overlap = release.estimates, release.table("overlap")
-    ranges = estimates[estimates["metric"].isin(_DISPARITIES)]
-    ranges = ranges.assign(column=ranges["metric"] + "-" + ranges["attribute"])
+    column = estimates["metric"] + "-" + estimates["attribute"]
+    ranges = estimates.assign(column=column).set_index(_KEYS)
     pooled = overlap[(overlap["attribute"] == POOLED) & (overlap["measure"] == "iou")]
     found = sets.merge(release.table("votes"), on=_KEYS, how="left").merge(
-        pooled[[*_KEYS[:2], "retriever", "top_k", "estimate"]],
-        on=[*_KEYS[:2], "retriever", "top_k"],
-        how="left",
+        pooled[[*_LISTS, "estimate"]], on=_LISTS, how="left"
     )
     rows = []
     for one in found.to_dict("records"):
-        own = ranges[(ranges[_KEYS] == [one[key] for key in _KEYS]).all(axis=1)]
+        own = ranges.loc[[tuple(one[key] for key in _KEYS)]]
         retrieved = isinstance(one["retriever"], str)
         snippets = f"{one['retriever']}, k = {one['top_k']}" if retrieved else "no snippets"
         limits = percent_range(one["score_low"], one["score_high"])
@@ -249,22 +237,19 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
                 "score": figure_cell(one["score"], share, limits),
                 "vote": figure_cell(one["accuracy_vote"], share, _votes(one)),
                 "overlap": figure_cell(one["estimate"], share, strong=False) if retrieved else "–",
-                **{row["column"]: _range(row) for row in own.to_dict("records")},
+                **{
+                    row["column"]: _range(row)
+                    for row in own[own["metric"].isin(["dp", "eo"])].to_dict("records")
+                },
             }
         )
-    columns = {
-        metric: {f"{metric}-{a.name}": a.label for a in attributes} for metric in _DISPARITIES
-    }
-    table = written_table(
-        rows,
-        labels_of("retrieval")["scores"] | columns["dp"] | columns["eo"],
-        name=name,
-        stub="strategy",
-        heading="Prompt and snippets",
-        group="model",
-    )
-    for metric, own_columns in columns.items():
-        table = table.tab_spanner(f"{_DISPARITIES[metric]}, points", columns=[*own_columns])
+    labels = labels_of("retrieval")["scores"]
+    for columns in spanners.values():
+        labels = labels | columns
+    heading = "Prompt and snippets"
+    table = written_table(rows, labels, name=name, stub="strategy", heading=heading, group="model")
+    for label, columns in spanners.items():
+        table = table.tab_spanner(label, columns=[*columns])
     return table
 
 
@@ -351,7 +336,7 @@ def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
                 "strategy": strategy_label(row["strategy"]),
                 **{count: f"{row[count]:,}" for count in counts},
                 "ties": figure_cell(row["n_ties"], "{:,}".format, of=key, strong=False),
-                "single": percent(row["accuracy_single"]),
+                "single": share(row["accuracy_single"]),
                 "vote": figure_cell(row["accuracy_vote"], share, of=vote),
                 "gain": figure_cell(row["accuracy_gain"], points, of=gain, strong=False),
             }
@@ -362,37 +347,34 @@ def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
 
 def printed_scores() -> GT:
     """Show the study's table 2: one row per model and data set, one column per strategy."""
-    from great_tables import GT
-
     cells = pd.read_csv(resource("data", "published", "rag_table2.csv"))
-    figures = cells[["score_percent", "retrieval_overlap_percent"]].itertuples(index=False)
-    cells = cells.assign(
-        cell=[f"{score:.1f} ({overlap:.1f})" for score, overlap in figures],
-        strategy=cells["strategy"].str.replace("_", " "),
+    rows = [
+        {"model": model, "dataset": dataset}
+        | {
+            row["strategy"]: f"{row['score_percent']:.1f} ({row['retrieval_overlap_percent']:.1f})"
+            for row in own.to_dict("records")
+        }
+        for (model, dataset), own in cells.groupby(["model", "dataset"], sort=False)
+    ]
+    labels = {name: name.replace("_", " ") for name in cells["strategy"].unique()}
+    return written_table(
+        rows, labels, name="printed-2", stub="dataset", heading="Data set", group="model"
     )
-    order = cells["strategy"].unique()
-    wide = cells.pivot_table("cell", ["model", "dataset"], "strategy", "first", sort=False)[order]
-    table = GT(wide.reset_index(), rowname_col="dataset", groupname_col="model", id="printed-2")
-    return table.tab_stubhead("Data set")
 
 
 def printed_strategies() -> GT:
     """Show the study's tables 3 to 5: score, DP and EO by strategy, retriever and k."""
-    from great_tables import GT
-
     labels = labels_of("retrieval")["printed"]
     cells = pd.read_csv(resource("data", "published", "rag_fairness.csv"))
     retriever = cells["retriever"] + ", k = " + cells["top_k"].map("{:.0f}".format)
     rows = cells.assign(
         table="Table " + cells["table"].astype(str) + (": " + cells["dataset"]).fillna(""),
         row=cells["strategy"].str.replace("_", " ").fillna(retriever),
-    )[["table", "row", *labels]]
-    return (
-        GT(rows, rowname_col="row", groupname_col="table", id="printed-3")
-        .tab_stubhead("Strategy or retriever")
-        .cols_label(cases=dict(labels))
-        .fmt_number(columns=["score_percent", "retrieval_overlap_percent"], decimals=1)
-        .fmt_number(columns=["dp", "eo"], decimals=0, scale_by=100)
-        .sub_missing(missing_text="–")
-        .cols_align("right", columns=list(labels))
+        dp=cells["dp"].map(lambda value: decimal(100 * value, 0)),
+        eo=cells["eo"].map(lambda value: decimal(100 * value, 0)),
+        **{c: cells[c].map(lambda value: decimal(value, 1) or "–") for c in list(labels)[:2]},
+    )
+    heading, right = "Strategy or retriever", list(labels)
+    return written_table(
+        rows, labels, name="printed-3", stub="row", heading=heading, group="table", right=right
     )

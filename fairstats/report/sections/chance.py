@@ -10,12 +10,9 @@ from fairstats._lib.formatting import capital, listed, number_word, p_figure, p_
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.charts.marks import Axis, bar, words
+from fairstats.report.charts.marks import Axis, two_bars, words
 from fairstats.report.charts.rows import Cell, Chart
-from fairstats.report.figures import NONE
 from fairstats.report.notes import noise_line
-from fairstats.report.page_output import ACCENT_A, ACCENT_B
-from fairstats.report.sections.pair_charts import cut, pair_chart
 from fairstats.report.sections.section import (
     CANNOT,
     MOST_NAMES,
@@ -23,30 +20,14 @@ from fairstats.report.sections.section import (
     Section,
     Shown,
     by_pair,
+    cut,
+    pair_chart,
+    pair_table,
     reasons,
     unknown,
 )
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.tables import labels_of
 from fairstats.report.words import higher_by, named_test, unit_noun
-
-#: The columns of the table of outcomes: the share of pairs of answers, and its heading.
-_OUTCOMES = {
-    "choice": {
-        "both_correct": "Both right",
-        "only_a_correct": "Only first",
-        "only_b_correct": "Only second",
-        "neither_correct": "Both wrong",
-    },
-    "decision": {
-        "both_selected": "Both favourable",
-        "only_a_selected": "Only first",
-        "only_b_selected": "Only second",
-        "neither_selected": "Neither",
-    },
-}
-_MOVES = {"moved_up": "First higher", "moved_down": "Second higher"}
-#: What no pair of answers does if none is discordant.
-_NO_PAIR = {"choice": "is right for one group only", "decision": "is favourable for one only"}
 
 
 def could_be_chance(own: AnswerSet) -> Answer:
@@ -59,9 +40,7 @@ def could_be_chance(own: AnswerSet) -> Answer:
     if not known:
         return unknown(own)
     if all(pair.counts == (0, 0) for pair in p):
-        return Answer(
-            "No difference", f"No pair of answers {_NO_PAIR.get(own.kind.name, 'differs')}."
-        )
+        return Answer("No difference", labels_of("sections")["none_discordant"][own.kind.name])
     alpha, said = own.release.alpha, {}
     for pair in own.pairs:
         value = p.get(pair, math.nan)
@@ -69,14 +48,10 @@ def could_be_chance(own: AnswerSet) -> Answer:
         # A test of the given answers proves little if missing ones could reverse it.
         said[pair] = "Unclear" if word == "Hardly" and pair.reason else word
     adjusted = _adjusted(pair.estimates[test]["adjust_method"] for pair in p)
-    if own.kind == CHOICE:
-        text = "If both versions had the same effect, the two bars of a row would be about equal."
-        text += f" {_p_values(list(known.values()))}{adjusted}."
-    else:
-        text = _smallest_p(own, known, adjusted)
+    text = _smallest_p(own, known, adjusted)
     if max(pair.value(own.kind.difference, "n") for pair in p) > own.units:
         # Uneven bars look surer than they are if many answers are of one unit.
-        text += f" It flips whole {unit_noun(own.benchmark)}, and there are {own.units:,}."
+        text += f" The independent units are the {own.units:,} {unit_noun(own.benchmark)}."
     open_pairs = [pair for pair, word in said.items() if word in ("Unclear", CANNOT)]
     named = {pair.name: word for pair, word in said.items()}
     return Answer(by_pair(named), f"{text}{reasons(open_pairs)}")
@@ -85,28 +60,15 @@ def could_be_chance(own: AnswerSet) -> Answer:
 def _smallest_p(own: AnswerSet, known: Mapping[Pair, float], adjusted: str) -> str:
     """State the smallest p-value, its test and its pair."""
     pair = min(known, key=known.__getitem__)
-    value = p_figure(known[pair]).replace("<", "below")
-    test, n = named_test(own.kind), len(known)
+    values = {p_figure(value).replace("<", "below") for value in known.values()}
+    value, test, n = p_figure(known[pair]).replace("<", "below"), named_test(own.kind), len(known)
     text = f"The p of the {test} test is {value}"
     if n > 1:
         text = f"The smallest p of {n} {test} tests is {value}, for {own.full_name(pair)}"
-        if known[pair] == max(known.values()):
+        if values == {value}:
             text = f"The p of each of {n} {test} tests is {value}"
-    expected = (
-        "If the groups made no difference, each difference could as well have the other sign."
-        if own.kind.numeric
-        else "If the groups made no difference, the two bars of a row would be about equal."
-    )
+    expected = labels_of("sections")["expected"][own.kind.name]
     return f"{expected} {text}{adjusted}."
-
-
-def _p_values(p: list[float]) -> str:
-    lowest, highest = (p_value(value) for value in (min(p), max(p)))
-    if lowest == highest:
-        return f"McNemar {lowest}{' for each' if len(p) > 1 else ''}"
-    # The name of the figure once.
-    low, high = (text.replace("p\u00a0", "").replace("=\u00a0", "") for text in (lowest, highest))
-    return f"McNemar p runs from {low.replace('<', 'below')} to {high}"
 
 
 def _adjusted(methods: Iterable[object]) -> str:
@@ -178,19 +140,16 @@ def chart(own: AnswerSet, name: str) -> Chart:
     known = [both for pair in own.charted if (both := pair.counts) is not None]
     most = max((max(both) for both in known), default=0) or 1
     other = max((second for _, second in known), default=0)
-    # Room for the groups' names on both sides of the line.
-    low, high = -max(1.25 * other, 0.5 * most), max(1.25 * most, 1.0)
+    # Room for the groups' names on both sides of the line, also on a phone.
+    low, high = -max(1.25 * other, 0.9 * most), max(1.25 * most, 1.0)
     axis = Axis("discordant", "", f"pairs {what}", low, high, labelled=False)
 
     def cell(pair: Pair) -> Cell:
         if pair.counts is None:
             return Cell(words(axis, 0, "not known"), "not known")
         first, second = pair.counts
-        names = [cut(term) for term in pair.terms]
-        marks = bar(axis, 0, first, colour=ACCENT_B, y=66, reach=24)
-        marks += bar(axis, -second, 0, colour=ACCENT_A, y=66, reach=24)
-        marks += words(axis, first, f"{first}", y="66%", shift=6)
-        marks += words(axis, -second, f"{second}", anchor="end", y="66%", shift=-6)
+        names = [cut(term, 15) for term in pair.terms]
+        marks = two_bars(axis, first, second, "{:g}".format, y=66, reach=24)
         marks += words(axis, 0, f"{names[0]} →", y="20%", shift=5)
         marks += words(axis, 0, f"← {names[1]}", anchor="end", y="20%", shift=-5)
         one, two = pair.terms
@@ -210,19 +169,15 @@ def _one_sided(benchmark: Benchmark) -> str:
 
 def table(own: AnswerSet) -> Sequence[Shown]:
     """Show the share of pairs in which both, one or none of the answers is right or favourable."""
-    outcomes = _OUTCOMES.get(own.kind.name, _MOVES)
-    rows = [
-        {"pair": breakable(pair.title)}
-        | {metric: pair.figure(metric).text or NONE for metric in outcomes}
+    rows = {
+        pair.title: {
+            metric: pair.figure(metric).text for metric in labels_of("sections")["outcomes"]
+        }
         for pair in own.charted
-    ]
-    if all(row[metric] == NONE for row in rows for metric in outcomes):
-        return []
-    labels = {metric: f"{label}, %" for metric, label in outcomes.items()}
-    made = written_table(
-        rows, labels, name="outcomes", stub="pair", heading="Pair", right=list(outcomes)
+    }
+    return pair_table(
+        "outcomes", rows, "Share of pairs of answers, in the order of the pair’s groups"
     )
-    return [Shown(made, "Share of pairs of answers, in the order of the pair’s groups")]
 
 
 def _noise(own: AnswerSet) -> Sequence[str]:

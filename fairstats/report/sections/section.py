@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import fairstats.report.sections
 from fairstats._lib.formatting import capital, level, listed, number_word
 from fairstats.report.answer_sets import AnswerSet, Pair
+from fairstats.report.charts.marks import Axis, axis_over, words
+from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
+from fairstats.report.figures import NONE, Figure
+from fairstats.report.tables import breakable, labels_of, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from fairstats.report.charts.rows import Chart
 
 CANNOT = "Cannot be judged"
 # More groups than these are counted, not named.
@@ -108,6 +112,37 @@ def sections() -> list[Section]:
     return sorted(found, key=lambda section: section.order)
 
 
+def pair_table(
+    name: str, rows: Mapping[str, Mapping[str, str]], caption: str, **words: str
+) -> Sequence[Shown]:
+    """Return a table with a row per pair; a column without any figure is left out.
+
+    Parameters
+    ----------
+    name : str
+        The table's id, and the part of ``labels.toml`` with its columns.
+    rows : mapping
+        The cells of each pair, by its title.
+    caption : str
+        Its content.
+    **words : str
+        What the headings of the columns name.
+    """
+    labels = {
+        column: label.format_map(words)
+        for column, label in labels_of("sections")[name].items()
+        if any(row.get(column) not in (None, "", NONE) for row in rows.values())
+    }
+    if not labels:
+        return []
+    cells = [
+        {"pair": breakable(title)} | {column: row.get(column) or NONE for column in labels}
+        for title, row in rows.items()
+    ]
+    table = written_table(cells, labels, name=name, stub="pair", heading="Pair", right=list(labels))
+    return [Shown(table, caption)]
+
+
 def by_pair(words: Mapping[str, str]) -> str:
     """Join the answers for each pair into one.
 
@@ -154,3 +189,59 @@ def reasons(pairs: Iterable[Pair]) -> str:
 def sure(own: AnswerSet) -> str:
     """Describe the lines of a chart."""
     return "lines: ranges" if own.ranged else f"lines: {level(own.release.alpha)} intervals"
+
+
+_LONGEST = 22
+_Case = TypeVar("_Case")
+
+
+def axis_of(figures: Iterable[Figure], key: str, note: str, **options: Any) -> Axis:
+    """Return an axis that fits figures; the options are those of `axis_over`."""
+    ends = [end for figure in figures for end in figure.all]
+    return axis_over(ends, key=key, note=note, **{"label": "", "lead": 0.04, **options})
+
+
+def set_chart(
+    own: AnswerSet,
+    name: str,
+    caption: str,
+    axis: Axis,
+    cases: Iterable[tuple[Row, _Case]],
+    cell: Callable[[_Case], Cell],
+    *,
+    heading: str = "Group",
+    height: int = 24,
+) -> Chart:
+    """Return a chart with a row per case, made by `cell`; `height` of a row in pixels."""
+    caption = f"{caption}: {own.label}"
+    return chart_of(
+        name, caption, heading, cases, [(None, axis)], lambda case, *_: cell(case), height=height
+    )
+
+
+def pair_chart(
+    own: AnswerSet,
+    name: str,
+    caption: str,
+    axis: Axis,
+    cell: Callable[[Pair], Cell],
+    *,
+    height: int,
+) -> Chart:
+    """Return a chart with a row per pair of groups."""
+    cases = ((Row(pair.name), pair) for pair in own.charted)
+    return set_chart(own, name, caption, axis, cases, cell, heading="Pair", height=height)
+
+
+def above(axis: Axis, value: float, text: str, y: str) -> str:
+    """Place a text centred above or below a value, but inside the panel."""
+    if math.isnan(value):
+        return words(axis, axis.low, text, y=y)
+    share = (value - axis.low) / (axis.high - axis.low)
+    anchor = "start" if share < 0.15 else "end" if share > 0.85 else "middle"
+    return words(axis, value, text, anchor=anchor, shift=0, y=y)
+
+
+def cut(label: str, longest: int = _LONGEST) -> str:
+    """Return a group's name, shortened to fit next to a mark."""
+    return label if len(label) <= longest else f"{label[: longest - 1]}…"

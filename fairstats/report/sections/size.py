@@ -1,22 +1,23 @@
-"""Is the difference big enough to matter?"""
+"""How large is the difference: enough to matter, as a ratio, and beyond controls?"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, level, listed, number_word, points
+from fairstats._lib.formatting import capital, level, listed, number_word, p_value, points
 from fairstats.estimates.specifications import SMALLEST
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
-from fairstats.report.charts.marks import dot, interval
+from fairstats.report.charts.marks import dot, interval, tick
 from fairstats.report.charts.rows import Cell, Chart, Row
-from fairstats.report.figures import NONE, Figure, p_cell
+from fairstats.report.figures import FOUR_FIFTHS, MOST_RATIO, NONE, Figure, figure_of, p_cell
 from fairstats.report.page_output import NEUTRAL_DARK
-from fairstats.report.sections.pair_charts import above, axis_of, pair_chart
 from fairstats.report.sections.section import (
     CANNOT,
     MOST_NAMES,
@@ -24,27 +25,28 @@ from fairstats.report.sections.section import (
     Mark,
     Section,
     Shown,
+    above,
+    axis_of,
     by_pair,
+    pair_chart,
+    pair_table,
     reasons,
+    set_chart,
     sure,
     unknown,
 )
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.tables import labels_of
 from fairstats.report.words import (
     difference_name,
     gap_name,
-    long_unit,
     noun,
     signed_range,
+    unsigned,
+    words_of,
 )
 
-#: The standard sizes of differences with their headings, and the kinds of answers that have them.
-_SIZES = {
-    "odds_ratio": ("Odds ratio", ("choice", "decision")),
-    "cohens_h": ("Cohen’s h", ("choice", "decision")),
-    "weighted_kappa": ("Weighted κ", ("level",)),
-    "standardized_difference": ("Standardized", ("score",)),
-}
+#: The standard sizes of differences; each kind of answers has some.
+_SIZES = ("odds_ratio", "cohens_h", "weighted_kappa", "standardized_difference")
 
 
 def answer(own: AnswerSet) -> Answer:
@@ -72,19 +74,18 @@ def answer(own: AnswerSet) -> Answer:
 
 def _against_margin(own: AnswerSet, said: dict[Pair, str], explained: bool) -> str:
     """State how the intervals relate to the margin, to follow the size of the gaps."""
-    gap, words = noun(own.kind), list(said.values())
-    margin, every, one = f"±{own.margin:g} {own.kind.unit}", set(words), len(words) == 1
-    if every == {"Yes"}:
-        return f", and {'the' if one else 'every'} interval is beyond the margin of {margin}."
-    if every == {"No"}:
-        return f", equivalent within the margin of {margin}."
-    if every == {"Perhaps"}:
-        return f". {'It is' if one else 'All are'} significant, but could be within {margin}."
-    if every == {"Unclear"} and not explained:
+    words, margin = list(said.values()), f"±{own.margin:g} {own.kind.unit}"
+    if len(set(words)) == 1 and words[0] in (sentences := labels_of("sections")["margin"]):
         clear = [pair for pair in said if pair.gap.low > 0 or pair.gap.high < 0]
-        if not clear:
-            return f". No {gap} and a {gap} beyond {margin} are both possible."
-        return f". {_only_unadjusted(own, clear)} The margin is {margin}."
+        if words[0] == "Unclear" and clear and not explained:
+            return f". {_only_unadjusted(own, clear)} The margin is {margin}."
+        if words[0] != "Unclear" or not explained:
+            return str(sentences[words[0]]).format(
+                every="the" if len(words) == 1 else "every",
+                all_are="It is" if len(words) == 1 else "All are",
+                gap=noun(own.kind),
+                margin=margin,
+            )
     if beyond := words.count("Yes"):
         of = f"{capital(number_word(beyond))} of {number_word(len(words))}"
         return f". {of} {'is' if beyond == 1 else 'are'} beyond {margin}."
@@ -125,7 +126,7 @@ def chart(own: AnswerSet, name: str) -> Chart:
             said += f"; the other models {replace(gap, low=min(there), high=max(there)).limits}"
         return Cell(marks, said)
 
-    caption = f"{capital(gap_name(kind))}s in {long_unit(kind)}"
+    caption = f"{capital(gap_name(kind))}s{'' if kind.numeric else ' in percentage points'}"
     return pair_chart(own, name, caption, axis, cell, height=54)
 
 
@@ -146,9 +147,9 @@ def differences_chart(own: AnswerSet, *, name: str) -> Chart:
         gap = pair.gap
         return Cell(interval(axis, *gap.all), gap.written(f" {kind.unit}"), gap.estimate)
 
-    rows = tuple(Row(pair.title, (cell(pair),)) for pair in own.charted)
-    caption = f"{label}s with the equivalence margin: {own.label}"
-    return Chart(name, caption, "Pair", (axis,), rows, height=20)
+    cases = ((Row(pair.title), pair) for pair in own.charted)
+    caption = f"{label}s with the equivalence margin"
+    return set_chart(own, name, caption, axis, cases, cell, heading="Pair", height=20)
 
 
 def _key(own: AnswerSet) -> Sequence[Mark]:
@@ -166,49 +167,248 @@ def table(own: AnswerSet) -> Sequence[Shown]:
     if own.ranged:
         # The policy gives ranges, which are on the first page.
         return []
-    kind, alpha, rows = own.kind, own.release.alpha, []
-    sizes = {name: label for name, (label, kinds) in _SIZES.items() if kind.name in kinds}
+    kind, alpha, rows = own.kind, own.release.alpha, {}
     for pair in own.charted:
-        choices = pair.rows(own.sensitivity)
-        smallest = choices[choices["choice"] == SMALLEST].head(1).to_dict("records")
-        inner = [signed_range(kind, row["ci_low"], row["ci_high"]) for row in smallest]
-        margin = [row["estimate"] for row in smallest if not math.isnan(row["estimate"])]
+        inner = [signed_range(kind, row["ci_low"], row["ci_high"]) for row in _smallest(pair, own)]
         least = pair.value("minimum_detectable_difference")
-        rows.append(
-            {
-                "pair": breakable(pair.title),
-                **{name: _standard(pair.figure(name)) for name in sizes},
-                "inner": next(iter(inner), ""),
-                "margin": f"±{kind.signed(margin[0]).lstrip('+')}" if margin else NONE,
-                "least": NONE if math.isnan(least) else points(least, signed=False),
-                "p": p_cell(pair.value(kind.test, "p_value")),
-            }
-        )
-    labels = {
-        **{name: f"{label} ({level(alpha)} CI)" for name, label in sizes.items()},
-        "inner": f"{level(2 * alpha)} CI, {kind.unit}",
-        "margin": "Equivalent from",
-        **({} if kind.numeric else {"least": "Detectable, points"}),
-        "p": "p, unadjusted",
-    }
-    return [
-        Shown(
-            written_table(rows, labels, name="sizes", stub="pair", heading="Pair"),
-            "Size of the differences. Equivalent from: the smallest margin at which the pair "
-            f"counts as equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}",
-        )
-    ]
+        rows[pair.title] = {name: _standard(pair.figure(name)) for name in _SIZES} | {
+            "inner": next(iter(inner), ""),
+            "margin": smallest_margin(pair, own) or NONE,
+            "least": NONE if math.isnan(least) else points(least, signed=False),
+            "p": p_cell(pair.value(kind.test, "p_value")),
+        }
+    caption = (
+        "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
+        f"equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}"
+    )
+    words = {"level": level(alpha), "inner": level(2 * alpha), "unit": kind.unit}
+    return pair_table("sizes", rows, caption, **words)
+
+
+def _smallest(pair: Pair, own: AnswerSet) -> list[dict[str, Any]]:
+    """Return the row of the table of sensitivity with a pair's smallest margin, if there is one."""
+    choices = pair.rows(own.sensitivity)
+    return choices[choices["choice"] == SMALLEST].head(1).to_dict("records")
+
+
+def smallest_margin(pair: Pair, own: AnswerSet) -> str:
+    """Return the smallest margin at which a pair counts as equivalent; empty if there is none."""
+    known = [row["estimate"] for row in _smallest(pair, own) if not math.isnan(row["estimate"])]
+    return f"±{unsigned(own.kind, known[0])}" if known else ""
 
 
 def _standard(figure: Figure) -> str:
     return figure.written() if figure.known else NONE
 
 
-SECTION = Section(
+SIZE = Section(
     order=50,
     title=lambda own: f"Is the {noun(own.kind)} big enough to matter?",
     answer=answer,
     charts=lambda own, name: (chart(own, name),),
     key=_key,
     tables=table,
+)
+
+
+#: Whether a ratio is within four fifths, and whether its interval is on the same side, in a word.
+_RATIO_WORDS = {
+    (True, True): "No",
+    (True, False): "Not clearly",
+    (False, True): "Yes",
+    (False, False): "Perhaps",
+}
+
+
+def four_fifths(own: AnswerSet) -> Answer:
+    """State whether a group's selection rate is below four fifths of the other's."""
+    ratios = {pair: pair.figure("selection_ratio") for pair in own.pairs}
+    known = {pair: figure for pair, figure in ratios.items() if figure.known}
+    if not own.ranged and not known and any(figure.known for figure in own.by_group.values()):
+        return Answer(CANNOT, "No decision is favourable, so there is no ratio.")
+    if own.ranged or not known:
+        return unknown(own)
+    low, high = FOUR_FIFTHS
+    said = dict.fromkeys((pair.name for pair in own.pairs), CANNOT)
+    for pair, figure in known.items():
+        inside = low <= figure.estimate <= high
+        clear = figure.high < low or figure.low > high
+        if inside:
+            clear = low <= figure.low and figure.high <= high
+        said[pair.name] = "Unclear" if clear and pair.reason else _RATIO_WORDS[inside, clear]
+
+    def distance(pair: Pair) -> float:
+        value = known[pair].estimate
+        return min(value, 1 / value) if value else 0.0
+
+    pair = min(known, key=distance)
+    figure = known[pair]
+    one, other = (own.group_name(pair.attribute, group) for group in pair.groups)
+    if figure.estimate > 1:
+        # The rate that is lower is named, and divided by the other.
+        one, other = other, one
+        estimate, low, high = map(_inverse, (figure.estimate, figure.high, figure.low))
+        figure = replace(figure, estimate=estimate, low=low, high=high)
+    text = (
+        f"The selection rate for {one} is {figure.text} times that for {other} "
+        f"({level(own.release.alpha)} interval {figure.limits})"
+    )
+    text += ", the furthest from 1 of all pairs." if len(known) > 1 else "."
+    return Answer(by_pair(said), f"{text} {_parity(own)}".rstrip())
+
+
+def _inverse(ratio: float) -> float:
+    return math.inf if ratio == 0 else 1 / ratio
+
+
+def _parity(own: AnswerSet) -> str:
+    """State the largest demographic parity difference."""
+    attributes = dict.fromkeys(pair.attribute for pair in own.pairs)
+    every = {
+        name: figure_of(own.kind, own.of_attribute(name).get("demographic_parity"))
+        for name in attributes
+    }
+    found = {name: figure for name, figure in every.items() if figure.known}
+    if not found:
+        return ""
+    name = max(found, key=lambda one: found[one].estimate)
+    label = own.benchmark.attribute(name).label
+    which = f"largest for {label}: " if len(found) > 1 else ""
+    return (
+        "The demographic parity difference, highest minus lowest rate of the groups, is "
+        f"{which}{found[name].text} points ({found[name].limits})."
+    )
+
+
+def ratio_chart(own: AnswerSet, name: str) -> Chart:
+    """Draw the selection ratio of each pair, with the limits of the four-fifths rule shaded."""
+    ratios = {pair: pair.figure("selection_ratio") for pair in own.charted}
+    axis = axis_of(
+        (one.at_most(MOST_RATIO) for one in ratios.values()),
+        "ratio",
+        "selection ratio",
+        band=FOUR_FIFTHS,
+        room=0.06,
+        signed=False,
+    )
+
+    def cell(pair: Pair) -> Cell:
+        found = ratios[pair]
+        marks = tick(axis, 1, reach=50)
+        marks += interval(axis, found.estimate, found.low, min(found.high, axis.high))
+        at = min(found.estimate, axis.high) if found.known else 1
+        marks += above(axis, at, found.label, "18%")
+        return Cell(marks, f"{pair.note}: {found.written()}")
+
+    return pair_chart(own, name, "Selection ratios", axis, cell, height=54)
+
+
+RATIO = Section(
+    order=60,
+    title=lambda own: "Is a rate below four fifths of the other?",
+    answer=four_fifths,
+    applies=lambda own: any("selection_ratio" in pair.estimates for pair in own.pairs),
+    charts=lambda own, name: (ratio_chart(own, name),),
+    key=lambda own: [
+        Mark(sure(own)),
+        Mark("shaded: from .80 to 1.25, the limits of the four-fifths rule"),
+    ],
+)
+
+
+_BEYOND = "beyond_control"
+
+
+def _beyond_rows(own: AnswerSet) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield the label, note and estimate of each attribute with a change beyond its controls."""
+    for attribute in own.benchmark.varied:
+        pairs = [pair for pair in own.pairs if pair.attribute == attribute.name]
+        # The only pair of an attribute is the attribute.
+        single = len(pairs) == 1
+        row = (pairs[0].estimates if single else own.of_attribute(attribute.name)).get(_BEYOND)
+        if row is not None and not pd.isna(row["estimate"]):
+            note = f"{len(pairs)} pairs" if len(pairs) > 1 else pairs[0].note
+            yield attribute.label, note, row
+
+
+def beyond_controls(own: AnswerSet) -> Answer:
+    """State whether changes between groups are larger than those between controls."""
+    rows = {label: row for label, _, row in _beyond_rows(own)}
+    if own.ranged or not rows:
+        return unknown(own)
+    why = own.board.why_unranked.get(own.model, "")
+    if why.startswith("every answer is"):
+        return Answer(CANNOT, f"{capital(why)}.")
+    alpha, said = own.release.alpha, {}
+    for label, row in rows.items():
+        clear = float(row["p_value"]) <= alpha
+        side = "Yes" if row["ci_low"] > 0 else "Smaller" if row["ci_high"] < 0 else "Not clearly"
+        said[label] = side if clear else "Not clearly"
+    label = max(rows, key=lambda one: float(rows[one]["estimate"]))
+    change, p = figure_of(own.kind, rows[label]), p_value(float(rows[label]["p_value"]))
+    controls = listed(f"“{control.label}”" for control in own.benchmark.controls)
+    which = f"largest change is that of {label}:" if len(rows) > 1 else "change is"
+    text = (
+        f"Compared with the controls ({controls}), the {which} {change.text} {own.kind.unit} "
+        f"({level(alpha)} interval {change.limits}; {p}, not adjusted)."
+    )
+    return Answer(by_pair(said), text)
+
+
+def beyond_chart(own: AnswerSet, name: str) -> Chart:
+    """Draw the change of each attribute beyond that of controls."""
+    unit = own.kind.unit
+    found = [(label, note, figure_of(own.kind, row)) for label, note, row in _beyond_rows(own)]
+    note = f"change beyond that of controls, {unit}"
+    axis = axis_of((figure for *_, figure in found), "beyond", note, room=0.25)
+
+    def cell(figure: Figure) -> Cell:
+        marks = interval(axis, *figure.all, label=figure.text)
+        return Cell(marks, figure.written(f" {unit}"))
+
+    cases = ((Row(label, note=note), figure) for label, note, figure in found)
+    caption = "Change beyond that of controls"
+    return set_chart(own, name, caption, axis, cases, cell, heading="Attribute", height=34)
+
+
+def beyond_table(own: AnswerSet) -> Sequence[Shown]:
+    """Show how far changes exceed those between controls, for attributes and charted pairs."""
+    kind = own.kind
+    every = {label: row for label, note, row in _beyond_rows(own) if note.endswith(" pairs")}
+    found = {f"{label}: all pairs": row for label, row in every.items()}
+    for pair in own.charted:
+        row = pair.estimates.get(_BEYOND)
+        if row is not None and isinstance(row["group_a"], str) and not pd.isna(row["estimate"]):
+            found[pair.title] = row
+    rows = {
+        label: {
+            "beyond": figure_of(kind, row).written(),
+            "both": str(row["method_note"]).partition(";")[0],
+            "p": p_cell(row["p_value"]),
+            "items": f"{row['n']:,}",
+        }
+        for label, row in found.items()
+    }
+    caption = (
+        f"Mean change beyond that of the controls, in {kind.unit}"
+        f"{', in any direction' * kind.numeric}; p-values are not adjusted"
+    )
+    return pair_table(
+        "controls",
+        rows,
+        caption,
+        level=level(own.release.alpha),
+        shares="" if kind.numeric else ", shares",
+        Items=capital(words_of(own.benchmark).items),
+    )
+
+
+BEYOND = Section(
+    order=70,
+    title=lambda own: "Larger than meaningless changes?",
+    answer=beyond_controls,
+    applies=lambda own: any(True for _ in _beyond_rows(own)),
+    charts=lambda own, name: (beyond_chart(own, name),),
+    key=lambda own: [Mark(sure(own)), Mark("0: groups change answers as much as controls do")],
+    tables=beyond_table,
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +21,15 @@ from fairstats._lib.formatting import (
     capital,
     counted,
     decimal,
-    escape_html,
     escape_markdown,
+    level,
+    number_word,
     p_figure,
     p_value,
     percent,
-    percent_range,
     point_range,
     points,
+    span,
 )
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
@@ -35,18 +37,18 @@ from fairstats.answers.files import MEASURES_SUFFIX, answer_files
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import read_vignettes
-from fairstats.estimates.same_variants import DIFFERENT, SAME
+from fairstats.estimates.same_variants import SAME
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.tables import write_table
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown, show_table
-from fairstats.report.separate_reports import draw_report, show_sources, write_tables
+from fairstats.report.separate_reports import draw_report, write_tables
 from fairstats.report.tables import figure_cell, files_of, labels_of, share, written_table
 from fairstats.report.templates import prose
 from fairstats.vignettes.audit import Audit, audit_vignettes
-from fairstats.vignettes.leakage import DISTINCT, OVERLAP
+from fairstats.vignettes.leakage import OVERLAP
 from fairstats.vignettes.measures import write_measures
-from fairstats.vignettes.selection import DIFFERENCE, ONE_SIDED
+from fairstats.vignettes.selection import DIFFERENCE
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -59,6 +61,8 @@ FLAGS = "vignette_flags"
 
 Row = Mapping[str, Any]
 Cells = list[dict[str, str]]
+#: Sentences on a question, and the rows of its table.
+Found = tuple[list[str], Cells]
 
 #: The number of flags shown per kind, and of items per pair; the tables have all of them.
 _FLAGS_SHOWN, _ITEMS_SHOWN = 12, 8
@@ -77,24 +81,23 @@ def show_vignettes(release: Release) -> None:
             continue
         benchmark = release.benchmarks[name]
         show_markdown(f"## {escape_markdown(benchmark.title)}")
-        for question in labels_of("vignettes")["questions"]:
-            rows = own[own["aspect"].isin(question["aspects"])]
+        for aspect, question in labels_of("vignettes")["questions"].items():
+            rows = own[own["aspect"] == aspect]
             if len(rows):
-                _show_question(question, rows, benchmark, release)
+                _show_question(aspect, question, rows, benchmark, release)
         show_items(release, benchmark)
-    _show_flags(release)
+        _show_flags(release, benchmark)
 
 
 def _show_question(
-    question: Mapping[str, Any], rows: pd.DataFrame, benchmark: Benchmark, release: Release
+    aspect: str, question: Row, rows: pd.DataFrame, benchmark: Benchmark, release: Release
 ) -> None:
     """Show a question of the audit: its finding, its note, and the figures as a table."""
-    aspect = question["aspects"][0]
-    sentence, cells = _FINDINGS[aspect](rows, benchmark)
-    parts = (f"### {question['title']}", sentence, prose(f"vignettes-{aspect.replace(' ', '-')}"))
-    show_markdown("\n\n".join(filter(None, parts)))
+    sentences, cells = _FINDINGS[aspect](rows, benchmark, release.alpha)
+    parts = [f"### {question['title']}", *sentences, prose(f"vignettes-{aspect.replace(' ', '-')}")]
+    show_markdown("\n\n".join(parts))
     if cells:
-        labels = {k: v for k, v in question["labels"].items() if any(k in cell for cell in cells)}
+        labels = {k: v for k, v in question["labels"].items() if any(c.get(k) for c in cells)}
         table = written_table(
             cells,
             labels,
@@ -103,185 +106,157 @@ def _show_question(
             heading=question["heading"],
             group="group" if "group" in cells[0] else None,
         )
-        show_table(table, caption=question["caption"], download=files_of(release, FINDINGS))
+        caption = question["caption"].format(level=level(release.alpha))
+        show_table(
+            table, caption=f"{benchmark.title}: {caption}", download=files_of(release, FINDINGS)
+        )
 
 
-def _leakage(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
-    titles = {OVERLAP: "Shared words", DISTINCT: "Words of no other option"}
-    rows = rows.assign(column=rows["quantity"].str.removesuffix(" difference"))
+def _sentence(name: str, **words: object) -> str:
+    """Fill a sentence of the page's labels; names from outside have to be escaped."""
+    return str(labels_of("vignettes")["sentences"][name]).format(**words)
+
+
+def _leakage(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
     cells = [
         cell | {"group": title}
-        for measure, title in titles.items()
-        for cell in _cells(rows[rows["measure"] == measure], benchmark, _share)
+        for measure, title in labels_of("vignettes")["leakage"].items()
+        for cell in _cells(rows[rows["measure"] == measure], benchmark, "quantity")
     ]
     own = rows[rows["measure"] == OVERLAP]
     pairs = own[(own["quantity"] == "advantage difference") & own["estimate"].notna()]
     if pairs.empty:
-        return "The added text has no words to compare with the options.", cells
+        return [_sentence("no words")], cells
     most = _largest(pairs)
-    parts = []
-    for label, of in _groups(own, most, benchmark):
-        figures = of.set_index("quantity")["estimate"].map(percent)
-        key, distractors = (
-            f"{figures[which]} (by chance {figures[f'{which} by chance']})"
-            for which in ("key", "distractors")
-        )
-        parts.append(f"for *{label}* {key} of the key's words and {distractors} of a distractor's")
+    groups = _of_groups(own, most, benchmark, "leakage group")
     largest = ", the largest difference of all pairs" if len(pairs) > 1 else ""
-    return (
-        f"::: lede\nThe added text has words of the answer options: {parts[0]}; {parts[1]}. The "
-        f"key's advantage differs by {points(most['estimate'])} points between the two groups "
-        f"({point_range(most['ci_low'], most['ci_high'])}){largest}.\n:::",
-        cells,
-    )
+    return [_sentence("leakage", groups="; ".join(groups), largest=largest, **_gap(most))], cells
 
 
-def _added_text(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
-    cells = _cells(rows.assign(column=rows["measure"]), benchmark, _number)
+def _added_text(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
+    cells = _cells(rows, benchmark, "measure")
     words = rows[(rows["measure"] == "words") & rows["estimate"].notna()]
-    groups, pairs = words[words["group_b"] == ""], words[words["group_b"] != ""]
+    groups, pairs = words[words["group_b"] == ""]["estimate"], words[words["group_b"] != ""]
     if pairs.empty:
-        return "", cells
-    row = _largest(pairs)
-    return (
-        f"On average, a variant has {_signed(groups['estimate'].min())} to "
-        f"{_signed(groups['estimate'].max())} words compared with the neutralized vignette, "
-        "depending on the group. The largest difference between two groups is "
-        f"{_signed(row['estimate'])} words ({escape_markdown(_label(benchmark, row))}; "
-        f"{_signed(row['ci_low'])} to {_signed(row['ci_high'])}).",
-        cells,
-    )
+        return [], cells
+    most = _largest(pairs)
+    figures = {name: _signed(most[name]) for name in ("estimate", "ci_low", "ci_high")}
+    figures |= {"words": span(_signed(groups.min()), _signed(groups.max()))}
+    pair = escape_markdown(_label(benchmark, most))
+    return [_sentence("added text", pair=pair, **figures)], cells
 
 
-def _content(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
-    cells = _cells(rows.assign(column=rows["measure"]), benchmark, _share)
+def _content(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
+    cells = _cells(rows, benchmark, "measure")
     asks = rows[(rows["measure"] == "question_asked") & rows["estimate"].notna()]
     pairs = asks[asks["group_b"] != ""]
     if pairs.empty or asks.loc[asks["group_b"] == "", "estimate"].ge(1).all():
-        return "", cells
+        return [], cells
     most = _largest(pairs)
-    groups = " and ".join(
-        f"{percent(of['estimate'].item())} of the variants for *{label}*"
-        for label, of in _groups(asks, most, benchmark)
-    )
-    return (
-        f"**Not every variant asks a question.** If the neutralized vignette asks one, {groups} "
-        f"do, a difference of {points(most['estimate'])} points "
-        f"({point_range(most['ci_low'], most['ci_high'])}). A model that gets such a variant with "
-        "only its options is not given the question.",
-        cells,
-    )
+    groups = _of_groups(asks, most, benchmark, "content group")
+    return [_sentence("content", groups=" and ".join(groups), **_gap(most))], cells
 
 
-def _duplicates(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
+def _duplicates(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
     labels = labels_of("vignettes")
     # The first row of keys is that of all versions.
     lead = rows[rows["n"] > 0].drop_duplicates("measure")
-    sentences = [
-        labels["duplicate_items"][row["measure"]].format(
-            f"{round(row['estimate'] * row['n']):,} of {counted(row['n'], 'item')} "
-            f"({percent(row['estimate'])})"
-        )
-        for row in lead.to_dict("records")
-        if row["measure"] in labels["duplicate_items"]
-    ]
+    sentences = []
+    for row in lead[lead["measure"].isin([*labels["duplicate_items"]])].to_dict("records"):
+        number = round(row["estimate"] * row["n"])
+        share_of = f" ({percent(row['estimate'])})" if number else ""
+        text = f"{_some(number, row['n'], 'item')}{share_of}"
+        sentences.append(capital(labels["duplicate_items"][row["measure"]].format(text)))
     alike = rows["measure"].isin(["like_neutral", "like_other_group"])
     if alike.any() and not rows.loc[alike, "estimate"].any():
-        sentences.append("Every variant differs from the neutralized vignette and from the others.")
+        sentences.append(_sentence("different"))
         rows = rows[~alike]
     cells = [
         {
             "group": labels["duplicates"][row["measure"]],
             "of": _label(benchmark, row) or _version(benchmark, row),
-            "share": _share(row),
+            "share": _figure(row),
             "n": f"{row['n']:,}",
         }
         for row in rows.to_dict("records")
     ]
-    return " ".join(sentences), cells
+    return [" ".join(sentences)], cells
 
 
-def _selection(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
-    own = rows[rows["quantity"] == DIFFERENCE]
-    others = rows[rows["quantity"] == ONE_SIDED]
+def _selection(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Found:
+    declared = rows["quantity"] == DIFFERENCE
+    own, others = rows[declared & rows["estimate"].notna()], rows[~declared]
     sentences = []
-    if own["estimate"].notna().any():
+    if len(own):
         most = _largest(own)
-        sentences.append(
-            f"{escape_markdown(most['model'])} was used to select the items. Its accuracy "
-            f"difference minus that of the others is {points(most['estimate'])} points "
-            f"({point_range(most['ci_low'], most['ci_high'])}; "
-            f"{escape_markdown(_label(benchmark, most))})."
-        )
-    if sets := len(others[["benchmark_version", "model", "strategy"]].drop_duplicates()):
-        sentences.append(
-            f"Among {counted(sets, 'other answer set')}, the smallest adjusted p-value for an "
-            f"undeclared selection is {p_figure(others['p_value'].min())}."
-        )
-    cells = []
-    # Of the others, those that are less one-sided than another model show no sign.
-    for row in pd.concat([own, others[others["p_value"] < 1]]).to_dict("records"):
-        version = _version(benchmark, row)
-        declared = row["quantity"] == DIFFERENCE
-        cells.append(
-            {
-                "group": f"{row['model']}, {prompt_label(row['strategy'])} ({version})",
-                "of": _label(benchmark, row),
-                "note": row["note"].partition(";")[0],
-                **({"difference": _share(row)} if declared else {"p": p_value(row["p_value"])}),
-            }
-        )
-    return " ".join(sentences), cells
+        names = {"model": most["model"], "pair": _label(benchmark, most)}
+        names = {name: escape_markdown(text) for name, text in names.items()}
+        sentences.append(_sentence("selected", **names, **_gap(most)))
+    # An answer set is tested once per pair of groups.
+    least = others.groupby(["benchmark_version", "model", "strategy"])["p_value"].min()
+    if len(least):
+        signs = int((least < alpha).sum())
+        words = {"verb": "show" if signs > 1 else "shows", "p": p_figure(least.min())}
+        sets = capital(_some(signs, len(least), "answer set"))
+        sentences.append(_sentence("undeclared", sets=sets, **words))
+    # Those that are less one-sided than another model show no sign.
+    cells = [
+        {
+            "group": f"{row['model']}, {prompt_label(row['strategy'])} "
+            f"({_version(benchmark, row)})",
+            "of": _label(benchmark, row),
+            "note": row["note"].partition(";")[0],
+            "difference": _figure(row) if row["quantity"] == DIFFERENCE else "",
+            "p": "" if row["quantity"] == DIFFERENCE else p_value(row["p_value"]),
+        }
+        for row in pd.concat([rows[declared], others[others["p_value"] < 1]]).to_dict("records")
+    ]
+    return [" ".join(sentences)], cells
 
 
-def _variant_sets(rows: pd.DataFrame, benchmark: Benchmark) -> tuple[str, Cells]:
+def _variant_sets(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
     ratios = rows[rows["quantity"] == "odds ratio"].groupby("group_a")["estimate"]
     undeclared = benchmark.same_variants_odds_ratio is None
     sentences = [prose("vignettes-no-verdict")] if undeclared else []
     cells = []
     for declared, of in rows[rows["measure"] == "pairs"].groupby("group_a", sort=False):
         found, n = of.set_index("quantity")["estimate"].map(percent), int(of["n"].iloc[0])
-        cell = {"of": str(declared), "pairs": f"{n:,}", **found}
         known = ratios.get_group(declared).dropna()
-        if len(known):
-            cell["ratio"] = f"{decimal(known.min(), 2)} to {decimal(known.max(), 2)}"
+        ratio = span(decimal(known.min(), 2), decimal(known.max(), 2)) if len(known) else ""
+        cells.append({"of": str(declared), "pairs": f"{n:,}", "ratio": ratio, **found})
         if SAME in found:
-            sentences.append(
-                f"Of {counted(n, 'pair')} of answer sets declared as answers to {declared}, "
-                f"{found[SAME]} are judged to be to the same variants, and {found[DIFFERENT]} to "
-                "different ones."
-            )
-        cells.append(cell)
-    return " ".join(sentences), cells
+            pairs = counted(n, "pair")
+            sentences.append(_sentence("variant sets", pairs=pairs, declared=declared, **found))
+    # A number of pairs alone is no finding.
+    return sentences, [cell for cell in cells if cell["ratio"] or SAME in cell]
 
 
-#: What states the finding of each question, in a sentence, and makes the cells of its table.
-_FINDINGS: dict[str, Callable[[pd.DataFrame, Benchmark], tuple[str, Cells]]] = {
+#: What states the finding of each question, and makes the cells of its table.
+_FINDINGS: dict[str, Callable[[pd.DataFrame, Benchmark, float], Found]] = {
     "leakage": _leakage,
     "added text": _added_text,
     "content": _content,
     "duplicates": _duplicates,
+    "keys": _duplicates,
     "selection": _selection,
     "variant sets": _variant_sets,
 }
 
 
-def _show_flags(release: Release) -> None:
+def _show_flags(release: Release, benchmark: Benchmark) -> None:
     """Show the flags that a person should check; only in a separate report, as they quote text."""
     path = release.path / DOWNLOADS / f"{FLAGS}.parquet"
     flags = pd.read_parquet(path) if path.exists() else pd.DataFrame()
     if flags.empty:
         return
-    show_markdown(
-        f"## What a person should check\n\nRules raised {counted(len(flags), 'flag')}. Up to "
-        f"{_FLAGS_SHOWN} of each kind are shown; the table of flags has all."
-    )
+    raised = counted(len(flags), "flag")
+    show_markdown(_sentence("flags", raised=raised, shown=_FLAGS_SHOWN))
     for (aspect, flag), own in flags.groupby(["aspect", "flag"], sort=False):
         cells = [
             {
                 "of": row["item_id"],
-                "of_group": row["group"],
-                "detail": row["detail"][:_LONGEST] + " …" * (len(row["detail"]) > _LONGEST),
+                "of_group": _label(benchmark, {**row, "group_a": row["group"], "group_b": ""}),
+                "detail": shorten(row["detail"], _LONGEST, placeholder=" …"),
             }
             for row in own.head(_FLAGS_SHOWN).to_dict("records")
         ]
@@ -290,9 +265,6 @@ def _show_flags(release: Release) -> None:
             name = slug(f"flags-{aspect}-{flag}")
             table = written_table(cells, labels, name=name, stub="of", heading="Item")
             show_table(table, caption=f"{aspect}: {flag}", download=files_of(release, FINDINGS))
-
-
-_PAIR = ["attribute", "group_a", "group_b"]
 
 
 def show_items(release: Release, benchmark: Benchmark) -> None:
@@ -304,33 +276,39 @@ def show_items(release: Release, benchmark: Benchmark) -> None:
     own = table[table["benchmark"] == benchmark.name]
     for version, of_version in own.groupby("benchmark_version", sort=True):
         label = benchmark.versions.get(str(version), str(version))
-        named = f" ({escape_markdown(label)})" if own["benchmark_version"].nunique() > 1 else ""
-        title = f"### Which items make up the gap?{named}"
-        pairs = [rows for _, rows in of_version.groupby(_PAIR, sort=False)]
+        named = f" ({label})" if own["benchmark_version"].nunique() > 1 else ""
+        groups = of_version.groupby(["attribute", "group_a", "group_b"], sort=False)
+        pairs = [rows for _, rows in groups]
         notes = [_of_tests(rows, release.alpha) for rows in pairs]
         # What is true of all pairs is said once; a number of items is that of one pair.
         alike = len(pairs) > 1 and len(set(notes)) == 1
         shared = notes[0] if alike and not (of_version["p_bh"] < release.alpha).any() else ""
         found = [
-            f"- {_gap(rows, benchmark)} {'' if shared else note}".rstrip()
+            f"- {_items_of_gap(rows, benchmark)} {'' if shared else note}".rstrip()
             for rows, note in zip(pairs, notes, strict=True)
         ]
+        title = f"### Which items make up the gap?{escape_markdown(named)}"
         show_markdown("\n\n".join([title, prose("vignettes-items"), "\n".join(found), shared]))
-        listed = pd.concat(_listed(rows, benchmark, release.alpha) for rows in pairs)
+        listed = pd.concat(
+            rows.assign(pair=_label(benchmark, rows.iloc[0]))[
+                (rows["contribution"] != 0)
+                & ((rows["p_bh"] < release.alpha) | (np.arange(len(rows)) < _ITEMS_SHOWN))
+            ]
+            for rows in pairs
+        )
         if len(listed):
             with closed("The items with the largest contributions"):
                 show_table(
                     items_table(listed, name=slug(f"items-{benchmark.name}-{version}")),
-                    caption=f"{benchmark.title}: items with the largest contributions. p: exact, "
-                    "flips of models; adjusted by Benjamini and Hochberg over the items of a pair",
+                    caption=f"{benchmark.title}{named}: {labels_of('vignettes')['items_caption']}",
                     download=files_of(release, ITEMS),
                 )
 
 
-def _gap(rows: pd.DataFrame, benchmark: Benchmark) -> str:
+def _items_of_gap(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     """State the gap of a pair, and how many items make up half of it."""
     gap, models = float(rows["gap"].iloc[0]), counted(int(rows["models"].max()), "model")
-    pair = escape_markdown(capital(_pair_label(benchmark, rows.iloc[0])))
+    pair = escape_markdown(capital(_label(benchmark, rows.iloc[0])))
     text = f"{pair}: mean gap {points(gap)} points over {models}."
     if not gap:
         return text
@@ -344,21 +322,12 @@ def _gap(rows: pd.DataFrame, benchmark: Benchmark) -> str:
 def _of_tests(rows: pd.DataFrame, alpha: float) -> str:
     """Return how many items of a pair are significant, or why none can be."""
     if significant := int((rows["p_bh"] < alpha).sum()):
-        return f"{counted(significant, 'item')} significant after adjustment."
+        verb = "is" if significant == 1 else "are"
+        return f"{counted(significant, 'item')} {verb} significant after adjustment."
     least = float(rows["least_p"].min())
-    if least * len(rows) > alpha * (rows["p_value"] <= least).sum():
-        return (
-            f"So few models cannot show that a single item differs: {p_figure(least)} is the "
-            f"smallest possible p-value, before adjustment for {counted(len(rows), 'item')}."
-        )
+    if least * len(rows) > alpha * max(1, (rows["p_value"] <= least).sum()):
+        return _sentence("too few models", p=p_figure(least), items=counted(len(rows), "item"))
     return "No item is significant after adjustment."
-
-
-def _listed(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> pd.DataFrame:
-    """Return the items of a pair to list, with the label of the pair."""
-    shown = (rows["p_bh"] < alpha) | (np.arange(len(rows)) < _ITEMS_SHOWN)
-    pair = _pair_label(benchmark, rows.iloc[0])
-    return rows[shown & (rows["contribution"] != 0)].assign(pair=pair)
 
 
 def items_table(items: pd.DataFrame, *, name: str) -> GT:
@@ -371,49 +340,43 @@ def items_table(items: pd.DataFrame, *, name: str) -> GT:
     name : str
         The table's id, unique on the page.
     """
-    from great_tables import GT
-
+    rows = [
+        {
+            "pair": row["pair"],
+            "item": row["item_id"],
+            "estimate": points(row["estimate"]),
+            "contribution": decimal(100 * row["contribution"], 2),
+            "share": percent(row["share"]),
+            "counts": f"{row['n10']:g} and {row['n01']:g} of {row['n']:g}",
+            "p": p_figure(row["p_value"]),
+            "p_bh": p_figure(row["p_bh"]),
+        }
+        for row in items.to_dict("records")
+    ]
     labels = labels_of("vignettes")["items"]
-    counts = ["n10", "n01", "n"]
-    columns = ["pair", "item_id", "estimate", "contribution", "share", *counts, "p_value", "p_bh"]
-    return (
-        GT(items[columns], rowname_col="item_id", groupname_col="pair", id=name)
-        .tab_stubhead("Item")
-        .cols_label(cases=dict(labels))
-        .fmt_number(columns="estimate", decimals=1, scale_by=100, force_sign=True)
-        .fmt_number(columns="contribution", decimals=2, scale_by=100)
-        .fmt_percent(columns="share", decimals=1)
-        .fmt_number(columns=counts, decimals=6, drop_trailing_zeros=True)
-        .cols_merge(columns=counts, pattern="{0} and {1} of {2}")
-        .fmt(lambda p: escape_html(p_figure(p)), columns=["p_value", "p_bh"])
-        .sub_missing(missing_text="not known")
-        .cols_align("right", columns=[name for name in labels if name != "n10"])
-        .cols_align("left", columns="n10")
+    right = [column for column in labels if column != "counts"]
+    return written_table(
+        rows, labels, name=name, stub="item", heading="Item", group="pair", right=right
     )
 
 
-def _pair_label(benchmark: Benchmark, row: Row | pd.Series) -> str:
-    return benchmark.attribute(row["attribute"]).pair_label((row["group_a"], row["group_b"]))
-
-
-def _cells(rows: pd.DataFrame, benchmark: Benchmark, form: Callable[[Row], str]) -> Cells:
-    """Return a row of cells for each group and then each pair; ``column`` names the cells."""
+def _cells(rows: pd.DataFrame, benchmark: Benchmark, column: str) -> Cells:
+    """Return a row of cells for each group and then each pair, one cell per value of a column."""
     cells: dict[tuple[bool, str, str, str], dict[str, str]] = {}
     for row in rows.to_dict("records"):
         key = (row["group_b"] != "", row["attribute"], row["group_a"], row["group_b"])
         cell = cells.setdefault(key, {"of": _label(benchmark, row)})
-        cell[row["column"]] = form(row)
+        cell[row[column].removesuffix(" difference")] = _figure(row)
     return [cells[key] for key in sorted(cells, key=lambda key: key[0])]
 
 
-def _groups(
-    rows: pd.DataFrame, pair: Row, benchmark: Benchmark
-) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the escaped label of each group of a pair, with its own rows."""
+def _of_groups(rows: pd.DataFrame, pair: Row, benchmark: Benchmark, sentence: str) -> Iterator[str]:
+    """Yield a sentence on the shares of each group of a pair."""
     own = rows[(rows["attribute"] == pair["attribute"]) & (rows["group_b"] == "")]
     for group in (pair["group_a"], pair["group_b"]):
-        label = _label(benchmark, {**pair, "group_a": group, "group_b": ""})
-        yield escape_markdown(label), own[own["group_a"] == group]
+        label = escape_markdown(_label(benchmark, {**pair, "group_a": group, "group_b": ""}))
+        shares = own[own["group_a"] == group].set_index("quantity")["estimate"].map(percent)
+        yield _sentence(sentence, group=label, **shares)
 
 
 def _largest(rows: pd.DataFrame) -> dict[str, Any]:
@@ -421,26 +384,26 @@ def _largest(rows: pd.DataFrame) -> dict[str, Any]:
     return rows.loc[rows["estimate"].abs().idxmax()].to_dict()
 
 
-def _share(row: Row) -> str:
-    """Write a share in percent, or a tested difference in points, with limits and p below."""
-    tested = not math.isnan(row["p_value"])
-    limits = (point_range if tested else percent_range)(row["ci_low"], row["ci_high"])
-    return _with_limits(row["estimate"], points if tested else share, limits, row["p_value"])
+def _gap(row: Row) -> dict[str, str]:
+    """Return the words of a difference of shares."""
+    limits = point_range(row["ci_low"], row["ci_high"])
+    return {"difference": points(row["estimate"]), "limits": limits}
 
 
-def _number(row: Row) -> str:
-    """Write a mean number with its limits below, and the p-value of a pair."""
-    form = partial(decimal, places=1) if row["quantity"] == "mean" else _signed
-    known = not math.isnan(row["ci_low"])
-    limits = f"{form(row['ci_low'])} to {form(row['ci_high'])}" if known else ""
-    return _with_limits(row["estimate"], form, limits, row["p_value"] if row["group_b"] else None)
+def _figure(row: Row) -> str:
+    """Write a share, a mean number or a difference, with its limits and p-value below."""
+    p, form = row["p_value"], share if math.isnan(row["p_value"]) else points
+    if row["aspect"] == "added text":
+        form = partial(decimal, places=1) if row["quantity"] == "mean" else _signed
+        p = p if row["group_b"] else math.nan
+    limits = [form(row[end]) for end in ("ci_low", "ci_high") if not math.isnan(row[end])]
+    below = (("–" if form is share else " to ").join(limits), p_value(p))
+    return figure_cell(row["estimate"], form, ", ".join(filter(None, below)), strong=False)
 
 
-def _with_limits(
-    value: float, form: Callable[[float], str], limits: str, p: float | None = None
-) -> str:
-    tested = "" if p is None else p_value(p)
-    return figure_cell(value, form, ", ".join(filter(None, (limits, tested))), strong=False)
+def _some(number: int, of: int, noun: str) -> str:
+    some = number_word(number) if number else "none"
+    return f"{some} of {number_word(of)} {noun}{'s' * (of != 1)}"
 
 
 def _signed(value: float) -> str:
@@ -514,17 +477,15 @@ def report_vignettes(
     ------
     InputError
         If the items or answers have a problem. Then no file is written.
-    fairstats.report.builtin_renderer.PageError
+    fairstats.report.render.PageError
         If the report cannot be drawn. Then no file is written.
     """
     out = Path(out)
     if out.exists() and not out.is_dir():
         raise InputError([Problem(str(out), "is not a folder", "give the path of a folder")])
-    vignettes = read_vignettes(items, benchmark=benchmark)
-    paths = list(answers)
+    vignettes, paths = read_vignettes(items, benchmark=benchmark), list(answers)
     audit = audit_vignettes(vignettes, paths, benchmark_version=benchmark_version, alpha=alpha)
-    audited = vignettes.benchmark
-    tables = {FINDINGS: audit.findings, FLAGS: audit.flags}
+    audited, tables = vignettes.benchmark, {FINDINGS: audit.findings, FLAGS: audit.flags}
     with temporary_folder("report") as folder:
         release = write_tables(
             folder,
@@ -536,36 +497,20 @@ def report_vignettes(
             benchmark_version=audit.benchmark_version,
             items=len(vignettes.items),
         )
-        for name, table in tables.items():
-            write_table(table, folder / "tables", name)
         write_measures(audit.measures, release.measures_path)
         copy_benchmarks({audited.name: audited}, folder / "benchmarks")
-        title = f"How good are the variants of {audited.title}?"
-        drawn = [folder / "audit.html", folder / "audit.pdf"]
-        draw_report(release, "vignettes", title=title, to="html", target=drawn[0])
-        draw_report(release, "vignettes", title=title, to="pdf", target=drawn[1])
-        files = {path.name: path for path in (*drawn, *sorted((folder / "tables").iterdir()))}
-        files[f"{slug(audited.name)}{MEASURES_SUFFIX}"] = release.measures_path
-        hashes = {name: file_sha256(path) for name, path in sorted(files.items())}
-        out.mkdir(parents=True, exist_ok=True)
-        for name, path in files.items():
-            shutil.copyfile(path, out / name)
+        made = folder / "made"
+        for name, table in tables.items():
+            write_table(table, made, name)
+        title, pages = f"How good are the variants of {audited.title}?", []
+        for kind in ("html", "pdf"):
+            pages.append(made / f"audit.{kind}")
+            draw_report(release, "vignettes", title=title, to=kind, target=pages[-1])
+        shutil.copy(release.measures_path, made / f"{slug(audited.name)}{MEASURES_SUFFIX}")
+        hashes = {path.name: file_sha256(path) for path in sorted(made.iterdir())}
         text = json.dumps(release.manifest | {"files": hashes}, indent=1, ensure_ascii=False)
-        (out / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
-    return AuditFiles(out, tuple(out / path.name for path in drawn), audit)
-
-
-def show_head(release: Release) -> None:
-    """Show the audited vignettes, and the time of the audit."""
-    manifest = release.manifest
-    version = manifest["benchmark_version"]
-    named = f"{manifest['release']}, version {version}" if version else manifest["release"]
-    show_markdown(
-        f"::: kicker\nVignettes · {release.created_at.date()} · {escape_markdown(named)} · "
-        f"{counted(manifest['items'], 'item')}\n:::"
-    )
-
-
-def show_provenance(release: Release) -> None:
-    """Show hashes, versions and arguments."""
-    show_sources(release)
+        (made / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+        out.mkdir(parents=True, exist_ok=True)
+        for path in made.iterdir():
+            shutil.copyfile(path, out / path.name)
+    return AuditFiles(out, tuple(out / path.name for path in pages), audit)

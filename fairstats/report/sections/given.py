@@ -1,23 +1,65 @@
-"""Does the model prefer a letter or an option?"""
+"""Do answers go missing more for one group, and does the model prefer a letter or an option?"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import percent
+from fairstats._lib.formatting import number_word, percent
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.counts.answer_tables import NO_ANSWER
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.charts.marks import Axis, axis_over, dot, tick
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
+from fairstats.report.figures import NONE, p_cell
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
-from fairstats.report.sections.section import Answer, Mark, Section
+from fairstats.report.sections.section import Answer, Mark, Section, Shown, pair_table
 from fairstats.report.words import option_label
+
+#: The tests of other possible problems with the answers.
+DIAGNOSTICS = ("bowker", "stuart_maxwell", "missing_difference")
+
+
+def _missing_answer(own: AnswerSet) -> Answer:
+    missing, whole = own.missing
+    if not missing:
+        return Answer("No answer is missing", "")
+    p = {pair: pair.value("missing_difference", "p_value") for pair in own.pairs}
+    uneven = [pair for pair, value in p.items() if value <= own.release.alpha]
+    text = f"{missing:,} of {whole:,} answers are missing."
+    if not uneven:
+        return Answer("Not clearly", f"{text} No test of a difference is significant.")
+    pairs = f"{number_word(len(uneven))} of {number_word(len(own.pairs))} pairs"
+    return Answer(f"Yes, for {pairs}", f"{text} The tests are not adjusted.")
+
+
+def table(own: AnswerSet) -> Sequence[Shown]:
+    """Show the tests of missing answers and of the changes from one answer to another."""
+    rows = {}
+    for pair in own.charted:
+        sides = [pair.difference[f"n_missing_{side}"] for side in "ab"]
+        rows[pair.title] = {
+            "missing": " : ".join(NONE if n != n else f"{int(n):,}" for n in sides),
+            "difference": pair.figure("missing_difference").text or NONE,
+        } | {metric: p_cell(pair.value(metric, "p_value")) for metric in DIAGNOSTICS}
+    what = "letters" if own.kind == CHOICE else "answers"
+    caption = "Tests of missing and changed answers; p-values are not adjusted"
+    return pair_table("tests", rows, caption, what=what)
+
+
+MISSING = Section(
+    order=200,
+    title=lambda own: "Do answers go missing more for one group?",
+    answer=_missing_answer,
+    tables=table,
+    diagnostic=True,
+)
+
 
 #: A letter is named if it is answered so much more often than it is the key.
 FREQUENT = 0.05
@@ -126,7 +168,7 @@ def _key(own: AnswerSet) -> list[Mark]:
     return [circles, *([Mark("how often it is the key", "bar")] if own.benchmark.has_key else [])]
 
 
-SECTION = Section(
+LETTERS = Section(
     order=210,
     title=lambda own: f"Does it prefer {'a letter' if own.kind == CHOICE else 'an option'}?",
     answer=_answer,

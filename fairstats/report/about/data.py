@@ -1,0 +1,210 @@
+"""Show the Data page: a release's files for download, benchmarks, sources, and how to cite it."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats._lib.formatting import MINUS, escape_markdown, listed, number_word, percent
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import CHOICE, Words
+from fairstats.exports.catalogues import dataset_markup
+from fairstats.exports.site_files import SITE_FILES
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
+from fairstats.release.tables import TABLES
+from fairstats.report.about.benchmarks import has_benchmarks
+from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
+from fairstats.report.page_output import (
+    KINDS,
+    output_format,
+    show_html,
+    show_markdown,
+    show_table,
+)
+from fairstats.report.site_settings import settings_of
+from fairstats.report.tables import labels_of, sources_caption, sources_table
+from fairstats.report.templates import page_root, prose
+from fairstats.report.words import (
+    counted_items,
+    long_unit,
+    meaning,
+    option_label,
+    unsigned,
+    words_of,
+)
+
+_NOT_STATED = "Not stated"
+
+
+def show_contents(release: Release) -> None:
+    """State the release's number of answers and models."""
+    titles = escape_markdown(listed(benchmark.title for benchmark in release.benchmarks.values()))
+    answers = sum(entry["answers"] for entry in release.manifest["answers"])
+    models = len(release.models)
+    show_markdown(
+        f"::: lede\nThis release has {answers:,} answers from {number_word(models)} "
+        f"model{'s' * (models != 1)} to {titles}. "
+        "Every figure can be downloaded and recomputed.\n:::"
+    )
+
+
+def show_files(release: Release) -> None:
+    """List every table of the release that has a row, and the data it was made from."""
+    labels, root = labels_of("about"), f"{page_root()}{DOWNLOADS}"
+    contents = labels["files"]
+    if CHOICE not in {benchmark.kind for benchmark in release.benchmarks.values()}:
+        contents = contents | labels["without_choices"]
+    described = {name: (contents[name], KINDS) for name in TABLES}
+    if release.earlier:
+        described |= {name: (text, KINDS) for name, text in labels["changes"].items()}
+    files = {name: own for name, own in described.items() if not release.table(name).empty}
+    files |= {
+        name: (text, ("parquet",))
+        for name, text in labels["inputs"].items()
+        if name == "answers" or not getattr(release, name).empty
+    }
+    lines = [
+        f"- {name}: {text} ({', '.join(f'[{kind}]({root}/{name}.{kind})' for kind in kinds)})"
+        for name, (text, kinds) in files.items()
+    ]
+    lines += [
+        f"- [manifest]({page_root()}{MANIFEST}): hashes, versions, arguments",
+        f"- [citation]({page_root()}CITATION.cff) for reference managers",
+    ]
+    show_markdown("\n".join(lines))
+    show_exports(release)
+
+
+def show_exports(release: Release) -> None:
+    """List the exports for other tools, and describe the data to search engines."""
+    root = f"{page_root()}{DOWNLOADS}"
+    lines = [f"- [{name}]({root}/{name}): {file.contents}" for name, file in SITE_FILES.items()]
+    show_markdown("\n".join(["For other tools:\n", *lines]))
+    if output_format() == "html":
+        show_html(dataset_markup(release, page_root()))
+
+
+def show_sources(release: Release) -> None:
+    """Show the release's benchmarks, and the number of answers from each model."""
+    asked = pd.read_parquet(release.answers_path, columns=["benchmark", "attribute", "group"])
+    asked = asked.drop_duplicates()
+    for name, benchmark in release.benchmarks.items():
+        versions = versions_of_an_item(benchmark, asked[asked["benchmark"] == name])
+        show_markdown(
+            f"## {escape_markdown(benchmark.title)}\n\n{benchmark_card(benchmark, versions)}"
+        )
+    if has_benchmarks(release) and output_format() == "html":
+        show_markdown(
+            "How models were used to select items, and one measure of bias on several benchmarks: "
+            "[Benchmarks](/reports/benchmarks.qmd)."
+        )
+    show_markdown("## Answers in this release")
+    show_table(
+        sources_table(release),
+        caption=sources_caption(release),
+        css_class="sources",
+    )
+
+
+def versions_of_an_item(benchmark: Benchmark, asked: pd.DataFrame) -> int:
+    """Count the versions of an item that models were asked.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        The benchmark.
+    asked : pandas.DataFrame
+        The variants with answers: ``attribute`` and ``group``, one row each. An attribute that
+        another one crosses may have none.
+    """
+    groups = asked.groupby("attribute")["group"].agg(set)
+    shared = set.intersection(*groups) if len(groups) else set()
+    first = {a for name in groups.index for a, _ in benchmark.attributes[name].pairs}
+    # The only group that all attributes have and compare with is one text: the reference.
+    repeated = len(groups) - 1 if len(shared) == 1 and shared == first else 0
+    return len(asked) - repeated
+
+
+def benchmark_card(benchmark: Benchmark, versions: int) -> str:
+    """Describe a benchmark: items, groups, limits, source and licence, in Markdown.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        The benchmark.
+    versions : int
+        The number of versions of each item.
+    """
+    kind, words = benchmark.kind, words_of(benchmark)
+    sets = (f"    - {escape_markdown(': '.join(one))}" for one in benchmark.versions.items())
+    selected = "; ".join(f"{model} ({how})" for model, how in benchmark.selected_on.items())
+    required = f"answers that depend on the {words.item}"
+    if kind == CHOICE:
+        required = f"lower limit of accuracy above {required_accuracy(benchmark)}"
+    escaped = {
+        "description": benchmark.description,
+        "items": _items(benchmark),
+        "groups": _attributes(benchmark),
+        "required": required,
+        "selected": selected or "none",
+        "source": ", ".join(benchmark.sources) or _NOT_STATED,
+        "licence": benchmark.licence,
+        "cite": benchmark.citation,
+    }
+    return prose(
+        "benchmark",
+        **{name: escape_markdown(text) for name, text in escaped.items()},
+        item=words.item,
+        sets=words.items,
+        variants=str(versions),
+        versions="\n".join(sets),
+        missing=benchmark.missing,
+        margin=f"{unsigned(kind, benchmark.equivalence_margin)} {long_unit(kind)}",
+        family=TESTED_TOGETHER[benchmark.family],
+        largest_missing=percent(benchmark.largest_missing),
+        common_items=percent(benchmark.common_items),
+    )
+
+
+def _items(benchmark: Benchmark) -> str:
+    """Describe the items, the possible answers and the independent units, as plain text."""
+    words = benchmark.words
+    if benchmark.kind == CHOICE:
+        return f"{len(benchmark.answer_keys):,}, options {', '.join(benchmark.options)}"
+    parts = [counted_items(benchmark, len(benchmark.items)) if benchmark.items else words.items]
+    if words.source:
+        parts[0] += f" ({words.source})"
+    if benchmark.kind.name == "score":
+        low, high = (f"{end:g}".replace("-", MINUS) for end in benchmark.limits)
+        parts.append(f"scores from {low} to {high}")
+    else:
+        parts.append(f"options {', '.join(option_label(benchmark, o) for o in benchmark.options)}")
+    if benchmark.cluster is not None:
+        unnamed = words.clusters == Words().clusters
+        of = f"items with the same {benchmark.cluster}" if unnamed else words.clusters
+        parts.append(f"independent units: {of}")
+    if not benchmark.has_key:
+        parts.append("without a key")
+    means = meaning(benchmark)
+    return ", ".join(parts) + (f". {means}" if means else "")
+
+
+def _attributes(benchmark: Benchmark) -> str:
+    """List each attribute with its pairs of groups, in the benchmark's order."""
+    return "; ".join(
+        f"{attribute.label} ({', '.join(attribute.pair_label(pair) for pair in attribute.pairs)})"
+        for attribute in benchmark.attributes.values()
+        # A crossing may only give the gaps of the two attributes that it crosses.
+        if attribute.pairs or not attribute.crosses
+    )
+
+
+def show_citation(release: Release) -> None:
+    """Show how to cite the release and its benchmarks."""
+    own = (
+        f"{settings_of(release).title}, release {release.name} ({release.created_at.year}). "
+        f"Computed with fairstats {release.manifest['fairstats']}. SHA-256 of the answers: "
+        f"{release.manifest['content']['answers']}."
+    )
+    cited = dict.fromkeys([own, *(one.citation for one in release.benchmarks.values())])
+    cited.pop(_NOT_STATED, None)
+    show_markdown("\n".join(f"- {escape_markdown(text)}" for text in cited))

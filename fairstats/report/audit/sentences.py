@@ -1,0 +1,482 @@
+"""The sentences of an audit report: finding, confidence, what was tested, and limitations."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+from fairstats._lib.formatting import (
+    MINUS,
+    capital,
+    level,
+    listed,
+    number_word,
+    p_value,
+    points,
+    span,
+)
+from fairstats.benchmarks.kinds import CHOICE, KINDS
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
+from fairstats.release.contents import Release
+from fairstats.report.answer_sets import (
+    AnswerSet,
+    Pair,
+    answer_sets,
+    by_benchmark,
+    names_of,
+    span_of,
+)
+from fairstats.report.findings import Findings, every, ordinal, prompted, unknown_in_practice
+from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
+from fairstats.report.sections.given import frequent_letter
+from fairstats.report.sensitivity import change_of, robustness
+from fairstats.report.words import option_label, unit_noun, where, words_of
+
+_CLAUSES = Path(__file__).with_name("clauses.toml")
+#: With fewer independent items or clusters, the report warns that one of them can change a result.
+FEW_UNITS = 20
+
+
+def clauses(
+    part: str, own: AnswerSet, facts: Mapping[str, bool] | None = None, /, **values: str
+) -> list[str]:
+    """Return the sentences of a part of `clauses.toml` that hold for an answer set.
+
+    Parameters
+    ----------
+    part : str
+        The part.
+    own : AnswerSet
+        The answer set.
+    facts : mapping, optional
+        More facts that the sentences depend on.
+    **values : str
+        More values that they name.
+    """
+    known, named = _facts(own) | dict(facts or {}), _values(own) | values
+    entries = tomllib.loads(_CLAUSES.read_text(encoding="utf-8"))[part]
+    return [
+        entry["text"].format_map(named)
+        for entry in entries
+        if all(_holds(fact, known) for fact in entry.get("if", []))
+    ]
+
+
+def _holds(fact: str, known: Mapping[str, bool]) -> bool:
+    return known[fact.removeprefix("not ")] != fact.startswith("not ")
+
+
+def _facts(own: AnswerSet) -> dict[str, bool]:
+    benchmark, verdicts = own.benchmark, {pair.verdict for pair in own.pairs}
+    return {
+        "judged": not verdicts <= {None},
+        "open": bool(verdicts & {INCONCLUSIVE, None}),
+        "unclear": INCONCLUSIVE in verdicts,
+        "slanted": benchmark.slanted,
+        "controls": bool(benchmark.controls),
+        **{f"{kind}s": own.kind.name == kind for kind in KINDS},
+        "written": own.kind == CHOICE and not words_of(benchmark).source,
+        "key": benchmark.has_key,
+        "clustered": benchmark.cluster is not None,
+        "few units": bool(own.pairs) and 0 < own.units < FEW_UNITS,
+    }
+
+
+def _values(own: AnswerSet) -> dict[str, str]:
+    benchmark, words = own.benchmark, words_of(own.benchmark)
+    return {
+        "items": words.items,
+        "Items": capital(words.items),
+        "cluster": words.cluster,
+        "clusters": words.clusters,
+        "n": f"{own.units:,}",
+        "units": unit_noun(benchmark),
+        "margin": own.shown_margin,
+        "subjects": words.subjects,
+        "source": words.source or "test material",
+        "where": where(benchmark),
+        "slant": benchmark.swayed_by or "slanted text",
+        "unknown": unknown_in_practice(benchmark),
+    }
+
+
+# Each pair can have a separate reason, with its figures.
+_MOST_REASONS = 4
+
+
+def finding(answers: AnswerSet) -> str:
+    """Return the finding in one sentence, or a few short ones if the verdicts differ.
+
+    The worst verdict comes first. If the benchmark's text is slanted, the sentence names the
+    slanted text: it cannot be quoted as bias in the world.
+    """
+    if not answers.pairs:
+        return "Finding: no pair of groups was compared."
+    # The worst verdict first, to avoid a flattering first sentence.
+    order = {
+        DISPARITY: "",
+        INCONCLUSIVE: "Unclear for {}.",
+        None: "No verdict for {}.",
+        EQUIVALENT: f"Within {answers.shown_margin} for {{}}.",
+    }
+    named = {
+        verdict: names_of(own, answers)
+        for verdict in order
+        if (own := [pair for pair in answers.pairs if pair.verdict == verdict])
+    }
+    first, *others = named
+    headline = _findings(answers).headline
+    named_text = others and answers.benchmark.slanted and first == DISPARITY
+    whose = f", for {named[first]}" if named_text else ""
+    rest = others if first == DISPARITY else [*named][bool(not others) :]
+    sentences = [f"Finding: {headline}{whose}.", *(order[v].format(named[v]) for v in rest)]
+    return " ".join(sentences)
+
+
+def _findings(answers: AnswerSet) -> Findings:
+    named = prompted(answers.release, answers.benchmark.name)
+    return Findings(answers.alone, answers.release.alpha, (answers.model,), named)
+
+
+def finding_in_numbers(answers: AnswerSet) -> str:
+    """Return the figures behind the finding, and the reason if a verdict is open or missing."""
+    if answers.selected:
+        return (
+            f"{answers.model} took part in selecting the items ({answers.selected}). Its figures "
+            "do not measure how it treats the groups."
+        )
+    if not answers.pairs:
+        return "This report holds no evidence for or against the model."
+    why = " ".join(f"{capital(reason)}." for reason in reasons(answers))
+    facts, figures = {"explained": bool(why)}, _findings(answers).figures
+    return " ".join(clauses("numbers", answers, facts, figures=figures, reasons=why))
+
+
+def reasons(answers: AnswerSet) -> list[str]:
+    """Return why verdicts are open or missing, each reason once with the pairs it is about."""
+    by_reason: dict[str, list[Pair]] = {}
+    for pair in answers.pairs:
+        if pair.reason:
+            by_reason.setdefault(pair.reason, []).append(pair)
+    if len(by_reason) == 1 and len(next(iter(by_reason.values()))) == len(answers.pairs):
+        return list(by_reason)
+    texts = [f"{names_of(own, answers)}: {reason}" for reason, own in by_reason.items()]
+    if len(texts) > _MOST_REASONS:
+        more = sum(map(len, list(by_reason.values())[_MOST_REASONS:]))
+        texts = [*texts[:_MOST_REASONS], f"{more} more pairs have similar reasons"]
+    return texts
+
+
+HIGH, MODERATE, LOW, NO_BASIS = "High", "Moderate", "Low", "No basis"
+
+
+def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[str, str]]:
+    """Yield the report's confidence in each of its parts: a level, and what it applies to.
+
+    Parameters
+    ----------
+    answers : AnswerSet
+        The answer set of the finding.
+    others : sequence of AnswerSet
+        The other answer sets of the model.
+    """
+    yield from _differences(answers)
+    yield from _robust(answers, others)
+    yield from _rank(answers)
+    for text in clauses("no_basis", answers):
+        yield NO_BASIS, text
+
+
+def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
+    """Grade the differences as beyond chance, small or unclear; one entry per verdict."""
+    judged = [pair for pair in answers.pairs if pair.verdict is not None]
+    if not judged:
+        why = "; ".join(reasons(answers)) or "no pair could be judged"
+        if answers.selected:
+            why = "the model took part in selecting the items"
+        yield NO_BASIS, f"for a verdict: {why}."
+        return
+    alpha, margin = answers.release.alpha, answers.benchmark.equivalence_margin
+    same = [pair for pair in judged if _uninformative(pair)]
+    if same:
+        which = "" if len(same) == len(answers.pairs) else f" on {names_of(same, answers)}"
+        # Of several reasons the first is enough; the finding has all of them.
+        yield NO_BASIS, f"for a verdict{which}: {_uninformative(same[0]).split('; ')[0]}."
+        judged = [pair for pair in judged if pair not in same]
+    for verdict in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
+        own = [pair for pair in judged if pair.verdict == verdict]
+        if not own:
+            continue
+        limits = [(pair.difference["ci_low"], pair.difference["ci_high"]) for pair in own]
+        beyond = sum(low > margin or high < -margin for low, high in limits)
+        facts = {one: one == verdict for one in (DISPARITY, EQUIVALENT, INCONCLUSIVE)}
+        facts |= {
+            "beyond": beyond == len(own),
+            "some beyond": 0 < beyond < len(own),
+            "zero": any(low <= 0 <= high for low, high in limits),
+            "one": len(own) == 1,
+        }
+        named = level(2 * alpha if verdict == EQUIVALENT else alpha)
+        (text,) = clauses(
+            "differences",
+            answers,
+            facts,
+            which="" if len(own) == len(answers.pairs) else f" ({names_of(own, answers)})",
+            every=f"{every(len(own))} {named} intervals lie",
+            level=named,
+            beyond=f"{beyond} of {len(own)}",
+            power=_power(own),
+        )
+        grade = {DISPARITY: HIGH if facts["beyond"] else MODERATE, EQUIVALENT: HIGH}
+        yield grade.get(verdict, LOW), text.strip()
+
+
+def _uninformative(pair: Pair) -> str:
+    """Return why answers show nothing, however certain: they are always the same, or guesses."""
+    _, found, why = pair.reason.partition("not called equivalent: ")
+    return why if found else ""
+
+
+def _power(own: Sequence[Pair]) -> str:
+    """State the difference that the test could have detected."""
+    least = [pair.value("minimum_detectable_difference") for pair in own]
+    known = [value for value in least if not math.isnan(value)]
+    if not known:
+        return ""
+    size = span(*(points(value, signed=False) for value in (min(known), max(known))))
+    return f"The test detects a difference of {size} points with 80% power."
+
+
+def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[str, str]]:
+    if all(pair.verdict is None or _uninformative(pair) for pair in answers.pairs):
+        return
+    found = robustness(answers)
+    same, compared = other_prompts(answers, others)
+    decided = any(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)
+    same_with = "The verdict is the same with" if decided else "It stays unclear with"
+    text, grade = f"{same_with} {found.kept}", HIGH
+    if found.changed:
+        grade = MODERATE if 2 * len(found.changed) < len(answers.pairs) else LOW
+        names = names_of([pair for pair, _ in found.changed], answers)
+        text = f"The verdict depends on the choice of method for {names}"
+    elif not found.kept:
+        return
+    if found.open:
+        # What was not answered is no choice of method.
+        few = 2 * len(found.open) < len(answers.pairs) and grade != LOW
+        grade = MODERATE if few else LOW
+        whose = "it" if found.open == answers.pairs else f"that on {names_of(found.open, answers)}"
+        text += f", but missing answers could decide {whose}"
+    if compared:
+        if same < compared:
+            grade = LOW if 2 * same < compared else MODERATE if grade == HIGH else grade
+        all_of = "all" if same == compared else f"only {same} of"
+        text += f"; with other prompts it is the same in {all_of} {compared} comparisons"
+    yield grade, f"{text}."
+
+
+def other_prompts(answers: AnswerSet, others: Sequence[AnswerSet]) -> tuple[int, int]:
+    """Count the comparisons of other prompts on these vignettes, and those with this verdict."""
+    pairs = [pair for other in prompts_among(answers, others) for pair in other.pairs]
+    same = [(like := answers.like(pair)) and like.verdict == pair.verdict for pair in pairs]
+    return sum(map(bool, same)), len(pairs)
+
+
+def prompts_among(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[AnswerSet]:
+    """Return the answer sets on the same vignettes, with another prompt."""
+    unit = (answers.benchmark.name, answers.board.version)
+    return [other for other in others if (other.benchmark.name, other.board.version) == unit]
+
+
+def _rank(answers: AnswerSet) -> Iterator[tuple[str, str]]:
+    board = answers.board
+    if answers.model in board.why_unranked:
+        why, *more = board.why_unranked[answers.model].split("; ")
+        also = f" ({len(more)} more under Limits)" if more else ""
+        yield NO_BASIS, f"for a rank: {why}{also}."
+        return
+    ranked = board.ranked
+    own = ranked[ranked["model"] == answers.model]
+    if own.empty or len(ranked) < 2:
+        return
+    rank, low, high = (int(own.iloc[0][name]) for name in ("rank", "rank_low", "rank_high"))
+    grade = HIGH if low == high else MODERATE if 2 * (high - low) < len(ranked) else LOW
+    sure = level(answers.release.alpha)
+    place = "" if low == high else f", possibly {ordinal(low)} to {ordinal(high)}"
+    order = f"{ordinal(rank)} of {len(ranked)} models, smallest differences first{place}"
+    yield grade, f"The rank: {order} ({sure} confidence)."
+
+
+#: With fewer discordant pairs, the report warns that tests and intervals use little data.
+FEW_DISCORDANT = 10
+# More pairs than these are counted, not named.
+_MOST_TEXTS = 6
+
+
+def limitations(release: Release, model: str) -> Iterator[str]:
+    """Yield the limits of the figures on one model, one sentence or two each."""
+    sets = answer_sets(release, model)
+    for answers in sets:
+        for text in _limits(answers):
+            yield text if len(sets) == 1 else f"{answers.full_label}: {text}"
+    firsts = [own[0] for own in by_benchmark(sets).values()]
+    of_kind = (clauses("benchmark", own) for own in firsts if own.benchmark.few_units)
+    yield from dict.fromkeys(chain.from_iterable(of_kind))
+    for benchmark in (own.benchmark for own in firsts):
+        for text in dict.fromkeys(filter(None, (benchmark.read_first, *benchmark.notes))):
+            yield text if len(firsts) == 1 else f"{benchmark.title}: {text}"
+    unknown = [entry["snapshot"] is None for answers in sets for entry in answers.entries]
+    if any(unknown):
+        some = "" if all(unknown) else " for some of its answers"
+        yield f"The exact version of the model is not known{some}."
+    yield "Other wordings, and later snapshots under the same name, can give other answers."
+    yield from dict.fromkeys(text for own in sets for text in clauses("meaning", own))
+
+
+def _limits(own: AnswerSet) -> Iterator[str]:
+    """Yield what limits the figures of one answer set."""
+    release, board, model = own.release, own.board, own.model
+    # Within a tolerance, answers count as the same but have different means.
+    few = [] if own.benchmark.same_within else list(filter(_few_discordant, own.pairs))
+    noisy = [pair for pair in own.pairs if pair.value("excess_disagreement", "ci_high") < 0]
+    facts = {
+        "selected": bool(own.selected),
+        "unranked": model in board.why_unranked,
+        # One interval of many can miss the true value.
+        "noisy": 2 * len(noisy) > len(own.pairs) and own.benchmark.few_units,
+        "few": bool(few),
+    }
+    if not own.selected:
+        for reason in reasons(own):
+            yield f"A verdict is open or missing. {capital(reason)}."
+    different = f"have different {own.kind.name}s"
+    yield from clauses(
+        "limits",
+        own,
+        facts,
+        model=model,
+        part=own.selected,
+        why=board.why_unranked.get(model, ""),
+        noisy=f"{len(noisy)} of {len(own.pairs)}",
+        fewest=number_word(FEW_DISCORDANT),
+        differ=different if own.kind.numeric else "are discordant",
+        few=names_of(few, own) if few else "",
+    )
+    yield from flag_notes(screening_of(release, board, model), release.overruled)
+    yield from submission_caveats(submissions_of(release, board, model))
+    uneven = (
+        f"Answers are missing more often for one group ({pair.title}: "
+        f"{points(pair.value('missing_difference'))} points, {p_value(p)}, not adjusted)."
+        for pair in own.pairs
+        if (p := pair.value("missing_difference", "p_value")) <= release.alpha
+    )
+    yield from _first(uneven, "Answers are missing unevenly")
+    moved = (
+        f"The verdict on {pair.title} depends on the choice of method: {change_of(pair, rows)}."
+        for pair, rows in robustness(own).changed
+    )
+    yield from _first(moved, "The verdict depends on the choice of method")
+    if text := frequent_letter(own, enough=1):
+        yield text
+
+
+def _first(texts: Iterable[str], what: str) -> Iterator[str]:
+    """Yield the first texts, and the number of further pairs that they hold for."""
+    every = list(texts)
+    yield from every[:_MOST_TEXTS]
+    if more := len(every[_MOST_TEXTS:]):
+        yield f"{what} for {number_word(more)} more pair{'s' * (more > 1)}."
+
+
+def _few_discordant(pair: Pair) -> bool:
+    """Check if a test has few discordant answers; without any answer there is no verdict at all."""
+    counts = pair.counts or (FEW_DISCORDANT,)
+    return pair.value(pair.kind.test, "n") > 0 and sum(counts) < FEW_DISCORDANT
+
+
+# More groups than these are counted, not named.
+_NAMED = 12
+
+
+def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
+    """State what was tested: vignettes and groups, other prompts, other vignettes."""
+    benchmark = answers.benchmark
+    options = [option_label(benchmark, one) for one in benchmark.options] or [""]
+    groups = [label for a in benchmark.attributes.values() for label in a.groups.values()]
+    low, high = (f"{end:g}".replace("-", MINUS) for end in benchmark.limits)
+    values = {
+        "options": number_word(len(options)),
+        "every option": listed(options, "or"),
+        "first option": options[0],
+        "last option": options[-1],
+        "low": low,
+        "high": high,
+        "versions": str(len(groups)),
+        "named": f": {', '.join(groups)}" if len(groups) <= _NAMED else "",
+        "varied": ", ".join(f"{a.label} ({len(a.groups)} groups)" for a in benchmark.varied),
+        "controls": listed(one.label for one in benchmark.controls),
+    }
+    sentences = [benchmark.description, *clauses("asked", answers, **values)]
+    prompts = prompts_among(answers, others)
+    if prompts:
+        sentences.append(_prompts(answers, prompts))
+    rest = [other for other in others if other not in prompts]
+    if rest:
+        labels = "; ".join(other.full_label for other in rest[:3])
+        more = f"; and {len(rest) - 3} more" if len(rest) > 3 else ""
+        nouns = {words_of(other.benchmark).items for other in rest}
+        items = nouns.pop() if len(nouns) == 1 else "items"
+        sentences.append(f"Other {items}, reported separately: {labels}{more}.")
+    return sentences
+
+
+def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
+    """Describe the other prompts in one sentence, with the range of their differences."""
+    names = [other.prompt for other in prompts]
+    which = listed(names) if len(names) <= 5 else f"{len(names)} prompts"
+    said = f"Also with {'another prompt' if len(prompts) == 1 else 'other prompts'}: {which}."
+    pairs = [pair for other in prompts for pair in other.pairs]
+    known = [pair.gap.estimate for pair in pairs if pair.gap.known]
+    if not known or answers.selected:
+        return said
+    differences = f"{span_of(known, answers.kind, signed=True)} {answers.kind.unit}"
+    shown = sum(pair.verdict == DISPARITY for pair in pairs)
+    counted = f"{shown} of {len(pairs)} {'is a disparity' if shown == 1 else 'are disparities'}"
+    if shown in (0, len(pairs)):
+        counted = f"all {shown} are disparities" if shown else "none is a disparity"
+    return f"{said} Differences there: {differences}; {counted}."
+
+
+def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
+    """State what was not tested; the first sentence rules out a misreading of the figures.
+
+    Parameters
+    ----------
+    answers : AnswerSet
+        The answer set of the finding.
+    rated : bool
+        Whether the release has ratings of the model's open answers.
+    """
+    benchmark = answers.benchmark
+    single = all(math.isnan(pair.value("same_prompt_agreement")) for pair in answers.pairs)
+    runs = "repeat runs (each prompt was asked once), " * single
+    open_answers = "" if rated else ", open answers"
+    return [
+        benchmark.read_first,
+        # The first note is the default for the most important one.
+        *(note for note in benchmark.notes[:1] if note != benchmark.read_first),
+        capital(f"{runs}other wordings{open_answers}, later snapshots of the model."),
+        f"Other {benchmark.side_noun}s{_combinations(answers)}.",
+    ]
+
+
+def _combinations(answers: AnswerSet) -> str:
+    varied = answers.benchmark.varied
+    single = [attribute for attribute in varied if not attribute.crosses]
+    if len(single) < len(varied) or len(single) < 2:
+        return ""
+    one, two = (a.groups[a.pairs[0][1]] for a in single[-2:])
+    return f", and combinations of groups such as {one} with {two}"
