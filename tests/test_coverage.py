@@ -23,7 +23,7 @@ from fairstats.report.about.methods import (
     point_table,
     range_table,
 )
-from fairstats.report.templates import prose
+from fairstats.report.page_output import prose
 from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[1]

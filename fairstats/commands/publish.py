@@ -132,8 +132,7 @@ def report(
     With --sign, FAIRSTATS_PASSPHRASE decrypts the key.
     """
     from fairstats._lib.problems import InputError, Problem
-    from fairstats.report.audit.document import report_model
-    from fairstats.report.audit.facts import AuditFacts, read_facts
+    from fairstats.report.audit.document import AuditFacts, read_facts, report_model
 
     declared = read_facts(facts) if facts else AuditFacts()
     finish: Callable[[bytes], bytes] = bytes
@@ -168,7 +167,7 @@ def diff(
     """Show which answers, ranks, verdicts and figures changed between two releases, and why."""
     from fairstats.publishing.diff import diff_releases
     from fairstats.release.manifest import open_release
-    from fairstats.report.changes.since import diff_lines, set_changes
+    from fairstats.report.changes.rows import diff_lines, set_changes
 
     found = diff_releases(old, new)
     if as_json or as_csv:

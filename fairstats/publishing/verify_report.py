@@ -39,8 +39,7 @@ from fairstats.publishing.report_signature import (
 from fairstats.publishing.verify import Verification, site_releases, verify
 from fairstats.release.contents import MANIFEST
 from fairstats.release.manifest import read_manifest
-from fairstats.report.audit.document import report_model
-from fairstats.report.audit.facts import Origin, read_origin
+from fairstats.report.audit.document import Origin, read_origin, report_model
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate

@@ -14,10 +14,9 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.answer_tables import flipping_items
 from fairstats.release.contents import Release
-from fairstats.report.page_output import output_format
+from fairstats.report.page_output import filled, output_format
 from fairstats.report.sensitivity import unit_label
 from fairstats.report.tables import breakable, written_table
-from fairstats.report.templates import filled
 
 if TYPE_CHECKING:
     from great_tables import GT

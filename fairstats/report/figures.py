@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from fairstats._lib.formatting import decimal, p_figure, points
 from fairstats.benchmarks.kinds import Kind
-from fairstats.report.templates import filled
+from fairstats.report.page_output import filled
 from fairstats.report.words import scale_of
 
 #: The four-fifths rule: a ratio of selection rates outside is a sign of adverse impact.

@@ -401,8 +401,11 @@ class Findings:
         """Return the range of the intervals of all differences, or of a model's."""
         own = self.gaps[self.gaps["model"] == model] if model else self.gaps
         limits = signed_range(self.kind, own["ci_low"].min(), own["ci_high"].max())
-        which = "interval" if len(own) == 1 else "intervals from"
-        return f"{before}{level(self.alpha)} {which} {limits}" if limits else ""
+        which = f"{level(self.alpha)} interval"
+        if (own["missing"] == "bounds").any():
+            which = "range"
+        many = "" if len(own) == 1 else "s from"
+        return f"{before}{which}{many} {limits}" if limits else ""
 
     @property
     def _compared(self) -> str:

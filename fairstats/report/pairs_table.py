@@ -12,9 +12,8 @@ from fairstats._lib.formatting import capital, decimal, level
 from fairstats.benchmarks.kinds import CHOICE, DECISION
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.figures import NONE, p_cell
-from fairstats.report.page_output import output_format
+from fairstats.report.page_output import filled, output_format
 from fairstats.report.tables import MARKS, breakable, written_table
-from fairstats.report.templates import filled
 from fairstats.report.words import heading, named_test
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TES
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.findings import prompted
-from fairstats.report.page_output import output_format
+from fairstats.report.page_output import filled, output_format
 from fairstats.report.tables import MARKS, breakable, written_table
-from fairstats.report.templates import filled
 from fairstats.report.words import signed_range, test_name
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, KINDS, LEVEL
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
-from fairstats.report.about.benchmarks import has_benchmarks
+from fairstats.report.about.methods import has_benchmarks
 from fairstats.report.site_settings import (
     HEADER,
     MADE,

@@ -28,7 +28,7 @@ from fairstats.release.contents import Release
 SETTINGS = "site.toml"
 #: The folder of a release with what its publisher changed.
 OWN_PAGES = "pages"
-#: The folder of paragraphs that sections show as they are, see `fairstats.report.templates`.
+#: The folder of paragraphs that sections show as they are, see `fairstats.report.page_output`.
 NOTES = "reports/_notes"
 #: The custom properties of the style sheet that are colours.
 COLOURS = ("ink", "dim", "rule", "a", "b", "band", "n1", "n2", "paper", "tint", "good", "bad")

@@ -16,8 +16,7 @@ from fairstats._lib.formatting import capital
 from fairstats.answers.strategies import strategy_label
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import DOWNLOADS, Release
-from fairstats.report.page_output import output_format
-from fairstats.report.templates import filled
+from fairstats.report.page_output import filled, output_format
 from fairstats.report.words import words_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from fairstats._lib.formatting import number_word, percent
 from fairstats._lib.installation import resource
 from fairstats.report.about.methods import win_win_table
-from fairstats.report.templates import prose
+from fairstats.report.page_output import prose
 from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[2]

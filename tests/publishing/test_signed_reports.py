@@ -42,8 +42,7 @@ from fairstats.publishing import verify_report
 from fairstats.publishing.report_signature import _sign, encoded, read_certificates, report_signer
 from fairstats.publishing.verify import verify
 from fairstats.publishing.verify_report import check_signature, read_pdf, shows_the_release
-from fairstats.report.audit.document import report_model
-from fairstats.report.audit.facts import origin_of
+from fairstats.report.audit.document import origin_of, report_model
 from tests.publishing.edited_releases import run, sha256
 from tests.publishing.signing_certificates import DAY, NOW, make_person, write_p12
 from tests.report.conftest import answers_of_models

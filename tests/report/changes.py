@@ -99,7 +99,8 @@ def charted(page: str) -> dict[tuple[str, str, str], str]:
         name = re.search(r'<th scope="(rowgroup|row)"[^>]*>(.*?)</th>', row)
         if name is None:
             continue
-        label = html.unescape(re.sub(r" ?<small>.*", "", name[2]))
+        text = re.sub(r"^<span>(.*)</span>$", r"\1", name[2], flags=re.DOTALL)
+        label = html.unescape(re.sub(r" ?<small>.*", "", text, flags=re.DOTALL))
         heading = label if name[1] == "rowgroup" else heading
         cells = re.findall(
             r'data-panel="([^"]*)"[^>]*>\s*<svg role="img" aria-label="([^"]*)"', row

@@ -22,7 +22,7 @@ from fairstats.report.audit.crosswalk import (
     show_crosswalk,
     shown_and_missing,
 )
-from fairstats.report.audit.facts import (
+from fairstats.report.audit.document import (
     FACTS,
     AuditFacts,
     AuditReport,

@@ -21,8 +21,7 @@ from fairstats.cli import app
 from fairstats.release.contents import Release
 from fairstats.report import render
 from fairstats.report.answer_sets import answer_sets
-from fairstats.report.audit.document import model_of, report_model
-from fairstats.report.audit.facts import AuditReport
+from fairstats.report.audit.document import AuditReport, model_of, report_model
 from fairstats.report.audit.sections import scope, sections_of
 from fairstats.report.audit.sentences import (
     clauses,

@@ -8,9 +8,8 @@ import re
 import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.report.changes.figures import change_chart, change_table
 from fairstats.report.changes.findings import prompt_finding, version_finding
-from fairstats.report.changes.page import how_to_read_changes
+from fairstats.report.changes.page import change_chart, change_table, how_to_read_changes
 from fairstats.report.changes.rows import changes_of, comparisons_of_kind
 from fairstats.report.charts.rows import chart_html, chart_svg
 

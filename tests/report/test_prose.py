@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fairstats.report.templates import prose
+from fairstats.report.page_output import prose
 
 ROOT = Path(__file__).parents[2]
 NOTES = sorted((ROOT / "reports" / "_notes").glob("*.md"))

@@ -16,7 +16,7 @@ from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.report.audit import sections as audit_sections
-from fairstats.report.audit.facts import AuditReport
+from fairstats.report.audit.document import AuditReport
 from fairstats.report.page_output import collected
 from fairstats.report.ratings.figures import (
     agreement_table,

@@ -11,14 +11,14 @@ import pandas as pd
 import pypandoc
 import pytest
 
-import fairstats.report.about.benchmarks
+import fairstats.report.about.methods
 import fairstats.report.replication.page
 from fairstats._lib.formatting import MINUS, decimal
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.replication.printed_tables import printed_cells
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME, replicate
-from fairstats.report.about.benchmarks import has_benchmarks, selection_text, show_benchmarks
+from fairstats.report.about.methods import has_benchmarks, selection_text, show_benchmarks
 from fairstats.report.page_output import collected
 from fairstats.report.replication.page import (
     attribute_labels,
@@ -79,7 +79,7 @@ def papers(all_right):
 def shown(monkeypatch):
     """Return the output of a page, in order."""
     parts: list[str] = []
-    for module in (fairstats.report.replication.page, fairstats.report.about.benchmarks):
+    for module in (fairstats.report.replication.page, fairstats.report.about.methods):
         monkeypatch.setattr(module, "show_markdown", parts.append)
         monkeypatch.setattr(
             module, "show_table", lambda table, **dressed: parts.append(table.as_raw_html())

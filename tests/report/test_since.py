@@ -13,7 +13,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.about.releases import show_releases
 from fairstats.report.changes.page import show_versions
-from fairstats.report.changes.since import SetChange, diff_lines, set_changes, verdict_text
+from fairstats.report.changes.rows import SetChange, diff_lines, set_changes, verdict_text
 from fairstats.report.model.page import show_model
 from fairstats.report.site_pages import PAGES
 

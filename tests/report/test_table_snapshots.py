@@ -23,7 +23,7 @@ from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import attribute_table, difference_matrix, overview_table
 from fairstats.report.changed_items import flip_table
-from fairstats.report.changes.figures import change_table
+from fairstats.report.changes.page import change_table
 from fairstats.report.changes.rows import changes_of, comparisons_of_kind
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.replication.page import replication_table

@@ -11,18 +11,19 @@ from fairstats.exports.catalogues import dataset_markup
 from fairstats.exports.site_files import SITE_FILES
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.tables import TABLES
-from fairstats.report.about.benchmarks import has_benchmarks
+from fairstats.report.about.methods import has_benchmarks
 from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
 from fairstats.report.page_output import (
     KINDS,
     output_format,
+    page_root,
+    prose,
     show_html,
     show_markdown,
     show_table,
 )
 from fairstats.report.site_settings import settings_of
 from fairstats.report.tables import labels_of, sources_caption, sources_table
-from fairstats.report.templates import page_root, prose
 from fairstats.report.words import (
     counted_items,
     long_unit,

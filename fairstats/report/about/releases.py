@@ -11,10 +11,9 @@ from fairstats._lib.formatting import decimal, escape_markdown, number_word
 from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release
-from fairstats.report.changes.since import GONE, NEW, REASONS, set_changes, set_name
-from fairstats.report.page_output import closed, is_in_site, show_markdown, show_table
+from fairstats.report.changes.rows import GONE, NEW, REASONS, set_changes, set_name
+from fairstats.report.page_output import closed, is_in_site, page_root, show_markdown, show_table
 from fairstats.report.tables import labels_of, written_table
-from fairstats.report.templates import page_root
 
 if TYPE_CHECKING:
     from great_tables import GT

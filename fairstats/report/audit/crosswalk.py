@@ -13,7 +13,7 @@ import pandas as pd
 from fairstats._lib.formatting import capital, counted
 from fairstats._lib.installation import resource
 from fairstats.benchmarks.kinds import CHOICE
-from fairstats.report.audit.facts import FACTS, AuditReport
+from fairstats.report.audit.document import FACTS, AuditReport
 from fairstats.report.audit.groups import crossed, groups_of
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.audit.summary import plain, section_link

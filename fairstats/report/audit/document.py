@@ -1,20 +1,228 @@
-"""Draw the audit report of one model from a release, as one file."""
+"""Write a model's audit report, with what its author declares; the rest is "not stated"."""
 
 from __future__ import annotations
 
+import base64
 import os
+import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from fairstats._lib.problems import InputError, Problem, keyword
-from fairstats._lib.safe_names import unique_slugs
-from fairstats.release.contents import Release
+from fairstats._lib.safe_names import file_sha256, unique_slugs
+from fairstats._lib.toml_files import read_toml, unknown_keys
+from fairstats.release.contents import MANIFEST, Release
 from fairstats.release.manifest import open_release
-from fairstats.report.answer_sets import answer_sets
-from fairstats.report.audit.facts import AuditFacts, origin_of, read_facts
-from fairstats.report.separate_reports import draw_report
+from fairstats.report.answer_sets import AnswerSet, answer_sets
+from fairstats.report.render import draw_report
 from fairstats.report.site_pages import benchmark_conditions
+from fairstats.report.tables import labels_of
+from fairstats.submissions.declaration import Line
+
+#: A PDF states the facts in its keywords, so they are short.
+_MOST_BYTES = 12_000
+#: The first day that belongs to a last day.
+_STARTS = {"valid_until": "audited", "answers_until": "answers_from"}
+
+
+class AuditFacts(BaseModel):
+    """What an auditor declares; `labels.toml` names the facts in the report."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    auditor: Line | None = None
+    independence: Line | None = None
+    audited: date | None = None
+    valid_until: date | None = None
+    answers_from: date | None = None
+    answers_until: date | None = None
+    text_dates: Line | None = None
+    settings: Line | None = None
+    contamination: Line | None = None
+    mitigation: Line | None = None
+    consulted: Line | None = None
+    registration: Line | None = None
+    cost: Line | None = None
+
+    @field_validator("valid_until", "answers_until")
+    @classmethod
+    def _not_before(cls, day: date | None, info: ValidationInfo) -> date | None:
+        start = info.data.get(_STARTS[str(info.field_name)])
+        if day is not None and start is not None and day < start:
+            raise ValueError(f"is before {start}")
+        return day
+
+    @property
+    def encoded(self) -> str:
+        """Return the facts as letters, digits, hyphens and underscores, for the PDF's keywords."""
+        text = self.model_dump_json(exclude_none=True)
+        return "" if text == "{}" else base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+#: The names of the facts, in the order of the report.
+FACTS = tuple(AuditFacts.model_fields)
+
+
+def read_facts(path: str | os.PathLike[str]) -> AuditFacts:
+    """Read the facts of an audit report.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file with some of the keys of `AuditFacts`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or for a key that is unknown, empty, too long or of another type.
+    """
+    source = Path(path)
+    declared = read_toml(source)
+    problems = unknown_keys(declared, FACTS, source)
+    try:
+        facts = AuditFacts(**{key: value for key, value in declared.items() if key in FACTS})
+    except ValidationError as error:
+        problems += [_problem(one, source) for one in error.errors()]
+    if problems:
+        raise InputError(problems)
+    if len(facts.encoded) > _MOST_BYTES:
+        message, remedy = "is too long for a report", "shorten the texts, or refer to documents"
+        raise InputError([Problem(str(source), message, remedy)])
+    return facts
+
+
+def _problem(error: Any, source: Path) -> Problem:
+    (name, *_), value = error["loc"], error["input"]
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    remedy = f"write it or remove the key: {labels_of('audit')['facts'][name]}"
+    message = message[:1].lower() + message[1:]
+    return Problem(str(source), message, remedy, column=name, value=str(value)[:80])
+
+
+def decoded_facts(text: str) -> AuditFacts:
+    """Return the facts that `AuditFacts.encoded` encoded.
+
+    Raises
+    ------
+    ValueError
+        If the text does not encode facts.
+
+    Examples
+    --------
+    >>> facts = AuditFacts(auditor="A. Auditor", audited=date(2026, 11, 23))
+    >>> decoded_facts(facts.encoded) == facts
+    True
+    """
+    if not text:
+        return AuditFacts()
+    if len(text) > _MOST_BYTES:
+        raise ValueError(f"the facts of a report have at most {_MOST_BYTES} characters")
+    content = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    return AuditFacts.model_validate_json(content)
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """Hold what an audit report is about.
+
+    Attributes
+    ----------
+    release : Release
+        The release that it reports.
+    model : str
+        The model's name.
+    facts : AuditFacts
+        What its author declares.
+    crosswalk : bool
+        Whether it has the appendix on laws and standards.
+    """
+
+    release: Release
+    model: str
+    facts: AuditFacts = field(default_factory=AuditFacts)
+    crosswalk: bool = False
+
+    @cached_property
+    def sets(self) -> list[AnswerSet]:
+        """Return the model's answer sets."""
+        return answer_sets(self.release, self.model)
+
+    @property
+    def first(self) -> AnswerSet:
+        """Return the answer set of the first page."""
+        return self.sets[0]
+
+    @property
+    def others(self) -> list[AnswerSet]:
+        """Return the other answer sets."""
+        return self.sets[1:]
+
+
+_KEYWORDS = re.compile(
+    r"fairstats audit report; model ([0-9a-z.-]{1,100}); manifest sha256 ([0-9a-f]{64})"
+    r"(; crosswalk)?(?:; facts ([0-9A-Za-z_-]{1,12000}))?"
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Hold what an audit report was drawn from.
+
+    Attributes
+    ----------
+    model : str
+        The last part of the address of the model's page.
+    manifest : str
+        The sha256 of the release's manifest.
+    crosswalk : bool
+        Whether it has the appendix on laws and standards.
+    facts : AuditFacts
+        What its author declared.
+    """
+
+    model: str
+    manifest: str
+    crosswalk: bool = False
+    facts: AuditFacts = field(default_factory=AuditFacts)
+
+    def __str__(self) -> str:
+        """Return the keywords of the PDF."""
+        stated = f"fairstats audit report; model {self.model}; manifest sha256 {self.manifest}"
+        stated += "; crosswalk" if self.crosswalk else ""
+        return f"{stated}; facts {self.facts.encoded}" if self.facts.encoded else stated
+
+
+def origin_of(
+    release: Release, model: str, *, crosswalk: bool = False, facts: AuditFacts | None = None
+) -> Origin:
+    """Return the origin of the report of a model."""
+    manifest = file_sha256(release.path / MANIFEST)
+    return Origin(release.slugs[model], manifest, crosswalk, facts or AuditFacts())
+
+
+def read_origin(keywords: str) -> Origin | None:
+    """Return the origin that the keywords of a PDF state; None if they state none.
+
+    Examples
+    --------
+    >>> origin = Origin("gpt-4.1", "0" * 64)
+    >>> read_origin(str(origin)) == origin, read_origin(f"{origin}; manifest sha256 {'1' * 64}")
+    (True, None)
+    """
+    found = _KEYWORDS.fullmatch(keywords)
+    if found is None:
+        return None
+    try:
+        facts = decoded_facts(found[4] or "")
+    except ValueError:
+        return None
+    return Origin(found[1], found[2], found[3] is not None, facts)
 
 
 def report_model(
@@ -44,7 +252,7 @@ def report_model(
         Whether to append what laws and standards ask for, next to what the report shows of it.
     facts : AuditFacts or path, optional
         What the auditor declares, or the TOML file with it
-        (`fairstats.report.audit.facts.read_facts`).
+        (`fairstats.report.audit.document.read_facts`).
     finish : callable
         Makes the content of the file from the drawn one, e.g. signs it
         (`fairstats.publishing.report_signature.report_signer`).

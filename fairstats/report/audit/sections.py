@@ -16,7 +16,7 @@ from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, by_benchmark
 from fairstats.report.audit.crosswalk import declarations, read_crosswalk
 from fairstats.report.audit.crosswalk import show_crosswalk as show_crosswalk
-from fairstats.report.audit.facts import AuditReport, decoded_facts
+from fairstats.report.audit.document import AuditReport, decoded_facts
 from fairstats.report.audit.groups import show_groups as show_groups
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.audit.summary import bullets, method_name, show_summary

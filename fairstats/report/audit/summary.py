@@ -18,7 +18,7 @@ from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, by_benchmark
-from fairstats.report.audit.facts import AuditReport
+from fairstats.report.audit.document import AuditReport
 from fairstats.report.audit.sentences import (
     clauses,
     confidence,

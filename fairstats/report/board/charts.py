@@ -33,8 +33,7 @@ from fairstats.report.charts.marks import (
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
 from fairstats.report.figures import FOUR_FIFTHS, MOST_RATIO, NONE, UNKNOWN, Figure
 from fairstats.report.findings import board_label, pair_note
-from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format
-from fairstats.report.templates import page_root
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
 from fairstats.report.words import gap_name, higher_by, meaning, named_test, noun, scaled
 
 #: The colour of each verdict's interval; one without a verdict is grey.

@@ -48,8 +48,10 @@ from fairstats.report.page_output import (
     closed,
     download_links,
     enclosed,
+    filled,
     on_one_page,
     output_format,
+    page_root,
     show_html,
     show_markdown,
     show_table,
@@ -58,7 +60,6 @@ from fairstats.report.page_output import (
 )
 from fairstats.report.pairs_table import EVERY, named_pairs
 from fairstats.report.tables import breakable, share, written_table
-from fairstats.report.templates import filled, page_root
 from fairstats.report.words import (
     counted_items,
     difference_name,

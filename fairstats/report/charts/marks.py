@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from fairstats._lib.formatting import MINUS
-from fairstats.report.page_output import ACCENT_A, ACCENT_B, BAND, DIM, INK, RULE
-from fairstats.report.templates import filled
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, BAND, DIM, INK, RULE, filled
 
 # Percent of a panel's width that is free at its left and right edge.
 _EDGE = 3.0

@@ -18,13 +18,13 @@ from fairstats.report.charts.marks import Axis, element, svg_text
 from fairstats.report.page_output import (
     DIM,
     INK,
+    filled,
     in_page_colours,
     output_format,
     save_asset,
     show_html,
     show_markdown,
 )
-from fairstats.report.templates import filled
 
 #: Charts show this number of pairs, those with the largest differences; tables show all.
 MOST_CHARTED = 12

@@ -31,6 +31,8 @@ from fairstats.report.page_output import (
     closed,
     download_links,
     enclosed,
+    filled,
+    page_root,
     show_html,
     show_markdown,
     show_table,
@@ -43,7 +45,6 @@ from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sections.section import CANNOT, Answer, Section, axis_of, sections, set_chart
 from fairstats.report.sections.size import smallest_margin
 from fairstats.report.sensitivity import policy_table, with_missing
-from fairstats.report.templates import filled, page_root
 from fairstats.report.words import (
     difference_name,
     gap_name,

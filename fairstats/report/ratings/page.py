@@ -31,12 +31,11 @@ from fairstats.ratings.rubrics import Rubric, Rubrics, copy_rubrics, load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.answer_sets import answer_sets
-from fairstats.report.page_output import closed, show_markdown, show_plot, show_table
+from fairstats.report.page_output import closed, prose, show_markdown, show_plot, show_table
 from fairstats.report.plot_style import PLOT_WIDTH
 from fairstats.report.ratings import figures
-from fairstats.report.separate_reports import draw_report, write_tables
+from fairstats.report.render import draw_report, write_tables
 from fairstats.report.tables import files_of, labels_of
-from fairstats.report.templates import prose
 
 if TYPE_CHECKING:
     from plotnine import ggplot

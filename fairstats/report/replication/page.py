@@ -12,9 +12,15 @@ from fairstats.comparisons.change_verdicts import WIN_WIN
 from fairstats.release.contents import Release
 from fairstats.replication.printed_tables import BENCHMARK, PUBLISHED
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
-from fairstats.report.page_output import closed, output_format, show_markdown, show_table
+from fairstats.report.page_output import (
+    closed,
+    filled,
+    output_format,
+    prose,
+    show_markdown,
+    show_table,
+)
 from fairstats.report.tables import labels_of, written_table
-from fairstats.report.templates import filled, prose
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -32,6 +32,7 @@ from fairstats.report.page_output import (
     NEUTRAL_DARK,
     RULE,
     closed,
+    prose,
     show_markdown,
     show_plot,
     show_table,
@@ -45,7 +46,6 @@ from fairstats.report.tables import (
     small_cell,
     written_table,
 )
-from fairstats.report.templates import prose
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -6,10 +6,9 @@ from fairstats._lib.formatting import capital
 from fairstats.benchmarks.declaration import PLAIN
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.report.answer_sets import AnswerSet, prompts_of
-from fairstats.report.changes.figures import change_chart, change_table, chart_key
 from fairstats.report.changes.findings import prompt_answer, version_answer, version_finding
-from fairstats.report.changes.rows import Comparison
-from fairstats.report.changes.since import NEW, SetChange, set_changes
+from fairstats.report.changes.page import change_chart, change_table, chart_key
+from fairstats.report.changes.rows import NEW, Comparison, SetChange, set_changes
 from fairstats.report.charts.rows import Chart
 from fairstats.report.sections.section import CANNOT, Answer, Mark, Section, Shown, by_pair, reasons
 

@@ -41,10 +41,9 @@ from fairstats.estimates.same_variants import SAME
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.tables import write_table
 from fairstats.report.findings import prompt_label
-from fairstats.report.page_output import closed, show_markdown, show_table
-from fairstats.report.separate_reports import draw_report, write_tables
+from fairstats.report.page_output import closed, prose, show_markdown, show_table
+from fairstats.report.render import draw_report, write_tables
 from fairstats.report.tables import figure_cell, files_of, labels_of, share, written_table
-from fairstats.report.templates import prose
 from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage import OVERLAP
 from fairstats.vignettes.measures import write_measures
