@@ -31,14 +31,14 @@ UNEXPECTED = 0.35
 #: Limit of the repeated share for two models. Two released sets of different models repeat 0.08 of
 #: each other's unexpected answers on average, and at most 0.38 (GPT-4.1 and GPT-4o, of one
 #: provider). With few other models, usual answers are badly known: then they repeat up to 0.60.
-DIFFERENT_MODELS, FEW_MODELS, ENOUGH_MODELS = 0.45, 0.65, 5
+DIFFERENT_MODELS, FEW_MODELS, ENOUGH_MODELS = 0.3, 0.6, 5
 #: From this share, two models' sets are one file: a fine-tuned or quantised model changes more.
 SAME_FILE = 0.97
 #: Limit for two prompts of one model, which repeat up to 0.83.
 SAME_MODEL = 0.9
 #: The limits for whole items. Released sets repeat at most 0.23 (different models, with any number
 #: of others) and 0.53 (one model).
-ITEMS, ITEMS_SAME_MODEL = 0.28, 0.7
+ITEMS, ITEMS_SAME_MODEL = 0.2, 0.7
 #: Limit of a mosaic as a part of the way from the median of other models to 1. The median is 0.20
 #: for six released models and 0.39 for twelve; the farthest set is at 0.23 of the way.
 MOSAIC_LIMIT = 0.35
