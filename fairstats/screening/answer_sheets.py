@@ -178,6 +178,12 @@ class Popularity:
         return self.shares[np.arange(len(self.layout.key)), :, self.layout.key]
 
     @cached_property
+    def errors(self) -> float:
+        """Return the mean number of models that are wrong on a variant."""
+        right = np.take_along_axis(self.counts, self.layout.key[:, None, None].astype(int), axis=2)
+        return float((self.counts.sum() - right.sum()) / self.counts[:, :, 0].size)
+
+    @cached_property
     def smoothed(self) -> Shares:
         """Return the share of each letter, smoothed so that none is 0.
 

@@ -30,8 +30,9 @@ MOSAIC = "mosaic"
 UNEXPECTED = 0.35
 #: Limit of the repeated share for two models. Two released sets of different models repeat 0.08 of
 #: each other's unexpected answers on average, and at most 0.38 (GPT-4.1 and GPT-4o, of one
-#: provider). With few other models, usual answers are badly known: then they repeat up to 0.60.
-DIFFERENT_MODELS, FEW_MODELS, ENOUGH_MODELS = 0.3, 0.6, 5
+#: provider). With few other models, or few errors of theirs on a variant, usual wrong answers are
+#: badly known: then they repeat up to 0.60.
+DIFFERENT_MODELS, FEW_MODELS, ENOUGH_MODELS, ENOUGH_ERRORS = 0.3, 0.6, 5, 0.5
 #: From this share, two models' sets are one file: a fine-tuned or quantised model changes more.
 SAME_FILE = 0.97
 #: Limit for two prompts of one model, which repeat up to 0.83.
@@ -87,8 +88,9 @@ def check_copying(sheet: Sheet, panel: Panel) -> Finding:
     def limit(other: Sheet) -> float:
         if sheet.family == other.family:
             return SAME_MODEL
-        few = panel.without(sheet.family, other.family).models < ENOUGH_MODELS
-        return FEW_MODELS if few else DIFFERENT_MODELS
+        usual = panel.without(sheet.family, other.family)
+        known = usual.models >= ENOUGH_MODELS and usual.errors >= ENOUGH_ERRORS
+        return DIFFERENT_MODELS if known else FEW_MODELS
 
     def counts(both: Overlap) -> tuple[FloatArray, FloatArray]:
         return both.excess, both.room

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fairstats.inference.multiplicity import adjust_pvalues
+from fairstats.screening.copied_answers import check_copying
 from fairstats.screening.screen import checks_of
 from tests.screening.honest_models import boards
 
@@ -37,3 +38,14 @@ def test_noisy_set_is_not_asked_about(options):
 @pytest.mark.parametrize("kind", ["decision", "level", "score"])
 def test_sets_of_other_kinds_are_not_asked_about(kind):
     assert not flags_of(n=50, options=5, models=3, accuracy=(0.5, 0.9), noise=0.3, kind=kind)
+
+
+def test_two_weak_models_beside_strong_ones_share_wrong_letters_honestly():
+    """Strong models do not show which wrong letters are popular."""
+    at = {"n": 400, "options": 5, "models": 6, "accuracy": (0.96, 0.98)}
+    rng, flags = np.random.default_rng(3), []
+    for panel in boards(**at, noise=0.0, draws=2, candidates=5, rng=rng):
+        for sheet in panel.screened:
+            found = check_copying(sheet, panel)
+            flags.append(found.flag(found.p_value))
+    assert set(flags) == {"ok"}
