@@ -42,9 +42,10 @@ def test_sets_of_other_kinds_are_not_asked_about(kind):
 
 def test_two_weak_models_beside_strong_ones_share_wrong_letters_honestly():
     """Strong models do not show which wrong letters are popular."""
-    at = {"n": 400, "options": 5, "models": 6, "accuracy": (0.96, 0.98)}
-    rng, flags = np.random.default_rng(3), []
-    for panel in boards(**at, noise=0.0, draws=2, candidates=5, rng=rng):
+    at = {"n": 801, "options": 5, "models": 6, "accuracy": (0.95, 0.98)}
+    # In this draw of benchmarks/screening.py two of 20 sets were asked about.
+    rng, flags = np.random.default_rng([2026, 95, 6, 801, 5, 0]), []
+    for panel in boards(**at, noise=0.0, draws=4, candidates=5, rng=rng):
         for sheet in panel.screened:
             found = check_copying(sheet, panel)
             flags.append(found.flag(found.p_value))
