@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairstats import agreement
-from fairstats.inference.reliability import intraclass_correlation
+from fairstats.inference.reliability import f_limits, intraclass_correlation
 
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "intraclass.csv")
 # The tables of tests/r/intraclass.R.
@@ -27,15 +27,31 @@ def test_estimates_and_limits_are_those_of_r(row):
     kind = f"ICC({row.kind[0].upper()},{'k' if row.mean_of_raters else 1})"
     found = intraclass_correlation(TABLES[row.table], kind, alpha=row.alpha)
     assert found.estimate == pytest.approx(row.estimate, abs=1e-9)
-    assert found.ci_low == pytest.approx(row.ci_low, abs=1e-8)
-    assert found.ci_high == pytest.approx(row.ci_high, abs=1e-8)
     assert found.ci_level == 1 - row.alpha
+    whole = np.array(TABLES[row.table], dtype=float)
+    low, high = f_limits(whole, kind, row.alpha, len(whole) - 1)
+    assert low == pytest.approx(row.ci_low, abs=1e-8)
+    assert high == pytest.approx(row.ci_high, abs=1e-8)
+    # The interval is that of psych, or wider.
+    assert found.ci_low <= low + 1e-8
+    assert found.ci_high >= high - 1e-8
 
 
-def test_raters_who_agree_on_different_items_have_correlation_one():
-    for kind in ("ICC(A,1)", "ICC(C,1)"):
-        found = intraclass_correlation([[1, 1], [2, 2], [4, 4]], kind)
-        assert (found.estimate, found.ci_low, found.ci_high) == pytest.approx((1, 1, 1))
+@pytest.mark.parametrize("kind", ["ICC(A,1)", "ICC(C,1)", "ICC(A,k)"])
+@pytest.mark.parametrize("n", [3, 5, 40])
+def test_raters_who_never_disagree_have_correlation_one_without_limits(kind, n):
+    found = intraclass_correlation([[i % 3] * 3 for i in range(n)], kind)
+    assert found.estimate == pytest.approx(1)
+    assert np.isnan([found.ci_low, found.ci_high]).all()
+    assert "the raters never disagree" in found.note
+
+
+def test_few_items_off_the_most_frequent_grade_have_no_limits():
+    ratings = [[0, 0, 0]] * 31 + [[1, 0, 2], [2, 2, 1], [0, 1, 0], [1, 1, 0], [0, 0, 1]]
+    found = intraclass_correlation(ratings)
+    assert 0 < found.estimate < 1
+    assert np.isnan([found.ci_low, found.ci_high]).all()
+    assert "5 of 36 items have another grade than 0" in found.note
 
 
 def test_a_stricter_rater_costs_agreement_and_not_consistency():
@@ -71,7 +87,7 @@ def test_agreement_gives_the_same_and_a_reason_if_there_is_none():
     found = agreement(TABLES["shrout"], "ICC(C,k)", alpha=0.1)
     assert (found.estimate, found.ci_low, found.ci_high) == (of.estimate, of.ci_low, of.ci_high)
     assert (found.method, found.level, found.n, found.n_ratings) == (
-        *("F, ICC(C,k)", "interval"),
+        *("F, effective items, ICC(C,k)", "interval"),
         *(6, 24),
     )
     assert agreement([[1, 2]], "ICC(A,1)").method.startswith("none (fewer than two")
