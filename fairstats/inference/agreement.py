@@ -46,7 +46,7 @@ PARADOX = (0.8, 0.4)
 #: If a coefficient is undefined in a larger share of resamples, it has no interval.
 MOST_UNDEFINED = 0.05
 #: If fewer items have the rarer of two categories, resamples vary too little.
-FEW = 25
+FEW = 40
 Limits: TypeAlias = tuple[float, float, str]
 
 # A smaller share of undefined resamples has no visible effect on the limits.
@@ -133,11 +133,11 @@ def agreement(
     Returns
     -------
     Agreement
-        The interval is the percentile bootstrap over items, for these raters. If fewer than 25
+        The interval is the percentile bootstrap over items, for these raters. If fewer than 40
         items have the rarer of two categories, the limits of κ and α are at least Wilson's for the
-        agreement on that category, over these items. It needs no seed for ``percent`` and ``randolph``, and for two
-        categories and equally many ratings of every item, up to some thousands of items with three
-        ratings each.
+        agreement on that category, over these items. It needs no seed for ``percent`` and
+        ``randolph``, and for two categories and equally many ratings of every item, up to some
+        thousands of items with three ratings each.
 
     Raises
     ------
@@ -161,6 +161,10 @@ def agreement(
     resamples do not vary (all items unanimous, or one item), the limits are those of percent
     agreement, with estimated chance agreement held fixed; for ``positive``, Wilson's over the items
     with such a rating.
+
+    In simulations with 30 to 150 items, 2 or 3 raters and 5 to 50% positive ratings, 95% limits of
+    α covered at least 92% (benchmarks/small_samples.py). They are for items that resemble
+    the given ones, rated by the same raters.
 
     Items with one rating are excluded from π_k as well; irrCAC in R counts them there. α is that of
     the library krippendorff, and the intraclass correlation that of pingouin. The others equal

@@ -208,7 +208,7 @@ def test_few_items_of_the_rarer_category_have_wide_limits(name):
     assert found.ci_high == pytest.approx((highest - share) / (1 - share))
     mirrored = agreement(1 - ratings, name)
     assert limits(mirrored) == pytest.approx(limits(found))
-    often = agreement(np.repeat(ratings, 7, axis=0), name)
+    often = agreement(np.repeat(ratings, 11, axis=0), name)
     assert often.method == "bootstrap percentile, exact"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from fairstats import agreement
 from fairstats.inference.reliability import f_limits, intraclass_correlation
+from tests.serving import benchmark_script
 
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "intraclass.csv")
 # The tables of tests/r/intraclass.R.
@@ -106,3 +108,35 @@ def test_agreement_gives_the_same_and_a_reason_if_there_is_none():
 def test_nonsense_is_refused(ratings, options, message):
     with pytest.raises(ValueError, match=message):
         intraclass_correlation(ratings, **options)
+
+
+COVERAGE = json.loads(
+    (Path(__file__).parents[2] / "benchmarks" / "results" / "reliability_coverage.json").read_text(
+        encoding="utf-8"
+    )
+)
+
+
+def test_docstring_gives_the_coverage():
+    rows = pd.DataFrame(COVERAGE["designs"]).dropna()
+    least = rows.groupby("grades")[["coverage", "normal"]].min()
+    for grades, own, normal in (
+        ("even", 0.93, 0.92),
+        ("70% are 0", 0.90, 0.79),
+        ("85% are 0", 0.83, 0.64),
+        ("95% are 0", 0.77, 0.43),
+    ):
+        assert own <= least.loc[grades, "coverage"] < own + 0.01
+        assert normal <= least.loc[grades, "normal"] < normal + 0.01
+
+
+def test_the_simulation_is_that_of_the_script():
+    script = benchmark_script("reliability_coverage")
+    rows = pd.DataFrame(COVERAGE["designs"])
+    design = {"grades": "85% are 0", "items": 60, "raters": 3, "of_items": 2.0, "of_raters": 0.0}
+    (number,) = np.flatnonzero((rows[list(design)] == pd.Series(design)).all(axis=1))
+    shares = script.GRADES[design.pop("grades")]
+    found = script.coverage(int(number), shares, *design.values(), 100)
+    assert found["true"] == rows.loc[number, "true"]
+    assert found["coverage"] == pytest.approx(rows.loc[number, "coverage"], abs=0.1)
+    assert found["coverage"] > found["normal"]
