@@ -1,10 +1,12 @@
 """Measure how often the limits of `gap_components` cover, by simulation.
 
-Each design draws items and models from the same populations. ``interval`` is the share of intervals
-that contain the mean of the populations. ``same_items`` and ``new_items`` are the shares of
-prediction limits that contain the observed gap of one more model. ``meta_analysis`` is the average
-of the standard deviation between models that a random-effects meta-analysis (DerSimonian and Laird)
-of the models' gaps finds, ``model_sd`` the one of `gap_components`, and ``true_sd`` the true one.
+Each design draws items and models from the same populations. With ``outlying``, one model in ten
+has a gap that is larger by so much; otherwise the models' gaps are normal. ``interval`` is the
+share of intervals that contain the mean of the populations. ``same_items`` and ``new_items`` are
+the shares of prediction limits that contain the observed gap of one more model. ``meta_analysis``
+is the average of the standard deviation between models that a random-effects meta-analysis
+(DerSimonian and Laird) of the models' gaps finds, ``model_sd`` the one of `gap_components`, and
+``true_sd`` the true one.
 
     python benchmarks/gap_components.py    # writes benchmarks/results/gap_components.csv
 """
@@ -23,28 +25,32 @@ RESULTS = Path(__file__).parent / "results" / "gap_components.csv"
 REPEATS = 1000
 DISCORDANT = 0.5
 GAP = 0.05
+# The share of outlying models.
+OUTLYING = 0.1
 
 
-def drawn(rng, items, models, item_sd, model_sd):
+def drawn(rng, items, models, item_sd, model_sd, outlying=0.0):
     """Draw differences of items × models, from −1, 0 and 1."""
     shift = GAP + rng.normal(0, item_sd, items)[:, None] + rng.normal(0, model_sd, models)
+    if outlying:
+        shift += outlying * (rng.random(models) < OUTLYING)
     shift = np.clip(shift, -DISCORDANT, DISCORDANT)
     u = rng.random((items, models))
     return (u < (DISCORDANT + shift) / 2).astype(int) - (u > 1 - (DISCORDANT - shift) / 2)
 
 
-def measured(rng, items, models, item_sd, model_sd, repeats=REPEATS):
+def measured(rng, items, models, item_sd, model_sd, outlying=0.0, repeats=REPEATS):
     """Return the shares of covering limits in one design."""
-    covered, sds = [], []
+    covered, sds, truth = [], [], GAP + OUTLYING * outlying
     for _ in range(repeats):
-        first = drawn(rng, items, models + 1, item_sd, model_sd)
+        first = drawn(rng, items, models + 1, item_sd, model_sd, outlying)
         # The same model on new items: a model's effect is drawn with its table.
-        other = drawn(rng, items, 1, item_sd, model_sd)
+        other = drawn(rng, items, 1, item_sd, model_sd, outlying)
         d, new = first[:, :-1], first[:, -1].mean()
         found = gap_components(d)
         covered.append(
             (
-                found.ci_low <= GAP <= found.ci_high,
+                found.ci_low <= truth <= found.ci_high,
                 found.same_items_low <= new <= found.same_items_high,
                 found.new_items_low <= other.mean() <= found.new_items_high,
             )
@@ -58,7 +64,7 @@ def measured(rng, items, models, item_sd, model_sd, repeats=REPEATS):
     model, meta = np.sqrt(np.maximum(np.mean(sds, axis=0), 0))
     return dict(
         zip(("interval", "same_items", "new_items"), shares.round(4), strict=True),
-        true_sd=model_sd,
+        true_sd=round((model_sd**2 + OUTLYING * (1 - OUTLYING) * outlying**2) ** 0.5, 4),
         model_sd=round(float(model), 4),
         meta_analysis=round(float(meta), 4),
     )
@@ -67,11 +73,16 @@ def measured(rng, items, models, item_sd, model_sd, repeats=REPEATS):
 if __name__ == "__main__":
     rng = np.random.default_rng(7)
     rows = [
-        {"items": items, "models": models, "item_sd": item_sd}
-        | measured(rng, items, models, item_sd, model_sd)
-        for items, models in ((100, 5), (100, 12), (400, 5), (400, 12))
-        for item_sd in (0.0, 0.2)
-        for model_sd in (0.0, 0.03)
+        {"items": items, "models": models, "item_sd": item_sd, "outlying": outlying}
+        | measured(rng, items, models, item_sd, model_sd, outlying)
+        for outlying, sizes in (
+            (0.0, ((100, 5), (100, 12), (400, 5), (400, 12))),
+            (0.1, ((400, 5), (400, 12), (400, 30))),
+            (0.3, ((400, 5), (400, 12), (400, 30))),
+        )
+        for items, models in sizes
+        for item_sd in ((0.0, 0.2) if not outlying else (0.2,))
+        for model_sd in ((0.0, 0.03) if not outlying else (0.03,))
     ]
     pd.DataFrame(rows).to_csv(RESULTS, index=False)
     print(pd.DataFrame(rows).to_string(index=False))

@@ -30,9 +30,11 @@ REGRESSION_COLUMNS = (
     "term",
     "estimate",
     "std_error",
-    "odds_ratio",
     "ci_low",
     "ci_high",
+    "odds_ratio",
+    "odds_ratio_low",
+    "odds_ratio_high",
     "ci_level",
     "ci_method",
     "statistic",
@@ -78,11 +80,12 @@ def gee_logistic(
     Returns
     -------
     pandas.DataFrame
-        One row per term of each pair's model, with columns `REGRESSION_COLUMNS`: log odds
-        ``estimate`` with its robust standard error, the ``odds_ratio`` and its Wald limits, and the
-        test of 0. The term ``group`` is the marginal odds ratio of a correct answer for group a
-        against b, over all items. This differs from the paired (conditional) odds ratio of
-        `odds_ratio`.
+        One row per term of each pair's model, with columns `REGRESSION_COLUMNS`: the log odds
+        ratio (``estimate``) with its robust standard error, its Wald limits (``ci_low``,
+        ``ci_high``) and the test of 0. ``odds_ratio``, ``odds_ratio_low`` and ``odds_ratio_high``
+        are the same as odds ratios. The term ``group`` is the marginal odds ratio of a correct
+        answer for group a against b, over all items. This differs from the paired (conditional)
+        odds ratio of `odds_ratio`.
 
     Raises
     ------
@@ -320,16 +323,19 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
     params, errors = fit.params, np.sqrt(np.diag(fit.covariance))
     half = scipy.stats.norm.isf(alpha / 2) * errors
     z = params / errors
+    limits = np.array([params - half, params, params + half])
     with np.errstate(over="ignore"):
-        limits = np.exp([params - half, params, params + half])
+        ratios = np.exp(limits)
     return [
         {
             "term": term,
             "estimate": params[i],
             "std_error": errors[i],
-            "odds_ratio": limits[1][i],
             "ci_low": limits[0][i],
             "ci_high": limits[2][i],
+            "odds_ratio": ratios[1][i],
+            "odds_ratio_low": ratios[0][i],
+            "odds_ratio_high": ratios[2][i],
             "ci_method": "wald, robust",
             "statistic": z[i],
             "p_value": 2 * scipy.stats.norm.sf(abs(z[i])),

@@ -41,6 +41,7 @@ SAMPLING_NOISE_COLUMNS = (
     "n",
     "samples",
     "missing",
+    "method_note",
 )
 
 
@@ -75,8 +76,9 @@ def sampling_noise(
         ``std_error_unlimited`` is the standard error with unlimited samples of the same items, and
         ``interval_saved`` the share of the interval's width that would vanish.
         ``items_equivalent`` is the number of items that would save as much with the present number
-        of samples. ``n`` is the number of items, and ``samples`` their mean number of answers per
-        group.
+        of samples; NaN if all variance seems to come from samples. ``n`` is the number of items,
+        and ``samples`` their mean number of answers per group. ``method_note`` names negative
+        variances.
 
     Raises
     ------
@@ -192,9 +194,10 @@ def _row(metric: str, found: SamplingVariance, items: float, groups: float) -> d
     shares = np.where(np.isnan(parts[:2]) | np.isnan(found.share_samples), np.nan, shares)
     shares = np.append(shares, found.share_samples)
     saved = 1 - float(np.sqrt(1 - shares[2]))
-    with np.errstate(divide="ignore"):
-        equivalent = float(np.divide(found.n, 1 - shares[2]))
+    equivalent = found.n / (1 - shares[2]) if shares[2] < 1 else float("nan")
     names = ("items", "groups", "samples")
+    negative = [name for name, part in zip(names, parts, strict=True) if part < 0]
+    note = f"the variance of {' and '.join(negative)} is below 0; its share is 0"
     return (
         {"metric": metric, "estimate": found.estimate, "std_error": found.std_error}
         | {f"variance_{name}": float(part) for name, part in zip(names, parts, strict=True)}
@@ -203,5 +206,6 @@ def _row(metric: str, found: SamplingVariance, items: float, groups: float) -> d
             "std_error_unlimited": found.std_error_unlimited,
             "interval_saved": saved,
             "items_equivalent": equivalent,
+            "method_note": note if negative else "",
         }
     )

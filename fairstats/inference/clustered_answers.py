@@ -386,6 +386,12 @@ def design_effect(
     ValueError
         If a count is invalid, an influence is not finite, or the shapes do not fit.
 
+    Notes
+    -----
+    The effect is itself an estimate. With 30 to 200 items of 2 to 8 samples, a difference of
+    exactly the equivalence margin is called equivalent in 2 to 8%, at level 5%
+    (benchmarks/small_samples.py).
+
     References
     ----------
     Kish (1965), Survey Sampling, section 8.2; Rao & Scott (1992), Biometrics 48:577-585, for

@@ -100,7 +100,9 @@ def cohens_h_interval(
 
     This is square-and-add on the arcsine scale. Wilson's limits of each accuracy are transformed to
     2 arcsin √p. Their distances from the estimates are added as lengths of correlated estimates.
-    The correlation is φ of the pairs, corrected for continuity.
+    The correlation is φ of the pairs, corrected for continuity. If a group is always right or
+    always wrong in the pairs, φ is not defined. If pairs are discordant, each limit then uses the
+    most negative φ that Wilson's limits allow.
 
     Parameters
     ----------
@@ -147,7 +149,13 @@ def cohens_h_interval(
         n_b=cells.n if n_b is None else n_b,
     )
     correlation = estimates_correlation(
-        cells, correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b, copies=copies
+        cells,
+        correct_a=correct_a,
+        n_a=n_a,
+        correct_b=correct_b,
+        n_b=n_b,
+        copies=copies,
+        undefined=np.nan,
     )
     low, high = square_and_add(
         correct_a,

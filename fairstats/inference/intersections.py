@@ -25,7 +25,7 @@ class IntersectionEstimates(Tabular):
     Attributes
     ----------
     estimate, ci_low, ci_high : ndarray
-        The shrunken estimates and their limits.
+        The shrunken estimates and their limits; NaN if the sampling noise is unknown.
     observed : ndarray
         The estimates as given.
     additive : ndarray
@@ -99,6 +99,10 @@ def shrink_intersections(
     few intersections: with τ² = 0, all estimates are the additive ones. Report ``between_sd_high``
     next to them. If the covariance is 0, there is no noise and no shrinkage.
 
+    If all items show the same differences between intersections, they do not show the noise of
+    these differences: a sixth item may differ from five equal ones. The estimates are then as
+    observed, and limits and deviations are NaN.
+
     Intersections of the same items share their difficulty, which is no reason to shrink. So with a
     row per item, the covariance is the one of the sample, with the mean of its variances and the
     mean of its covariances. These means are deliberate: the single entries are noisy, and with them
@@ -120,6 +124,7 @@ def shrink_intersections(
     """
     alpha = check_alpha(alpha)
     y = check_numbers("estimates", estimates, example="0.8; leave out items with missing answers")
+    of_items = covariance is None
     if covariance is None:
         y, v = _of_items(y)
     elif y.ndim == 1:
@@ -133,6 +138,10 @@ def shrink_intersections(
             f"{len(y)} intersections do not exceed the number of main effects; give all "
             "intersections of at least two attributes"
         )
+    if of_items and v[0, 0] - v[0, 1] <= _ROUNDING * max(float(np.abs(y).max()) ** 2, 1e-200):
+        nan, nans = float("nan"), np.full(len(y), np.nan)
+        why = "none (all items show the same differences: their noise is unknown)"
+        return IntersectionEstimates(y, nans, nans, y, nans, nan, nan, nan, nan, 1 - alpha, why)
     between = _between_variance(y, v, x, free)
     only_mean = _between_variance(y, v, np.ones((len(y), 1)), len(y) - 1)
     low, high = (

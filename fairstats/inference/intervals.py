@@ -263,13 +263,19 @@ def tango_statistic(
 
 
 def corrected_phi(
-    n11: IntArray, n10: IntArray, n01: IntArray, n00: IntArray, copies: npt.ArrayLike = 1.0
+    n11: IntArray,
+    n10: IntArray,
+    n01: IntArray,
+    n00: IntArray,
+    copies: npt.ArrayLike = 1.0,
+    *,
+    undefined: float = 0.0,
 ) -> FloatArray:
     """Return φ of the paired table, with Newcombe's continuity correction if φ is positive.
 
     Without the correction, φ is 1 if no pair is discordant, and the interval would be almost a
-    point. φ is 0 if a margin is empty. With `copies` pairs per answer, the correction is that of n
-    / copies pairs.
+    point. If a margin is empty, φ is `undefined`, or 0 without discordant pairs. With `copies`
+    pairs per answer, the correction is that of n / copies pairs.
     """
     both, only_a, only_b, neither = (cell.astype(np.float64) for cell in (n11, n10, n01, n00))
     n = both + only_a + only_b + neither
@@ -278,7 +284,8 @@ def corrected_phi(
     corrected = np.where(
         product > 0, np.maximum(product - n * np.asarray(copies) / 2, 0.0), product
     )
-    return np.where(margins > 0, corrected / np.sqrt(np.where(margins > 0, margins, 1.0)), 0.0)
+    phi = corrected / np.sqrt(np.where(margins > 0, margins, 1.0))
+    return np.where(margins > 0, phi, np.where(only_a + only_b > 0, undefined, 0.0))
 
 
 def estimates_correlation(
@@ -289,10 +296,11 @@ def estimates_correlation(
     correct_b: IntArray,
     n_b: IntArray,
     copies: npt.ArrayLike = 1.0,
+    undefined: float = 0.0,
 ) -> FloatArray:
     """Return the correlation of two accuracies that share only the pairs with these cells.
 
-    It is φ n / √(n_a n_b).
+    It is φ n / √(n_a n_b), with φ as in `corrected_phi`.
 
     Raises
     ------
@@ -318,7 +326,7 @@ def estimates_correlation(
                     f"{there[few < there][0]}"
                 )
     share = n / np.sqrt(np.maximum(n_a, 1.0) * np.maximum(n_b, 1.0))
-    return np.asarray(corrected_phi(*cells, copies) * share)
+    return np.asarray(corrected_phi(*cells, copies, undefined=undefined) * share)
 
 
 def square_and_add(
@@ -336,19 +344,29 @@ def square_and_add(
     """Return limits of the difference of two correlated proportions, from Wilson's limits of each.
 
     The distances between limits and estimates are added as lengths at an angle given by the
-    correlation of the estimates. Everything is on a `scale` on which differences are within
-    ±`furthest`. These are the limits if a group has no answers.
+    correlation of the estimates; if it is NaN, the most negative one of such proportions is used.
+    Everything is on a `scale` on which differences are within ±`furthest`. These are the limits if
+    a group has no answers.
     """
-    sides = []
-    for correct, n in ((correct_a, n_a), (correct_b, n_b)):
-        limits = proportion_interval(correct, n, alpha=alpha, design_effect=design_effect)
-        sides.append([scale(p) for p in (correct / np.maximum(n, 1), *limits.ci)])
-    (a, a_low, a_high), (b, b_low, b_high) = sides
+    limits_a, limits_b = (
+        proportion_interval(correct, n, alpha=alpha, design_effect=design_effect)
+        for correct, n in ((correct_a, n_a), (correct_b, n_b))
+    )
+    a, b = scale(correct_a / np.maximum(n_a, 1)), scale(correct_b / np.maximum(n_b, 1))
 
-    def length(x: FloatArray, y: FloatArray) -> FloatArray:
-        return np.sqrt(np.maximum(x**2 - 2 * correlation * x * y + y**2, 0.0))
+    def length(p: FloatArray, q: FloatArray) -> FloatArray:
+        x, y = np.abs(scale(p) - a), np.abs(scale(q) - b)
+        r = np.where(np.isnan(correlation), _least_phi(p, q), correlation)
+        return np.sqrt(np.maximum(x**2 - 2 * r * x * y + y**2, 0.0))
 
     difference, known = a - b, (n_a > 0) & (n_b > 0)
-    low = np.maximum(difference - length(a - a_low, b_high - b), -furthest)
-    high = np.minimum(difference + length(a_high - a, b - b_low), furthest)
+    low = np.maximum(difference - length(limits_a.ci_low, limits_b.ci_high), -furthest)
+    high = np.minimum(difference + length(limits_a.ci_high, limits_b.ci_low), furthest)
     return np.where(known, low, -furthest), np.where(known, high, furthest)
+
+
+def _least_phi(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Return the most negative φ of two proportions; 0 if one of them is 0 or 1."""
+    spread = np.sqrt(p * (1 - p) * q * (1 - q))
+    least = np.maximum(p + q - 1, 0.0) - p * q
+    return np.divide(least, spread, out=np.zeros(spread.shape), where=spread > 0)

@@ -85,9 +85,10 @@ def power_comparison(
     n : array_like of int
         Number of items that both models answered.
     shares : mapping of int to float
-        The probability of each change from −2 to 2; 0 may be missing. For CFR, the change is 1 if
-        only the new model gives both groups the same answer, and −1 if only the old one does. For
-        the difference between groups it is the change of n10 − n01, see `change_shares`.
+        The probability of each change from −2 to 2. They must sum to 1, unless 0 is missing: its
+        share is then the rest. For CFR, the change is 1 if only the new model gives both groups the
+        same answer, and −1 if only the old one does. For the difference between groups it is the
+        change of n10 − n01, see `change_shares`.
     alpha : float
         Level of the two-sided test.
 
@@ -101,7 +102,8 @@ def power_comparison(
     ------
     ValueError
         For a change that is not a whole number from −2 to 2, a share outside [0, 1], a sum of
-        shares above 1, an invalid count, or alpha outside (0, 1).
+        shares above 1 (or, if that of 0 is given, other than 1), an invalid count, or alpha outside
+        (0, 1).
 
     Notes
     -----
@@ -185,8 +187,12 @@ def _checked(shares: Mapping[int, float]) -> dict[int, float]:
         change: float(check_share(f"shares[{change}]", shares.get(change, 0.0)))
         for change in (-2, -1, 1, 2)
     }
-    if (total := sum(found.values()) + float(shares.get(0, 0.0))) > 1 + 1e-9:
-        raise ValueError(f"shares sum to {total:g}; they must sum to at most 1")
+    unchanged = float(check_share("shares[0]", shares.get(0, 0.0)))
+    total = sum(found.values()) + unchanged
+    if total > 1 + 1e-9 or (0 in shares and total < 1 - 1e-6):
+        raise ValueError(
+            f"shares sum to {total:g}; they must sum to 1 (without a share of 0, to at most 1)"
+        )
     return found
 
 

@@ -221,6 +221,9 @@ def gap_components(differences: Any, *, alpha: float = 0.05) -> GapComponents:
     observed differences, and the limits are approximate.
 
     The limits assume that models are a sample of similar models, such as the next ones of a board.
+    By simulation with 5 to 30 models (benchmarks/gap_components.py), 95% limits cover at least 94%
+    if the models' gaps are normal, or if one model in ten has a gap that is 10 points larger. If it
+    is 30 points larger, they cover 88 to 93%.
     With one item or one model, variances are NaN and limits are −1 and 1. If all differences are
     equal, all limits are those of `bounded_mean_interval` over items.
 

@@ -328,7 +328,7 @@ def _intraclass(unit: Unit, alpha: float) -> dict[str, Any]:
         "ci_method": "none (see the crossed limits)",
         "crossed_low": found.ci_low,
         "crossed_high": found.ci_high,
-        "crossed_method": "F, ICC(A,1)",
+        "crossed_method": f"none ({found.note})" if found.note else "F, effective items, ICC(A,1)",
         "n_items": found.n_items,
         "n_ratings": found.n_items * found.n_raters,
         "note": found.note,

@@ -38,10 +38,8 @@ _HAS: Mapping[str, Callable[[Release], bool]] = {
     "versions": lambda release: VERSION in set(release.all_comparisons["kind"]),
     "strategies": lambda release: STRATEGY in set(release.all_comparisons["kind"]),
     "retrieval": lambda release: (
-        not release.table("overlap").empty
-        or any(
-            read_strategy(str(name)).retriever for name in release.estimates["strategy"].unique()
-        )
+        any(read_strategy(str(name)).retriever for name in release.estimates["strategy"].unique())
+        or not release.table("overlap").empty
     ),
     "ratings": lambda release: not release.ratings.empty,
     "vignettes": lambda release: not release.table("vignette_findings").empty,

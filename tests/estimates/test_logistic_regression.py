@@ -215,3 +215,14 @@ def test_one_answer_against_the_rule_gives_a_finite_estimate(answers_of, scale, 
     found = table.set_index("term")["estimate"]
     assert found["group"] == pytest.approx(same["group"], rel=1e-6)
     assert found["covariate x"] * scale == pytest.approx(same["covariate x"], rel=1e-6)
+
+
+def test_limits_are_on_the_scale_of_their_estimate(answers_of):
+    table = gee_logistic(answers_of(["AA"] * 50 + ["AB"] * 20 + ["BA"] * 5 + ["BB"] * 25))
+    for estimate, low, high in (
+        ("estimate", "ci_low", "ci_high"),
+        ("odds_ratio", "odds_ratio_low", "odds_ratio_high"),
+    ):
+        assert (table[low] < table[estimate]).all()
+        assert (table[estimate] < table[high]).all()
+    np.testing.assert_allclose(np.exp(table["ci_low"]), table["odds_ratio_low"])

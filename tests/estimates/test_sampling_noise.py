@@ -97,3 +97,14 @@ def test_bounds_are_refused():
     bounded = replace(load_benchmark("demo"), missing="bounds")
     with pytest.raises(fairstats.InputError, match="choose another policy"):
         sampling_noise(answers, benchmarks=[bounded])
+
+
+def test_negative_variance_of_groups_is_noted():
+    # Every item has one right answer of two for each group: items vary less than samples would.
+    table = sampling_noise(samples_of(["CB", "BC"])).set_index("metric")
+    row = table.loc["accuracy"]
+    assert row["variance_groups"] < 0
+    assert row["share_samples"] == 1
+    assert np.isnan(row["items_equivalent"])
+    assert "variance of groups" in row["method_note"]
+    assert not np.isinf(table["items_equivalent"]).any()

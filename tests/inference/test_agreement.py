@@ -187,12 +187,29 @@ def enumerated(ratings, name, alpha):
 
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
 @pytest.mark.parametrize("name", BY_LAW)
-def test_the_exact_law_is_that_of_all_resamples(name, alpha):
+def test_the_exact_law_is_that_of_all_resamples(name, alpha, monkeypatch):
     ratings = np.array([[1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 0, 1], [0, 0, 0]])
+    monkeypatch.setattr("fairstats.inference.agreement.FEW", 0)
     found = FUNCTIONS[name](ratings, alpha=alpha)
     assert found.method == "bootstrap percentile, exact"
     assert found.ci_level == 1 - alpha
     assert limits(found) == pytest.approx(enumerated(ratings, name, alpha), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["fleiss", "krippendorff"])
+def test_few_items_of_the_rarer_category_have_wide_limits(name):
+    # In three of 30 items, one of three raters reports a bias; in one item, two do.
+    ratings = np.array([[1, 0, 0]] * 3 + [[1, 1, 0]] + [[0, 0, 0]] * 26)
+    found = agreement(ratings, name)
+    assert found.method.endswith("at least wilson's over items in the rarer category")
+    # With each of five such ratings go two others, of which two in all are such, over four items.
+    share = ratings.mean()
+    highest = float(wilson(2, 10, design_effect=10 / 4).ci_high)
+    assert found.ci_high == pytest.approx((highest - share) / (1 - share))
+    mirrored = agreement(1 - ratings, name)
+    assert limits(mirrored) == pytest.approx(limits(found))
+    often = agreement(np.repeat(ratings, 11, axis=0), name)
+    assert often.method == "bootstrap percentile, exact"
 
 
 @pytest.mark.parametrize("name", BY_LAW)

@@ -156,3 +156,14 @@ def test_partly_paired_ratio_is_near_the_score_interval_if_few_answers_are_unpai
     own = partly_paired_ratio(600, 83, 10, 108, correct_a=684, n_a=803, correct_b=610, n_b=801)
     np.testing.assert_allclose(own.ci_low, paired.ci_low, atol=0.003)
     np.testing.assert_allclose(own.ci_high, paired.ci_high, atol=0.003)
+
+
+def test_few_pairs_that_all_favour_one_group_do_not_show_an_effect():
+    n10 = np.arange(1, 9)
+    for n00 in (0, 1, 3):
+        one_way = cohens_h_interval(0, n10, 0, n00)
+        # Tango's limits of the difference exclude 0 from four discordant pairs on.
+        assert (one_way.ci_low[n10 < 4] < 0).all()
+        assert (one_way.ci_low[n10 > 6] > 0).all()
+        mirrored = cohens_h_interval(0, 0, n10, n00)
+        np.testing.assert_allclose(mirrored.ci_high, -one_way.ci_low)

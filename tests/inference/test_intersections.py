@@ -112,3 +112,12 @@ def test_rows_per_item_give_one_variance_and_one_covariance():
 def test_wrong_input_is_refused(estimates, covariance, groups, message):
     with pytest.raises(ValueError, match=message):
         shrink_intersections(estimates, groups, covariance=covariance)
+
+
+@pytest.mark.parametrize("row", [[1.0] * 6, [0.5] * 6, [1, 0, 1, 0, 1, 1]])
+def test_equal_items_have_no_limits(row):
+    found = shrink_intersections([row] * 5, CELLS)
+    assert found.estimate.tolist() == found.observed.tolist() == row
+    unknown = [found.ci_low, found.ci_high, found.additive]
+    assert np.isnan([*np.concatenate(unknown), found.between_sd, found.between_sd_high]).all()
+    assert found.method.startswith("none (")

@@ -234,6 +234,10 @@ def test_shares_of_changes_are_those_of_independent_models():
         (lambda: power_comparison(9, {3: 0.1}), "the change 3: changes must be"),
         (lambda: power_comparison(9, {1: 0.9, -1: 0.2}), "sum to 1.1"),
         (lambda: power_comparison(9, {0: 0.6, 1: 0.3, -1: 0.2}), "sum to 1.1"),
+        (
+            lambda: power_comparison(9, {0: 0.02, 1: 0.2, -1: 0.1}),
+            "sum to 0.32; they must sum to 1",
+        ),
         (lambda: samplesize_comparison({1: 0.1, -1: 0.1}), "mean change of 0"),
         (lambda: samplesize_comparison({}), "mean change of 0"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pandas as pd
 import pytest
 
 from fairstats import agreement
-from fairstats.inference.reliability import intraclass_correlation
+from fairstats.inference.reliability import f_limits, intraclass_correlation
+from tests.serving import benchmark_script
 
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "intraclass.csv")
 # The tables of tests/r/intraclass.R.
@@ -27,15 +29,31 @@ def test_estimates_and_limits_are_those_of_r(row):
     kind = f"ICC({row.kind[0].upper()},{'k' if row.mean_of_raters else 1})"
     found = intraclass_correlation(TABLES[row.table], kind, alpha=row.alpha)
     assert found.estimate == pytest.approx(row.estimate, abs=1e-9)
-    assert found.ci_low == pytest.approx(row.ci_low, abs=1e-8)
-    assert found.ci_high == pytest.approx(row.ci_high, abs=1e-8)
     assert found.ci_level == 1 - row.alpha
+    whole = np.array(TABLES[row.table], dtype=float)
+    low, high = f_limits(whole, kind, row.alpha, len(whole) - 1)
+    assert low == pytest.approx(row.ci_low, abs=1e-8)
+    assert high == pytest.approx(row.ci_high, abs=1e-8)
+    # The interval is that of psych, or wider.
+    assert found.ci_low <= low + 1e-8
+    assert found.ci_high >= high - 1e-8
 
 
-def test_raters_who_agree_on_different_items_have_correlation_one():
-    for kind in ("ICC(A,1)", "ICC(C,1)"):
-        found = intraclass_correlation([[1, 1], [2, 2], [4, 4]], kind)
-        assert (found.estimate, found.ci_low, found.ci_high) == pytest.approx((1, 1, 1))
+@pytest.mark.parametrize("kind", ["ICC(A,1)", "ICC(C,1)", "ICC(A,k)"])
+@pytest.mark.parametrize("n", [3, 5, 40])
+def test_raters_who_never_disagree_have_correlation_one_without_limits(kind, n):
+    found = intraclass_correlation([[i % 3] * 3 for i in range(n)], kind)
+    assert found.estimate == pytest.approx(1)
+    assert np.isnan([found.ci_low, found.ci_high]).all()
+    assert "the raters never disagree" in found.note
+
+
+def test_few_items_off_the_most_frequent_grade_have_no_limits():
+    ratings = [[0, 0, 0]] * 31 + [[1, 0, 2], [2, 2, 1], [0, 1, 0], [1, 1, 0], [0, 0, 1]]
+    found = intraclass_correlation(ratings)
+    assert 0 < found.estimate < 1
+    assert np.isnan([found.ci_low, found.ci_high]).all()
+    assert "5 of 36 items have another grade than 0" in found.note
 
 
 def test_a_stricter_rater_costs_agreement_and_not_consistency():
@@ -71,7 +89,7 @@ def test_agreement_gives_the_same_and_a_reason_if_there_is_none():
     found = agreement(TABLES["shrout"], "ICC(C,k)", alpha=0.1)
     assert (found.estimate, found.ci_low, found.ci_high) == (of.estimate, of.ci_low, of.ci_high)
     assert (found.method, found.level, found.n, found.n_ratings) == (
-        *("F, ICC(C,k)", "interval"),
+        *("F, effective items, ICC(C,k)", "interval"),
         *(6, 24),
     )
     assert agreement([[1, 2]], "ICC(A,1)").method.startswith("none (fewer than two")
@@ -90,3 +108,35 @@ def test_agreement_gives_the_same_and_a_reason_if_there_is_none():
 def test_nonsense_is_refused(ratings, options, message):
     with pytest.raises(ValueError, match=message):
         intraclass_correlation(ratings, **options)
+
+
+COVERAGE = json.loads(
+    (Path(__file__).parents[2] / "benchmarks" / "results" / "reliability_coverage.json").read_text(
+        encoding="utf-8"
+    )
+)
+
+
+def test_docstring_gives_the_coverage():
+    rows = pd.DataFrame(COVERAGE["designs"]).dropna()
+    least = rows.groupby("grades")[["coverage", "normal"]].min()
+    for grades, own, normal in (
+        ("even", 0.93, 0.92),
+        ("70% are 0", 0.90, 0.79),
+        ("85% are 0", 0.83, 0.64),
+        ("95% are 0", 0.77, 0.43),
+    ):
+        assert own <= least.loc[grades, "coverage"] < own + 0.01
+        assert normal <= least.loc[grades, "normal"] < normal + 0.01
+
+
+def test_the_simulation_is_that_of_the_script():
+    script = benchmark_script("reliability_coverage")
+    rows = pd.DataFrame(COVERAGE["designs"])
+    design = {"grades": "85% are 0", "items": 60, "raters": 3, "of_items": 2.0, "of_raters": 0.0}
+    (number,) = np.flatnonzero((rows[list(design)] == pd.Series(design)).all(axis=1))
+    shares = script.GRADES[design.pop("grades")]
+    found = script.coverage(int(number), shares, *design.values(), 100)
+    assert found["true"] == rows.loc[number, "true"]
+    assert found["coverage"] == pytest.approx(rows.loc[number, "coverage"], abs=0.1)
+    assert found["coverage"] > found["normal"]

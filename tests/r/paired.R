@@ -89,9 +89,22 @@ h_interval <- function(n11, n10, n01, n00) {
   }
   a <- angle(limits(n11 + n10)) - angle((n11 + n10) / n)
   b <- angle(limits(n11 + n01)) - angle((n11 + n01) / n)
+  # If a group is always right or always wrong and pairs are discordant, phi is not defined: of all
+  # 2 x 2 laws with these limits as margins, the one with the fewest pairs that are both right.
+  undefined <- n10 + n01 > 0 && min(n11 + n10, n01 + n00, n11 + n01, n10 + n00) == 0
+  least <- function(p, q) {
+    if (min(p, q) < 1e-15 || max(p, q) > 1 - 1e-15) return(0)
+    cov.wt(cells, c(max(p + q - 1, 0), min(p, 1 - q), min(q, 1 - p), max(1 - p - q, 0)),
+           method = "ML", cor = TRUE)$cor[1, 2]
+  }
   # The distances of a's lower and b's upper limit, with the lengths' angle given by phi.
-  away <- function(x, y) sqrt(max(c(x, y) %*% matrix(c(1, -phi, -phi, 1), 2) %*% c(x, y), 0))
-  c(h, max(h - away(-a[1], b[2]), -pi), min(h + away(a[2], -b[1]), pi))
+  away <- function(x, y, p, q) {
+    if (undefined) phi <- least(p, q)
+    sqrt(max(c(x, y) %*% matrix(c(1, -phi, -phi, 1), 2) %*% c(x, y), 0))
+  }
+  pa <- limits(n11 + n10)
+  pb <- limits(n11 + n01)
+  c(h, max(h - away(-a[1], b[2], pa[1], pb[2]), -pi), min(h + away(a[2], -b[1], pa[2], pb[1]), pi))
 }
 
 cells <- c(0, 1, 4, 11)

@@ -1,0 +1,70 @@
+"""Scripts that measure where intervals hold less than their level, and what docs say of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.serving import benchmark_script
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+SMALL = json.loads((RESULTS / "small_samples.json").read_text(encoding="utf-8"))
+RANKS = json.loads((RESULTS / "rank_ranges.json").read_text(encoding="utf-8"))
+GAPS = pd.read_csv(RESULTS / "gap_components.csv")
+
+
+@pytest.mark.parametrize(
+    ("figure", "design", "measured"),
+    [
+        ("excess", (50, 0.05, 0.02), "coverage"),
+        ("equivalence", (30, 5, 0.2, 0.2), "equivalent"),
+        ("alpha", (30, 3, 0.1), "coverage"),
+    ],
+)
+def test_the_simulation_is_that_of_the_script(figure, design, measured):
+    found = getattr(benchmark_script("small_samples"), figure)(*design, 100)
+    names = list(found)[: len(design)]
+    (row,) = [row for row in SMALL[figure] if [row[name] for name in names] == list(design)]
+    assert found[measured] == pytest.approx(row[measured], abs=0.1)
+
+
+def test_excess_covers_if_enough_items_differ():
+    rows = pd.DataFrame(SMALL["excess"])
+    assert rows.loc[rows["differing"] > 13, "coverage"].min() > 0.92
+    assert 0.78 < rows["coverage"].min() < 0.82
+
+
+def test_equivalence_at_the_margin_is_rarer_than_one_in_eleven():
+    rows = pd.DataFrame(SMALL["equivalence"])
+    assert rows["equivalent"].max() < 0.09
+    assert rows["equivalent"].mean() < 0.06
+
+
+def test_alpha_covers_with_few_positive_ratings():
+    rows = pd.DataFrame(SMALL["alpha"]).query("given > 0.5")
+    assert rows["coverage"].min() >= 0.92
+
+
+def test_gaps_cover_less_if_a_model_is_far_from_the_others():
+    covered = GAPS.groupby("outlying")[["interval", "same_items", "new_items"]].min()
+    assert (covered.loc[[0.0, 0.1]] > 0.94).all(axis=None)
+    assert (covered.loc[0.3] > 0.86).all()
+
+
+def test_a_joint_adjustment_hardly_narrows_rank_ranges():
+    rows = pd.DataFrame(RANKS["designs"]).set_index(["models", "method"])
+    for models in (50, 200):
+        width = rows.loc[models, "width"]
+        assert 0.95 < width["step_down"] / width["holm"] < 1
+
+
+def test_rank_ranges_of_the_script_are_those_of_the_file():
+    found = benchmark_script("rank_ranges").compared(12, 0.6, 0.9, 10)
+    rows = [
+        row for row in RANKS["designs"] if row["accuracy"] == [0.6, 0.9] and row["models"] == 12
+    ]
+    for own, of_file in zip(found, rows, strict=True):
+        assert own["width"] == pytest.approx(of_file["width"], rel=0.15)
