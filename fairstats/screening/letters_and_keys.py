@@ -54,6 +54,8 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     are no model's answers.
     """
     layout, options = panel.layout, panel.layout.options
+    if options < 2:
+        return not_checked(ALIGNMENT, "there is only one option")
     given = (sheet.letters[:, :, None] == np.arange(options)).sum(axis=1).astype(np.float64)
     key = (layout.key[:, None] == np.arange(options)).astype(np.float64)
     n, total = len(key), given.sum()

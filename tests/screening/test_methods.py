@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -19,6 +20,7 @@ from fairstats.screening.letters_and_keys import (
     check_alignment,
     check_letters,
 )
+from fairstats.screening.screen import checks_of
 
 RNG = np.random.default_rng(11)
 START = RNG.bit_generator.state
@@ -253,3 +255,15 @@ def test_expected_accuracy_recovers_the_rasch_model(demo):
     for count in range(6):
         cells = right == count
         assert found[cells].mean() == pytest.approx(truth[cells].mean(), abs=0.015)
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_option_gives_no_warning_and_no_question(demo):
+    one = replace(demo, options=("A",))
+    layout = Layout(one, "1", tuple(map(str, range(30))), np.zeros(30, dtype=np.int8))
+    letters = np.zeros((30, 8), dtype=np.int8)
+    sheets = tuple(Sheet(f"m{n}", "plain", 0, letters) for n in range(5))
+    panel = Panel(layout, sheets, sheets)
+    found = [check(sheets[0], panel) for check in checks_of(layout)]
+    flags = {f.flag(f.p_value) for f in found if f is not None}
+    assert flags <= {"ok", "not_checked"}
