@@ -12,8 +12,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from fairstats._lib.model_names import ModelNames
 from fairstats._lib.problems import Problem
-from fairstats._lib.safe_names import FoldedNames, normal_name
+from fairstats._lib.safe_names import normal_name
 from fairstats.benchmarks.kinds import Kind, Words
 
 MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
@@ -124,8 +125,8 @@ class Benchmark:
         verdict.
     selected_on : Mapping[str, str]
         Models that took part in selecting the items, each with its role. Their results on this
-        benchmark are not informative. Look-ups also match other spellings of a name, see
-        `fairstats._lib.safe_names.FoldedNames`.
+        benchmark are not informative. Look-ups also find other spellings of a name and snapshots
+        of the model, see `fairstats._lib.model_names.same_model`.
     family : {"model", "board", "release"}
         Which tests are adjusted together: those of one answer set, of one board (version and
         strategy), or of everything analysed in one call.
@@ -208,7 +209,7 @@ class Benchmark:
     path: Path = field(repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "selected_on", FoldedNames(self.selected_on))
+        object.__setattr__(self, "selected_on", ModelNames(self.selected_on))
 
     @property
     def varied(self) -> tuple[Attribute, ...]:

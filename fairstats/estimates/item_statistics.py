@@ -11,7 +11,6 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
-from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import Grid, item_grid
@@ -305,8 +304,8 @@ def _differences(
             message = f"{name} has the policy bounds, which gives no pairs to count"
             raise InputError([Problem("missing", message, "choose another policy")])
         own = item_grid(opened, benchmark)
-        others = ~named_in(own.units["model"], benchmark.selected_on)
-        for pair, table in paired_items(own.rows(others[own.unit]), policy):
+        others = ~own.selecting[own.unit]
+        for pair, table in paired_items(own.rows(others), policy):
             rows = table[table["n"] > 0]
             change = rows["total"]
             of_set = rows.groupby(["model", "strategy"])["n"].transform("sum")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fairstats._lib.model_names import named_in
 from fairstats._lib.problems import InputError
-from fairstats._lib.safe_names import named_in
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark, load_benchmarks
 
 
@@ -340,7 +340,7 @@ def test_a_folder_named_like_a_benchmark_file_is_an_input_error(tmp_path):
         "\N{FULLWIDTH LATIN CAPITAL LETTER G}PT-4o-mini",
     ],
 )
-def test_selecting_model_is_found_under_names_that_look_the_same(name):
+def test_selecting_model_is_found_in_other_spellings_and_snapshots(name):
     benchmark = load_benchmark("fairmedqa")
     assert name in benchmark.selected_on
     assert benchmark.selected_on[name] == benchmark.selected_on["GPT-4o-mini"]

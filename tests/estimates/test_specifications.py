@@ -213,8 +213,9 @@ def test_model_that_guesses_is_never_equivalent(answers_of):
 
 
 def test_model_that_selected_the_items_has_no_verdict(answers_of, demo):
-    selecting = replace(demo, selected_on={"model": "how"})
-    table = specification_curve(answers_of(["AB"] * 30 + ["AA"] * 70), benchmarks=[selecting])
+    selecting = replace(demo, name="selecting", selected_on={"model": "how"})
+    answers = answers_of(["AB"] * 30 + ["AA"] * 70, benchmark="selecting")
+    table = specification_curve(answers, benchmarks=[selecting])
     assert table["verdict"].isna().all()
     assert specification_shares(table, by="model")["no_verdict"].tolist() == [1]
 
