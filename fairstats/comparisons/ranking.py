@@ -15,6 +15,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_pairs
+from fairstats.answers.strategies import VOTED, votes_among
 from fairstats.benchmarks.declaration import Attribute, Benchmark, MissingPolicy
 from fairstats.benchmarks.kinds import Kind
 from fairstats.comparisons.item_tallies import (
@@ -317,6 +318,10 @@ def _ranked(
     found = rank_board(items, metric, policy, alpha, adjust)
     facts = dict(zip(_BOARD, board, strict=True))
     facts |= {"metric": metric, "missing": policy}
+    ranks = found.ranks
+    if votes_among([facts["strategy"]]):
+        notes = [f"{VOTED}; {note}" if note else VOTED for note in ranks["method_note"]]
+        ranks = ranks.assign(method_note=notes)
     return Ranking(
         found.ranks.assign(**facts, ci_level=1 - alpha),
         found.differences.assign(**facts, ci_level=1 - alpha),

@@ -10,6 +10,7 @@ import pandas as pd
 from fairstats._lib.formatting import align, decimal, draw_intervals, scientific
 from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.strategies import VOTED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES, KINDS, Kind
 from fairstats.estimates.table import is_primary_test
 
@@ -37,6 +38,10 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         samples = unit["method_note"].str.extract(r"(\d+ samples per item)")[0].dropna()
         if len(samples):
             title += f"; {samples.iloc[0]}, tests flip items"
+        if "declaration" in unit:
+            title += f"\n{unit['declaration'].iloc[0]}"
+        if unit["method_note"].str.contains(VOTED, regex=False).any():
+            title += f"\n{VOTED}"
         table = Table(title=escape(title), title_justify="left")
         # A wrapped name is hard to find with grep.
         table.add_column("pair", no_wrap=not console.is_terminal)
