@@ -231,7 +231,8 @@ def joined_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     InputError
         As `item_grid`.
     """
-    if opened.in_memory or benchmark.cluster or benchmark.kind.numeric:
+    named = benchmark.cluster or benchmark.same_variants_odds_ratio
+    if opened.in_memory or named or benchmark.kind.numeric:
         return item_grid(opened, benchmark)
     key = ("joined grid", benchmark.name)
     return opened.once(key, lambda: _in_engine(opened, benchmark, join=True))
