@@ -7,7 +7,8 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,19 @@ def digest(name: str) -> str:
 def text_sha256(text: str) -> str:
     """Return the sha256 of a text as UTF-8, in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def declared(one: Any) -> str:
+    """Return everything that a benchmark or rubric declares, independent of file locations."""
+    places = ("path", "keys_file", "items_file", "of_release")
+    values = {f.name: getattr(one, f.name) for f in fields(one) if f.name not in places}
+    return json.dumps(values, default=_plain, ensure_ascii=False)
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {f.name: getattr(value, f.name) for f in fields(value)}
 
 
 def file_sha256(path: Path) -> str:

@@ -128,7 +128,7 @@ def rank_models(
     adjust : {"holm", "hommel"}
         How the p-values of all comparisons of two models are adjusted over a board.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

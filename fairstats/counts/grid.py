@@ -183,7 +183,7 @@ def grid(
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

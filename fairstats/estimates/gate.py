@@ -73,7 +73,7 @@ def gate(
     alpha : float
         The level of each check: the probability that a pair beyond the limit passes.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

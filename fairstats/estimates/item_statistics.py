@@ -92,7 +92,7 @@ def item_functioning(
         The test of an item. ``exact`` is the default because few models are tested on many items:
         the smallest mid-p value is half as large as its true probability.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def gap_heterogeneity(
     alpha : float
         1 − level of the limits.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

@@ -85,6 +85,7 @@ def draw_differences(estimates: pd.DataFrame) -> None:
     wanted = estimates[estimates["metric"].isin(DIFFERENCES)].dropna(subset="group_a")
     for keys, rows in wanted.groupby(list(UNIT_COLUMNS), sort=False):
         lines = [f"{', '.join(keys)}; missing: {rows['missing'].iloc[0]}"]
+        lines += [rows["declaration"].iloc[0]] if "declaration" in rows else []
         numbers = [rows[name].tolist() for name in ("estimate", "ci_low", "ci_high")]
         *drawn, scale = draw_intervals(*numbers, reference=0.0)
         cells = [[f"{_kind(rows).figure} of a − b", "", "estimate", "interval", "verdict"]]
