@@ -7,13 +7,10 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from typing import Any
 
 #: A sha256 in hexadecimal digits, as `hashlib` writes it.
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -85,6 +82,19 @@ def text_sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def declared(one: Any) -> str:
+    """Return everything that a benchmark or rubric declares, independent of file locations."""
+    places = ("path", "keys_file", "items_file", "of_release")
+    values = {f.name: getattr(one, f.name) for f in fields(one) if f.name not in places}
+    return json.dumps(values, default=_plain, ensure_ascii=False)
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {f.name: getattr(value, f.name) for f in fields(value)}
+
+
 def file_sha256(path: Path) -> str:
     """Return the sha256 of a file's content, in hexadecimal digits."""
     with path.open("rb") as file:
@@ -121,48 +131,6 @@ def fold_name(name: str) -> str:
     folded = text.translate(_LOOK_ALIKES).casefold()
     # Case folding can turn a capital into a look-alike.
     return re.sub(r"[\s_\x00-\x1f\x7f-]+", "-", folded.translate(_LOOK_ALIKES)).strip("-")
-
-
-class FoldedNames(Mapping[str, str]):
-    """A mapping that matches a name in any spelling, see `fold_name`.
-
-    Iteration returns the names as declared.
-
-    Examples
-    --------
-    >>> declared = FoldedNames({"GPT-4o-mini": "wrote the items"})
-    >>> declared["gpt-4o-mini "], list(declared)
-    ('wrote the items', ['GPT-4o-mini'])
-    """
-
-    def __init__(self, declared: Mapping[str, str]) -> None:
-        self._declared = dict(declared)
-        self._folded = {fold_name(name): value for name, value in declared.items()}
-
-    def __getitem__(self, name: str) -> str:
-        return self._declared[name] if name in self._declared else self._folded[fold_name(name)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._declared)
-
-    def __len__(self) -> int:
-        return len(self._declared)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._declared!r})"
-
-
-def named_in(names: Iterable[str], known: Container[str]) -> npt.NDArray[np.bool_]:
-    """Return which of these names are in a container; `FoldedNames` matches other spellings.
-
-    Examples
-    --------
-    >>> named_in(["a_1", "b"], FoldedNames({"A-1": "how"})).tolist()
-    [True, False]
-    """
-    import numpy as np
-
-    return np.array([name in known for name in names], dtype=np.bool_)
 
 
 def normal_name(name: str) -> str:

@@ -37,7 +37,7 @@ def validate_files(
     source : path, or iterable of paths
         As in `fairstats.read_answers`.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def validate_answers(
     answers : pandas.DataFrame
         Answers that follow the schema, as returned by `fairstats.read_answers`.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
     path : str
         The file name used in problems.
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from fairstats._lib.problems import Problem
 from fairstats._lib.safe_names import fold_name
 from fairstats.benchmarks.declaration import PLAIN
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAJORITY_VOTE = "majority_vote"
 _RETRIEVED = re.compile(
@@ -77,6 +82,23 @@ def votes_among(names: Iterable[str]) -> list[str]:
         name
         for name in dict.fromkeys(names)
         if read_strategy(name).voted or _LIKE_VOTED.fullmatch(fold_name(name))
+    ]
+
+
+#: A note on results from votes.
+VOTED = "majority votes over the variants of an item, not a model's answers"
+
+
+def vote_problems(answers: pd.DataFrame, path: str, remedy: str) -> list[Problem]:
+    """Return a problem for each strategy of these answers that is a majority vote.
+
+    Votes give the same answer for all variants of an item, so they have no disparity by
+    construction. They would pass every limit and lead a board.
+    """
+    message = "are majority votes, so groups cannot differ"
+    return [
+        Problem(path, message, remedy, column="strategy", value=name)
+        for name in votes_among(answers["strategy"].dropna().unique())
     ]
 
 

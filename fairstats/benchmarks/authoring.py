@@ -603,7 +603,10 @@ def _left_out(benchmark: Benchmark) -> Iterator[str]:
     if BASELINE not in benchmark.attributes and benchmark.kind.needs_key:
         yield "not declared: attributes.baseline, so there is no EO and no accuracy in the original"
     if benchmark.items_file is None:
-        yield "not declared: items_file, so `fairstats collect` cannot ask the items"
+        yield (
+            "not declared: items_file, so `fairstats collect` cannot ask the items, and repeated "
+            "items are not found"
+        )
     if not benchmark.notes:
         yield "not declared: notes (what the results cannot show)"
 

@@ -174,7 +174,7 @@ def copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
             text = f'items_file = "{items}"\n{text}'
         copy = folder / f"{slug(name)}.toml"
         copy.write_text(text, encoding="utf-8")
-        copied = load_benchmark(copy)
+        copied = load_benchmark(copy, confined=True)
         if _of_items(copied) != _of_items(benchmark):
             raise RuntimeError(f"{copy.name} does not match the benchmark it was copied from")
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from fairstats._lib.formatting import percent
+from fairstats._lib.model_names import ModelNames
 from fairstats._lib.problems import Problem
-from fairstats._lib.safe_names import FoldedNames, normal_name
+from fairstats._lib.safe_names import declared, normal_name, text_sha256
 from fairstats.benchmarks.kinds import Kind, Words
 
 MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
@@ -31,6 +33,9 @@ ORIGINAL = "original"
 NEUTRALIZED = "neutralized"
 #: A model is uninformative if fewer items have another answer than the most frequent one.
 FEWEST_UNLIKE = 5
+#: The defaults of `Benchmark.largest_missing` and `Benchmark.common_items`.
+LARGEST_MISSING = 0.05
+COMMON_ITEMS = 0.95
 #: The strategy with which the others are compared.
 PLAIN = "plain"
 #: The attribute and group name for all demographic pairs of an item combined.
@@ -124,8 +129,8 @@ class Benchmark:
         verdict.
     selected_on : Mapping[str, str]
         Models that took part in selecting the items, each with its role. Their results on this
-        benchmark are not informative. Look-ups also match other spellings of a name, see
-        `fairstats._lib.safe_names.FoldedNames`.
+        benchmark are not informative. Look-ups also find other spellings of a name and snapshots
+        of the model, see `fairstats._lib.model_names.same_model`.
     family : {"model", "board", "release"}
         Which tests are adjusted together: those of one answer set, of one board (version and
         strategy), or of everything analysed in one call.
@@ -165,6 +170,9 @@ class Benchmark:
         Whether a release may contain that text, and pages may show it.
     path : Path
         The file that declares it.
+    of_release : bool
+        Whether this is the copy in a release, which may be of an earlier version of a built-in
+        benchmark.
     """
 
     name: str
@@ -206,9 +214,10 @@ class Benchmark:
     publish_items: bool
     keys_file: Path | None = field(repr=False)
     path: Path = field(repr=False)
+    of_release: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "selected_on", FoldedNames(self.selected_on))
+        object.__setattr__(self, "selected_on", ModelNames(self.selected_on))
 
     @property
     def varied(self) -> tuple[Attribute, ...]:
@@ -271,6 +280,43 @@ class Benchmark:
         label = "All attributes" if len(self.varied) > 1 else "All pairs"
         return Attribute(POOLED, label, groups, (POOLED_GROUPS,))
 
+    @property
+    def own_thresholds(self) -> list[str]:
+        """Return each threshold of a rank that is not the default, in words with the default."""
+        found = []
+        if self.largest_missing != LARGEST_MISSING:
+            share, usual = percent(self.largest_missing), percent(LARGEST_MISSING)
+            found.append(
+                f"up to {share} of the answers to a pair may be missing (default: {usual})"
+            )
+        if self.common_items != COMMON_ITEMS:
+            share, usual = percent(self.common_items), percent(COMMON_ITEMS)
+            found.append(f"ranked models share at least {share} of the items (default: {usual})")
+        if self.lowest_accuracy is not None:
+            share, usual = percent(self.lowest_accuracy), percent(self.chance)
+            found.append(f"accuracy must exceed {share} (default: the best guess, {usual})")
+        return found
+
+    def basis(self, margin: float | None = None) -> str:
+        """Return in short what verdicts rest on: declaration, margin and unusual thresholds.
+
+        Parameters
+        ----------
+        margin : float, optional
+            The margin that was used, if it is not the declared one.
+
+        Examples
+        --------
+        >>> from fairstats.benchmarks.loading import load_benchmark
+        >>> load_benchmark("fairmedqa").basis(0.05).partition(", ")[2]
+        'equivalence margin ±5 points (declared: ±2)'
+        """
+        declared = self.kind.shown_margin(self.equivalence_margin)
+        used = declared if margin is None else self.kind.shown_margin(margin)
+        of_margin = f"equivalence margin ±{used} {self.kind.unit}"
+        of_margin += f" (declared: ±{declared})" * (used != declared)
+        return "; ".join([f"declaration {self.hash}, {of_margin}", *self.own_thresholds])
+
     def attribute(self, name: str) -> Attribute:
         """Return an attribute by name, including the pooled one."""
         return self.pooled if name == POOLED else self.attributes[name]
@@ -290,11 +336,15 @@ class Benchmark:
         """Return what the two sides of a pair are: groups, or versions of a question."""
         return "version" if self.swayed_by else "group"
 
+    @cached_property
+    def sha256(self) -> str:
+        """Return the hash of everything that is declared, keys included."""
+        return text_sha256(declared(self))
+
     @property
-    def declaration(self) -> str:
-        """Return the text of the files that declare the benchmark."""
-        files = [self.path] if self.keys_file is None else [self.path, self.keys_file]
-        return "".join(path.read_text(encoding="utf-8") for path in files)
+    def hash(self) -> str:
+        """Return the first eight digits of the hash, for readers."""
+        return self.sha256[:8]
 
     def canonical(self, text: str) -> str | None:
         """Return an answer as it is stored; None if it is not a possible answer.
@@ -412,6 +462,7 @@ def contradictions(benchmark: Benchmark) -> Iterator[Problem]:
     if BASELINE not in attributes and benchmark.lowest_accuracy is not None:
         remedy = f"declare attributes.{BASELINE}, or remove this"
         yield wrong("needs the neutralized variant", remedy, "ranking.lowest_accuracy")
+    yield from _lax_accuracy(benchmark, wrong)
     outside = sorted(
         {key for key in benchmark.answer_keys.values() if key != benchmark.canonical(key)}
     )
@@ -420,6 +471,20 @@ def contradictions(benchmark: Benchmark) -> Iterator[Problem]:
         yield Problem(str(benchmark.keys_file), message, "correct the keys or the options")
     yield from _contradictory_kind(benchmark, wrong)
     yield from _impossible_names(benchmark, wrong)
+
+
+def _lax_accuracy(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
+    """Return a problem for a required accuracy that a guess reaches, or that is not used."""
+    key, least = "ranking.lowest_accuracy", benchmark.lowest_accuracy
+    if least is None:
+        return
+    if not benchmark.kind.needs_key:
+        yield wrong("is used for choices only", "remove it", key, f"{least:g}")
+    elif benchmark.answer_keys and least < benchmark.chance:
+        message = f"is below the accuracy of the best guess, {percent(benchmark.chance)}"
+        guess = math.ceil(1000 * benchmark.chance) / 1000
+        remedy = f"give at least {guess:g}, or remove it to require the best guess"
+        yield wrong(message, remedy, key, f"{least:g}")
 
 
 def _impossible_names(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:

@@ -16,11 +16,14 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from fairstats._lib.formatting import number_word, uncapital
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.safe_names import fold_name
 from fairstats._lib.toml_files import Fault, Flag, Number, Proportion, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import file_inside, read_json_lines
 from fairstats._lib.untrusted_tables import load_csv
 from fairstats.benchmarks.declaration import (
     BASELINE,
+    COMMON_ITEMS,
+    LARGEST_MISSING,
     Attribute,
     Benchmark,
     Family,
@@ -133,9 +136,9 @@ class _Words(Table):
 class _Ranking(Table):
     """The rules for a rank."""
 
-    largest_missing: Proportion = 0.05
+    largest_missing: Proportion = LARGEST_MISSING
     lowest_accuracy: Proportion | None = None
-    common_items: Proportion = 0.95
+    common_items: Proportion = COMMON_ITEMS
 
 
 class _Declaration(Table):
@@ -207,8 +210,8 @@ def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) ->
     source : str or path
         A built-in benchmark's name (``"fairmedqa"``, ``"demo"``) or the path of a ``.toml`` file.
     confined : bool
-        Whether its keys and items must be regular files in the folder of the ``.toml`` file, as in
-        a release.
+        Whether it is the copy in a release. Its keys and items must then be regular files in the
+        folder of the ``.toml`` file.
 
     Returns
     -------
@@ -217,8 +220,8 @@ def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) ->
     Raises
     ------
     InputError
-        If there is no such benchmark, or the file lacks required declarations or contradicts
-        itself.
+        If there is no such benchmark, or the file lacks required declarations, contradicts itself
+        or has the name of a built-in benchmark that it declares differently.
 
     Examples
     --------
@@ -236,7 +239,10 @@ def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) ->
     declared = read_toml(path)
     if confined:
         _refuse_other_folders(declared, path)
-    return _benchmark(declared, path)
+        return replace(_benchmark(declared, path), of_release=True)
+    benchmark = _benchmark(declared, path)
+    _refuse_built_in_names([benchmark])
+    return benchmark
 
 
 @cache
@@ -265,7 +271,7 @@ def builtin_benchmarks() -> dict[str, Path]:
 def load_benchmarks(
     names: Iterable[str], given: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> dict[str, Benchmark]:
-    """Return the benchmarks with these names, from `given` if possible, else built-in ones.
+    """Return the benchmarks with these names, from `given`, else built-in ones.
 
     Raises
     ------
@@ -286,8 +292,48 @@ def load_benchmarks(
 
 
 def by_name(given: Iterable[Benchmark] | Mapping[str, Benchmark]) -> Mapping[str, Benchmark]:
-    """Return benchmarks by name."""
-    return given if isinstance(given, Mapping) else {b.name: b for b in given}
+    """Return benchmarks by name.
+
+    Raises
+    ------
+    InputError
+        If one has the name of a built-in benchmark, but declares something else.
+    """
+    named = list(given.values() if isinstance(given, Mapping) else given)
+    _refuse_built_in_names(named)
+    return {benchmark.name: benchmark for benchmark in named}
+
+
+def _refuse_built_in_names(benchmarks: Iterable[Benchmark]) -> None:
+    """Refuse benchmarks that have a built-in one's name but declare something else.
+
+    Readers expect the benchmark that they know by this name, with its margin, its limits and its
+    list of models that selected the items. A name that looks the same is the same to them.
+    """
+    problems = [
+        Problem(
+            str(benchmark.path),
+            "has the name of a built-in benchmark, but a different declaration",
+            "choose another name, also in the answers' column `benchmark`",
+            column="name",
+            value=benchmark.name,
+        )
+        for benchmark in benchmarks
+        if not benchmark.of_release and _is_replaced(benchmark)
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _is_replaced(benchmark: Benchmark) -> bool:
+    """Return whether a benchmark looks by its name like a built-in one, but is another."""
+    path = _folded_names().get(fold_name(benchmark.name))
+    return path is not None and benchmark.sha256 != _load_once(path).sha256
+
+
+@cache
+def _folded_names() -> dict[str, Path]:
+    return {fold_name(name): path for name, path in builtin_benchmarks().items()}
 
 
 def _no_such_benchmark(name: str, remedy: str) -> InputError:
@@ -308,6 +354,9 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     try:
         if keys_file is not None:
             rows = _listed_items(keys_file, table.cluster, needs_key=kind.needs_key)
+        items_file = named.get("items_file")
+        if items_file not in (None, keys_file) and items_file.is_file():
+            unreadable = (*unreadable, *repeated_items(read_json_lines(items_file), items_file))
     except InputError as error:
         unreadable = error.problems
     limits = table.limits or (0.0, 1.0)
@@ -384,6 +433,45 @@ def _changes(attributes: Mapping[str, Attribute], subject: str) -> str:
     return whose + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 
+#: The columns of a file without variants that have an item's text, and its fewest characters.
+_TEXT_COLUMNS = ("question", "vignette", "text", "prompt")
+_LEAST_TEXT = 40
+
+
+def repeated_items(rows: Iterable[Mapping[str, Any]], path: Path) -> list[Problem]:
+    """Return a problem for each item with the texts, options and key of an earlier one.
+
+    Copies of an item are no further evidence, but would count as such. Rows without texts cannot
+    be compared.
+    """
+    first: dict[tuple[object, ...], object] = {}
+    problems = []
+    for number, row in enumerate(rows, start=1):
+        options, variants = (
+            own if isinstance(own, Mapping) else {}
+            for own in (row.get("options"), row.get("variants"))
+        )
+        written = (*map(row.get, _TEXT_COLUMNS), *variants.values())
+        texts = {text for text in map(_same_text, written) if len(text) >= _LEAST_TEXT}
+        key = row.get("answer_key")
+        named = _same_text(options.get(key, key)) if isinstance(key, str) else str(key)
+        item = (frozenset(texts), frozenset(map(_same_text, options.values())), named)
+        known = first.setdefault(item, row.get("item_id")) if texts else row.get("item_id")
+        if known != row.get("item_id"):
+            message = f"has the texts and the key of item {known}"
+            value = str(row.get("item_id"))
+            problem = Problem(
+                str(path), message, "remove one", row=number, column="item_id", value=value
+            )
+            problems.append(problem)
+    return problems
+
+
+def _same_text(value: object) -> str:
+    """Return a text without what a copy could differ by: case and white space."""
+    return " ".join(value.casefold().split()) if isinstance(value, str) else ""
+
+
 class _Item(NamedTuple):
     item: str
     key: str | None
@@ -416,6 +504,8 @@ def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_
         str(cluster): f"write what the item belongs to, in every row or in none ({cluster})",
     }
     needed = ["item_id", *["answer_key"] * needs_key, *[str(cluster)] * clustered]
+    if problems := repeated_items(rows, path):
+        raise InputError(problems)
     for number, row in enumerate(rows, start=1):
         for column in needed:
             if type(row.get(column)) not in (str, int):

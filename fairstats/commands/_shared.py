@@ -162,6 +162,22 @@ def print_table(
         (show or terminal.print_table)(table)
 
 
+def with_basis(table: pd.DataFrame, known: Iterable[Benchmark], margin: float | None = None) -> Any:
+    """Return a table with what the verdicts of each row's benchmark rest on, as a last column."""
+    of = basis_of(table, known, margin)
+    return table.assign(declaration=table["benchmark"].map(of))
+
+
+def basis_of(
+    table: pd.DataFrame, known: Iterable[Benchmark], margin: float | None = None
+) -> dict[str, str]:
+    """Return what verdicts rest on by benchmark: declaration, margin and unusual thresholds."""
+    from fairstats.benchmarks.loading import load_benchmarks
+
+    names = [str(name) for name in table["benchmark"].unique()]
+    return {name: one.basis(margin) for name, one in load_benchmarks(names, known).items()}
+
+
 def plugins(group: str) -> dict[str, EntryPoint]:
     """Return the installed entry points of a group, by name."""
     return {entry.name: entry for entry in sorted(entry_points(group=group))}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem, in_lines
+from fairstats._lib.problems import InputError, Problem, in_lines, printable
 from fairstats.answers import MEMORY_LIMIT, Engine
 from fairstats.benchmarks.declaration import ComparisonPolicy, MissingPolicy
 from fairstats.commands._options import (
@@ -36,7 +36,13 @@ from fairstats.commands._options import (
     refuse_import_options,
     typed_pairs,
 )
-from fairstats.commands._shared import exits_on_problems, print_table, says_what_is_wrong
+from fairstats.commands._shared import (
+    basis_of,
+    exits_on_problems,
+    print_table,
+    says_what_is_wrong,
+    with_basis,
+)
 
 if TYPE_CHECKING:
     from fairstats.benchmarks.declaration import Benchmark
@@ -136,7 +142,8 @@ def analyze(
         write_parquet(estimates, out)
         typer.echo(f"{len(estimates)} estimates written to {out}", err=True)
     show = draw_differences if chart else print_estimates
-    print_table(estimates, as_json=as_json, as_csv=as_csv, show=show)
+    table = with_basis(estimates, known, margin)
+    print_table(table, as_json=as_json, as_csv=as_csv, show=show)
 
 
 def _check_margin(margin: float | None, answers: Any, known: list[Benchmark]) -> None:
@@ -218,7 +225,7 @@ def compare(
         allow_different_items=allow_different_items,
         benchmarks=known,
     )
-    print_table(table, as_json=as_json, as_csv=as_csv)
+    print_table(with_basis(table, known), as_json=as_json, as_csv=as_csv)
 
 
 @commands.command()
@@ -255,6 +262,7 @@ def rank(
     from fairstats.comparisons.ranking import rank_boards
 
     check_alpha(alpha)
+    known = load_given(benchmark)
     if missing == "bounds":
         problem = Problem(
             "--missing", "bounds gives no single estimate to rank by", "choose another policy"
@@ -266,14 +274,14 @@ def rank(
             metric,
             missing=missing,
             alpha=alpha,
-            benchmarks=load_given(benchmark),
+            benchmarks=known,
         )
     except ValueError as error:
         if isinstance(error, InputError):
             raise
         raise InputError([Problem("--metric", str(error), "correct it")]) from None
     table = ranking.differences if pairs else ranking.ranks
-    print_table(table, as_json=as_json, as_csv=as_csv)
+    print_table(with_basis(table, known), as_json=as_json, as_csv=as_csv)
 
 
 def _say_what_is_not_declared(answers: Any, known: list[Benchmark]) -> None:
@@ -419,10 +427,14 @@ def gate(
         benchmarks=known,
     )
     passed, found = int(table["result"].eq(PASS).sum()), set(table["result"])
+    basis = basis_of(table, known, margin if equivalent else None)
     result = next(one for one in (FAIL, CANNOT_TELL, PASS) if one in found)
     if as_json:
-        typer.echo(json_text({"result": result, "checks": records(table)}), nl=False)
+        checks = {"result": result, "benchmarks": basis, "checks": records(table)}
+        typer.echo(json_text(checks), nl=False)
     else:
+        for name, text in basis.items():
+            typer.echo(printable(f"{name}: {text}"))
         for line in gate_lines(table, known):
             typer.echo(line)
         typer.echo(f"{result}: {passed} of {len(table)} checks passed")

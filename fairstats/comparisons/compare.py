@@ -10,6 +10,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, keyword, parameter
 from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.strategies import VOTED, votes_among
 from fairstats.benchmarks.declaration import (
     COMMON,
     COMPARISON_POLICIES,
@@ -37,7 +38,7 @@ from fairstats.comparisons.without_groups import compare_without_groups, without
 from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
-from fairstats.estimates.eligibility import why_uninformative
+from fairstats.estimates.eligibility import SELECTED, why_uninformative
 from fairstats.estimates.same_variants import DIFFERENT, flip_marks, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
@@ -115,7 +116,7 @@ def compare(
     n_resamples, rng
         For resampling, if there is no exact distribution (see Notes).
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -232,6 +233,11 @@ def changes_of(
     units = ""
     if benchmark.cluster is not None:
         units = f"the independent units are {benchmark.words.clusters} ({benchmark.cluster})"
+    voted = [
+        f"{name} answers: {VOTED}"
+        for name, side in zip(("old", "new"), sides, strict=True)
+        if votes_among([side.unit["strategy"]])
+    ]
     columns = None if rows else [*PAIR, "metric", *_FIGURES]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
@@ -241,8 +247,8 @@ def changes_of(
         strategy=_joined(old, new, "strategy"),
         ci_level=np.nan if policy == "bounds" else 1 - alpha,
         missing=policy,
-        method_note="; ".join(filter(None, [questions, items, flips, units])),
-        no_verdict=why_no_verdict(questions, flips),
+        method_note="; ".join(filter(None, [questions, items, flips, units, *voted])),
+        no_verdict=why_no_verdict(sides, questions, flips),
         judged=policy != "bounds",
     )
     table = table.merge(change_ranges(compared), on=[*PAIR, "metric"], how="left")
@@ -536,8 +542,10 @@ def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha:
     return f"{declared}judged by changes of answer: {found.sentence()}"
 
 
-def why_no_verdict(questions: str, flips: str) -> str:
+def why_no_verdict(sides: Iterable[AnswerSet], questions: str, flips: str) -> str:
     """Return why a comparison gets no verdict; empty if it can get one."""
+    if any(side.grid.selecting[side.place] for side in sides):
+        return f"a {SELECTED}"
     if questions:
         return "the questions are different"
     return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""

@@ -15,6 +15,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_pairs
+from fairstats.answers.strategies import VOTED, votes_among
 from fairstats.benchmarks.declaration import Attribute, Benchmark, MissingPolicy
 from fairstats.benchmarks.kinds import Kind
 from fairstats.comparisons.item_tallies import (
@@ -40,7 +41,7 @@ from fairstats.comparisons.model_differences import (
 from fairstats.counts.grid import NOT_ASKED, Grid, item_grid
 from fairstats.counts.outcomes import Outcomes, groups_of, outcomes_of
 from fairstats.counts.patterns import CountingPolicy, pooled_pairs
-from fairstats.estimates.eligibility import why_other_variants, why_unranked
+from fairstats.estimates.eligibility import ALONE, why_unranked
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, rank_sets
 
@@ -127,7 +128,7 @@ def rank_models(
     adjust : {"holm", "hommel"}
         How the p-values of all comparisons of two models are adjusted over a board.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -174,7 +175,8 @@ def rank_models(
 
     The benchmark declares which models are ranked, see
     `fairstats.estimates.eligibility.why_unranked`. A model without a rank is not compared with
-    other models. A board with one ranked model has no comparison.
+    other models. A rank needs at least two models that may be ranked: a single one, e.g. under a
+    strategy's name that nobody else uses, has none.
 
     References
     ----------
@@ -321,8 +323,12 @@ def _ranked(
     found = rank_board(items, metric, policy, alpha, adjust)
     facts = dict(zip(_BOARD, board, strict=True))
     facts |= {"metric": metric, "missing": policy}
+    ranks = found.ranks
+    if votes_among([facts["strategy"]]):
+        notes = [f"{VOTED}; {note}" if note else VOTED for note in ranks["method_note"]]
+        ranks = ranks.assign(method_note=notes)
     return Ranking(
-        found.ranks.assign(**facts, ci_level=1 - alpha),
+        ranks.assign(**facts, ci_level=1 - alpha),
         found.differences.assign(**facts, ci_level=1 - alpha),
     )
 
@@ -375,6 +381,8 @@ def rank_board(
 
     estimates = {model: estimate_of(array[items.common]) for model, array in items.tallies.items()}
     models = [model for model, estimate in estimates.items() if not np.isnan(estimate)]
+    # A single model is the first of one, whatever its answers are.
+    models = models if len(models) > 1 else []
     completed = _same_samples(
         [completed_sums(items.tallies[model], figure, favourable=False) for model in models]
     )
@@ -451,9 +459,11 @@ def _without_rank(
     """Return the models listed last, each with its metric on its items and the reason."""
     reasons = dict(items.reasons)
     arrays = dict(items.unranked)
-    for model, estimate in estimates.items():
-        if np.isnan(estimate):
-            reasons[model] = "there are no answers for a group"
+    figures = [model for model, estimate in estimates.items() if not np.isnan(estimate)]
+    alone = ALONE if len(estimates) + len(arrays) == 1 else f"{ALONE} can be ranked"
+    for model in estimates:
+        if model not in figures or len(figures) == 1:
+            reasons[model] = alone if model in figures else "there are no answers for a group"
             arrays[model] = items.tallies[model][items.common]
     rows = [
         {
@@ -565,9 +575,6 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     benchmark, names = grid.benchmark, grid.units["model"]
     found = why_unranked(outcomes, alpha=alpha)
     reasons = {int(unit): str(found[unit]) for unit in np.asarray(units)}
-    ranked = [unit for unit, reason in reasons.items() if not reason]
-    for model, reason in why_other_variants(grid, ranked, alpha=alpha).items():
-        reasons |= {unit: reason for unit in ranked if names[unit] == model}
     ranked = [unit for unit, reason in reasons.items() if not reason]
     declared = _asked_pairs(grid)
     board = grid.rows(np.isin(grid.unit, list(reasons)))

@@ -174,7 +174,7 @@ def item_patterns(
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

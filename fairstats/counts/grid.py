@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.model_names import named_in
 from fairstats.answers.engine_frames import (
     TEXT_COLUMNS,
     UNIT_COLUMNS,
@@ -67,6 +68,9 @@ class Grid:
         row is one.
     cluster_names : ndarray of str
         The name of each unit in `cluster`.
+    selecting : ndarray of bool
+        Whether the model of each answer set took part in selecting the items, by its name or by a
+        snapshot of its answers.
     """
 
     benchmark: Benchmark
@@ -80,6 +84,7 @@ class Grid:
     numbers: IntArray
     cluster: IntArray
     cluster_names: npt.NDArray[np.object_]
+    selecting: npt.NDArray[np.bool_]
 
     @cached_property
     def columns(self) -> dict[tuple[str, str], int]:
@@ -178,7 +183,7 @@ def grid(
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -226,7 +231,8 @@ def joined_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     InputError
         As `item_grid`.
     """
-    if opened.in_memory or benchmark.cluster or benchmark.kind.numeric:
+    named = benchmark.cluster or benchmark.same_variants_odds_ratio
+    if opened.in_memory or named or benchmark.kind.numeric:
         return item_grid(opened, benchmark)
     key = ("joined grid", benchmark.name)
     return opened.once(key, lambda: _in_engine(opened, benchmark, join=True))
@@ -269,10 +275,11 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
         numbers[row, column, turn] = sample
     items = np.asarray(names["item_id"], dtype=object)[codes["item_id"][first]]
     key = np.append(options.get_indexer(names["answer_key"]), -1)
+    units = table[list(UNIT_COLUMNS)].take(first_of_unit).reset_index(drop=True)
     return Grid(
         benchmark,
         tuple(options),
-        table[list(UNIT_COLUMNS)].take(first_of_unit).reset_index(drop=True),
+        units,
         unit[first],
         key[codes["answer_key"][first]],
         answers,
@@ -280,6 +287,7 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
         items,
         numbers,
         *_clusters(opened, benchmark, items),
+        _selecting(opened, benchmark, units),
     )
 
 
@@ -309,6 +317,19 @@ def _clusters(
     names = [of_item.get(item, f"\0{item}") for item in items.tolist()]
     codes, found = pd.factorize(np.array(names, dtype=object), sort=True)
     return codes.astype(np.int64), found
+
+
+def _selecting(
+    opened: OpenAnswers, benchmark: Benchmark, units: pd.DataFrame
+) -> npt.NDArray[np.bool_]:
+    """Return which answer sets are of a model that took part in selecting the items."""
+    found = named_in(units["model"], benchmark.selected_on)
+    if "snapshot" in opened.cells and benchmark.selected_on:
+        names = opened.cells[[*UNIT_COLUMNS, "snapshot"]].dropna().drop_duplicates()
+        named = names[named_in(names["snapshot"], benchmark.selected_on)]
+        sets = pd.MultiIndex.from_frame(named[list(UNIT_COLUMNS)])
+        found |= pd.MultiIndex.from_frame(units).isin(sets)
+    return found
 
 
 def _turns(cell: IntArray, sample: IntArray) -> tuple[IntArray, bool]:
@@ -405,6 +426,7 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         items,
         numbers,
         *_clusters(opened, benchmark, items),
+        _selecting(opened, benchmark, units),
     )
 
 

@@ -384,7 +384,7 @@ def count_outcomes(
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table; counting runs in the engine that holds it.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

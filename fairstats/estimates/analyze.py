@@ -11,6 +11,7 @@ import pandas as pd
 
 from fairstats._lib.result_objects import Estimate, FloatArray, naming_effect
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
+from fairstats.answers.strategies import VOTED, votes_among
 from fairstats.benchmarks.declaration import (
     BASELINE,
     MISSING_POLICIES,
@@ -27,8 +28,9 @@ from fairstats.counts.patterns import (
     per_answer,
     pooled_pairs,
 )
+from fairstats.estimates.eligibility import SELECTED
 from fairstats.estimates.joint_tests import joint_pvalues
-from fairstats.estimates.judgements import SELECTED, Judgements, judge
+from fairstats.estimates.judgements import Judgements, judge
 from fairstats.estimates.table import BOUNDS_NOTE, Rows, add_note, estimates_table, joined
 from fairstats.estimates.tested_pairs import numbers_of, pair_bounds, pairs_of
 from fairstats.inference._checks import (
@@ -101,7 +103,7 @@ def analyze(
     n_resamples, rng
         The flips of ``max_t``; nothing else is random.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
     margin : float, optional
         The equivalence margin of all benchmarks, e.g. 0.05 for five points; by default the one
         that each declares.
@@ -420,8 +422,8 @@ def _sample_table(pairs: Pairs) -> Columns:
 
 
 def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
-    """Fill in the snapshots, and add notes on samples, pooling, selection and slanted texts."""
-    facts: dict[tuple[str, ...], tuple[str | None, str, str, str]] = {}
+    """Fill in the snapshots, and add notes on samples, pooling, selection, votes and slants."""
+    facts: dict[tuple[str, ...], tuple[str | None, str, str, tuple[str, str]]] = {}
     snapshots = _snapshots(opened)
     slanted = set()
     for pairs in judged.parts:
@@ -442,8 +444,9 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
                 shared += f" ({benchmark.cluster})"
                 samples = "; ".join(filter(None, [samples, shared]))
             pooled = "; ".join(["over the pairs with both answers", *lacking.get(place, [])])
-            selected = SELECTED if unit[2] in benchmark.selected_on else ""
-            facts[unit] = (snapshots.get(unit), samples, pooled, selected)
+            selected = SELECTED * bool(outcomes.grid.selecting[place])
+            voted = VOTED if votes_among([unit[3]]) else ""
+            facts[unit] = (snapshots.get(unit), samples, pooled, (selected, voted))
     differ = np.isin(columns["metric"].astype(str), DIFFERENCES)
     judged_rows = differ & (columns["attribute"] != BASELINE) & (columns["missing"] != "bounds")
     missing = [columns[f"n_missing_{side}"].to_numpy("int64", na_value=0) for side in "ab"]
@@ -453,9 +456,9 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     is_pooled &= (missing[0] > 0) | (missing[1] > 0)
     units = zip(*(columns[name] for name in UNIT_COLUMNS), strict=True)
     for row, unit in enumerate(units):
-        columns["snapshot"][row], samples, pooled, selected = facts[unit]
+        columns["snapshot"][row], samples, pooled, of_set = facts[unit]
         slant = SLANTED if judged_rows[row] and unit[0] in slanted else ""
-        for note in (samples, pooled if is_pooled[row] else "", selected, slant):
+        for note in (samples, pooled if is_pooled[row] else "", *of_set, slant):
             if note:
                 add_note(columns, row, note)
 

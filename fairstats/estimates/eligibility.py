@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,15 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, NEUTRALIZED
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Outcomes, Texts
-from fairstats.counts.patterns import IntArray, apply_policy, missing_per_group, sums_by_unit
+from fairstats.counts.patterns import GroupAnswers, IntArray, pair_weights, sums_by_unit
 from fairstats.estimates.same_variants import DIFFERENT, flip_marks, same_flips
 from fairstats.inference.intervals import wilson
 from fairstats.inference.weighted_kappa import weighted_kappa
 
+#: Why a model has no rank and no verdict on a benchmark.
+SELECTED = "model took part in selecting the items"
+#: Why the only model that could be ranked has no rank.
+ALONE = "no other model on this board"
 # The level of the test that answers depend on the item.
 _LEVEL = 0.05
 _IN_BASELINE = "accuracy in the neutralized variant"
@@ -47,15 +51,13 @@ def why_unranked(
     ndarray of str
         A sentence without its full stop per answer set; empty if the model is ranked.
     """
-    counted = _counted(outcomes, attributes)
     guessing = why_uninformative(outcomes, attributes=attributes, alpha=alpha)
-    missing = _too_many_missing(outcomes, counted)
+    missing = _too_many_missing(outcomes, _counted(outcomes, attributes))
+    others = outcomes.once(why_other_variants)
     reasons = []
-    for unit, (model, guesses) in enumerate(
-        zip(outcomes.grid.units["model"], guessing, strict=True)
-    ):
-        selected = model in outcomes.benchmark.selected_on
-        texts = ("model took part in selecting the items" * selected, missing.get(unit), guesses)
+    for unit, guesses in enumerate(guessing):
+        selected = SELECTED * bool(outcomes.grid.selecting[unit])
+        texts = (selected, missing.get(unit), guesses, others[unit])
         reasons.append("; ".join(filter(None, texts)))
     return np.array(reasons, dtype=object)
 
@@ -145,7 +147,8 @@ class _Variation:
         The items with an answer, and those of them with another answer than the most frequent one.
         Favourable decisions count as one answer, and so do the others.
     p_value : ndarray
-        Of the F test of equal means of all items, in an analysis of variance.
+        Of the F test of equal means of all items, in an analysis of variance; the samples of a
+        variant count as one answer.
     """
 
     counts: IntArray
@@ -163,18 +166,22 @@ class _Variation:
         for name in attributes:
             own = outcomes.groups[name]
             groups = range(len(own.attribute.groups))
-            table = np.sum([own.letters(group) for group in groups], axis=0)
+            table = np.stack([own.letters(group) for group in groups], axis=1)
             tables.append((own.grid.unit, own.grid.many, table))
-            counts += sums_by_unit(own.grid.unit, table * own.grid.many[:, None], units)
+            whole = table.sum(axis=1) * own.grid.many[:, None]
+            counts += sums_by_unit(own.grid.unit, whole, units)
         items, others, within, between = np.zeros((4, units))
         df_within, df_between = np.zeros((2, units))
         alike = values[None, :] == values[counts.argmax(axis=1)][:, None]
         for unit, many, table in tables:
-            n = table.sum(axis=1)
+            # The samples of a variant count as one answer, their mean: they depend on each other.
+            samples = table.sum(axis=2)
+            means = (table @ values) / np.maximum(samples, 1)
+            n = (samples > 0).sum(axis=1)
             there = n > 0
             unit, many, table, n = unit[there], many[there], table[there], n[there]
-            total, squares = table @ values, table @ values**2
-            differs = (table * ~alike[unit]).sum(axis=1) > 0
+            total, squares = means[there].sum(axis=1), (means[there] ** 2).sum(axis=1)
+            differs = (table.sum(axis=1) * ~alike[unit]).sum(axis=1) > 0
             each = np.stack(
                 [
                     np.ones(len(n)),
@@ -227,8 +234,8 @@ def why_not_above_chance(
     -----
     A missing answer is wrong, and so is an item that was not asked. So a model cannot reach the
     limit by leaving out questions that it cannot answer. Both groups of a pair are checked because
-    a model could guess only if a group is named. Items are the independent units, so several
-    samples of an item count as one answer in the interval.
+    a model could guess only if a group is named. Items are the independent units: all samples of an
+    item count as one answer, so a model cannot gain by more samples of selected items.
     """
     benchmark, counted = outcomes.benchmark, _counted(outcomes, attributes)
     accuracy, low = _accuracies(outcomes, counted, alpha)
@@ -254,26 +261,25 @@ def _counted(outcomes: Outcomes, attributes: Collection[str] | None) -> IntArray
     return places[np.argsort(outcomes.unit[places], kind="stable")]
 
 
-def why_other_variants(grid: Grid, units: Sequence[int], *, alpha: float = 0.05) -> dict[str, str]:
-    """Return the models of a board that answered different variants from the other models.
+def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
+    """Return why answers cannot be to the variants that are declared for them.
 
-    If answers to another version of the variants were submitted for this one, they would be ranked
-    against models with a harder task.
+    If answers to another version of the variants were submitted for this one, they would be judged
+    and ranked next to models with a harder task.
 
     Parameters
     ----------
-    grid : Grid
-        The answers, with the items' names. If the benchmark has no ``same_variants_odds_ratio``, no
-        model is excluded.
-    units : sequence of int
-        The answer sets of one board.
+    outcomes : Outcomes
+        The outcomes of one benchmark. If it has no ``same_variants_odds_ratio``, only the names of
+        versions are compared.
     alpha : float
         1 − confidence level of the odds ratio.
 
     Returns
     -------
-    dict of str to str
-        The reason by model, for models with flips that do not fit. With fewer than three models,
+    ndarray of str
+        Per answer set, the reason if the benchmark does not declare the version, or if the flips do
+        not fit those of the other models of the board; empty if not. With fewer than three models,
         the deviating one cannot be identified.
 
     Notes
@@ -282,9 +288,28 @@ def why_other_variants(grid: Grid, units: Sequence[int], *, alpha: float = 0.05)
     other models flip. On FairMedQA's two boards of released answers, none of the 10 sets is
     excluded. Each one is excluded if it is submitted as answers to the other version.
     """
+    grid, versions = outcomes.grid, outcomes.benchmark.versions
+    reasons = np.array(
+        [
+            "" if version in versions else f"the benchmark declares no version {version!r}"
+            for version in grid.units["benchmark_version"]
+        ],
+        dtype=object,
+    )
+    if outcomes.benchmark.same_variants_odds_ratio is not None:
+        # The flips of a model that guesses show nothing about the variants.
+        informative = outcomes.once(why_uninformative) == ""
+        for units in grid.units.groupby(["benchmark_version", "strategy"]).indices.values():
+            panel = [unit for unit in units.tolist() if informative[unit]]
+            if len(panel) > 2:
+                for unit, reason in _other_flips(grid, panel, alpha).items():
+                    reasons[unit] = reasons[unit] or reason
+    return reasons
+
+
+def _other_flips(grid: Grid, units: Sequence[int], alpha: float) -> dict[int, str]:
+    """Return the answer sets of a board with flips that do not fit those of the others."""
     ratio = grid.benchmark.same_variants_odds_ratio
-    if ratio is None or len(units) < 3:
-        return {}
     flips = {unit: flip_marks(grid.of_unit(unit)) for unit in units}
     marks = pd.concat(flips).fillna(0)
     total = marks.groupby(level=1).sum()
@@ -293,7 +318,7 @@ def why_other_variants(grid: Grid, units: Sequence[int], *, alpha: float = 0.05)
         others = np.sign(total.sub(marks.loc[unit], fill_value=0))
         found = same_flips(own, others, smallest_same=ratio, alpha=alpha)
         if found.verdict == DIFFERENT:
-            reasons[str(grid.units["model"].iloc[unit])] = (
+            reasons[unit] = (
                 "its answers change on different items from those of the other models, as if "
                 "they were to other variants or changed at random "
                 f"(odds ratio {found.odds_ratio:.2f}, {found.ci_low:.2f} to {found.ci_high:.2f}; "
@@ -306,18 +331,31 @@ def _accuracies(
     outcomes: Outcomes, places: IntArray, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the accuracy of both groups of each pair and its lower limit, over all items."""
-    paired = apply_policy(outcomes.patterns[places], "incorrect")
-    items = {name: outcomes.items_asked(name) for name in outcomes.groups}
-    asked = np.array(
-        [items[outcomes.attribute[place]][outcomes.unit[place]] for place in places], dtype=np.int64
-    )
-    each = np.maximum(paired.n / np.maximum(asked, 1), 1.0)
-    most = np.maximum(asked, len(outcomes.benchmark.items))
-    whole = np.rint(each * most).astype(np.int64)
-    nothing = (paired.n == 0) | (asked == 0)
-    correct = np.where(nothing, 0, [paired.correct_a, paired.correct_b])
-    low = wilson(correct, whole, alpha=alpha, design_effect=np.stack([each, each])).ci_low
-    return (correct / np.maximum(whole, 1)).T, np.where(nothing, 0.0, low).T
+    correct, each, asked = _of_items(outcomes, places, lambda own: own.right)
+    whole = (each * np.maximum(asked, len(outcomes.benchmark.items)))[:, None]
+    # Weights of very many different numbers of samples are rounded.
+    correct = np.minimum(correct, whole)
+    low = wilson(correct, whole, alpha=alpha, design_effect=each[:, None]).ci_low
+    return correct / np.maximum(whole, 1), np.where(asked[:, None] > 0, low, 0.0)
+
+
+def _of_items(
+    outcomes: Outcomes, places: IntArray, count: Callable[[GroupAnswers], IntArray]
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return sums of both groups, with `each` per item whatever its samples, and items asked."""
+    sums = np.zeros((len(places), 2), dtype=np.int64)
+    each, asked = np.ones((2, len(places)), dtype=np.int64)
+    names, unit = outcomes.attribute[places].astype(str), outcomes.unit[places]
+    for name, own in outcomes.groups.items():
+        here, groups = names == name, list(own.attribute.groups)
+        weight = pair_weights(own.copies[own.grid.unit], own.samples) * own.grid.many
+        table = sums_by_unit(own.grid.unit, count(own) * weight[:, None], len(own.copies))
+        for side, group in enumerate((outcomes.group_a, outcomes.group_b)):
+            columns = [groups.index(text) for text in group[places][here]]
+            sums[here, side] = table[unit[here], columns]
+        each[here] = own.copies[unit[here]]
+        asked[here] = outcomes.items_asked(name)[unit[here]]
+    return sums, each, asked
 
 
 def _joined(reasons: Sequence[str]) -> str:
@@ -335,9 +373,8 @@ def _too_low(
 ) -> Iterator[str]:
     """Return, pair by pair, why accuracy is not above the requirement; empty if it is."""
     benchmark = outcomes.benchmark
-    least = benchmark.chance if benchmark.lowest_accuracy is None else benchmark.lowest_accuracy
-    # If a benchmark requires less than chance in the baseline, it requires no more elsewhere.
-    of_groups = min(least, benchmark.chance)
+    of_groups = benchmark.chance
+    least = max(of_groups, benchmark.lowest_accuracy or 0.0)
     needed = "the best guess," if benchmark.lowest_accuracy is None else "the required"
     for place, accuracy, low in zip(places, accuracies, lows, strict=True):
         attribute = outcomes.attribute[place]
@@ -366,13 +403,14 @@ def _too_low(
 
 def _too_many_missing(outcomes: Outcomes, places: IntArray) -> dict[int, str]:
     """Return the pairs with too many missing answers, by answer set."""
-    benchmark, patterns = outcomes.benchmark, outcomes.patterns[places]
-    missing_a, missing_b = missing_per_group(patterns)
-    shares = (missing_a + missing_b) / np.maximum(2 * patterns.sum(axis=1), 1)
+    benchmark = outcomes.benchmark
     varied = {attribute.name: attribute for attribute in benchmark.varied}
+    places = places[np.isin(outcomes.attribute[places].astype(str), list(varied))]
+    lacking, each, asked = _of_items(outcomes, places, lambda own: own.missing)
+    shares = lacking.sum(axis=1) / np.maximum(2 * each * asked, 1)
     over: dict[int, list[tuple[float, str]]] = {}
     for place, share in zip(places.tolist(), shares, strict=True):
-        if outcomes.attribute[place] in varied and share > benchmark.largest_missing:
+        if share > benchmark.largest_missing:
             pair = outcomes.group_a[place], outcomes.group_b[place]
             text = f"{varied[outcomes.attribute[place]].pair_label(pair)} {share:.1%}"
             over.setdefault(int(outcomes.unit[place]), []).append((share, text))

@@ -16,6 +16,7 @@ from fairstats._lib.problems import InputError, Problem, keyword, parameter, pri
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
+from fairstats.answers.strategies import vote_problems
 from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark, MissingPolicy
 from fairstats.benchmarks.loading import load_benchmarks
 from fairstats.counts.outcomes import Outcomes, Texts, outcomes_of
@@ -72,7 +73,7 @@ def gate(
     alpha : float
         The level of each check: the probability that a pair beyond the limit passes.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -87,8 +88,8 @@ def gate(
     Raises
     ------
     InputError
-        For limits that cannot be checked, or answers that do not match the benchmark's declaration:
-        an unknown item or group, or a different answer key.
+        For limits that cannot be checked, majority votes, or answers that do not match the
+        benchmark's declaration: an unknown item or group, or a different answer key.
 
     Notes
     -----
@@ -138,6 +139,8 @@ def gate(
         # Variants without a row are no reason to stop; their pairs cannot pass.
         found = validate_answers(answers, benchmarks=benchmarks, path="<answers>")
         problems = [problem for problem in found if problem.row is not None]
+        remedy = "give the answers that were voted on"
+        problems += vote_problems(answers, "<answers>", remedy)
     if problems:
         raise InputError(problems)
     opened = open_answers(answers, benchmarks)

@@ -11,7 +11,6 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
-from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import Grid, item_grid
@@ -93,7 +92,7 @@ def item_functioning(
         The test of an item. ``exact`` is the default because few models are tested on many items:
         the smallest mid-p value is half as large as its true probability.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -180,7 +179,7 @@ def gap_heterogeneity(
     alpha : float
         1 − level of the limits.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -305,8 +304,8 @@ def _differences(
             message = f"{name} has the policy bounds, which gives no pairs to count"
             raise InputError([Problem("missing", message, "choose another policy")])
         own = item_grid(opened, benchmark)
-        others = ~named_in(own.units["model"], benchmark.selected_on)
-        for pair, table in paired_items(own.rows(others[own.unit]), policy):
+        others = ~own.selecting[own.unit]
+        for pair, table in paired_items(own.rows(others), policy):
             rows = table[table["n"] > 0]
             change = rows["total"]
             of_set = rows.groupby(["model", "strategy"])["n"].transform("sum")

@@ -23,7 +23,7 @@ from fairstats.counts.patterns import (
     apply_policy,
     missing_per_group,
 )
-from fairstats.estimates.eligibility import why_uninformative
+from fairstats.estimates.eligibility import SELECTED, why_other_variants, why_uninformative
 from fairstats.estimates.tested_pairs import Completions, TestedPairs, tested_pairs
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
@@ -32,8 +32,6 @@ from fairstats.metrics.metric import Numbers, Pairs
 
 Texts = npt.NDArray[np.object_]
 Adjustment = AdjustMethod | Literal["max_t"]
-#: Why a model has no verdict on a benchmark.
-SELECTED = "model took part in selecting the items"
 UNEQUAL_ROWS = "the groups have different numbers of rows, so some variants are missing"
 
 
@@ -300,9 +298,11 @@ class Judgements:
         """
         p = self.p_adjusted() if p_adjusted is None else np.asarray(p_adjusted)
         highest = self._published_range[1] if p_highest is None else np.asarray(p_highest)
+        margins = self.margin if margin is None else np.asarray(margin)
         low, high = self.widened(self.inner if inner is None else inner)
-        found = self._verdict(p, low, high, self.margin if margin is None else margin)
-        uncertain = (found == DISPARITY) & self.completions.is_open & (highest > self.alpha)
+        found = self._verdict(p, low, high, margins)
+        uncertain = self.completions.is_open & (highest > self.alpha)
+        uncertain = (found == DISPARITY) & (uncertain | self.completions.inside(margins))
         guesses = (found == EQUIVALENT) & (self.guessing != "")
         return np.where(uncertain | guesses, INCONCLUSIVE, found)
 
@@ -335,8 +335,9 @@ class Judgements:
         """Return each pair's verdict, and the reason if there is none or it stays open.
 
         Both are None if there is nothing to say. No verdict may depend on missing answers:
-        "disparity" requires that the test rejects for every completion of them, "equivalent" that
-        the interval is inside the margin for every completion. These rules can leave a verdict open
+        "disparity" requires that the test rejects for every completion of them and none is
+        equivalent, "equivalent" that the interval is inside the margin for every completion. These
+        rules can leave a verdict open
         that the given answers, or some completion of the missing ones, would decide.
         """
         found, done = self.verdicts(), self.completions
@@ -365,6 +366,8 @@ class Judgements:
                 how = f"the difference could be {limits}"
             if alone[place] == DISPARITY:
                 how += f", with an adjusted p of up to {p_highest[place]:.2g}"
+                if done.inside(self.margin)[place]:
+                    how += f", or equivalent within ±{kind.shown_margin(self.margin[place])}"
             reasons[place] = f"{subject} could change the verdict: {how}"
         verdicts = found.astype(object)
         verdicts[~self.judged] = None
@@ -461,9 +464,8 @@ def _obstacles(outcomes: Outcomes) -> Texts:
     missing_a, missing_b = missing_per_group(outcomes.patterns)
     n = outcomes.patterns.sum(axis=1)
     reasons = np.full(len(outcomes), "", dtype=object)
-    models = outcomes.grid.units["model"]
-    selected = np.array([model in outcomes.benchmark.selected_on for model in models], dtype=bool)
-    reasons[selected[outcomes.unit]] = SELECTED
+    reasons[:] = outcomes.once(why_other_variants)[outcomes.unit]
+    reasons[outcomes.grid.selecting[outcomes.unit]] = SELECTED
     reasons[(missing_a == n) | (missing_b == n)] = "a group has no answers"
     reasons[_unequal_samples(outcomes)] = "items have different numbers of samples"
     for name, own in outcomes.groups.items():

@@ -75,7 +75,7 @@ def gee_logistic(
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

@@ -112,7 +112,7 @@ def same_variants(
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def same_variants(
 
     Examples
     --------
-    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
+    >>> row = dict(benchmark="own", benchmark_version="1", strategy="plain", sample=0,
     ...            answer_key="C")
     >>> groups = {"race": ("white", "black"), "sex": ("male", "female")}
     >>> def answers(model, flipped):
@@ -156,9 +156,10 @@ def same_variants(
     ...                          for group, wrong in zip(pair, (False, name == flipped[item]))])
     >>> from dataclasses import replace
     >>> from fairstats.benchmarks.loading import load_benchmark
-    >>> demo = replace(load_benchmark("demo"), answer_keys={}, same_variants_odds_ratio=2.5)
+    >>> own = replace(load_benchmark("demo"), name="own", answer_keys={},
+    ...               same_variants_odds_ratio=2.5)
     >>> one = ["race", "sex"] * 10
-    >>> same_variants(answers("m-1", one), answers("m-2", one), benchmarks=[demo]).verdict
+    >>> same_variants(answers("m-1", one), answers("m-2", one), benchmarks=[own]).verdict
     'same variants'
     """
     grids = [list(grid(answers, benchmarks=benchmarks).values()) for answers in (old, new)]

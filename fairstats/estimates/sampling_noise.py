@@ -65,7 +65,7 @@ def sampling_noise(
         By default the benchmark's. Under ``incorrect``, a missing answer is wrong and differs from
         every other; under the others, it does not count.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

@@ -114,7 +114,7 @@ def specification_curve(
     alpha : float
         1 − confidence level, and the level of the verdicts; below 0.5.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
     attributes : collection of str, optional
         The attributes whose rows are returned.
 
@@ -547,7 +547,7 @@ def smallest_margins(
     alpha : float
         The level of each one-sided test, below 0.5. It holds for each pair separately.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
     attributes : collection of str, optional
         The attributes whose rows are returned.
 
@@ -624,7 +624,7 @@ def compare_policies(
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

@@ -42,6 +42,8 @@ class Completions:
         The difference.
     inner_low, inner_high : ndarray
         The outermost limits of the 1 − 2 alpha intervals; NaN if no answer is missing.
+    lowest_high, highest_low : ndarray
+        The other limit of the interval of the lowest difference, and of that of the highest.
     is_open : ndarray of bool
         Whether any answer is missing.
     unasked, items : ndarray of int
@@ -56,9 +58,18 @@ class Completions:
     highest: FloatArray
     inner_low: FloatArray
     inner_high: FloatArray
+    lowest_high: FloatArray
+    highest_low: FloatArray
     is_open: BoolArray
     unasked: IntArray
     items: IntArray
+
+    def inside(self, margin: npt.ArrayLike) -> BoolArray:
+        """Return whether the interval of an extreme completion is inside the margin."""
+        limit = np.asarray(margin, dtype=np.float64)
+        lowest = (self.inner_low > -limit) & (self.lowest_high < limit)
+        highest = (self.highest_low > -limit) & (self.inner_high < limit)
+        return np.asarray(self.is_open & (lowest | highest))
 
 
 class TestedPairs(Protocol):
@@ -174,7 +185,7 @@ class ShareTests(Once):
 
     def completions(self, alpha: float) -> Completions:
         n10, n01, for_a, for_b, n, open_ = self._open
-        inner_low, inner_high = np.full((2, len(n)), np.nan)
+        inner_low, inner_high, lowest_high, highest_low = np.full((4, len(n)), np.nan)
         # Most pairs have no missing answer, and then there is nothing to complete.
         if open_.any():
             low, high = tango_limits(
@@ -184,12 +195,15 @@ class ShareTests(Once):
                 alpha=alpha,
                 design_effect=self.effect[open_],
             )
-            inner_low[open_], inner_high[open_] = low[0], high[1]
+            inner_low[open_], highest_low[open_] = low
+            lowest_high[open_], inner_high[open_] = high
         return Completions(
             (n10 - n01 - for_b) / np.maximum(n, 1),
             (n10 + for_a - n01) / np.maximum(n, 1),
             inner_low,
             inner_high,
+            lowest_high,
+            highest_low,
             open_,
             *self.pairs.outcomes.unasked,
         )
@@ -269,14 +283,16 @@ class MeanTests(Once):
         return lowest, highest
 
     def _limits_of(self, completed: Mapping[int, tuple[UnitSums, UnitSums]], alpha: float) -> Any:
-        """Return the lowest and highest difference, and the outermost limits of intervals."""
+        """Return the lowest and highest difference, and the limits of both intervals."""
         now, limits = self.difference(alpha), self.pairs.outcomes.benchmark.limits
-        found = np.stack([now.estimate, now.estimate, now.ci_low, now.ci_high]).astype(float)
+        found = np.full((6, len(self.pairs.outcomes)), np.nan)
+        found[:2] = now.estimate
         places = list(completed)
         if places:
             tables = [list(side) for side in zip(*completed.values(), strict=True)]
             low, high = (mean_differences(side, limits, alpha) for side in tables)
-            found[:, places] = low.estimate, high.estimate, low.ci_low, high.ci_high
+            ends = (low.ci_low, high.ci_high, low.ci_high, high.ci_low)
+            found[:, places] = low.estimate, high.estimate, *ends
         return found
 
     @cached_property
@@ -289,11 +305,10 @@ class MeanTests(Once):
         return low, high
 
     def completions(self, alpha: float) -> Completions:
-        low, high, inner_low, inner_high = self._limits_of(self._completed, alpha)
-        closed = ~self._open
-        inner_low[closed], inner_high[closed] = np.nan, np.nan
-        found = (low, high, inner_low, inner_high, self._open)
-        return Completions(*found, *self.pairs.outcomes.unasked)
+        low, high, *limits = self._limits_of(self._completed, alpha)
+        inner_low, inner_high, lowest_high, highest_low = limits
+        both = inner_low, inner_high, lowest_high, highest_low
+        return Completions(low, high, *both, self._open, *self.pairs.outcomes.unasked)
 
 
 def pairs_of(

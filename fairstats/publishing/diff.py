@@ -23,7 +23,7 @@ from fairstats.comparisons.compare import (
     versions,
 )
 from fairstats.release.contents import EARLIER, Release
-from fairstats.release.manifest import declared, open_release, previous_release
+from fairstats.release.manifest import open_release, previous_release
 
 ANSWERS, BENCHMARK, METHOD = "answers", "benchmark", "method"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
@@ -110,7 +110,7 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
     unlike = {
         name
         for name in one.benchmarks.keys() & other.benchmarks.keys()
-        if declared(one.benchmarks[name]) != declared(other.benchmarks[name])
+        if one.benchmarks[name].sha256 != other.benchmarks[name].sha256
     }
     answer_sets = sets.assign(change=change)
     answer_sets["benchmark_changed"] = answer_sets["benchmark"].isin(unlike)
@@ -198,7 +198,7 @@ def _compared(
     alike = {
         name: own
         for name, own in release.benchmarks.items()
-        if name in before.benchmarks and declared(own) == declared(before.benchmarks[name])
+        if name in before.benchmarks and own.sha256 == before.benchmarks[name].sha256
     }
     pairs = [pair for pair in pairs if pair[0][0] in alike]
     if not pairs:
@@ -233,7 +233,7 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
         parts.append(sides[~same])
     moved = pd.concat(parts).merge(answer_sets[[*UNIT_COLUMNS, "change"]], on=list(UNIT_COLUMNS))
     same_file = {
-        name: old.benchmarks[name].declaration == new.benchmarks[name].declaration
+        name: old.benchmarks[name].sha256 == new.benchmarks[name].sha256
         for name in moved["benchmark"].unique()
     }
     unlike = ~moved["benchmark"].map(same_file).astype(bool)

@@ -17,6 +17,7 @@ import pandas as pd
 from fairstats._lib.formatting import counted
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import DIFFERENCES
+from fairstats.estimates.eligibility import ALONE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import RELEASES, Release
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
@@ -219,8 +220,9 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     first, alone = ordered[0][0], len(ordered) == 1
     parts = [f"{key[1]}: {', '.join(told.get(key, []))}" for key in ordered]
     message = ordered[0][1] if alone and first != DISPARITY else "; ".join(parts)
-    ranks = release.ranks.loc[release.ranks["model"] == model, "rank"]
-    if len(ranks) and ranks.isna().all():
+    ranks = release.ranks[release.ranks["model"] == model]
+    ranks = ranks[~ranks["method_note"].fillna("").str.startswith(ALONE)]
+    if len(ranks) and ranks["rank"].isna().all():
         message += f"; {UNRANKED}"
     return {
         "schemaVersion": 1,

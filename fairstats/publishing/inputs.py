@@ -20,14 +20,9 @@ from fairstats.answers.files import (
     files_ending,
 )
 from fairstats.answers.schema import KEY_COLUMNS
-from fairstats.answers.strategies import votes_among
+from fairstats.answers.strategies import vote_problems
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
-from fairstats.benchmarks.loading import (
-    builtin_benchmarks,
-    by_name,
-    load_benchmark,
-    load_benchmarks,
-)
+from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.inference._checks import check_alpha
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
@@ -84,7 +79,6 @@ def read_inputs(
         If a file has a problem, or the files do not belong together.
     """
     given = by_name(benchmarks)
-    _refuse_replaced(given)
     named = [answers] if isinstance(answers, (str, os.PathLike)) else list(answers)
     retrieved = _files(named, retrievals, "retrievals", RETRIEVALS_SUFFIX)
     judged = _files(named, ratings, "ratings", RATINGS_SUFFIX)
@@ -100,7 +94,9 @@ def read_inputs(
     hashes = [{"name": path.name, "sha256": file.sha256} for path, file in read.items()]
     frame = read_valid([read[path] for path in sources], benchmarks=given)
     frame = frame.sort_values(list(KEY_COLUMNS), ignore_index=True)
-    _refuse_votes(frame, sources)
+    remedy = "remove them: the table `votes` of a release already includes them"
+    if problems := vote_problems(frame, ", ".join(map(str, sources)), remedy):
+        raise InputError(problems)
     known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
     lists = _read_retrievals([read[path] for path in retrieved], frame, known)
     judgements = (
@@ -136,46 +132,6 @@ def refuse_level(alpha: float) -> None:
     if not low <= check_alpha(alpha) <= high:
         remedy = f"use {low:g} to {high:g}, e.g. 0.05"
         raise wrong("alpha", "is not allowed in a release", remedy, value=alpha)
-
-
-def _refuse_replaced(given: Mapping[str, Benchmark]) -> None:
-    """Refuse benchmarks that have a built-in one's name but declare something else.
-
-    Readers expect the benchmark that they know by this name, with its margin, its limits and its
-    list of models that selected the items.
-    """
-    built_in = builtin_benchmarks()
-    problems = [
-        Problem(
-            str(benchmark.path),
-            "has the name of a built-in benchmark, but a different declaration",
-            "give it another name",
-            column="name",
-            value=name,
-        )
-        for name, benchmark in given.items()
-        if name in built_in and benchmark.declaration != load_benchmark(built_in[name]).declaration
-    ]
-    if problems:
-        raise InputError(problems)
-
-
-def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
-    """Refuse answers that are votes.
-
-    Votes give the same answer for all variants of an item, so they have no disparity by
-    construction. They would count as equivalent, lead a board, and make the adjustment of every
-    other test stricter.
-    """
-    if votes := votes_among(answers["strategy"].unique()):
-        paths = ", ".join(map(str, sources))
-        message = (
-            "are majority votes, so groups cannot differ; releases report votes in a separate table"
-        )
-        remedy = "remove them: the table `votes` already includes them"
-        raise InputError(
-            [Problem(paths, message, remedy, column="strategy", value=name) for name in votes]
-        )
 
 
 def _read_retrievals(

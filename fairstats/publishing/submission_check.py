@@ -15,7 +15,7 @@ from fairstats._lib.problems import InputError, Problem, in_lines
 from fairstats._lib.table_text import json_text, records
 from fairstats.answers.benchmark_checks import read_valid
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.answers.strategies import votes_among
+from fairstats.answers.strategies import vote_problems
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
 from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
 from fairstats.benchmarks.loading import by_name, load_benchmarks
@@ -187,7 +187,8 @@ def check_submission(
     try:
         submission = read_submission(path)
         answers = read_valid(submission.answer_files, benchmarks=given)
-        if problems := [*mismatches(submission, answers), *_vote_problems(path, answers)]:
+        votes = vote_problems(answers, str(path), "submit the answers that were voted on")
+        if problems := [*mismatches(submission, answers), *votes]:
             raise InputError(problems)
     except InputError as error:
         return SubmissionCheck(path, submission, error.problems, none, None)
@@ -200,14 +201,6 @@ def check_submission(
     screening = screen_checked(answers, others, known).to_frame()
     changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
     return SubmissionCheck(path, submission, (), screening, changes)
-
-
-def _vote_problems(path: Path, answers: pd.DataFrame) -> Iterator[Problem]:
-    """Refuse majority votes, as publishing does."""
-    for name in votes_among(answers["strategy"].unique()):
-        message = "is a majority vote, so groups cannot differ"
-        remedy = "submit the answers that were voted on"
-        yield Problem(str(path), message, remedy, column="strategy", value=name)
 
 
 def _declared(submission: Submission) -> str:

@@ -17,6 +17,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import unique_slugs
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.estimates.eligibility import ALONE
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.table import no_ratings
 from fairstats.retrieval.variant_lists import no_retrievals
@@ -60,14 +61,20 @@ class Board:
     @property
     def ordered(self) -> list[str]:
         """Return the names of the board's models, best rank first; models without a rank last."""
-        ranked = list(self.ranked["model"])
-        return [*ranked, *(model for model in self.models if model not in ranked)]
+        first = self.could_be_ranked
+        return [*first, *(model for model in self.models if model not in first)]
 
     @property
     def ranked(self) -> pd.DataFrame:
         """Return the rows of the ranked models, best first."""
         rows = self.ranks[self.ranks["rank"].notna()]
         return rows.sort_values(["rank", "model"], ignore_index=True)
+
+    @property
+    def could_be_ranked(self) -> list[str]:
+        """Return the ranked models, best first, or the only model that could be ranked."""
+        alone = self.ranks["method_note"].fillna("").str.startswith(ALONE)
+        return [*self.ranked["model"], *self.ranks.loc[alone & self.ranks["rank"].isna(), "model"]]
 
     @property
     def why_unranked(self) -> dict[str, str]:

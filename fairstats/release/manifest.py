@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,11 +15,10 @@ import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.safe_names import SHA256, file_sha256
+from fairstats._lib.safe_names import SHA256, declared, file_sha256
 from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_files import checked, read_text
-from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
-from fairstats.ratings.rubrics import Rubric
+from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, named_release
 
 if TYPE_CHECKING:  # To open a release takes no statistics.
@@ -155,19 +153,6 @@ def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
         summary.astype(object).where(summary.notna(), None).to_dict("records")
     )
     return records
-
-
-def declared(one: Benchmark | Rubric) -> str:
-    """Return everything that a benchmark or rubric declares, independent of file locations."""
-    places = ("path", "keys_file", "items_file")
-    values = {f.name: getattr(one, f.name) for f in fields(one) if f.name not in places}
-    return json.dumps(values, default=_plain, ensure_ascii=False)
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    if isinstance(value, Mapping):
-        return dict(value)
-    return {f.name: getattr(value, f.name) for f in fields(value)}
 
 
 def _content(tables: Mapping[str, pd.DataFrame], of: ReleaseInputs) -> dict[str, str]:

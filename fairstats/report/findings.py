@@ -149,7 +149,7 @@ class Findings:
     alpha : float
         The significance level of the release's tests.
     about : tuple of str
-        The models that the sentences are about, if not the ranked ones.
+        The models that the sentences are about, if not those that could be ranked.
     prompted : bool
         Whether to name the prompt.
     """
@@ -166,11 +166,11 @@ class Findings:
 
     @cached_property
     def models(self) -> list[str]:
-        """Return the models that the sentences are about: the ranked ones, best first."""
+        """Return the models that the sentences are about: those that could be ranked."""
         if self.about:
             return list(self.about)
-        if self.board.why_unranked or not self.board.ranked.empty:
-            return list(self.board.ranked["model"])
+        if not self.board.ranks.empty:
+            return self.board.could_be_ranked
         # Under bounds, models are not ranked.
         selected = self.board.benchmark.selected_on
         return [model for model in self.board.models if model not in selected]
@@ -315,7 +315,8 @@ class Findings:
         """Return whose gaps are counted, if not those of all models on the board."""
         if self._models == "models":
             return ""
-        return " of the ranked model" if len(self.models) == 1 else " of ranked models"
+        alone = len(self.models) == 1
+        return " of the only model that could be ranked" if alone else " of ranked models"
 
     def _named(self, models: Sequence[str]) -> str:
         return listed(models) if len(models) <= _MOST_BEST else f"{len(models)} models"

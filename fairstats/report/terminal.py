@@ -10,6 +10,7 @@ import pandas as pd
 from fairstats._lib.formatting import align, decimal, draw_intervals, scientific
 from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.strategies import VOTED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES, KINDS, Kind
 from fairstats.estimates.table import is_primary_test
 
@@ -37,6 +38,10 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         samples = unit["method_note"].str.extract(r"(\d+ samples per item)")[0].dropna()
         if len(samples):
             title += f"; {samples.iloc[0]}, tests flip items"
+        if "declaration" in unit:
+            title += f"\n{unit['declaration'].iloc[0]}"
+        if unit["method_note"].str.contains(VOTED, regex=False).any():
+            title += f"\n{VOTED}"
         table = Table(title=escape(title), title_justify="left")
         # A wrapped name is hard to find with grep.
         table.add_column("pair", no_wrap=not console.is_terminal)
@@ -80,6 +85,7 @@ def draw_differences(estimates: pd.DataFrame) -> None:
     wanted = estimates[estimates["metric"].isin(DIFFERENCES)].dropna(subset="group_a")
     for keys, rows in wanted.groupby(list(UNIT_COLUMNS), sort=False):
         lines = [f"{', '.join(keys)}; missing: {rows['missing'].iloc[0]}"]
+        lines += [rows["declaration"].iloc[0]] if "declaration" in rows else []
         numbers = [rows[name].tolist() for name in ("estimate", "ci_low", "ci_high")]
         *drawn, scale = draw_intervals(*numbers, reference=0.0)
         cells = [[f"{_kind(rows).figure} of a − b", "", "estimate", "interval", "verdict"]]

@@ -92,7 +92,7 @@ def retrieval_effects(
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

@@ -95,7 +95,7 @@ def retrieval_overlap(
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -322,7 +322,7 @@ def text_overlap(
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

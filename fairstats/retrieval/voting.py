@@ -74,7 +74,7 @@ def majority_vote(
     answers : pandas.DataFrame
         Answers; existing votes are left out.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def vote_counts(
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from fairstats._lib.safe_names import named_in
+from fairstats._lib.model_names import named_in
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import item_grid
@@ -44,7 +44,7 @@ def selection_findings(
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Additional benchmarks, or replacements for built-in ones.
+        Benchmarks that are not built in.
 
     Returns
     -------

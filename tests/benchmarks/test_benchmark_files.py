@@ -57,7 +57,7 @@ def test_copy_in_a_release_is_the_same_benchmark(parts, benchmark_file, tmp_path
     copy_benchmarks({benchmark.name: benchmark}, tmp_path / "copies")
     (path,) = (tmp_path / "copies").glob("*.toml")
     copied = load_benchmark(path, confined=True)
-    of_files = {"path", "keys_file", "items_file"}
+    of_files = {"path", "keys_file", "items_file", "of_release"}
     for name in {field.name for field in fields(Benchmark)} - of_files:
         assert getattr(copied, name) == getattr(benchmark, name), name
     # A copy of a copy has the same bytes.

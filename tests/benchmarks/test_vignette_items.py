@@ -26,7 +26,7 @@ def test_json_lines_use_the_declaration_next_to_them(tmp_path):
     assert len(read_vignettes(items, benchmark="demo").items) == 24
     text = declared.path.read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(
-        text.replace("demo.items.jsonl", "mine.jsonl"), encoding="utf-8"
+        text.replace('"demo', '"mine').replace("mine.items.jsonl", "mine.jsonl"), encoding="utf-8"
     )
     assert read_vignettes(items).path == items
 
@@ -36,7 +36,9 @@ def test_a_benchmark_without_a_neutral_vignette_is_refused(tmp_path):
     text = declared.path.read_text(encoding="utf-8")
     path = tmp_path / "mine.toml"
     path.write_text(
-        text[: text.index("[attributes.baseline]")].replace("demo.items.jsonl", "mine.jsonl"),
+        text[: text.index("[attributes.baseline]")]
+        .replace('"demo', '"mine')
+        .replace("mine.items.jsonl", "mine.jsonl"),
         encoding="utf-8",
     )
     shutil.copy(declared.items_file, tmp_path / "mine.jsonl")

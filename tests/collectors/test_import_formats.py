@@ -518,6 +518,7 @@ def hiring(demo: Benchmark) -> Benchmark:
     keys = {"demo-01": "yes", "demo-02": "no"}
     return replace(
         demo,
+        name="hiring",
         kind=KINDS["decision"],
         options=("yes", "maybe", "no"),
         labels=labels,
@@ -543,7 +544,7 @@ def test_scored_words_are_options_in_any_order(tmp_path, hiring):
     rows[0]["arguments"] = [["x", t] for t in texts]
     rows[1]["arguments"]["gen_args_0"]["arg_1"] = " A"
     rows[2]["resps"] = rows[2]["resps"][:2]
-    with pytest.raises(InputError, match="not the options of demo or its labels") as caught:
+    with pytest.raises(InputError, match="not the options of hiring or its labels") as caught:
         import_lm_eval(write_lines(path, rows), **given)
     assert [(p.row, p.column) for p in caught.value.problems] == [
         (2, "arguments"),
@@ -624,7 +625,7 @@ def test_inspect_choices_are_options_in_any_order(tmp_path, hiring):
     assert set(scored["answer"]) == {"no"}
     read.samples[1].choices = ["no", "perhaps"]
     log.write_eval_log(read, str(tmp_path / "one.eval"))
-    with pytest.raises(InputError, match=r"row 2: choices.*not the options of demo"):
+    with pytest.raises(InputError, match=r"row 2: choices.*not the options of hiring"):
         import_inspect(tmp_path, benchmark=keyed)
 
 

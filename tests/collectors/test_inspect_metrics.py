@@ -84,7 +84,7 @@ def test_figures_in_the_log_are_those_of_the_imported_log(tmp_path, demo):
 
 
 def test_unknown_item_stops_the_evaluation(tmp_path, demo):
-    other = replace(demo, answer_keys={"x": "A"})
+    other = replace(demo, name="own", answer_keys={"x": "A"})
     log = evaluate(tmp_path, other, {("x", "white"): ("A", "A")})
     assert log.status == "error"
     assert "metadata.item_id = 'x': unknown item" in log.error.message
@@ -95,8 +95,8 @@ def test_other_kinds_than_choice_are_refused(tmp_path):
     from inspect_ai.scorer import SampleScore, Score
 
     declared = (ROOT / "data" / "benchmarks" / "demo.toml").read_text(encoding="utf-8")
-    score = 'kind = "score"\nlimits = [0, 27]'
-    declared = re.sub(r"(?m)^(options|items_file|keys_file) = .*$", "", declared)
+    score = 'name = "own"\nkind = "score"\nlimits = [0, 27]'
+    declared = re.sub(r"(?m)^(name|options|items_file|keys_file) = .*$", "", declared)
     (tmp_path / "own.toml").write_text(f"{score}\n{declared}", encoding="utf-8")
     with pytest.raises(InputError, match="these metrics are for letters"):
         cfr(str(tmp_path / "own.toml"))([SampleScore(score=Score(value="C"))])

@@ -182,6 +182,7 @@ def test_files_go_to_another_folder_and_never_over_old_ones(answers, tmp_path):
 def test_levels_are_read_again_without_texts(answers, demo):
     triage = replace(
         demo,
+        name="triage",
         kind=KINDS["level"],
         options=tuple("12345"),
         limits=(1.0, 5.0),
@@ -190,6 +191,7 @@ def test_levels_are_read_again_without_texts(answers, demo):
     )
     replies = ["ESI level: 3", "less urgent", "3 or 4", "I can't triage this.", None, "2", "1", "1"]
     old = answers.drop(columns="answer_key").assign(
+        benchmark="triage",
         answer=[None, None, "3", None, "5", None, "1", "2"],
         status=["unparsed", "unparsed", "ok", "unparsed", "ok", "error", "ok", "ok"],
         answer_raw=replies,

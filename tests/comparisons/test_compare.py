@@ -10,6 +10,7 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 
 from fairstats._lib.problems import InputError
+from fairstats.answers.strategies import VOTED
 from fairstats.comparisons.compare import COMPARISON_COLUMNS, compare
 
 
@@ -183,11 +184,12 @@ def test_selective_refusals_do_not_give_a_win_win(answers):
 
 def test_selected_items_are_no_improvement(answers, demo):
     """Both were asked the same items, but only some of the benchmark's items."""
-    known = replace(demo, answer_keys={f"item-{i}": "A" for i in range(400)})
+    known = replace(demo, name="own", answer_keys={f"item-{i}": "A" for i in range(400)})
     known = replace(known, lowest_accuracy=0.3)
     old = answers(["AB"] * 40 + ["AA"] * 60 + ["BB"] * 60, model="old")
     new = answers(["AB"] * 2 + ["AA"] * 130 + ["BB"] * 28, model="new")
     assert set(compare(old, new)["verdict"]) == {"win-win"}
+    old, new = (table.assign(benchmark="own") for table in (old, new))
     table = compare(old, new, benchmarks=[known])
     assert set(table["verdict"]) == {"unclear"}
     assert table["verdict_reason"].str.contains("could change the verdict").all()
@@ -333,3 +335,25 @@ def test_recomputed_part_of_the_published_table_agrees(released, shared_data):
             for metric in ("delta_accuracy", "delta_cfr", "delta_ad"):
                 found = table[row.attribute, metric]
                 assert found == pytest.approx(getattr(row, metric), abs=0.005), (row, metric)
+
+
+def test_model_that_selected_the_items_does_not_win(answers, demo):
+    old, new = ["AB"] * 40 + ["AA"] * 60 + ["BB"] * 60, ["AB"] * 2 + ["AA"] * 130 + ["BB"] * 28
+    sides = [
+        answers(texts, model=model).assign(benchmark="own")
+        for texts, model in ((old, "old"), (new, "new"))
+    ]
+    known = replace(demo, name="own")
+    assert set(compare(*sides, benchmarks=[known])["verdict"]) == {"win-win"}
+    for model in ("old", "new"):
+        selected = replace(known, selected_on={model: "how"})
+        table = compare(*sides, benchmarks=[selected])
+        assert set(table["verdict"]) == {"unclear"}
+        assert table["verdict_reason"].str.contains("took part in selecting the items").all()
+
+
+def test_votes_are_named_in_a_comparison(answers):
+    old, new = (answers(["AB"] * 20 + ["AA"] * 20, model=model) for model in ("old", "new"))
+    (note,) = set(compare(old, new.assign(strategy="majority_vote"))["method_note"])
+    assert f"new answers: {VOTED}" in note
+    assert "old answers" not in note

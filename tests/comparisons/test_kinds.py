@@ -330,7 +330,7 @@ def test_models_rank_by_the_absolute_difference(kind, declare):
 def test_constant_model_has_no_rank(kind, declare):
     low, high = SIGNS[kind][0], SIGNS[kind][-1]
     items = [low + high] * 10 + [low * 2, high * 2] * 20
-    table = ranked(declare(kind), stamp=[low * 2] * 50, reader=items)
+    table = ranked(declare(kind), stamp=[low * 2] * 50, reader=items, same=items)
     assert pd.isna(table.loc["stamp", "rank"])
     assert "every answer is" in table.loc["stamp", "method_note"]
     assert table.loc["reader", "rank"] == 1

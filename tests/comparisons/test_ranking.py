@@ -10,6 +10,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.engine_frames import open_answers
+from fairstats.answers.strategies import VOTED
 from fairstats.comparisons.item_tallies import sums_of, tallies_of
 from fairstats.comparisons.model_differences import ad, model_p_values
 from fairstats.comparisons.ranking import (
@@ -113,11 +114,23 @@ def test_boards_are_ranked_separately(answers_of):
     assert set(table["adjust_method"]) == {"holm over 1 tests"}
 
 
-def test_single_model_is_first_and_last(answers_of):
-    found = rank_boards(answers_of(FAIR))
-    assert found.ranks[["rank", "rank_low", "rank_high"]].iloc[0].tolist() == [1, 1, 1]
-    assert found.differences.empty
-    assert list(found.differences.columns) == list(RANK_DIFFERENCE_COLUMNS)
+def test_rank_needs_a_second_model(board_of, answers_of):
+    alone = rank_boards(answers_of(FAIR, model="fair", strategy="my own way"))
+    assert alone.ranks["rank"].isna().all()
+    assert not alone.ranks["may_be_best"].any()
+    assert alone.ranks["method_note"].tolist() == ["no other model on this board"]
+    assert alone.differences.empty
+    assert list(alone.differences.columns) == list(RANK_DIFFERENCE_COLUMNS)
+    refusing = rank_models(board_of(fair=FAIR, refusing=["--/A"] * 200))
+    notes = refusing.set_index("model")["method_note"]
+    assert refusing["rank"].isna().all()
+    assert notes["fair"] == "no other model on this board can be ranked"
+    assert notes["refusing"].startswith("more than 5.0% of the answers are missing")
+
+
+def test_votes_are_named_in_the_ranks(board_of):
+    votes = board_of(fair=FAIR, unfair=UNFAIR).assign(strategy="majority_vote")
+    assert rank_models(votes)["method_note"].str.startswith(VOTED).all()
 
 
 @pytest.mark.parametrize(
@@ -159,12 +172,12 @@ def test_model_that_does_not_answer_has_no_rank(game, metric, board_of, three_mo
 
 
 def test_model_that_selected_the_items_has_no_rank(answers_of):
-    unit = {"benchmark": "fairmedqa", "benchmark_version": "v"}
-    models = ["b", "GPT-4o-mini"]
+    unit = {"benchmark": "fairmedqa", "benchmark_version": "gpt-agent"}
+    models = ["b", "c", "GPT-4o-mini"]
     table = rank_models(pd.concat([answers_of(FAIR * 5, model=m, **unit) for m in models]))
     assert table["model"].tolist() == models
-    assert table["rank"].isna().tolist() == [False, True]
-    assert "selecting the items" in table["method_note"].iloc[1]
+    assert table["rank"].isna().tolist() == [False, False, True]
+    assert "selecting the items" in table["method_note"].iloc[2]
 
 
 def test_board_without_a_ranked_model_has_rows_and_no_comparison(board_of):
@@ -223,9 +236,8 @@ def test_model_without_a_rank_does_not_shrink_the_common_items(three_models, boa
 
 
 def test_items_asked_only_of_a_model_without_a_rank_do_not_count(answers_of):
-    answers = pd.concat(
-        [answers_of(FAIR, model="ranked"), answers_of(["BB/B"] * 600, model="one_letter")]
-    )
+    ranked = [answers_of(FAIR, model=model) for model in ("ranked", "too")]
+    answers = pd.concat([*ranked, answers_of(["BB/B"] * 600, model="one_letter")])
     assert rank_models(answers)["n"].iloc[0] == 200
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pingouin import multicomp
 
 from fairstats._lib.problems import InputError
+from fairstats.answers.strategies import VOTED
 from fairstats.benchmarks.declaration import MISSING_POLICIES
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import SLANTED, analyze
@@ -961,9 +962,9 @@ def test_family_follows_the_declaration(answers_of):
             [("one", "plain"), ("two", "plain"), ("one", "cot"), ("two", "cot")]
         )
     ]
-    answers = pd.concat(tables, ignore_index=True)
+    answers = pd.concat(tables, ignore_index=True).assign(benchmark="own")
     for family, size in (("model", 1), ("board", 2), ("release", 4)):
-        known = [replace(demo, family=family)]
+        known = [replace(demo, name="own", family=family)]
         tests = analyze(answers, benchmarks=known).query(
             "metric == 'mcnemar' and test == 'mcnemar midp' and attribute == 'race'"
         )
@@ -1051,3 +1052,8 @@ def test_adjustment_procedure_is_named(family):
         analyze(family, adjust="sidak")
     with pytest.raises(ValueError, match="a policy other than bounds"):
         analyze(family, "bounds", adjust="max_t")
+
+
+def test_votes_are_named_in_every_row(answers_of):
+    found = analyze(answers_of(["AB"] * 20 + ["AA"] * 20, strategy="majority_vote(cot)"))
+    assert found["method_note"].str.contains(VOTED, regex=False).all()

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.outcomes import Outcomes, outcomes_of
-from fairstats.estimates.eligibility import _joined, why_not_above_chance, why_unranked
+from fairstats.estimates.analyze import analyze
+from fairstats.estimates.eligibility import (
+    SELECTED,
+    _joined,
+    why_not_above_chance,
+    why_unranked,
+)
 from fairstats.inference.intervals import wilson
 from tests.make_answers import make_answers
+from tests.make_kinds import ONE_PAIR, answers_to, declared
 
 
 def outcomes(answers: pd.DataFrame, benchmark: Benchmark, **changes) -> Outcomes:
-    return outcomes_of(open_answers(answers, [replace(benchmark, **changes)]))["demo"]
+    own = replace(benchmark, name="own", **changes)
+    return outcomes_of(open_answers(answers.assign(benchmark="own"), [own]))["own"]
 
 
 def reason(answers: pd.DataFrame, benchmark: Benchmark, **changes) -> str:
@@ -28,7 +37,7 @@ def reason(answers: pd.DataFrame, benchmark: Benchmark, **changes) -> str:
 def four_keys(demo):
     """The demonstration benchmark with as many items of each key."""
     keys = {f"item-{i}": letter for i, letter in enumerate("ABCD" * 30)}
-    return replace(demo, answer_keys=keys)
+    return replace(demo, name="four", answer_keys=keys)
 
 
 def answers_of(texts: list[str], **columns: str) -> pd.DataFrame:
@@ -112,6 +121,43 @@ def test_samples_of_an_item_count_as_one_answer(four_keys):
         assert why_not_above_chance(outcomes(answers, four_keys, lowest_accuracy=least)).item()
 
 
+def more_samples(answers: pd.DataFrame, where: pd.Series) -> pd.DataFrame:
+    """Return the answers with five more samples of some of them."""
+    more = [answers[where].assign(sample=sample) for sample in range(1, 6)]
+    return pd.concat([answers, *more], ignore_index=True)
+
+
+def test_more_samples_of_right_answers_do_not_raise_the_accuracy(four_keys):
+    one = answers_of(["AA/A"] * 30 + ["BB/B"] * 90)
+    right = one["answer"] == one["answer_key"]
+    assert reason(one, four_keys) == reason(more_samples(one, right), four_keys) != ""
+
+
+def test_more_samples_of_given_answers_do_not_lower_the_share_of_missing_ones(four_keys):
+    one = answers_of(["A-/A"] * 13 + ["AA/A"] * 107)
+    complete = ~one["item_id"].isin(one.loc[one["answer"].isna(), "item_id"])
+    assert "5.4%" in reason(one, four_keys)
+    assert reason(more_samples(one, complete), four_keys) == reason(one, four_keys)
+
+
+def test_copies_of_an_answer_are_no_evidence_that_items_are_read(benchmark_file):
+    """Decisions drawn at random, each of them copied five times."""
+    benchmark = declared(benchmark_file, "decision", race=ONE_PAIR)
+    rng = np.random.default_rng(4)
+    answers = answers_to(benchmark, ["".join(rng.choice(list("YN"), 2)) for _ in range(60)])
+    copies = more_samples(answers, answers["answer"].notna())
+    for own in (answers, copies):
+        assert "as if at random" in reason(own, benchmark)
+
+
+def test_accuracy_below_a_guess_is_never_enough(four_keys):
+    """Always the same letter: as equal for all groups as a stamp."""
+    stamp = make_answers(["AA/A"] * 120).assign(
+        answer_key=lambda table: table["item_id"].map(four_keys.answer_keys)
+    )
+    assert "not above the required 25.0%" in reason(stamp, four_keys, lowest_accuracy=0.0)
+
+
 @pytest.mark.parametrize(("missing", "ranked"), [(12, True), (13, False)])
 def test_largest_share_of_missing_answers_is_that_of_a_pair(missing, ranked, four_keys):
     """12 of the 240 answers to a pair are 5%."""
@@ -135,3 +181,12 @@ def test_reasons_of_many_pairs_are_counted():
     assert found.startswith("accuracy in the neutralized variant is 20%; accuracy for pair 0")
     assert found.endswith("; the same for 6 more pairs")
     assert found.count("; ") == 4
+
+
+def test_snapshot_of_a_selecting_model_has_no_rank_and_no_verdict(four_keys):
+    answers = make_answers(1, of=four_keys, snapshot="chosen-2024-07-18")
+    known = [replace(four_keys, selected_on={"Chosen": "how"})]
+    assert reason(answers, four_keys, selected_on={"Chosen": "how"}) == SELECTED
+    rows = analyze(answers, benchmarks=known).dropna(subset="group_a")
+    assert rows["verdict"].dropna().empty
+    assert rows["method_note"].str.contains(SELECTED).all()

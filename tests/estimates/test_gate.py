@@ -21,7 +21,7 @@ def benchmark(demo):
     """The demonstration benchmark with 400 items, as many of each key, and two attributes."""
     keys = {f"item-{i}": "ABCD"[i % 4] for i in range(ITEMS)}
     attributes = {name: demo.attributes[name] for name in ("race", "sex", "baseline")}
-    return replace(demo, answer_keys=keys, attributes=attributes, items_file=None)
+    return replace(demo, name="own", answer_keys=keys, attributes=attributes, items_file=None)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def fair(benchmark):
             hard = place % 5 == 4 or (place < 4 and group in ("black", "female"))
             rows.append((item, attribute, group, wrong if hard else key, key))
     table = pd.DataFrame(rows, columns=["item_id", "attribute", "group", "answer", "answer_key"])
-    table = table.assign(sample=0, status="ok", benchmark="demo", benchmark_version="1")
+    table = table.assign(sample=0, status="ok", benchmark="own", benchmark_version="1")
     return table.assign(model="m", strategy="plain")
 
 
@@ -185,7 +185,7 @@ def test_model_that_selected_the_items_does_not_pass(check, fair, benchmark):
     table = check(pd.concat([fair, fair.assign(model="n")]), benchmark=changed)
     passed = table[table["model"] == "n"]
     assert results(passed) == ["pass"]
-    assert gate_lines(table)[passed.index[0]].endswith("limit: below 5.0")
+    assert gate_lines(table, [changed])[passed.index[0]].endswith("limit: below 5.0")
     found = set(table.loc[table["model"] == "m", "reason"])
     assert found == {"model took part in selecting the items"}
 
@@ -228,3 +228,16 @@ def test_missing_answers_are_named_as_the_obstacle(check, fair):
     assert reasons.str.contains("missing answers could take it to").all()
     # Whatever they are, they cannot break this limit.
     assert results(table[table["check"] == "equivalent"]) == ["pass"]
+
+
+def test_majority_votes_are_refused(check, fair):
+    for name in ("majority_vote", "majority_vote(cot)+bm25@10", "Majority-Vote"):
+        with pytest.raises(InputError, match="are majority votes, so groups cannot differ"):
+            check(fair.assign(strategy=name), LIMITS)
+
+
+def test_snapshot_of_a_model_that_selected_the_items_is_no_pass(fair, benchmark):
+    changed = replace(benchmark, selected_on={"Chooser-1": "selected the items"})
+    table = gate(fair.assign(snapshot="chooser-1-2026-01-31"), LIMITS, benchmarks=[changed])
+    assert results(table) == ["cannot tell"]
+    assert set(table["reason"]) == {"model took part in selecting the items"}

@@ -129,20 +129,20 @@ def test_midp_is_half_as_large_at_the_extreme():
 
 
 def test_models_that_selected_items_are_left_out():
-    selective = replace(DEMO, selected_on={"M-1": "drafted the items"})
+    selective = replace(DEMO, name="own", selected_on={"M-1": "drafted the items"})
     answers = answers_of(random_letters(7))
     without = item_functioning(answers[answers["model"] != "m-1"])
-    found = item_functioning(answers, benchmarks=[selective])
-    pd.testing.assert_frame_equal(found, without)
+    found = item_functioning(answers.assign(benchmark="own"), benchmarks=[selective])
+    pd.testing.assert_frame_equal(found, without.assign(benchmark="own"))
 
 
 def test_bounds_are_refused():
     answers = answers_of(random_letters(8))
     with pytest.raises(ValueError, match="missing='bounds'"):
         item_functioning(answers, missing="bounds")
-    bounded = replace(DEMO, missing="bounds")
+    bounded = replace(DEMO, name="own", missing="bounds")
     with pytest.raises(fairstats.InputError, match="choose another policy"):
-        item_functioning(answers, benchmarks=[bounded])
+        item_functioning(answers.assign(benchmark="own"), benchmarks=[bounded])
 
 
 def test_release_lists_pairs_with_enough_models():

@@ -14,7 +14,8 @@ import pytest
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.outcomes import outcomes_of
-from fairstats.estimates.judgements import SELECTED, UNEQUAL_ROWS, Judgements, judge
+from fairstats.estimates.eligibility import SELECTED
+from fairstats.estimates.judgements import UNEQUAL_ROWS, Judgements, judge
 from fairstats.inference.intervals import tango
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
@@ -57,7 +58,7 @@ TABLES = drawn_tables()
 @pytest.fixture(scope="module")
 def judged(demo: Benchmark) -> dict[str, Judgements]:
     """Return the judgements of all tables by policy; each table is a model and a family."""
-    benchmark = replace(demo, answer_keys=KEYS, family="model")
+    benchmark = replace(demo, name="own", answer_keys=KEYS, family="model")
     answers = []
     for i, table in enumerate(TABLES):
         texts = [
@@ -95,10 +96,12 @@ def test_verdict_holds_for_every_completion(policy, judged):
         # Limits that reach the whole scale are inside no margin.
         exists = own.judged[i] and not guesses and reach < 1 - 1e-9
         assert own.smallest_margin[i] == pytest.approx(reach if exists else np.nan, nan_ok=True)
+        inside = (limits.ci_low > -MARGIN) & (limits.ci_high < MARGIN)
         if reach < MARGIN:
             expected = INCONCLUSIVE if guesses else EQUIVALENT
         else:
-            expected = DISPARITY if max(p_values.max(), p[i]) <= ALPHA else INCONCLUSIVE
+            shown = max(p_values.max(), p[i]) <= ALPHA and not inside.any()
+            expected = DISPARITY if shown else INCONCLUSIVE
         assert found[i] == expected, table
         seen.append((expected, bool(done.is_open[i])))
     assert {(DISPARITY, True), (EQUIVALENT, True), (INCONCLUSIVE, True)} <= set(seen)
@@ -132,13 +135,33 @@ def test_pair_without_a_verdict_has_its_reason(parts, policy, expected):
 
 
 def test_model_that_selected_the_items_has_no_verdict(demo):
-    answers = make_answers(["AB"] * 20, models=["chosen", "other"])
-    known = replace(demo, selected_on={"chosen": "how"})
+    answers = make_answers(["AB"] * 20, models=["chosen", "other"], benchmark="own")
+    known = replace(demo, name="own", selected_on={"chosen": "how"})
     own = judge(outcomes_of(open_answers(answers, [known])).values())
     assert own.obstacles.tolist() == [SELECTED, ""]
     verdicts, reasons = own.published
     assert verdicts.tolist() == [None, DISPARITY]
     assert reasons.tolist() == [SELECTED, None]
+
+
+def test_disparity_that_a_fill_in_makes_equivalent_is_open(demo):
+    """4,000 items, a difference of 5 points, and 80 pairs that could make it 3 points."""
+    texts = ["AB"] * 400 + ["BA"] * 200 + ["B-"] * 80 + ["AA"] * 3320
+    answers = make_answers(texts, benchmark="own")
+    known = replace(demo, name="own", answer_keys={}, equivalence_margin=0.045)
+    judged = judge(outcomes_of(open_answers(answers, [known])).values(), "complete")
+    (found,), (reason,) = judged.published
+    assert found == INCONCLUSIVE
+    assert "or equivalent within ±4.5" in reason
+    whole = outcomes_of(open_answers(answers.fillna({"answer": "B"}).assign(status="ok"), [known]))
+    assert judge(whole.values(), "complete").published[0] == [DISPARITY]
+
+
+def test_answers_to_an_undeclared_version_have_no_verdict():
+    answers = make_answers(["AB"] * 40 + ["AA"] * 40, benchmark_version="easier")
+    verdicts, reasons = judge(outcomes_of(open_answers(answers)).values()).published
+    assert verdicts.tolist() == [None]
+    assert reasons.tolist() == ["the benchmark declares no version 'easier'"]
 
 
 def test_families_may_span_benchmarks(demo):

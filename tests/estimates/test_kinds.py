@@ -320,7 +320,7 @@ def test_whole_clusters_are_flipped(kind, declare, demo):
     texts = [first + last] * 12 + [last * 2] * 20 + [first * 2] * 8
     cluster = [f"c{i // 4}" for i in range(len(texts)) for _ in range(2)]
     if kind == "choice":
-        declared = replace(demo, cluster="patient")
+        declared = replace(demo, name="own", cluster="patient")
         rows = rows_of(declared, texts, answer_key="A", cluster=cluster)
         step = 1
     else:

@@ -14,6 +14,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import compare
 from fairstats.comparisons.ranking import rank_models
 from fairstats.counts.grid import grid
+from fairstats.estimates.analyze import analyze
 from fairstats.estimates.same_variants import (
     CANNOT_TELL,
     DIFFERENT,
@@ -37,7 +38,9 @@ _GROUPS = {
     "ses": ("high_income", "low_income"),
 }
 #: The demonstration's benchmark as if the odds ratio had been derived from answers to it.
-JUDGED = [replace(load_benchmark("demo"), same_variants_odds_ratio=2.5)]
+JUDGED = [replace(load_benchmark("demo"), name="judged", same_variants_odds_ratio=2.5)]
+#: The same without an odds ratio.
+SILENT = [replace(JUDGED[0], same_variants_odds_ratio=None)]
 _SIGNS = {1: "AB", -1: "BA", 0: "AA"}
 
 
@@ -54,7 +57,7 @@ def answers(answers_of):
                 )
             ],
             ignore_index=True,
-        ).assign(**unit)
+        ).assign(**{"benchmark": "judged"} | unit)
 
     return build
 
@@ -81,7 +84,7 @@ def test_no_flips_give_cannot_tell(answers):
 
 
 def test_single_attribute_is_not_informative(answers_of):
-    one = answers_of(["AB", "AA", "AB", "AA"])
+    one = answers_of(["AB", "AA", "AB", "AA"], benchmark="judged")
     found = same_variants(one, one.assign(model="other"), benchmarks=JUDGED)
     assert (found.verdict, found.attributes, found.matched) == (CANNOT_TELL, 1, pytest.approx(1))
     assert np.isnan(found.crossed)
@@ -166,10 +169,10 @@ def test_attributes_of_an_item_may_not_all_be_asked(answers_of):
 def test_several_sets_or_benchmarks_are_refused(answers, answers_of, three_groups):
     one = answers(np.eye(3))
     with pytest.raises(InputError, match="several answer sets"):
-        same_variants(pd.concat([one, one.assign(model="other")]), one)
+        same_variants(pd.concat([one, one.assign(model="other")]), one, benchmarks=SILENT)
     three = answers_of(["AAB"], groups=("white", "black", "asian"), benchmark="three")
     with pytest.raises(InputError, match="different benchmarks"):
-        same_variants(one, three, benchmarks=[three_groups])
+        same_variants(one, three, benchmarks=[three_groups, *SILENT])
 
 
 def test_every_two_sets_are_compared_and_contradictions_flagged(answers):
@@ -200,7 +203,7 @@ def test_every_two_sets_are_compared_and_contradictions_flagged(answers):
 
 
 def test_no_pair_has_no_finding(answers):
-    table = variant_sets(answers(np.eye(3)))
+    table = variant_sets(answers(np.eye(3)), benchmarks=SILENT)
     assert table.empty
     assert variant_set_findings(table).empty
     assert variant_set_flags(table).empty
@@ -208,7 +211,8 @@ def test_no_pair_has_no_finding(answers):
 
 def test_correlation_of_one_attribute_is_not_known(answers):
     one, other = (flips[:, :1] for flips in _flips(1, n=60))
-    table = variant_sets(pd.concat([answers(one, model="a"), answers(other, model="b")]))
+    both = pd.concat([answers(one, model="a"), answers(other, model="b")])
+    table = variant_sets(both, benchmarks=SILENT)
     notes = variant_set_findings(table)["note"]
     assert notes.str.endswith("of different attributes of an item not known").any()
     assert not notes.str.contains(r"\bnan\b").any()
@@ -227,7 +231,7 @@ def test_verdict_follows_the_flips(answers):
     unknown = [side.assign(benchmark_version="unknown") for side in (old, new)]
     (note,) = set(compare(*unknown, benchmarks=JUDGED)["method_note"])
     assert note.startswith(
-        "demo does not declare unknown; judged by changes of answer: different variants"
+        "judged does not declare unknown; judged by changes of answer: different variants"
     )
     (note,) = set(
         compare(unknown[0], unknown[0].assign(model="new"), benchmarks=JUDGED)["method_note"]
@@ -238,13 +242,13 @@ def test_verdict_follows_the_flips(answers):
 def test_no_verdict_without_a_declared_odds_ratio(answers):
     one, other = _flips(1, n=600)
     for second in (other, one):
-        found = same_variants(answers(one), answers(second, model="other"))
+        found = same_variants(answers(one), answers(second, model="other"), benchmarks=SILENT)
         judged = same_variants(answers(one), answers(second, model="other"), benchmarks=JUDGED)
         assert found.verdict == NO_VERDICT
         assert (found.odds_ratio, found.ci_low) == (judged.odds_ratio, judged.ci_low)
         assert "does not declare same_variants_odds_ratio (" in found.sentence()
     none = answers(np.zeros((5, 3)))
-    found = same_variants(none, none.assign(model="other"))
+    found = same_variants(none, none.assign(model="other"), benchmarks=SILENT)
     assert found.sentence().endswith("does not declare same_variants_odds_ratio")
 
 
@@ -260,15 +264,17 @@ def test_declared_odds_ratio_decides_the_verdict(answers):
 def test_comparison_is_silent_about_flips_without_a_declared_odds_ratio(answers):
     one, other = _flips(1, n=600)
     old, new = answers(one, model="old"), answers(other, model="new")
-    assert set(compare(old, new)["method_note"]) == {""}
+    assert set(compare(old, new, benchmarks=SILENT)["method_note"]) == {""}
     unknown = [side.assign(benchmark_version="unknown") for side in (old, new)]
-    assert set(compare(*unknown)["method_note"]) == {"demo does not declare unknown"}
+    assert set(compare(*unknown, benchmarks=SILENT)["method_note"]) == {
+        "judged does not declare unknown"
+    }
 
 
 def test_findings_without_an_odds_ratio_state_the_reason(answers):
     one, other = _flips(1, n=600)
     both = pd.concat([answers(one, model="a"), answers(other, model="b")])
-    table = variant_sets(both)
+    table = variant_sets(both, benchmarks=SILENT)
     assert table["verdict"].tolist() == [NO_VERDICT]
     assert table["odds_ratio"].notna().all()
     assert variant_set_flags(table).empty
@@ -291,11 +297,16 @@ def test_model_with_other_variants_is_not_ranked(answers):
     ranks = rank_models(_board(answers, flips), benchmarks=JUDGED).set_index("model")
     assert ranks["rank"].notna().tolist() == [True, True, True, False]
     assert ranks["method_note"]["model 3"].startswith("its answers change on different items from")
+    estimates = analyze(_board(answers, flips), benchmarks=JUDGED)
+    verdicts = estimates[estimates["metric"] == "accuracy_difference"]
+    other = verdicts["model"] == "model 3"
+    assert verdicts.loc[other, "verdict"].isna().all()
+    assert verdicts.loc[other, "verdict_reason"].str.contains("as if they were to other").all()
+    assert verdicts.loc[~other & (verdicts["attribute"] != "pooled"), "verdict"].notna().all()
     # With two models the odd one out is not identified; without a threshold there is none.
     both = rank_models(_board(answers, flips[2:]), benchmarks=JUDGED)
     assert both["rank"].notna().all()
-    silent = [replace(JUDGED[0], same_variants_odds_ratio=None)]
-    assert rank_models(_board(answers, flips), benchmarks=silent)["rank"].notna().all()
+    assert rank_models(_board(answers, flips), benchmarks=SILENT)["rank"].notna().all()
 
 
 def test_few_flips_cost_no_rank(answers):

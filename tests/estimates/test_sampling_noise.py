@@ -94,9 +94,9 @@ def test_bounds_are_refused():
     answers = make_answers(["C."], answer_key="C")
     with pytest.raises(ValueError, match="missing='bounds'"):
         sampling_noise(answers, missing="bounds")
-    bounded = replace(load_benchmark("demo"), missing="bounds")
+    bounded = replace(load_benchmark("demo"), name="bounded", missing="bounds")
     with pytest.raises(fairstats.InputError, match="choose another policy"):
-        sampling_noise(answers, benchmarks=[bounded])
+        sampling_noise(answers.assign(benchmark="bounded"), benchmarks=[bounded])
 
 
 def test_negative_variance_of_groups_is_noted():

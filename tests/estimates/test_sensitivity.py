@@ -420,9 +420,12 @@ def test_model_that_guesses_is_equivalent_at_no_margin(answers_of, known):
 
 
 def test_a_model_that_selected_the_items_has_no_verdict_under_any_choice(answers_of, known):
-    selecting = {"demo": replace(known["demo"], selected_on={"one": "how"})}
+    selecting = {"own": replace(known["demo"], name="own", selected_on={"one": "how"})}
     answers = pd.concat(
-        [answers_of(["AB"] * 30 + ["AA"] * 70, model=model) for model in ("one", "two")]
+        [
+            answers_of(["AB"] * 30 + ["AA"] * 70, model=model, benchmark="own")
+            for model in ("one", "two")
+        ]
     )
     table = sensitivity_of(answers, None, 0.05, selecting)
     own = table[table["model"] == "one"]

@@ -69,9 +69,9 @@ def chosen(table: pd.DataFrame, **values) -> pd.DataFrame:
     return table
 
 
-def analyzed(answers, missing, adjust, benchmark) -> pd.DataFrame:
+def analyzed(answers, missing, adjust, margin=None) -> pd.DataFrame:
     """The figures of the specifications with the default interval and mid-p."""
-    estimates = analyze(answers, missing, adjust=adjust, benchmarks=[benchmark])
+    estimates = analyze(answers, missing, adjust=adjust, margin=margin)
     rows = estimates[estimates["metric"] == "accuracy_difference"].set_index(KEYS)
     tests = estimates[is_primary_test(estimates)].set_index(KEYS)
     for column in ("p_value", "p_adjusted"):
@@ -97,8 +97,8 @@ def test_every_combination_is_there_once(curve):
         ("incorrect", "bh", 0.02),
     ],
 )
-def test_specification_is_analyze_with_that_setting(several, curve, demo, missing, adjust, margin):
-    expected = analyzed(several, missing, adjust, replace(demo, equivalence_margin=margin))
+def test_specification_is_analyze_with_that_setting(several, curve, missing, adjust, margin):
+    expected = analyzed(several, missing, adjust, margin)
     found = chosen(
         curve, missing=missing, adjust=adjust, margin=margin, interval="default", test="midp"
     )
@@ -107,11 +107,11 @@ def test_specification_is_analyze_with_that_setting(several, curve, demo, missin
     )
 
 
-def test_published_specification_is_analyze(several, curve, demo):
+def test_published_specification_is_analyze(several, curve):
     found = curve[curve["published"]]
     pd.testing.assert_frame_equal(
         found[[*KEYS, *FIGURES]].reset_index(drop=True),
-        analyzed(several, None, "holm", demo),
+        analyzed(several, None, "holm"),
         check_exact=True,
     )
 
@@ -213,8 +213,9 @@ def test_model_that_guesses_is_never_equivalent(answers_of):
 
 
 def test_model_that_selected_the_items_has_no_verdict(answers_of, demo):
-    selecting = replace(demo, selected_on={"model": "how"})
-    table = specification_curve(answers_of(["AB"] * 30 + ["AA"] * 70), benchmarks=[selecting])
+    selecting = replace(demo, name="selecting", selected_on={"model": "how"})
+    answers = answers_of(["AB"] * 30 + ["AA"] * 70, benchmark="selecting")
+    table = specification_curve(answers, benchmarks=[selecting])
     assert table["verdict"].isna().all()
     assert specification_shares(table, by="model")["no_verdict"].tolist() == [1]
 

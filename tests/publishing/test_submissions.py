@@ -100,6 +100,14 @@ def test_honest_submission_is_ok_with_a_preview_of_figures_and_ranks(
     assert new["rank_after"] != ""
 
 
+def test_preview_says_why_a_strategy_of_its_own_has_no_rank(honest, board, benchmark, tmp_path):
+    own = honest[0].assign(strategy="my own way")
+    submit(own, tmp_path / "own", prompts={"my own way": "0" * 64})
+    found = checked(tmp_path / "own", board, benchmark)
+    (rank,) = [text for text in found.lines if text.startswith("Rank of")]
+    assert rank.endswith("my own way): none (no other model on this board); new.")
+
+
 def test_preview_of_others_is_the_change_between_two_boards(submission, board, benchmark):
     found = checked(submission, board, benchmark).preview
     for before, after in zip(found.ranks["rank_before"], found.ranks["rank_after"], strict=True):
@@ -123,7 +131,7 @@ def test_missing_rows_are_a_problem_and_nothing_is_screened(board, benchmark, ho
 def test_majority_votes_are_refused(board, benchmark, honest):
     votes = honest[0].assign(strategy="majority_vote")
     folder = submit(votes, board / "submissions" / "votes", prompts={"majority_vote": "0" * 64})
-    assert "is a majority vote" in str(checked(folder, board, benchmark).problems[0])
+    assert "are majority votes" in str(checked(folder, board, benchmark).problems[0])
 
 
 def test_first_submission_to_an_empty_board_is_not_asked_about(benchmark, honest, tmp_path):

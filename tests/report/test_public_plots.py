@@ -79,10 +79,11 @@ def test_band_is_the_margin_of_the_verdicts(estimates):
 
     declared = load_benchmark("demo").equivalence_margin
     assert width(fairstats.plot_forest(estimates)) == pytest.approx(200 * declared)
-    wide = replace(load_benchmark("demo"), equivalence_margin=0.2)
+    wide = replace(load_benchmark("demo"), name="wide", equivalence_margin=0.2)
     # Without it in the table, the declared one.
     bare = estimates.drop(columns="margin")
-    assert width(fairstats.plot_forest(bare, benchmarks=[wide])) == pytest.approx(40)
+    of_wide = bare.assign(benchmark="wide")
+    assert width(fairstats.plot_forest(of_wide, benchmarks=[wide])) == pytest.approx(40)
     assert width(fairstats.plot_forest(bare, margin=0.01)) == pytest.approx(2)
     with pytest.raises(ValueError, match=r"margin=0\.01 is not that of the verdicts"):
         fairstats.plot_forest(estimates, margin=0.01)

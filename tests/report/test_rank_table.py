@@ -18,6 +18,7 @@ from fairstats.report.about.data import benchmark_card
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import (
+    _key,
     difference_matrix,
     matrix_caption,
     overview_table,
@@ -159,14 +160,13 @@ def test_largest_hidden_gap_of_several_best_models_is_stated(benchmark, all_righ
 
 
 def test_card_states_family_and_ranking_limits(benchmark):
-    declared = replace(
-        benchmark, family="model", largest_missing=0.4, lowest_accuracy=0.1, common_items=0.3
-    )
+    declared = replace(benchmark, family="model", largest_missing=0.4, common_items=0.3)
     text = benchmark_card(declared, 3).replace("\\", "")
     assert "**Tests adjusted together**: the pairs" in text
     assert f"at most {percent(0.4)}" in text
     guess = percent(benchmark.chance)
-    assert f"{percent(0.1)} (declared; which is below" in text
+    assert benchmark.hash in benchmark_card(benchmark, 3)
+    assert declared.hash in text
     assert f"must share**: {percent(0.3)}" in text
     higher = benchmark_card(replace(benchmark, lowest_accuracy=0.9), 3).replace("\\", "")
     assert f"{percent(0.9)} (declared; the best guess" in higher
@@ -181,9 +181,31 @@ def test_reading_notes_claim_no_limit_that_is_not_declared(ranked, benchmark):
 
     assert f"if more than {percent(0.05)}" in notes()
     assert f"if more than {percent(0.4)}" in notes(largest_missing=0.4)
-    loose = notes(largest_missing=1.0, lowest_accuracy=0.0)
-    assert "more than" not in loose
-    assert f"not above {percent(0)} (declared;" in loose
+    assert "more than" not in notes(largest_missing=1.0)
+    assert f"not above {percent(0.9)} (declared;" in notes(lowest_accuracy=0.9)
+
+
+def test_unusual_thresholds_are_shown_next_to_the_ranks(ranked, benchmark):
+    (board,) = ranked.boards
+    lax = replace(benchmark, largest_missing=0.4)
+    shown = BoardFigures(replace(board, benchmark=lax), ranked)
+    assert "up to 40.0% of the answers to a pair may be missing" in _key(shown, ranked)
+    usual = _key(BoardFigures(board, ranked), ranked)
+    assert f"declaration {benchmark.hash}, equivalence margin ±10 points." in usual
+
+
+def test_only_model_has_a_reason_instead_of_a_rank(published):
+    made = published({"one": 2}, guessing=("guesses",))
+    (board,) = made.boards
+    assert (board.ranked.empty, board.could_be_ranked) == (True, ["one"])
+    assert board.ordered == ["one", "guesses"]
+    guesses, alone = why_unranked(board)
+    assert alone == "† one is not ranked: no other model on this board can be ranked."
+    assert "accuracy" in guesses
+    # The page is still about this model, and its badge about its verdicts.
+    assert findings(board, made).models == ["one"]
+    assert "not ranked" not in badge(made, "one")["message"]
+    assert "not ranked" in badge(made, "guesses")["message"]
 
 
 def test_level_is_never_rounded_to_certainty():

@@ -46,7 +46,7 @@ def case(pairs: list[tuple[str, str, str, str]]) -> tuple[pd.DataFrame, pd.DataF
         lists |= {(item, *variant): list(text) for variant, text in found.items()}
         rows += [
             {
-                "benchmark": "demo",
+                "benchmark": "key-a",
                 "benchmark_version": "1",
                 "model": "m",
                 "strategy": STRATEGY,
@@ -59,7 +59,7 @@ def case(pairs: list[tuple[str, str, str, str]]) -> tuple[pd.DataFrame, pd.DataF
             }
             for group, letter in (("white", a), ("black", b))
         ]
-    return pd.DataFrame(rows).astype({"answer": "str"}), retrievals_of(lists)
+    return pd.DataFrame(rows).astype({"answer": "str"}), retrievals_of(lists, benchmark="key-a")
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def key_a(demo):
     """Return the demonstration benchmark with A as the key of every item."""
     from dataclasses import replace
 
-    return [replace(demo, answer_keys=dict.fromkeys(demo.answer_keys, "A"))]
+    return [replace(demo, name="key-a", answer_keys=dict.fromkeys(demo.answer_keys, "A"))]
 
 
 def effects(pairs, benchmarks, **options) -> pd.DataFrame:
@@ -141,7 +141,7 @@ def test_items_without_a_snippet_are_counted_separately(key_a):
     ("change", "said"),
     [
         (lambda t: t[t["rank"] < 2], "end at rank 1"),
-        (lambda t: t.assign(retriever="dense"), "no retrievals by bm25 for demo, version 1"),
+        (lambda t: t.assign(retriever="dense"), "no retrievals by bm25 for key-a, version 1"),
         (lambda t: t[t["group"] != "black"], "no snippets for race black"),
     ],
 )

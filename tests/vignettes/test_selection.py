@@ -18,12 +18,12 @@ from fairstats.vignettes.selection import (
 
 @pytest.fixture(scope="module")
 def selected(demo):
-    return replace(demo, selected_on={"m-0": "each variant misled it"})
+    return replace(demo, name="own", selected_on={"m-0": "each variant misled it"})
 
 
 def test_selecting_model_is_compared_with_the_others(models, selected):
     one, other = ["AB"] * 8 + ["AA"] * 4, ["AB"] * 2 + ["BA"] * 2 + ["AA"] * 8
-    findings = selection_findings(models(one, other, other), benchmarks=[selected])
+    findings = selection_findings(models(one, other, other, benchmark="own"), benchmarks=[selected])
     row = findings.iloc[0]
     assert (row["quantity"], row["model"], row["n"]) == (DIFFERENCE, "m-0", 12)
     assert row["estimate"] == pytest.approx(8 / 12)
@@ -34,7 +34,7 @@ def test_selecting_model_is_compared_with_the_others(models, selected):
 
 
 def test_single_selecting_model_has_no_comparison(models, selected):
-    row = selection_findings(models(["AB", "AA"]), benchmarks=[selected]).iloc[0]
+    row = selection_findings(models(["AB", "AA"], benchmark="own"), benchmarks=[selected]).iloc[0]
     assert np.isnan(row["estimate"])
     assert row["p_value"] == 1
     assert row["test"] == "none (no other model)"
@@ -73,7 +73,8 @@ def test_released_selection_is_detected_without_a_declaration(released_answers):
     assert beside.loc["race", "note"].startswith("263 only White right, 0 only")
     assert beside.loc["race", "estimate"] == pytest.approx(0.2204, abs=5e-5)
     assert selection_flags(declared).empty
-    silent = replace(load_benchmark("fairmedqa"), selected_on={})
-    flags = selection_flags(selection_findings(released_answers, benchmarks=[silent]))
+    silent = replace(load_benchmark("fairmedqa"), name="silent", selected_on={})
+    answers = released_answers.assign(benchmark="silent")
+    flags = selection_flags(selection_findings(answers, benchmarks=[silent]))
     assert sorted(flags["attribute"]) == ["race", "ses", "sex"]
     assert flags["detail"].str.startswith("GPT-4o-mini, plain (deepseek-agent)").all()

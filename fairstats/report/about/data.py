@@ -159,6 +159,7 @@ def benchmark_card(benchmark: Benchmark, versions: int) -> str:
         variants=str(versions),
         versions="\n".join(sets),
         missing=benchmark.missing,
+        declaration=benchmark.hash,
         margin=f"{unsigned(kind, benchmark.equivalence_margin)} {long_unit(kind)}",
         family=TESTED_TOGETHER[benchmark.family],
         largest_missing=percent(benchmark.largest_missing),

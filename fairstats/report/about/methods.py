@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from fairstats._lib.formatting import decimal, escape_markdown, percent, percent_range
 from fairstats._lib.installation import resource
-from fairstats._lib.safe_names import fold_name
+from fairstats._lib.model_names import same_model
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import KINDS
 from fairstats.estimates.table import is_primary_test
@@ -231,7 +232,7 @@ def _discordant(model: str, benchmark: Benchmark, release: Release) -> Iterator[
     estimates = release.estimates
     own = estimates[
         (estimates["benchmark"] == benchmark.name)
-        & (estimates["model"].map(fold_name) == fold_name(model))
+        & estimates["model"].map(partial(same_model, model))
         & is_primary_test(estimates)
         & estimates["attribute"].isin([a.name for a in benchmark.varied])
     ]

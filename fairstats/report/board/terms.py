@@ -158,7 +158,4 @@ def required_accuracy(benchmark: Benchmark) -> str:
     guess, declared = percent(benchmark.chance), benchmark.lowest_accuracy
     if declared is None:
         return f"{guess} (the best guess)"
-    compared = (
-        "which is below the best guess," if declared < benchmark.chance else "the best guess:"
-    )
-    return f"{percent(declared)} (declared; {compared} {guess})"
+    return f"{percent(declared)} (declared; the best guess: {guess})"

@@ -346,9 +346,9 @@ def _rank(own: AnswerSet) -> Fact:
     if own.model not in ranked.index:
         # The reason is in the sentence next to the box.
         why = "" if own.model in own.board.why_unranked else "no figure is ranked here"
+        if own.model in own.board.could_be_ranked:
+            why = "the only model that could be ranked here"
         return name, "not ranked", why
-    if len(ranked) < 2:
-        return name, "not ranked", "the only model that could be ranked here"
     rank, low, high = ranked.loc[own.model, ["rank", "rank_low", "rank_high"]].astype(int)
     to = " or " if high == low + 1 else " to "
     could = to.join(dict.fromkeys((ordinal(low), ordinal(high))))

@@ -1,0 +1,52 @@
+"""Names of models: other spellings and snapshots are one model, other models are not."""
+
+import pytest
+
+from fairstats._lib.model_names import ModelNames, same_model
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("", ""),
+        ("OpenAI", "openai"),
+        ("GPT-4o", "GPT-4o-mini"),
+        ("Claude-3", "Claude-3.5"),
+        ("Claude-3-Opus", "Claude-3-Sonnet"),
+        ("Claude-3-5", "Claude-3"),
+        ("Llama-3-8B", "Llama-3-70B"),
+        ("Llama-2-13b", "Llama-2-7b"),
+        ("Qwen-7B", "Mistral-7B"),
+        ("DeepSeek-V3", "V3"),
+        ("gpt-4-0314", "gpt-4-0613"),
+        ("gemini-1.5-pro", "gemini-2.5-pro"),
+        ("Phi-3", "Phi-3-mini"),
+    ],
+)
+def test_different_models_are_not_the_same(one, other):
+    assert not same_model(one, other)
+    assert not same_model(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("GPT-4", "gpt-4-0613"),
+        ("Claude-3.5-Sonnet", "anthropic/claude-3-5-sonnet-20240620"),
+        ("Claude-3.5-Sonnet", "anthropic.claude-3-5-sonnet-20240620"),
+        ("DeepSeek-V3", "deepseek-ai/DeepSeek-V3-0324"),
+        ("Gemini-2.5-Flash", "google/gemini-2.5-flash-05-20"),
+        ("Mistral-Large", "mistralai/Mistral-Large-2411"),
+        ("Llama-3-70B", "meta-llama/Meta-Llama-3-70B"),
+        ("gpt-4o-2024-07-18", "GPT-4o (0718)"),
+    ],
+)
+def test_spellings_and_snapshots_are_the_same_model(one, other):
+    assert same_model(one, other)
+    assert same_model(other, one)
+
+
+def test_declared_name_comes_before_other_spellings():
+    names = ModelNames({"A-1": "first", "a1": "second"})
+    assert (names["A-1"], names["a1"], names["a 1"]) == ("first", "second", "first")
+    assert "a2" not in names

@@ -1,0 +1,266 @@
+"""Rules that a benchmark's file cannot get around: names, thresholds, repeated items."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fairstats import InputError, analyze, compare, rank_models, screen
+from fairstats.answers.benchmark_checks import validate_answers
+from fairstats.answers.files import write_answers
+from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmark
+from fairstats.cli import app
+from fairstats.estimates.gate import gate
+from fairstats.estimates.limits import Limits
+from tests.make_answers import make_answers
+
+REPLACED = "has the name of a built-in benchmark, but a different declaration"
+TEXT = "A patient of a certain age reports a certain symptom. What is the next step?"
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Copy the demonstration's files, with some of the declaration's text replaced."""
+
+    def copy(**replaced: str) -> Path:
+        declared = builtin_benchmarks()["demo"]
+        for file in declared.parent.glob("demo.*"):
+            shutil.copy(file, tmp_path)
+        text = declared.read_text(encoding="utf-8")
+        for key, line in replaced.items():
+            text = re.sub(rf"(?m)^{key} = .*$", line, text)
+        (tmp_path / "demo.toml").write_text(text, encoding="utf-8")
+        return tmp_path / "demo.toml"
+
+    return copy
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+# Built-in names
+
+
+def test_copy_of_a_built_in_benchmark_is_accepted(copied, demo):
+    same = load_benchmark(copied())
+    assert (same.hash, dict(by_name([same]))) == (demo.hash, {"demo": same})
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        {"equivalence_margin": "equivalence_margin = 0.45"},
+        {"missing": 'missing = "complete"'},
+        {"title": 'title = "Another"'},
+        {"name": 'name = "Demo"'},
+        {"name": 'name = "d\N{CYRILLIC SMALL LETTER IE}mo"'},
+    ],
+)
+def test_file_with_a_built_in_name_is_refused(copied, replaced):
+    path = copied(**replaced)
+    with pytest.raises(InputError, match=REPLACED) as refused:
+        load_benchmark(path)
+    (problem,) = refused.value.problems
+    assert (problem.path, problem.column) == (str(path), "name")
+    assert "choose another name" in problem.remedy
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"equivalence_margin": 0.45},
+        {"answer_keys": {"easy": "A"}},
+        {"selected_on": {"m": "how"}},
+        {"largest_missing": 1.0},
+    ],
+)
+def test_object_with_a_built_in_name_is_refused(demo, changed):
+    other = replace(demo, **changed)
+    answers = make_answers(1.0)
+    new = answers.assign(model="new")
+    for use in (
+        lambda: by_name({"demo": other}),
+        lambda: by_name({"another": other}),
+        lambda: analyze(answers, benchmarks=[other]),
+        lambda: gate(answers, Limits(equivalent=True), benchmarks=[other]),
+        lambda: compare(answers, new, benchmarks=[other]),
+        lambda: rank_models(answers, benchmarks=[other]),
+        lambda: screen(answers, benchmarks=[other]),
+        lambda: validate_answers(answers, benchmarks=[other]),
+    ):
+        with pytest.raises(InputError, match=REPLACED):
+            use()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("analyze", "{answers}"),
+        ("gate", "{answers}", "--equivalent"),
+        ("compare", "{answers}", "--old", "model", "--new", "model"),
+        ("rank", "{answers}"),
+        ("screen", "{answers}"),
+        ("validate", "{answers}"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_commands_refuse_a_built_in_name(copied, tmp_path, command):
+    path = copied(equivalence_margin="equivalence_margin = 0.45")
+    answers = write_answers(make_answers(1.0), tmp_path / "answers.parquet")
+    named = (part.format(answers=answers) for part in command)
+    done = run(*named, "--benchmark", path)
+    assert done.exit_code != 0
+    assert REPLACED in " ".join(done.output.split())
+
+
+def test_release_may_have_an_earlier_declaration(copied):
+    path = copied(equivalence_margin="equivalence_margin = 0.45")
+    earlier = load_benchmark(path, confined=True)
+    assert by_name([earlier])["demo"].equivalence_margin == 0.45
+
+
+# What verdicts rest on
+
+
+def test_basis_names_the_margin_that_was_used(demo):
+    assert demo.basis() == f"declaration {demo.hash}, equivalence margin ±5 points"
+    assert demo.basis(0.45).endswith("margin ±45 points (declared: ±5)")
+    assert demo.basis(0.05) == demo.basis()
+
+
+def test_thresholds_that_are_not_the_default_are_named(demo):
+    assert demo.own_thresholds == []
+    lax = replace(demo, largest_missing=0.4, common_items=0.3, lowest_accuracy=0.5)
+    assert [text.partition(" (default: ")[0] for text in lax.own_thresholds] == [
+        "up to 40.0% of the answers to a pair may be missing",
+        "ranked models share at least 30.0% of the items",
+        "accuracy must exceed 50.0%",
+    ]
+    assert all(text in lax.basis() for text in lax.own_thresholds)
+    assert lax.hash != demo.hash
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("analyze",),
+        ("compare", "--old", "one", "--new", "two"),
+        ("rank",),
+        ("gate", "--equivalent"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_commands_name_what_verdicts_rest_on(tmp_path, demo, command):
+    name, *options = command
+    answers = make_answers(0.8, models=["one", "two"])
+    path = write_answers(answers, tmp_path / "answers.parquet")
+    assert demo.basis() in " ".join(run(name, path, *options).output.split())
+    found = json.loads(run(name, path, *options, "--json").output)
+    rows = [found["benchmarks"]["demo"]] if name == "gate" else [r["declaration"] for r in found]
+    assert set(rows) == {demo.basis()}
+
+
+# Thresholds below a guess
+
+
+@pytest.mark.parametrize("least", ["0", "0.2", "0.39"])
+def test_accuracy_that_a_guess_reaches_is_refused(benchmark_file, least):
+    keys = "item_id,answer_key\n" + "".join(f"i{i},{'AABBC'[i % 5]}\n" for i in range(20))
+    table = f"[ranking]\nlowest_accuracy = {least}\n"
+    path = benchmark_file(keys, versions=f'{table}[versions]\n1 = "the only one"')
+    with pytest.raises(InputError, match="below the accuracy of the best guess") as refused:
+        load_benchmark(path)
+    (problem,) = refused.value.problems
+    assert problem.column == "ranking.lowest_accuracy"
+    assert problem.remedy == "give at least 0.4, or remove it to require the best guess"
+
+
+def test_required_accuracy_is_for_choices_only(benchmark_file):
+    path = benchmark_file(
+        options='kind = "decision"\noptions = ["A", "B", "C"]\nfavourable = ["A"]',
+        versions='[ranking]\nlowest_accuracy = 0.9\n[versions]\n1 = "the only one"',
+    )
+    with pytest.raises(InputError, match="is used for choices only; remove it"):
+        load_benchmark(path)
+
+
+# Repeated items
+
+
+def item(name: str, text: str = TEXT, **changed: object) -> dict[str, object]:
+    variants = dict.fromkeys(("white", "black", "asian", "original", "neutralized"), text)
+    options = {"A": "wait", "B": "test", "C": "treat"}
+    return {"item_id": name, "options": options, "answer_key": "A", "variants": variants} | changed
+
+
+@pytest.fixture
+def with_items(benchmark_file):
+    """Write a benchmark with these items; with `keys`, its keys are in a file of their own."""
+
+    def write(items: list[dict[str, object]], *, keys: bool) -> Path:
+        listed = "item_id,answer_key\n" + "".join(f"{one['item_id']},A\n" for one in items)
+        named = 'items_file = "items.jsonl"' + '\nkeys_file = "keys.csv"' * keys
+        path = benchmark_file(listed, keys_file=named)
+        lines = "".join(json.dumps(one) + "\n" for one in items)
+        path.with_name("items.jsonl").write_text(lines, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("keys", [True, False])
+@pytest.mark.parametrize(
+    "copy",
+    [
+        item("two"),
+        item("two", f" {TEXT.upper()}\n"),
+        item("two", options={"C": "wait", "A": "treat", "B": "test"}, answer_key="C"),
+        item("two", topic="Another"),
+    ],
+)
+def test_repeated_item_is_refused(with_items, keys, copy):
+    path = with_items([item("one"), copy], keys=keys)
+    with pytest.raises(InputError, match="has the texts and the key of item one") as refused:
+        load_benchmark(path)
+    (problem,) = refused.value.problems
+    assert (problem.row, problem.column, problem.value) == (2, "item_id", "two")
+    done = run("benchmark", "check", path)
+    assert done.exit_code == 1
+    assert "has the texts and the key of item one" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("keys", [True, False])
+@pytest.mark.parametrize(
+    "other",
+    [
+        item("two", f"{TEXT} It is urgent."),
+        item("two", options={"A": "wait", "B": "scan", "C": "treat"}),
+    ],
+)
+def test_similar_items_are_accepted(with_items, keys, other):
+    assert len(load_benchmark(with_items([item("one"), other], keys=keys)).items) == 2
+
+
+def test_repeated_texts_in_a_file_of_keys_are_refused(benchmark_file):
+    rows = "".join(f'i{i},A,"{TEXT}"\n' for i in range(3))
+    path = benchmark_file(f"item_id,answer_key,question\n{rows}")
+    with pytest.raises(InputError) as refused:
+        load_benchmark(path)
+    assert [problem.value for problem in refused.value.problems] == ["i1", "i2"]
+
+
+def test_items_of_one_source_are_no_copies(benchmark_file):
+    rows = "".join(f'i{i},A,"{TEXT}"\n' for i in range(3))
+    assert len(load_benchmark(benchmark_file(f"item_id,answer_key,source\n{rows}")).items) == 3
+
+
+def test_missing_texts_are_named_by_check(benchmark_file):
+    done = run("benchmark", "check", benchmark_file())
+    assert "repeated items are not found" in " ".join(done.output.split())
