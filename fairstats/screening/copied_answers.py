@@ -33,8 +33,8 @@ UNEXPECTED = 0.35
 #: provider). With few other models, or few errors of theirs on a variant, usual wrong answers are
 #: badly known: then they repeat up to 0.60.
 DIFFERENT_MODELS, FEW_MODELS, ENOUGH_MODELS, ENOUGH_ERRORS = 0.3, 0.6, 5, 0.5
-#: From this share, two models' sets are one file: a fine-tuned or quantised model changes more.
-SAME_FILE = 0.97
+#: From this share of unexpected answers and of all answers, two models' sets are one file.
+SAME_FILE, SAME_FILE_ALL = 0.99, 0.995
 #: Limit for two prompts of one model, which repeat up to 0.83.
 SAME_MODEL = 0.9
 #: The limits for whole items. Released sets repeat at most 0.23 (different models, with any number
@@ -155,13 +155,15 @@ def _most_unusual(
         return not_checked(check, "there are no other answer sets to compare with")
     if not found:
         return not_checked(check, f"there are fewer than {FEWEST_ITEMS} {what}")
-    p, value, other, wrong = min(found, key=lambda one: (one[0], -one[1]))
+    p, value, other, wrong = min(found, key=lambda one: (one[0], -one[1], one[2].name))
     same_model = sheet.family == other.family
-    one_file = check == COPIED and not same_model and value >= SAME_FILE
+    there = sheet.answered | other.answered
+    alike = float((sheet.letters == other.letters)[there].mean()) if there.any() else 0.0
+    one_file = not same_model and value >= SAME_FILE and alike >= SAME_FILE_ALL
     note = f"Shares {percent(max(value, 0))} of {what} with {other.model} ({other.strategy})"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
-    worst: Flag = "block" if one_file else "look"
+    worst: Flag = "block" if check == COPIED and one_file else "look"
     return Finding(check, value, limit(other), min(1.0, p * len(found)), worst, note, question)
 
 

@@ -86,12 +86,16 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
     value = float(right.sum() / n.sum())
     expected = float(expected_correct(sheet, usual)[hard].mean())
     limit = expected + HARD * (1 - expected)
-    p = p_above_zero((right - limit * n)[n > 0])
+    # Student's t would be too sure if all are correct: items as units of a binomial law, too.
+    whole = int(((right == n) & (n > 0)).sum())
+    at_least = float(scipy.stats.binom.sf(whole - 1, np.count_nonzero(n), limit))
+    p = max(p_above_zero((right - limit * n)[n > 0]), at_least)
     note = (
         f"{percent(value)} of answers are correct on the {int(n.sum())} variants that all "
-        f"{usual.models} other models miss; {percent(expected)} are expected of a set as accurate."
+        f"{usual.models} other models miss; {percent(expected)} are expected of its accuracy, "
+        f"if that is taken as at most {HIGHEST_ACCURACY:.0%}."
     )
-    question = "Could the model, or the program around it, see the key?"
+    question = "Is it a much better model, did it know these items, or could it see the key?"
     return Finding(HARD_ITEMS, value, limit, p, "look", note, question)
 
 

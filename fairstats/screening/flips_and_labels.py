@@ -92,8 +92,8 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     The value is the number of pairs with two different answers, divided by the number that is
     expected if a model as accurate were correct on each variant independently. So a set with few
     errors is not expected to flip often. Errors on one item depend on each other, so the value is
-    below 1; the limit is a part of the lowest value of another model. It is never more than a
-    question: a model may truly ignore the group.
+    below 1; the limit is a part of the lowest value of another model, or of half the median if
+    that is more. It is never more than a question: a model may truly ignore the group.
     """
     layout = panel.layout
     values = panel.of_other_models(sheet, FLIP_LEVEL, partial(relative_flips, panel=panel))
@@ -103,9 +103,11 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     items = np.count_nonzero(expected)
     if items < FEWEST_ITEMS:
         return not_checked(FLIP_LEVEL, f"fewer than {FEWEST_ITEMS} items have answers to a pair")
-    limit, value = FEW_FLIPS * min(values), float(flips.sum() / expected.sum())
+    # A model that hardly ever changes its answer does not set the limit for all.
+    lowest = max(min(values), median(values) / 2)
+    limit, value = FEW_FLIPS * lowest, float(flips.sum() / expected.sum())
     if limit == 0:
-        return not_checked(FLIP_LEVEL, "another model never changes its answer")
+        return not_checked(FLIP_LEVEL, "most other models never change their answer")
     # Student's t would be too sure if there are hardly any flips. Flips of one item come together,
     # so there are fewer independent events: a Poisson law with the dispersion of other models.
     together = panel.of_other_models(sheet, "flips together", partial(_flips_together, panel=panel))
@@ -115,7 +117,7 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     note = (
         f"{percent(float(np.nanmean(flip_shares(sheet, layout))))} of pairs have two different "
         f"answers: {value:.2f} times as many as its accuracy predicts for independent answers. The "
-        f"lowest of other models is {min(values):.2f}."
+        f"lowest of other models is {lowest:.2f}."
     )
     question = "Does the model see the group, and was each version answered separately?"
     return Finding(FLIP_LEVEL, value, limit, p, "look", note, question)
@@ -168,7 +170,9 @@ def check_labels(sheet: Sheet, panel: Panel) -> Finding | None:
         f"{percent(value)} of changed answers of {what} go in the usual direction; the median of "
         f"other models is {percent(usual)}."
     )
-    question = "Is each answer stored with the group that it was given for?"
+    question = (
+        "Is the model swayed otherwise than other models, or are answers stored with another group?"
+    )
     return Finding(GROUP_LABELS, value, limit, min(1.0, p * len(found)), "look", note, question)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
+from statistics import median
+
 import numpy as np
 import pandas as pd
 import scipy
@@ -13,6 +17,7 @@ from fairstats.asking.value_from_reply import read_reply
 from fairstats.screening.answer_sheets import Layout, Panel, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
+    FEWEST_MODELS,
     Finding,
     Flag,
     not_checked,
@@ -27,6 +32,8 @@ MARKS = "stored_marks"
 #: Agreement with another item's key above that of unrelated answers: what popular wrong answers can
 #: give an honest set, and from where a set is blocked.
 EXCESS, EXCESS_BLOCK = 0.05, 0.1
+#: No p-value is 0: further digits of a normal approximation mean nothing.
+LEAST_P = 1e-300
 #: What to ask about answers in the rows of other items.
 ROWS_MOVED = "Is each answer in the row of its item, and are letters counted from the same start?"
 #: Share of the largest possible difference between the letters of answers and of keys. Three of 43
@@ -47,8 +54,9 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     Agreement is computed for all rotations of the items at once, from the circular correlation of
     answers and keys. Under the null hypothesis, items and keys are matched at random. The mean and
     variance of agreement are then exact (Hoeffding 1951), and its distribution is close to normal.
-    If the key of one item is often that of another, such as in sorted or periodic keys, accurate
-    answers agree with moved keys too. The expected agreement is then higher, see `_explained`.
+    If the key of one item often goes with that of another, such as in sorted or periodic keys,
+    honest answers agree with moved keys too. The expected agreement is then higher, see
+    `_explained`.
     The limit is `EXCESS` above. The p-value of the highest agreement is multiplied by the number of
     rotations and renamings. Answers that fit the keys of other items better than their own, by far,
     are no model's answers.
@@ -66,7 +74,7 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     moved = np.concatenate([by_shift, by_name])
     expected, variance = _moments(given, key)
     renamed = [_moments(given, np.roll(key, k, axis=1)) for k in range(1, options)]
-    explained = np.maximum(expected, _explained(given, key, total))
+    explained = np.maximum(expected, _explained(given, key))
     means = np.concatenate([explained, [mean for mean, _ in renamed]])
     variances = np.concatenate([np.full(n - 1, variance), [v for _, v in renamed]])
     excess = (moved - means) / total
@@ -82,72 +90,83 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     value = float(moved[best] / total)
     note = f"Agrees {percent(value)} with {what}, and {percent(own)} with the key itself."
     # Renamed letters may be an honest habit if options are in an order, e.g. one level too severe.
+    # If most other models fit the moved key better, too, the benchmark's keys are moved.
     moved_rows = best < n - 1 and value > own and excess[best] >= EXCESS_BLOCK
-    worst: Flag = "block" if moved_rows else "look"
-    return Finding(
-        ALIGNMENT, value, float(means[best] / total) + EXCESS, p, worst, note, ROWS_MOVED
+    others = panel.of_other_models(
+        sheet, f"{ALIGNMENT} {best}", partial(_fits_better, layout=panel.layout, shift=best + 1)
     )
+    alone = len(others) >= FEWEST_MODELS and median(others) <= 0
+    worst: Flag = "block" if moved_rows and alone else "look"
+    limit = float(means[best] / total) + EXCESS
+    return Finding(ALIGNMENT, value, limit, max(p, LEAST_P), worst, note, ROWS_MOVED)
+
+
+def _fits_better(sheet: Sheet, layout: Layout, shift: int) -> float:
+    """Return by how much answers agree more with the key of so many items later."""
+    moved = np.roll(layout.key, -shift)[:, None]
+    there = sheet.answered
+    if not there.any():
+        return 0.0
+    return float((sheet.letters == moved)[there].mean() - layout.correct(sheet)[there].mean())
 
 
 def check_letters(sheet: Sheet, panel: Panel) -> Finding:
-    """Compare the letters of the answers with those of the keys.
+    """Look for a letter that is given more often than it is the key.
 
-    The value is the total variation distance of the two distributions, divided by that of a set
-    which always gives its most frequent letter: 0 for the same shares, 1 for one letter only.
+    The value is the excess of the most over-given letter as a share of the largest possible one: 0
+    if no letter is given more often than it is the key, and 1 if all answers are one letter.
     """
     layout, answered = panel.layout, sheet.answered
     items = answered.any(axis=1)
     if np.count_nonzero(items) < FEWEST_ITEMS:
         return not_checked(LETTERS, f"fewer than {FEWEST_ITEMS} items have answers")
-    letters = np.arange(layout.options)
-    given = np.bincount(sheet.letters[answered], minlength=layout.options) / answered.sum()
-    asked = (layout.key[:, None] == letters) * answered.sum(axis=1)[:, None]
-    keys = asked.sum(axis=0) / answered.sum()
-    largest = 1 - keys[given.argmax()]
-    value = float(np.abs(given - keys).sum() / 2 / largest) if largest else 0.0
-    over = given > keys
     n = answered.sum(axis=1)
-    excess = np.isin(sheet.letters, letters[over]).sum(axis=1) - over[layout.key] * n
-    p = p_above_zero((excess - DIFFERENCE * largest * n)[items])
-    top = int(given.argmax())
+    given = np.bincount(sheet.letters[answered], minlength=layout.options) / n.sum()
+    asked = (layout.key[:, None] == np.arange(layout.options)) * n[:, None]
+    keys = asked.sum(axis=0) / n.sum()
+    values = np.where(keys < 1, (given - keys) / np.maximum(1 - keys, 1e-9), 0.0)
+    top = int(values.argmax())
+    excess = (sheet.letters == top).sum(axis=1) - asked[:, top] - DIFFERENCE * (n - asked[:, top])
+    p = min(1.0, p_above_zero(excess[items]) * layout.options)
     name = layout.benchmark.options[top]
     note = f"{name} is {percent(given[top])} of the answers and {percent(keys[top])} of the keys."
-    question = "Does the parser read another word, such as the article a, as this answer?"
-    return Finding(LETTERS, value, DIFFERENCE, p, "look", note, question)
+    question = "Does the model prefer this answer, or does the parser read another word as it"
+    question += ", such as the article a?" if name == "A" else "?"
+    return Finding(LETTERS, max(float(values[top]), 0.0), DIFFERENCE, p, "look", note, question)
 
 
 def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
-    """Read the stored replies again, and count letters that differ from the stored ones.
+    """Read the stored replies again, and count answers that differ from the stored ones.
 
-    If the benchmark has no option texts, a reply from which no letter can be read is left out: it
-    may give the text of an option. So is a reply without a decision, level or score that can be
-    read: replies have many forms. These kinds are never blocked. Returns None without stored
-    replies.
+    A reply from which no answer can be read shows nothing: replies have many forms. A set is
+    blocked only for letters that their replies do not contain at all. Another parser may choose
+    another letter of several, or read none. Decisions, levels and scores are never blocked. Returns
+    None without stored replies.
     """
     if "answer_raw" not in rows:
         return None
     stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
-    if stored.empty:
-        return None
-    differ = known = 0
+    differ = known = other = 0
     for item, raw, letter in zip(
         stored["item_id"], stored["answer_raw"], stored["answer"], strict=True
     ):
         read = read_again(item, raw, layout)
-        if read is None and (item not in layout.option_texts or not layout.has_letters):
+        if read is None:
             continue
         known += 1
         stored_as = None if pd.isna(letter) else layout.benchmark.canonical(letter)
         differ += read != stored_as
+        if stored_as not in (None, read) and layout.has_letters:
+            other += not re.search(rf"\b{re.escape(str(stored_as))}\b", str(raw))
     if not known:
         return None
     share = differ / known
     p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
-    blocks = layout.has_letters and share >= DIFFERENT_REPLIES_BLOCK
-    worst: Flag = "block" if blocks else "look"
+    worst: Flag = "block" if other / known >= DIFFERENT_REPLIES_BLOCK else "look"
     what = "letter" if layout.has_letters else "answer"
     note = f"{differ:,} of {known:,} stored replies give another {what} than the stored one."
-    return Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note)
+    question = "Were the replies read by another parser, or are they those of another run?"
+    return Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note, question)
 
 
 def read_again(item: str, reply: str, layout: Layout) -> str | None:
@@ -168,12 +187,15 @@ def check_marks(rows: pd.DataFrame) -> Finding | None:
     marked = rows[rows[MARK_COLUMN].notna() & rows["answer_key"].notna()]
     if marked.empty:
         return None
-    right = (marked["answer"] == marked["answer_key"]).astype("float64")
-    differ = int((right != marked[MARK_COLUMN]).sum())
-    share = differ / len(marked)
-    note = f"{differ:,} of {len(marked):,} stored marks disagree with the letters."
-    worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look" if differ else "ok"
-    return Finding(MARKS, share, 0.0, np.nan, worst, note)
+    wrong = (marked["answer"] == marked["answer_key"]).astype("float64") != marked[MARK_COLUMN]
+    by_item = wrong.groupby(marked["item_id"]).any()
+    share, items = float(wrong.mean()), int(by_item.sum())
+    # A corrected key changes the marks of whole items.
+    p = float(scipy.stats.binom.sf(items - 1, len(by_item), DIFFERENT_REPLIES_BLOCK))
+    note = f"{int(wrong.sum()):,} of {len(marked):,} stored marks disagree with the letters."
+    worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look" if items else "ok"
+    question = "Were the marks made with another version of the key?"
+    return Finding(MARKS, share, DIFFERENT_REPLIES_BLOCK, p, worst, note, question)
 
 
 def read_marks(answers: pd.DataFrame) -> pd.Series | None:
@@ -209,16 +231,22 @@ def _rotations(given: FloatArray, key: FloatArray) -> FloatArray:
     return np.asarray(np.fft.irfft(product.sum(axis=1), n=len(key)))
 
 
-def _explained(given: FloatArray, key: FloatArray, total: float) -> FloatArray:
-    """Return the agreement with each moved key that follows from the accuracy alone.
+def _explained(given: FloatArray, key: FloatArray) -> FloatArray:
+    """Return the agreement with each moved key if answers depend on the item's own key alone.
 
-    With accuracy a, and a share r of items that have the key of the item k later, this is
-    a r + (1 − a)(1 − r) / (m − 1), if wrong answers are spread evenly over m − 1 options.
+    It is the sum over keys a and b of the items that have key a, and key b so many items later,
+    times the mean number of answers b to items with key a. So an honest habit, such as answers one
+    level too severe, explains agreement with sorted or periodic keys.
     """
     n, options = key.shape
-    accuracy = (given * key).sum() / total
-    same = np.rint(_rotations(key, key)[1:]) / n
-    return np.asarray(total * (accuracy * same + (1 - accuracy) * (1 - same) / (options - 1)))
+    with np.errstate(invalid="ignore"):
+        answers = np.nan_to_num((key.T @ given) / key.sum(axis=0)[:, None])
+    found = np.zeros(n)
+    spectrum = np.fft.rfft(key, axis=0)
+    for a in range(options):
+        followed = np.conj(spectrum[:, a]) * (spectrum @ answers[a])
+        found += np.fft.irfft(followed, n=n)
+    return found[1:]
 
 
 def _moments(given: FloatArray, key: FloatArray) -> tuple[float, float]:

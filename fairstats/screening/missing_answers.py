@@ -17,6 +17,7 @@ from fairstats.screening.findings import (
     FEWEST_MODELS,
     LOOK_LEVEL,
     Finding,
+    Flag,
     not_checked,
     percent,
     separation,
@@ -109,7 +110,9 @@ def check_rows(sheet: Sheet, panel: Panel) -> Finding:
     missing = sheet.letters[:, sheet.asked] == NO_ROW
     n = int(missing.sum())
     note = f"{n:,} of {missing.size:,} variants have no row."
-    return Finding(ROWS, n / missing.size, 0.0, np.nan, "look" if n else "ok", note)
+    flag: Flag = "look" if n else "ok"
+    question = "Were they not asked, or left out?"
+    return Finding(ROWS, n / missing.size, 0.0, np.nan, flag, note, question)
 
 
 def check_resubmission(sheet: Sheet, panel: Panel) -> Finding | None:
@@ -120,7 +123,9 @@ def check_resubmission(sheet: Sheet, panel: Panel) -> Finding | None:
             differ = int((other.letters != sheet.letters).sum())
             share = differ / sheet.letters.size
             note = f"{differ:,} answers differ from those given before under the same name."
-            return Finding(RESUBMITTED, share, 0.0, np.nan, "look" if differ else "ok", note)
+            flag: Flag = "look" if differ else "ok"
+            question = "Why were the answers given again?"
+            return Finding(RESUBMITTED, share, 0.0, np.nan, flag, note, question)
     return None
 
 

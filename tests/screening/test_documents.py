@@ -54,7 +54,7 @@ def test_page_gives_the_limits_of_the_code():
     shown = {
         "copied_answers": (
             [copied.DIFFERENT_MODELS, copied.FEW_MODELS, copied.SAME_MODEL],
-            [copied.SAME_FILE],
+            [copied.SAME_FILE, copied.SAME_FILE_ALL],
         ),
         "copied_items": ([copied.ITEMS, copied.ITEMS_SAME_MODEL], []),
         "item_alignment": ([letters.EXCESS], [letters.EXCESS_BLOCK]),
@@ -65,7 +65,10 @@ def test_page_gives_the_limits_of_the_code():
         "item_difficulty": ([difficulty.FOLLOWED], []),
         "hard_items": ([difficulty.HARD], []),
         "stored_replies": ([letters.DIFFERENT_REPLIES], [letters.DIFFERENT_REPLIES_BLOCK]),
-        "stored_marks": ([], [letters.DIFFERENT_REPLIES_BLOCK]),
+        "stored_marks": (
+            [letters.DIFFERENT_REPLIES_BLOCK],
+            [letters.DIFFERENT_REPLIES_BLOCK],
+        ),
     }
     for check, limits in shown.items():
         cells = row_of(check)[4:6]

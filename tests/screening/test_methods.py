@@ -65,9 +65,14 @@ def test_alignment_names_the_number_of_items(demo, shift):
     key = RNG.integers(0, 4, 300).astype(np.int8)
     layout = Layout(demo, "1", tuple(map(str, range(300))), key)
     letters = np.repeat(np.roll(key, -shift)[:, None], 8, axis=1)
-    found = check_alignment(Sheet("m", "plain", 0, letters), Panel(layout, (), ()))
+    moved = Sheet("m", "plain", 0, letters)
+    others = tuple(sheet(layout, f"m{n}") for n in range(3))
+    found = check_alignment(moved, Panel(layout, (moved,), others))
     where = "later" if shift > 0 else "earlier"
     assert (found.value, found.worst) == (1.0, "block")
+    # If other models fit the moved key, too, the keys are moved.
+    same = tuple(Sheet(f"m{n}", "plain", 0, letters) for n in range(3))
+    assert check_alignment(moved, Panel(layout, (moved,), same)).worst == "look"
     assert f"the item {abs(shift)} {where}" in found.note
 
 
@@ -267,3 +272,37 @@ def test_one_option_gives_no_warning_and_no_question(demo):
     found = [check(sheets[0], panel) for check in checks_of(layout)]
     flags = {f.flag(f.p_value) for f in found if f is not None}
     assert flags <= {"ok", "not_checked"}
+
+
+def test_habit_that_depends_on_the_key_is_no_sign_of_moved_answers(demo):
+    """Keys ABAB..., and a model that takes the other of the two in 70% of cases."""
+    key = (np.arange(200) % 2).astype(np.int8)
+    layout = Layout(demo, "1", tuple(map(str, range(200))), key)
+    right = RNG.random((200, 8)) < 0.3
+    letters = np.where(right, key[:, None], 1 - key[:, None]).astype(np.int8)
+    others = tuple(sheet(layout, f"m{n}") for n in range(3))
+    found = check_alignment(Sheet("m", "plain", 0, letters), Panel(layout, (), others))
+    assert found.flag(found.p_value) == "look" or found.p_value > 0.01
+    assert found.worst == "look"
+
+
+def test_letters_are_not_over_given_if_one_letter_is_nearly_always_the_key(demo):
+    for share in (1.0, 0.9):
+        key = np.where(np.arange(60) < 60 * share, 0, 1).astype(np.int8)
+        layout = Layout(demo, "1", tuple(map(str, range(60))), key)
+        wrong = RNG.random((60, 8)) < 0.1
+        letters = np.where(wrong, (key[:, None] + 1) % 4, key[:, None]).astype(np.int8)
+        found = check_letters(Sheet("m", "plain", 0, letters), Panel(layout, (), ()))
+        assert 0 <= found.value <= 0.2
+        assert found.flag(found.p_value) == "ok"
+
+
+def test_one_constant_set_among_others_does_not_switch_off_the_check_of_flips(demo):
+    key = RNG.integers(0, 4, 400).astype(np.int8)
+    layout = Layout(demo, "1", tuple(map(str, range(400))), key)
+    others = tuple(sheet(layout, f"m{n}", accuracy=0.8) for n in range(5))
+    constant = Sheet("constant", "plain", 0, np.zeros((400, 8), dtype=np.int8))
+    same = np.where(RNG.random((400, 1)) < 0.8, key[:, None], (key[:, None] + 1) % 4)
+    one = Sheet("m", "plain", 0, np.repeat(same, 8, axis=1).astype(np.int8))
+    found = check_flip_level(one, Panel(layout, (one,), (*others, constant)))
+    assert found.flag(found.p_value) == "look"

@@ -123,8 +123,29 @@ def test_answer_stored_as_unparsed_although_its_reply_has_a_letter_counts(
         status=np.where(hidden, "unparsed", "ok"),
     )
     row = by_check(screen(given, benchmarks=[synthetic]), "Model-A").loc["stored_replies"]
-    assert row["flag"] == "block"
+    # A strict parser does not read every reply.
+    assert row["flag"] == "look"
     assert row["value"] == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["", "Richtig ist {}", "It depends.", "{} (confidence 80%), second choice: {other}", "3"],
+)
+def test_replies_that_another_parser_reads_do_not_block(honest, synthetic, by_check, reply):
+    other = dict(zip("ABCD", "BCDA", strict=True))
+    replies = [reply.format(letter, other=other[letter]) for letter in honest[0]["answer"]]
+    found = screen(honest[0].assign(answer_raw=replies), benchmarks=[synthetic])
+    rows = by_check(found, "Model-A")
+    assert "stored_replies" not in rows.index or rows.loc["stored_replies", "flag"] != "block"
+
+
+def test_few_wrong_marks_and_those_of_a_corrected_key_do_not_block(honest, synthetic, by_check):
+    right = honest[0]["answer"] == honest[0]["answer_key"]
+    corrected = honest[0]["item_id"] < "item-120"
+    for marks in (right.where(right.index != 3, ~right), right ^ corrected):
+        found = screen(honest[0].assign(correct=marks), benchmarks=[synthetic])
+        assert by_check(found, "Model-A").loc["stored_marks", "flag"] != "block"
 
 
 @pytest.mark.parametrize(
