@@ -186,7 +186,7 @@ def repository(tmp_path_factory, benchmark, honest):
         assert "fill in" not in done.stderr
 
     def fraud(folder: Path) -> None:
-        answers = copied(0.99)(honest[0], honest[1], benchmark, np.random.default_rng(5))
+        answers = copied(1.0)(honest[0], honest[1], benchmark, np.random.default_rng(5))
         submit(answers.assign(model="copy"), folder / "submissions" / "fraud")
 
     def broken(folder: Path) -> None:

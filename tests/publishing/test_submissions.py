@@ -58,7 +58,7 @@ def prepared(benchmark, honest, tmp_path_factory):
     folder = tmp_path_factory.mktemp("prepared")
     board_with(benchmark, folder, honest[1:])
     submit(honest[0], folder / "new")
-    fraud = copied(0.99)(honest[0], honest[1], benchmark, np.random.default_rng(5))
+    fraud = copied(1.0)(honest[0], honest[1], benchmark, np.random.default_rng(5))
     submit(fraud.assign(model="copy"), folder / "copy")
     return folder
 
