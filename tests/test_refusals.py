@@ -256,7 +256,7 @@ INTERNAL = {
     *("agreement_law", "agreement_of", "coefficients_of", "compare_groups", "crossed_agreement"),
     *("design_effect_of", "flip_tests", "jackknife_parts", "normal_power", "rates_of"),
     *("resample_clusters", "unvaried_limits", "effective_tango_limits", "score_limits"),
-    *("contrast", "kinds_of"),
+    *("contrast", "kinds_of", "interval", "f_limits"),
     *("stacked", "mean_differences", "difference_of_means"),
 }
 #: Their margin is in levels or points of a score.

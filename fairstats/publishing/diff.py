@@ -60,7 +60,8 @@ class ReleaseDiff:
         `FIGURE_COLUMNS`: every changed figure of a row that is in both releases. ``what`` names it
         (estimate, limits, p-value). Adjusted p-values are left out, because they depend on the
         other models. A figure that one release lacks is NaN there, and so is its ``change``.
-        ``why`` is the reason: its answers changed, else its benchmark's file did, else the method
+        ``why`` is the reason: its answers changed, else its benchmark's declaration did, else the
+        method
         (the version of fairstats or the arguments).
     verdicts : pandas.DataFrame
         `VERDICT_COLUMNS`: each changed verdict. It can change although no figure of the pair did,

@@ -118,9 +118,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory, demo: Benchmark) -> Path:
         save(answers, folder / name)
     write_answers(answers, folder / "answers.parquet")
     text = demo.path.read_text(encoding="utf-8")
-    (folder / "benchmark.toml").write_text(
-        text.replace("demo.items.jsonl", "benchmark.items.jsonl"), encoding="utf-8"
-    )
+    text = text.replace("demo.items.jsonl", "benchmark.items.jsonl")
+    text = text.replace('name = "demo"', 'name = "mine"', 1)
+    (folder / "benchmark.toml").write_text(text, encoding="utf-8")
     assert demo.items_file is not None
     shutil.copy(demo.items_file, folder / "benchmark.items.jsonl")
     shutil.copy(builtin_rubrics()["independent"], folder / "rubric.toml")

@@ -379,6 +379,6 @@ def test_another_benchmark_or_method_is_the_reason_where_answers_are_the_same(re
     rehash(release)
     assert set(diff_releases(published / "v" / "1", release).figures["why"]) == {"method"}
     toml = release / "benchmarks" / "demo.toml"
-    toml.write_text(toml.read_text() + "\n# another word\n")
+    toml.write_text(toml.read_text().replace('title = "', 'title = "New '))
     rehash(release)
     assert set(diff_releases(published / "v" / "1", release).figures["why"]) == {"benchmark"}

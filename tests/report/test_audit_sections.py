@@ -531,7 +531,8 @@ def test_no_limitation_is_stated_without_a_reason(benchmark, tmp_path):
     wrong = {"white": range(60), "black": range(60, 120), "asian": range(120, 180)}
     made = undrawn(answered(benchmark, wrong=wrong), tmp_path, benchmarks=[benchmark])
     found = list(limitations(made, "Model-1"))
-    assert [line.partition(" ")[0] for line in found] == ["Other", "The"]
+    assert [line.partition(" ")[0] for line in found] == ["Model-1", "Other", "The"]
+    assert found[0] == "Model-1 has no rank (no other model on this board)."
 
 
 @pytest.mark.parametrize(

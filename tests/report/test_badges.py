@@ -147,7 +147,8 @@ def test_badge_of_a_selecting_model_states_it(tmp_path, benchmark_file, all_righ
     assert badge(alone, "Model-1")["color"] == DIM.removeprefix("#")
     both = pd.concat([right, whole(answers_of_models(("Model-1",)))])
     made = undrawn(both, tmp_path / "both", benchmarks=[three])
-    judged, not_judged = badge(made, "Model-1")["message"].split("; ")
+    judged, not_judged, rank = badge(made, "Model-1")["message"].split("; ")
+    assert rank == "not ranked"
     assert judged.partition(":")[0] == "inconclusive"
     assert judged.count("Demonstration items") == 3
     assert not_judged == "not judged, selected the items: Three groups race"

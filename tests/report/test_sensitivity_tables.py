@@ -303,14 +303,15 @@ def test_names_are_text_in_a_pdf(table_of, tmp_path):
 def test_labels_of_a_benchmark_are_text(answers_of, known):
     race = known["demo"].attributes["race"]
     bad = replace(race, label="<script>R", groups={"white": "<i>W", "black": "$B$"})
-    demo = replace(known["demo"], attributes=dict(known["demo"].attributes) | {"race": bad})
-    hostile = release_of({"demo": demo})
-    answers = answers_of(["AB", "A-", "AA"])
-    rows = sensitivity_of(answers, None, 0.05, {"demo": demo})
+    attributes = dict(known["demo"].attributes) | {"race": bad}
+    own = replace(known["demo"], name="own", attributes=attributes)
+    hostile = release_of({"own": own})
+    answers = answers_of(["AB", "A-", "AA"]).assign(benchmark="own")
+    rows = sensitivity_of(answers, None, 0.05, {"own": own})
     tables = [
         policy_table(rows, hostile, name="t"),
         choice_table(rows, hostile, "interval", name="t"),
-        flip_table(flips_of(answers, {"demo": demo}), hostile, name="t"),
+        flip_table(flips_of(answers, {"own": own}), hostile, name="t"),
     ]
     for table in tables:
         parsed = _Text(table.as_raw_html())

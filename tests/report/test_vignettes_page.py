@@ -43,8 +43,10 @@ def audit(tmp_path_factory):
     path = folder / "mine.jsonl"
     path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
     text = demo.path.read_text(encoding="utf-8").replace("demo.items.jsonl", "mine.jsonl")
+    text = text.replace('name = "demo"', 'name = "mine"', 1)
     path.with_suffix(".toml").write_text(text, encoding="utf-8")
-    answers = write_answers(answers_of_models((HOSTILE[0], HOSTILE[6])), folder / "a.parquet")
+    given = answers_of_models((HOSTILE[0], HOSTILE[6])).assign(benchmark="mine")
+    answers = write_answers(given, folder / "a.parquet")
     return report_vignettes(path, out=folder / "out", answers=[answers])
 
 
@@ -58,7 +60,7 @@ def test_every_file_is_listed_with_its_hash(audit):
     found = {path.name: file_sha256(path) for path in audit.folder.iterdir()}
     del found["manifest.json"]
     assert manifest["files"] == found
-    assert {"audit.html", "audit.pdf", "demo.measures.parquet"} <= set(found)
+    assert {"audit.html", "audit.pdf", "mine.measures.parquet"} <= set(found)
     table = pd.read_parquet(audit.folder / "vignette_findings.parquet")
     assert len(table) == len(audit.audit.findings)
 
@@ -105,7 +107,7 @@ def test_keys_alone_are_not_called_duplicates(audit, tmp_path):
     keys = audit.audit.findings.query("aspect == 'keys'")
     release = SimpleNamespace(
         alpha=0.05,
-        benchmarks={"demo": load_benchmark("demo")},
+        benchmarks={"mine": load_benchmark("demo")},
         measures=keys.head(0),
         path=tmp_path,
         table=lambda name: keys,
