@@ -297,8 +297,9 @@ def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
         dtype=object,
     )
     if outcomes.benchmark.same_variants_odds_ratio is not None:
-        # The flips of a model that guesses show nothing about the variants.
-        informative = outcomes.once(why_uninformative) == ""
+        # The flips of a model that guesses show nothing about the variants. Those of a model that
+        # selected the items are not usual.
+        informative = (outcomes.once(why_uninformative) == "") & ~grid.selecting
         for units in grid.units.groupby(["benchmark_version", "strategy"]).indices.values():
             panel = [unit for unit in units.tolist() if informative[unit]]
             if len(panel) > 2:
