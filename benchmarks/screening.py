@@ -22,12 +22,12 @@ import pandas as pd
 
 from fairstats import load_benchmark, read_answers
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.screen import checks_of, screen
+from fairstats.screening.findings import ASKING
+from fairstats.screening.screen import screen
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.screening import frauds
-from tests.screening.honest_models import boards
+from tests.screening.honest_models import boards, flags_of
 
 RESULTS = Path(__file__).parent / "results" / "screening.json"
 _SET = ["benchmark", "benchmark_version", "model", "strategy"]
@@ -107,7 +107,7 @@ def honest(answers: pd.DataFrame, benchmarks: list[Benchmark]) -> list[dict[str,
     rows = []
     for (benchmark, version), own in table.groupby(_SET[:2]):
         flags = own.groupby(_SET)["flag"].agg(set)
-        asked = own[own["flag"].isin(["look", "block"])]
+        asked = own[own["flag"].isin(ASKING)]
         rows.append(
             {
                 "benchmark": f"{benchmark} ({version})",
@@ -163,19 +163,11 @@ def _flags_of(at: dict[str, Any]) -> dict[str, Any]:
         rng=rng,
     ):
         for sheet in panel.screened:
-            made = (check(sheet, panel) for check in checks_of(panel.layout))
-            found = [finding for finding in made if finding is not None]
-            adjusted = adjust_pvalues([finding.p_value for finding in found])
-            flags = {
-                finding.check: finding.flag(float(p))
-                for finding, p in zip(found, adjusted, strict=True)
-            }
-            asked = [check for check, flag in flags.items() if flag in ("look", "block")]
-            sets, look, block = (
-                sets + 1,
-                look + bool(asked),
-                block + ("block" in flags.values()),
-            )
+            flags = flags_of(sheet, panel)
+            asked = [check for check, flag in flags.items() if flag in ASKING]
+            sets += 1
+            look += bool(asked)
+            block += "block" in flags.values()
             flagged.update(asked)
     return at | {"sets": sets, "flagged": look, "blocked": block, "checks": dict(flagged)}
 
@@ -230,7 +222,7 @@ def partial(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
                 "fraud": name,
                 "share": share,
                 "frauds": len(flags),
-                "flagged": sum(bool(one & {"look", "block"}) for one in flags),
+                "flagged": sum(bool(one & set(ASKING)) for one in flags),
                 "blocked": sum("block" in one for one in flags),
             }
             print(row, file=sys.stderr)

@@ -61,8 +61,7 @@ class ReleaseDiff:
         (estimate, limits, p-value). Adjusted p-values are left out, because they depend on the
         other models. A figure that one release lacks is NaN there, and so is its ``change``.
         ``why`` is the reason: its answers changed, else its benchmark's declaration did, else the
-        method
-        (the version of fairstats or the arguments).
+        method (the version of fairstats or the arguments).
     verdicts : pandas.DataFrame
         `VERDICT_COLUMNS`: each changed verdict. It can change although no figure of the pair did,
         since p-values are adjusted over all models. ``verdict_reason`` is the newer verdict's

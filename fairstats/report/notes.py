@@ -13,6 +13,7 @@ from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Board, Release
 from fairstats.report.tables import breakable, written_table
+from fairstats.screening.findings import ASKING
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -39,7 +40,7 @@ def _own(table: pd.DataFrame, board: Board, model: str | None) -> pd.DataFrame:
 
 def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the checks with a flag that asks for something."""
-    return rows[rows["flag"].isin(["look", "block"])]
+    return rows[rows["flag"].isin(ASKING)]
 
 
 def flag_notes(rows: pd.DataFrame, overruled: Mapping[str, str]) -> list[str]:

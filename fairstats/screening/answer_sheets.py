@@ -178,10 +178,14 @@ class Popularity:
         return self.shares[np.arange(len(self.layout.key)), :, self.layout.key]
 
     @cached_property
+    def right(self) -> Shares:
+        """Return the number of models that are correct on each variant."""
+        return self.counts[np.arange(len(self.layout.key)), :, self.layout.key]
+
+    @cached_property
     def errors(self) -> float:
         """Return the mean number of models that are wrong on a variant."""
-        right = np.take_along_axis(self.counts, self.layout.key[:, None, None].astype(int), axis=2)
-        return float((self.counts.sum() - right.sum()) / self.counts[:, :, 0].size)
+        return float((self.counts.sum() - self.right.sum()) / self.right.size)
 
     @cached_property
     def smoothed(self) -> Shares:

@@ -157,9 +157,9 @@ def _most_unusual(
         return not_checked(check, f"there are fewer than {FEWEST_ITEMS} {what}")
     p, value, other, wrong = min(found, key=lambda one: (one[0], -one[1], one[2].name))
     same_model = sheet.family == other.family
-    there = sheet.answered | other.answered
-    alike = float((sheet.letters == other.letters)[there].mean()) if there.any() else 0.0
-    one_file = not same_model and value >= SAME_FILE and alike >= SAME_FILE_ALL
+    # Unexpected answers that were repeated are answers of both, so there are some.
+    alike = (sheet.letters == other.letters)[sheet.answered | other.answered]
+    one_file = not same_model and value >= SAME_FILE and alike.mean() >= SAME_FILE_ALL
     note = f"Shares {percent(max(value, 0))} of {what} with {other.model} ({other.strategy})"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS

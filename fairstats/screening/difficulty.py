@@ -41,7 +41,7 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     The value is the probability that other models are more often correct on a variant which the set
     answers correctly than on one which it misses: a person-fit statistic. It is 0.5 for answers
     that have nothing to do with the items. Its limit depends on what a model of this accuracy is
-    expected to reach beside these models, see `expected_correct`.
+    expected to reach with these other models, see `expected_correct`.
     """
     usual = panel.others(sheet)
     if usual.models < FEWEST_MODELS:
@@ -54,7 +54,7 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     if min(wrong_items, right_items) < FEWEST_ITEMS:
         kind = "errors" if wrong_items < right_items else "correct answers"
         return not_checked(DIFFICULTY, f"fewer than {FEWEST_ITEMS} items have {kind}")
-    expected = _expected_separation(scores[known], expected_correct(sheet, usual)[known])
+    expected = _expected_separation(scores[known], expected_correct(sheet, panel)[known])
     if expected < 0.5 + INFORMATIVE:
         return not_checked(DIFFICULTY, "other models show too little about the items' difficulty")
     limit = 0.5 + FOLLOWED * (expected - 0.5)
@@ -84,7 +84,7 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
         return not_checked(HARD_ITEMS, f"all other models miss fewer than {FEWEST_ITEMS} items")
     right = (hard & panel.layout.correct(sheet)).sum(axis=1)
     value = float(right.sum() / n.sum())
-    expected = float(expected_correct(sheet, usual)[hard].mean())
+    expected = float(expected_correct(sheet, panel)[hard].mean())
     limit = expected + HARD * (1 - expected)
     # Student's t would be too sure if all are correct: items as units of a binomial law, too.
     whole = int(((right == n) & (n > 0)).sum())
@@ -99,8 +99,10 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
     return Finding(HARD_ITEMS, value, limit, p, "look", note, question)
 
 
-def expected_correct(sheet: Sheet, usual: Popularity) -> FloatArray:
+def expected_correct(sheet: Sheet, panel: Panel) -> FloatArray:
     """Return the probability that a model as accurate as `sheet` is correct, by item and variant.
+
+    It is computed once per sheet, for all checks.
 
     Notes
     -----
@@ -114,11 +116,14 @@ def expected_correct(sheet: Sheet, usual: Popularity) -> FloatArray:
     ----------
     Bock & Aitkin (1981), Psychometrika 46:443-459.
     """
-    key = usual.layout.key[:, None, None]
+    return panel.once(("expected", id(sheet)), lambda: _rasch(sheet, panel.others(sheet)))
+
+
+def _rasch(sheet: Sheet, usual: Popularity) -> FloatArray:
+    """Return `expected_correct`, from the answers of the other models."""
     total = usual.counts.sum(axis=2, dtype=np.float64)
-    right = np.take_along_axis(usual.counts, np.maximum(key, 0), axis=2)[:, :, 0]
     # Cells with the same counts have the same answer.
-    codes = np.rint(right * 100.0) + 1e6 * np.rint(total * 100.0)
+    codes = np.rint(usual.right * 100.0) + 1e6 * np.rint(total * 100.0)
     known, place, times = np.unique(codes.astype(np.int64), return_inverse=True, return_counts=True)
     cells = np.stack([known % 10**6, known // 10**6], axis=1) / 100
     log_right, log_wrong = scipy.special.log_expit(_LOGITS), scipy.special.log_expit(-_LOGITS)

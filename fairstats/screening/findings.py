@@ -13,6 +13,8 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.inference.differences import mean_difference
 
 Flag = Literal["ok", "look", "block", "not_checked"]
+#: The flags that ask whoever made the answers something.
+ASKING: tuple[Flag, ...] = ("look", "block")
 #: Adjusted p-values below which a value is flagged. Each tests the limit that honest sets keep, not
 #: equality. So both levels are far stricter than the error rate for a typical honest set.
 LOOK_LEVEL = 0.01

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from statistics import median
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import Layout, Panel, Sheet
+from fairstats.screening.answer_sheets import Bools, Layout, Panel, Sheet
 from fairstats.screening.difficulty import expected_correct
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
@@ -39,6 +41,8 @@ SHARED_DIRECTION = 0.6
 #: is exchanged, agreement − 1/2 falls to 1 − 2s of its value.
 LABELS = 0.5
 EVERY_PAIR = "all pairs"
+
+Places = npt.NDArray[np.integer[Any]]
 
 
 def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
@@ -185,22 +189,22 @@ def _pairs(layout: Layout) -> Iterator[tuple[str, slice]]:
 
 def flip_shares(sheet: Sheet, layout: Layout) -> FloatArray:
     """Return the share of an item's declared pairs that differ; NaN without a complete pair."""
-    a, b = (np.array([pair[side] for pair in layout.pairs]) for side in (1, 2))
-    there = sheet.answered[:, a] & sheet.answered[:, b]
-    differ = there & (sheet.letters[:, a] != sheet.letters[:, b])
+    _, _, there, differ = _differing(sheet, layout)
     n = there.sum(axis=1)
     return np.where(n > 0, differ.sum(axis=1) / np.maximum(n, 1), np.nan)
 
 
-def _expected_flips(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]:
-    """Return flips by item, and those that its accuracy predicts for independent answers."""
-    layout = panel.layout
+def _differing(sheet: Sheet, layout: Layout) -> tuple[Places, Places, Bools, Bools]:
+    """Return the variants of each pair, and by item if both have answers, and if they differ."""
     a, b = (np.array([pair[side] for pair in layout.pairs]) for side in (1, 2))
     there = sheet.answered[:, a] & sheet.answered[:, b]
-    right = panel.once(
-        ("expected", id(sheet)), lambda: expected_correct(sheet, panel.others(sheet))
-    )
-    differ = there & (sheet.letters[:, a] != sheet.letters[:, b])
+    return a, b, there, there & (sheet.letters[:, a] != sheet.letters[:, b])
+
+
+def _expected_flips(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]:
+    """Return flips by item, and those that its accuracy predicts for independent answers."""
+    a, b, there, differ = _differing(sheet, panel.layout)
+    right = expected_correct(sheet, panel)
     expected = right[:, a] * (1 - right[:, b]) + right[:, b] * (1 - right[:, a])
     return differ.sum(axis=1).astype(np.float64), np.where(there, expected, 0).sum(axis=1)
 

@@ -90,15 +90,17 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     value = float(moved[best] / total)
     note = f"Agrees {percent(value)} with {what}, and {percent(own)} with the key itself."
     # Renamed letters may be an honest habit if options are in an order, e.g. one level too severe.
-    # If most other models fit the moved key better, too, the benchmark's keys are moved.
     moved_rows = best < n - 1 and value > own and excess[best] >= EXCESS_BLOCK
-    others = panel.of_other_models(
-        sheet, f"{ALIGNMENT} {best}", partial(_fits_better, layout=panel.layout, shift=best + 1)
-    )
-    alone = len(others) >= FEWEST_MODELS and median(others) <= 0
-    worst: Flag = "block" if moved_rows and alone else "look"
+    worst: Flag = "block" if moved_rows and _only_this_set(sheet, panel, best + 1) else "look"
     limit = float(means[best] / total) + EXCESS
     return Finding(ALIGNMENT, value, limit, max(p, LEAST_P), worst, note, ROWS_MOVED)
+
+
+def _only_this_set(sheet: Sheet, panel: Panel, shift: int) -> bool:
+    """Check that other models do not fit the moved key better; if they do, the keys are moved."""
+    fits = partial(_fits_better, layout=panel.layout, shift=shift)
+    others = panel.of_other_models(sheet, f"{ALIGNMENT} {shift}", fits)
+    return len(others) >= FEWEST_MODELS and median(others) <= 0
 
 
 def _fits_better(sheet: Sheet, layout: Layout, shift: int) -> float:

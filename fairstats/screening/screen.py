@@ -22,7 +22,7 @@ from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.answer_sheets import Layout, Panel, Sheet, read_panels
 from fairstats.screening.copied_answers import check_copied_items, check_copying, check_mosaic
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
-from fairstats.screening.findings import Finding
+from fairstats.screening.findings import ASKING, Finding
 from fairstats.screening.flips_and_labels import (
     check_flip_level,
     check_labels,
@@ -224,7 +224,7 @@ def screen_checked(
 def _row(finding: Finding, p_adjusted: float) -> dict[str, Any]:
     """Return the columns of a finding; the note of a flagged one ends with a question."""
     flag = finding.flag(p_adjusted)
-    question = finding.question if flag in ("look", "block") else ""
+    question = finding.question if flag in ASKING else ""
     return {
         "check": finding.check,
         "value": finding.value,
@@ -304,7 +304,7 @@ def count_flags(table: pd.DataFrame) -> str:
 
 def flagged(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that ask for something, those that block first."""
-    rows = table[table["flag"].isin(["look", "block"])]
+    rows = table[table["flag"].isin(ASKING)]
     return rows.sort_values("flag", kind="stable", ignore_index=True)
 
 

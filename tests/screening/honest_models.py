@@ -11,7 +11,10 @@ import pandas as pd
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import KINDS
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.answer_sheets import NO_ANSWER, Codes, Layout, Panel, Sheet
+from fairstats.screening.findings import Flag
+from fairstats.screening.screen import checks_of
 
 LETTERS = "ABCDEFGHIJ"
 
@@ -153,6 +156,14 @@ def boards(
             for number, level in enumerate(levels)
         ]
         yield Panel(layout, tuple(screened), tuple(reference))
+
+
+def flags_of(sheet: Sheet, panel: Panel) -> dict[str, Flag]:
+    """Return the flags of a set by check, as `screen` gives them to a single set."""
+    made = (check(sheet, panel) for check in checks_of(panel.layout))
+    found = [finding for finding in made if finding is not None]
+    adjusted = adjust_pvalues([finding.p_value for finding in found])
+    return {one.check: one.flag(float(p)) for one, p in zip(found, adjusted, strict=True)}
 
 
 def honest_panel(

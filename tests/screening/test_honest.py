@@ -1,43 +1,36 @@
-"""Honest sets are never blocked and seldom asked about, whatever stands beside them."""
+"""Honest sets are never blocked and seldom asked about, whatever the other models."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.copied_answers import check_copying
-from fairstats.screening.screen import checks_of
-from tests.screening.honest_models import boards
+from fairstats.screening.findings import ASKING
+from tests.screening.honest_models import boards, flags_of
 
 
-def flags_of(**at) -> list[dict[str, str]]:
-    """Return the flags of each honest set that has one, by check."""
-    rng, found = np.random.default_rng(7), []
-    for panel in boards(draws=4, candidates=5, rng=rng, **at):
-        for sheet in panel.screened:
-            made = [check(sheet, panel) for check in checks_of(panel.layout)]
-            own = [finding for finding in made if finding is not None]
-            adjusted = adjust_pvalues([finding.p_value for finding in own])
-            flags = {f.check: f.flag(float(p)) for f, p in zip(own, adjusted, strict=True)}
-            found.append({c: flag for c, flag in flags.items() if flag in ("look", "block")})
-    return [one for one in found if one]
+def asked(**at) -> list[dict[str, str]]:
+    """Return the flags of each honest set that is asked about, by check."""
+    panels = boards(draws=4, candidates=5, rng=np.random.default_rng(7), **at)
+    every = [flags_of(sheet, panel) for panel in panels for sheet in panel.screened]
+    return [flags for flags in every if set(flags.values()) & set(ASKING)]
 
 
 @pytest.mark.parametrize("models", [3, 6])
 @pytest.mark.parametrize("accuracy", [(0.95, 0.98), (0.85, 0.92), (0.48, 0.55)])
 def test_set_beside_much_better_or_worse_models_is_not_asked_about(models, accuracy):
-    assert not flags_of(n=200, options=4, models=models, accuracy=accuracy, noise=0.0)
+    assert not asked(n=200, options=4, models=models, accuracy=accuracy, noise=0.0)
 
 
 @pytest.mark.parametrize("options", [2, 5])
 def test_noisy_set_is_not_asked_about(options):
-    assert not flags_of(n=200, options=options, models=6, accuracy=(0.75, 0.85), noise=0.6)
+    assert not asked(n=200, options=options, models=6, accuracy=(0.75, 0.85), noise=0.6)
 
 
 @pytest.mark.parametrize("kind", ["decision", "level", "score"])
 def test_sets_of_other_kinds_are_not_asked_about(kind):
-    assert not flags_of(n=50, options=5, models=3, accuracy=(0.5, 0.9), noise=0.3, kind=kind)
+    assert not asked(n=50, options=5, models=3, accuracy=(0.5, 0.9), noise=0.3, kind=kind)
 
 
 def test_two_weak_models_beside_strong_ones_share_wrong_letters_honestly():

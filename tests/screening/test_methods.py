@@ -233,8 +233,7 @@ def test_expected_accuracy_is_that_of_the_set_and_follows_the_others(demo):
     layout = Layout(demo, "1", tuple(map(str, range(500))), key)
     others = tuple(sheet(layout, f"m{n}", accuracy=0.7) for n in range(5))
     one = sheet(layout, "one", accuracy=0.85)
-    usual = Panel(layout, (one,), others).others(one)
-    found = expected_correct(one, usual)
+    found = expected_correct(one, Panel(layout, (one,), others))
     assert found.mean() == pytest.approx(layout.correct(one).mean(), abs=1e-6)
     # All variants are equally difficult here, so the others show nothing about a variant.
     assert np.ptp(found) < 0.2
@@ -254,8 +253,9 @@ def test_expected_accuracy_recovers_the_rasch_model(demo):
 
     others = tuple(draw(f"m{n}", 1.0) for n in range(5))
     one = draw("one", 2.5)
-    usual = Panel(layout, (one,), others).others(one)
-    found, truth = expected_correct(one, usual), special.expit(2.5 - difficulty)
+    panel = Panel(layout, (one,), others)
+    usual = panel.others(one)
+    found, truth = expected_correct(one, panel), special.expit(2.5 - difficulty)
     right = np.rint(usual.accuracy * 5)
     for count in range(6):
         cells = right == count
