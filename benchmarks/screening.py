@@ -151,7 +151,7 @@ def honest(answers: pd.DataFrame, benchmarks: list[Benchmark]) -> list[dict[str,
 
 def simulated() -> list[dict[str, Any]]:
     """Count the flags of honest sets in every combination of `GRID`, and of the other kinds."""
-    combinations = [
+    combinations: list[dict[str, Any]] = [
         dict(zip(GRID, values, strict=True)) | {"kind": "choice", "screened": "any"}
         for values in product(*GRID.values())
     ]
