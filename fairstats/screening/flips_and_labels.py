@@ -188,7 +188,7 @@ def _whole_items(sheet: Sheet, panel: Panel) -> float:
 
     If the labels of some items are exchanged, this agreement stays as it was, although the items
     together have no direction. In an honest set without a direction, there is none. The limit is a
-    part `LABELS` of the others' median.
+    part `LABELS` of the others' median. The p-value is 1 if others hardly agree.
     """
     names = np.array([name.partition(":")[0] for name, _, _ in panel.layout.pairs])
 
@@ -205,10 +205,10 @@ def _whole_items(sheet: Sheet, panel: Panel) -> float:
         return float(same.sum() / most.sum()) if most.any() else None
 
     same, most = products(sheet)
-    if np.count_nonzero(most) < FEWEST_ITEMS:
+    usual = median(panel.of_other_models(sheet, "whole items", ratio) or [0.0])
+    if usual < SHARED_DIRECTION or np.count_nonzero(most) < FEWEST_ITEMS:
         return 1.0
-    usual = median(panel.of_other_models(sheet, "whole items", ratio) or [1.0])
-    return p_above_zero(same - LABELS * max(usual, 0.0) * most)
+    return p_above_zero(same - LABELS * usual * most)
 
 
 def _pairs(layout: Layout) -> Iterator[tuple[str, slice]]:
