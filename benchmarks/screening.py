@@ -39,13 +39,12 @@ GRID = {
     "accuracy": ((0.48, 0.55), (0.62, 0.68), (0.75, 0.85), (0.88, 0.92), (0.95, 0.98)),
     "models": (3, 6, 20),
     "items": (50, 200, 801),
-    "options": (2, 3, 4, 5),
+    "options": (2, 5),
     "noise": (0.0, 0.3, 0.6),
 }
-#: Two more kinds of honest sets, with so many options and this noise: models of accuracy 0.98 to
-#: 0.995 next to weaker ones, and models that are not swayed in the direction of the others.
+#: Two more kinds of honest sets, next to models of this accuracy and with this noise: models of
+#: accuracy 0.98 to 0.995 next to weaker ones, and models without the direction of the others.
 MORE = {"strong": (GRID["accuracy"][:3], 0.0), "undirected": (GRID["accuracy"], 0.3)}
-MORE_OPTIONS = (2, 5)
 #: Boards in each combination, and screened sets on each.
 BOARDS, CANDIDATES = 4, 5
 #: The checks that are meant for answers that were made right, or the same for all variants.
@@ -160,7 +159,7 @@ def simulated() -> list[dict[str, Any]]:
         | {"noise": noise, "kind": "choice", "screened": screened}
         for screened, (accuracies, noise) in MORE.items()
         for accuracy, models, items, options in product(
-            accuracies, GRID["models"], GRID["items"], MORE_OPTIONS
+            accuracies, GRID["models"], GRID["items"], GRID["options"]
         )
     ]
     combinations += [
