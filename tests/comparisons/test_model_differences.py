@@ -6,8 +6,10 @@ For many pairs, the bound over the signs is never below the enumeration of every
 from __future__ import annotations
 
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairstats.comparisons import model_differences
@@ -23,6 +25,7 @@ from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import mcnemar
 
 RNG = np.random.default_rng(1)
+REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "disparity_changes.csv")
 
 
 def answered(n: int, right_a: float, right_b: float) -> np.ndarray:
@@ -280,6 +283,16 @@ def test_clear_sum_of_unclear_gaps_is_larger_than_no_gaps():
     holes = old.copy()
     holes[400, 0] = [0, 0, 1, 1, 0, 0]
     assert model_difference(holes, new, ad).p_value == pytest.approx(80 / 10_000)
+
+
+@pytest.mark.parametrize("row", list(REFERENCE.itertuples()), ids=lambda row: f"{row.n} items")
+def test_ads_p_value_is_that_of_r(row):
+    sides = []
+    for text in ((row.old_up, row.old_down), (row.new_up, row.new_down)):
+        up, down = (np.array(own.split(), dtype=int) for own in text)
+        place = (np.arange(row.n)[:, None] * 7 + 13 * np.arange(1, 4)) % 31
+        sides.append(sums_of((place < up) * 1 - ((place >= up) & (place < up + down))))
+    assert model_difference(*sides, ad).p_value == pytest.approx(row.p_value, rel=1e-9)
 
 
 def test_sums_give_no_evidence_for_the_signs_of_a_single_pair():
