@@ -18,8 +18,8 @@ from fairstats.inference._checks import check_alpha, check_choice
 Intraclass = Literal["ICC(A,1)", "ICC(A,k)", "ICC(C,1)", "ICC(C,k)"]
 # pingouin refuses fewer ratings.
 _FEWEST = 5
-# With fewer items that have another grade than the most frequent one, coverage falls below 80%.
-_FEWEST_OTHER = 10
+# If a larger share of the ratings is the same grade, 95% limits cover less than 93%.
+_MOST_EQUAL = 0.65
 # A mean square below this share of the variance of all ratings is rounding error.
 _ROUNDING = 1e-12
 
@@ -76,8 +76,8 @@ def intraclass_correlation(
         NaN, with a note, for fewer than two complete items or two raters, or two items with two
         raters. Also NaN if all ratings are equal, since there is then no information on whether
         raters differ. The limits alone are NaN if raters never disagree (their variance is then
-        unknown) or only on one item, for fewer than three items, and if too few items have another
-        grade than the most frequent one: fewer than 10, or than half of fewer than 20 items.
+        unknown) or only on one item, for fewer than three items, and if more than 65% of the
+        ratings are the same grade.
 
     Raises
     ------
@@ -153,13 +153,12 @@ def _estimate(whole: FloatArray, kind: Intraclass) -> float:
 
 def interval(whole: FloatArray, kind: Intraclass, alpha: float) -> tuple[float, float, str]:
     """Return the limits of complete ratings, or NaN with the reason."""
-    n = len(whole)
+    n, note = len(whole), ""
     grades, counts = np.unique(whole, return_counts=True)
-    mode = grades[counts.argmax()]
-    others = int((whole != mode).any(axis=1).sum())
-    note = ""
-    if others < min(_FEWEST_OTHER, n / 2):
-        note = f"no interval: only {others} of {n} items have another grade than {mode:g}"
+    share = counts.max() / whole.size
+    if share > _MOST_EQUAL:
+        mode = f"{100 * share:.0f}% of the ratings are {grades[counts.argmax()]:g}"
+        note = f"no interval: {mode}, more than {100 * _MOST_EQUAL:.0f}%"
     elif n < 3 or np.isnan(freedom := freedom_of_items(whole)):
         note = "no interval: without one item, the raters never disagree or no items differ"
     if note:
