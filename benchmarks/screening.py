@@ -39,7 +39,7 @@ GRID = {
     "accuracy": ((0.48, 0.55), (0.62, 0.68), (0.75, 0.85), (0.88, 0.92), (0.95, 0.98)),
     "models": (3, 6, 20),
     "items": (50, 200, 801),
-    "options": (2, 5),
+    "options": (2, 3, 4, 5),
     "noise": (0.0, 0.3, 0.6),
 }
 #: Two more kinds of honest sets, next to models of this accuracy and with this noise: models of
