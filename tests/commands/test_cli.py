@@ -24,6 +24,12 @@ def run(*arguments: object):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch):
+    """The width of the terminal that runs the tests is not that of a file."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def answers(tmp_path):
     return write_answers(answers_of_models(("One", "Two")), tmp_path / "in" / "answers.parquet")
@@ -86,6 +92,29 @@ def test_plain_output_is_a_table(answers):
     assert "race: white − black" in done.stdout
     assert "1, Two, plain; missing: available" in done.stdout
     assert run("analyze", answers, "--missing", "bounds").exit_code == 0
+    head = next(line for line in done.stdout.splitlines() if line.startswith("pair"))
+    assert ("mid-p" in head, "margin" in head, "left out" in done.stdout) == (True, True, False)
+
+
+def test_estimates_fit_a_narrow_terminal_and_name_the_columns_left_out(answers, monkeypatch):
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = run("analyze", answers).stdout.splitlines()
+        assert max(map(len, lines)) <= width
+        head = next(line for line in lines if line.startswith("pair"))
+        assert {"difference", "interval", "adjusted", "verdict"} <= set(head.split())
+        shown = "\n".join(lines)
+        left_out = shown.partition("left out at this width: ")[2].partition(". Use")[0]
+        assert "mid-p" in left_out.split("; ")
+        assert not set(left_out.split("; ")) & set(head.split())
+        assert "…" not in shown
+
+
+def test_reason_of_a_verdict_is_printed(tmp_path):
+    frame = answers_of_models(("One",))
+    frame.loc[frame["group"].eq("black"), ["answer", "status"]] = [None, "refused"]
+    done = run("analyze", write_answers(frame, tmp_path / "a.parquet"))
+    assert "race: white − black: no verdict: a group has no answers" in done.stdout.splitlines()
 
 
 @pytest.mark.usefixtures("few_tables")
