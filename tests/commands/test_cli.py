@@ -185,6 +185,32 @@ def test_two_versions_are_compared(answers):
     }
 
 
+def test_snapshots_under_one_name_are_compared(tmp_path):
+    for model, snapshot in (("One", "m-2026-01"), ("Two", "m-2026-06")):
+        frame = answers_of_models((model,)).assign(model="M", snapshot=snapshot)
+        write_answers(frame, tmp_path / f"{snapshot}.parquet")
+    words = ("compare", tmp_path, "--old", "M", "--new", "M")
+    done = run(*words)
+    assert done.exit_code == 1
+    assert "are the answers of --old" in done.output
+    assert "--old-snapshot and --new-snapshot" in done.output
+    done = run("analyze", tmp_path)
+    assert "they are of the snapshots m-2026-01 and m-2026-06: name the model" in done.output
+
+    named = ("--old-snapshot", "m-2026-01", "--new-snapshot", "m-2026-06")
+    done = run(*words, *named, "--csv")
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv(io.StringIO(done.stdout))
+    assert set(table["model_old"]) == {"M (m-2026-01)"}
+    assert set(table["model_new"]) == {"M (m-2026-06)"}
+    one, two = (answers_of_models((model,)) for model in ("One", "Two"))
+    expected = fairstats.compare(one, two)
+    assert table["estimate"].tolist() == pytest.approx(expected["estimate"].tolist())
+
+    done = run(*words, "--old-snapshot", "m-2025")
+    assert "snapshot = 'm-2025': there are no such answers; use one of m-2026-01" in done.output
+
+
 def test_a_model_that_is_not_there_is_named(answers):
     done = run("compare", answers, "--old", "One", "--new", "Three")
     assert done.exit_code == 1
