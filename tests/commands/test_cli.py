@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,9 +16,11 @@ from typer.testing import CliRunner
 
 import fairstats
 from fairstats.answers.files import write_answers
-from fairstats.cli import PANELS, app
+from fairstats.cli import DOCS, GUIDES, PANELS, app, guide_of
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from tests.report.conftest import answers_of_models
+
+ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments: object):
@@ -301,6 +304,26 @@ def test_help_lists_every_command_in_its_panel():
     for number, names in enumerate(PANELS.values()):
         panel = shown[places[number] : places[number + 1]]
         assert re.findall(r"^│ (\S+) ", panel, re.MULTILINE) == list(names)
+
+
+def commands(group, path=()):
+    """Return the words of every command and group, with the command."""
+    for name, command in group.commands.items():
+        yield (*path, name), command
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+
+
+def test_help_of_every_command_ends_with_a_page_that_shows_it():
+    known = dict(commands(typer.main.get_command(app)))
+    assert set(GUIDES) - {""} <= {" ".join(words) for words in known}
+    for words, command in known.items():
+        name, spaced = " ".join(words), r"\s+".join(words)
+        assert command.epilog == f"Guide: {DOCS}/{guide_of(name)}"
+        text = (ROOT / "docs" / guide_of(name)).read_text(encoding="utf-8")
+        assert re.search(rf"fairstats\s+{spaced}\b(?!-)", text), name
+    shown = run("site", "pages", "--help").stdout
+    assert shown.split()[-2:] == ["Guide:", f"{DOCS}/site.md"]
 
 
 def test_answers_of_another_tool_belong_to_one_benchmark(answers):

@@ -223,7 +223,7 @@ def test_pull_request_is_checked_with_a_summary(repository, branch, code, step, 
 
 
 def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
-    repository, honest, tmp_path
+    repository, benchmark, honest, tmp_path
 ):
     key = tmp_path / "board.key"
     create_key(key)
@@ -239,6 +239,13 @@ def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
         codes[name] = done.exit_code
     assert codes == {"good": 0, "fraud": 1, "broken": 1}
     assert not (keeper / "submissions" / "good").exists()
+    # Answers of the keeper's own, which screening blocks, and a successor.
+    own = copied(1.0)(honest[0], honest[1], benchmark, np.random.default_rng(5))
+    write_answers(own.assign(model="own-copy"), keeper / "accepted" / "own" / "copy.parquet")
+    newer, older = honest[2]["model"].iloc[0], honest[3]["model"].iloc[0]
+    (keeper / "models.toml").write_text(
+        f'[models."{newer}"]\nsuccessor_of = "{older}"\n[overrule]\nown-copy = "A fine-tune."\n'
+    )
     repository.commit(keeper, "Accept a submission")
     git(keeper, "push", "--quiet", "origin", "HEAD:main")
     repository.publish(2, key)
@@ -252,6 +259,8 @@ def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
     assert model not in first.models
     assert model in second.models
     assert "copy" not in second.models
+    assert second.overruled == {"own-copy": "A fine-tune."}
+    assert second.manifest["successors"] == {newer: older}
     (row,) = second.submissions.to_dict("records")
     assert (row["model"], row["accepted_by"]) == (model, "A keeper")
 
