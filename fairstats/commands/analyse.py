@@ -178,6 +178,14 @@ def compare(
     new_version: Annotated[
         str | None, typer.Option(help="Benchmark version of the newer model's answers.")
     ] = None,
+    old_snapshot: Annotated[
+        str | None,
+        typer.Option(help="Exact version of the older model, if several have its name."),
+    ] = None,
+    new_snapshot: Annotated[
+        str | None,
+        typer.Option(help="Exact version of the newer model, if several have its name."),
+    ] = None,
     allow_different_items: Annotated[
         bool,
         typer.Option(
@@ -211,12 +219,27 @@ def compare(
     from fairstats.comparisons.compare import compare as compare_answers
 
     check_alpha(alpha)
-    answers = read_answers(paths)
-    known = load_given(benchmark)
-    sides = (
-        answers_of_one(answers, "old", old, strategy, old_version),
-        answers_of_one(answers, "new", new, new_strategy or strategy, new_version),
+    wanted = (
+        (old, strategy, old_version, old_snapshot),
+        (new, new_strategy or strategy, new_version, new_snapshot),
     )
+    if wanted[0] == wanted[1]:
+        remedy = (
+            "name another model, --new-strategy or --new-version. Give snapshots under one name "
+            "with --old-snapshot and --new-snapshot"
+        )
+        raise InputError([Problem("--new", "are the answers of --old", remedy, value=new)])
+    known = load_given(benchmark)
+    sides = [
+        answers_of_one(read_answers(paths, snapshot=one[3]), side, *one[:3])
+        for side, one in zip(("old", "new"), wanted, strict=True)
+    ]
+    if old == new and old_snapshot != new_snapshot:
+        # The table names the models.
+        sides = [
+            side.assign(model=f"{old} ({one[3]})" if one[3] else old)
+            for side, one in zip(sides, wanted, strict=True)
+        ]
     table = compare_answers(
         *sides,
         missing=missing,
