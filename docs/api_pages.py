@@ -151,8 +151,8 @@ def _index(
 
 def _figures() -> str:
     parts = [
-        "# Figures and columns\n\nEvery figure that `fairstats.analyze` computes, and every column of "
-        f"a release's tables.\n\n## Figures\n\n{metrics_table()}"
+        "# Figures and columns\n\nEvery figure that `fairstats.analyze` computes, and every column "
+        f"of a release's tables.\n\n## Figures\n\n{metrics_table()}"
     ]
     for table, columns in described_columns().items():
         parts.append(f"## `{table}`\n\n| column | meaning |\n|---|---|")
