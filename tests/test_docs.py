@@ -136,9 +136,12 @@ def test_the_python_of_the_page_on_items_and_models_runs():
         assert f"{low} to {high}".replace("-", "−") == wanted
         assert wanted in text
     mean = "17.2 points (95% interval 13.2 to 21.3)"
-    assert "{:.1f} points (95% interval {:.1f} to {:.1f})".format(
-        *100 * race[["estimate", "ci_low", "ci_high"]]
-    ) == mean
+    assert (
+        "{:.1f} points (95% interval {:.1f} to {:.1f})".format(
+            *100 * race[["estimate", "ci_low", "ci_high"]]
+        )
+        == mean
+    )
     assert mean in text
     assert (names["items"]["p_holm"] > 0.05).all()
     assert names["noise"]["metric"].nunique() == 3
