@@ -175,6 +175,18 @@ def test_schema_names_every_column():
     assert "completion_tokens" in done.stdout
 
 
+def test_schema_gives_the_meaning_of_a_tables_columns_and_of_metrics():
+    assert "\nn10\n  Number of pairs with a correct answer" in run("schema", "estimates").stdout
+    assert "cfr\n  CFR, counterfactual fairness rate" in run("schema", "metrics").stdout
+
+
+def test_schema_of_an_unknown_table_names_the_known_ones():
+    done = run("schema", "figures")
+    assert done.exit_code == 2
+    said = " ".join(done.stderr.replace("│", " ").split())
+    assert "'figures' is not one of answers, metrics, estimates" in said
+
+
 def test_two_versions_are_compared(answers):
     done = run("compare", answers, "--old", "One", "--new", "Two")
     assert done.exit_code == 0
