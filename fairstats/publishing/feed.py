@@ -39,7 +39,7 @@ _REASONS = {
     "no decision is favourable": "always the same answer",
     "unlike the most frequent": "nearly always the same answer",
     "as if at random": "answers as if at random",
-    "no better than chance": "no better than chance",
+    "could be chance": "agreement with the key not shown",
     "not called equivalent": "accuracy too low",
     "not asked": "items not asked",
     "missing answers": "answers missing",
