@@ -24,7 +24,9 @@ from fairstats.report.audit.sentences import (
     confidence,
     finding,
     finding_in_numbers,
+    largest,
     not_tested,
+    recommendation,
 )
 from fairstats.report.charts.rows import chart_html
 from fairstats.report.findings import ordinal
@@ -125,6 +127,48 @@ def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
     assert "every accuracy difference is +10.0 percentage points" in numbers
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "low", "slanted", "said"),
+    [
+        ([D, U, E], 0.2, False, "Do not rely on Model-1 for these groups until"),
+        ([D, U, E], 0.01, False, "Decide before use whether a difference of this size matters"),
+        ([D, U, E], 0.2, True, "Before use, find out how often slanted text occurs"),
+        ([E, U, E], 0.2, False, "Do not decide yet: a difference beyond ±5 points is neither"),
+        ([E, N, E], 0.2, False, "Do not decide yet: some pairs have no verdict."),
+        ([E, E, E], 0.2, False, "This test is no reason against use for these groups."),
+        ([N, N, N], 0.2, False, "Do not decide by this report: it has no verdict."),
+    ],
+)
+def test_recommendation_follows_from_the_worst_verdict(release, verdicts, low, slanted, said):
+    answers = changed(answer_sets(release, "Model-1")[0], "verdict", verdicts, slanted=slanted)
+    answers = changed(changed(answers, "ci_low", [low] * 3), "ci_high", [0.4] * 3)
+    assert recommendation(answers).startswith(said)
+
+
+def test_recommendation_is_to_get_missing_answers_that_could_change_the_verdict(release):
+    first = changed(answer_sets(release, "Model-1")[0], "verdict", [U, E, E])
+    said = "missing answers could change the verdict: the difference could be 0 to 1"
+    answers = changed(first, "verdict_reason", [said, None, None])
+    assert "the missing answers could change the verdict" in recommendation(answers)
+    same = changed(
+        first, "verdict_reason", ["not called equivalent: every answer is “A”"] + [None] * 2
+    )
+    assert "show nothing about the groups" in recommendation(same)
+
+
+def test_largest_disparity_on_slanted_text_names_who_loses(release):
+    first = answer_sets(release, "Model-1")[0]
+    shown = changed(changed(first, "verdict", [D, D, U]), "estimate", [0.1, -0.2, 0.3])
+    assert largest(shown) == ""
+    slanted = changed(shown, "verdict", [D, D, U], slanted=True)
+    white, asian = slanted.pairs[1].terms
+    said = (
+        f"The largest difference: 20.0 percentage points less accurate for {white} than for {asian}"
+    )
+    assert largest(slanted).startswith(said)
+    assert largest(changed(slanted, "verdict", [U, U, E])) == ""
+
+
 def levels(answers: AnswerSet, *others: AnswerSet) -> dict[str, str]:
     """Return the level of each part of the confidence by its first words."""
     entries = list(confidence(answers, others))
@@ -140,8 +184,6 @@ def test_differences_are_surely_real_only_beyond_the_margin(release, low, level,
     ((text, found),) = [(t, x) for t, x in levels(shown).items() if t.startswith("The differ")]
     assert found == level
     assert text == snapshot
-    least = [pair.value("minimum_detectable_difference") for pair in shown.pairs]
-    assert (f"{100 * min(least):.1f}" in text) == (level == "High")
 
 
 def test_an_unclear_verdict_has_low_confidence_and_a_missing_one_no_basis(release):
@@ -175,10 +217,11 @@ def test_robustness_counts_the_choices_in_the_table_of_sensitivity(release):
     assert level == "Moderate"
     alone = levels(first)
     ((text, level),) = [item for item in alone.items() if "same with" in item[0]]
-    per_aspect = rows.groupby("aspect")["choice"].nunique()
     assert level == "High"
-    assert f"{number_word(per_aspect['interval'])} interval methods" in text
-    assert f"{number_word(per_aspect['test'])} versions of McNemar’s test" in text
+    assert "other methods" in text
+    per_aspect, kept = rows.groupby("aspect")["choice"].nunique(), robustness(first).kept
+    assert f"{number_word(per_aspect['interval'])} interval methods" in kept
+    assert f"{number_word(per_aspect['test'])} versions of McNemar’s test" in kept
 
 
 def test_missing_answers_that_could_decide_a_verdict_are_no_sign_of_robustness(release):
@@ -217,9 +260,9 @@ def test_scope_names_prompts_limits_and_combinations(release):
     first, *others = answer_sets(release, "Model-1")
     assert "prompt: reasoning first." in " ".join(sentences.tested(first, others))
     said = not_tested(first, rated=False)
-    assert said[0] == "Read me."
-    assert "Repeat runs" in said[1]
-    assert "open answers" in said[1]
+    assert "Read me." not in said
+    assert "Repeat runs" in said[0]
+    assert "open answers" in said[0]
     assert "open answers" not in " ".join(not_tested(first, rated=True))
 
 

@@ -76,8 +76,8 @@ def sections_of(report: AuditReport) -> list[str]:
 
 
 def show_declarations(report: AuditReport) -> None:
-    """Show what the auditor and the submitters declare; a missing fact is "not stated"."""
-    show_markdown("These facts are declared. fairstats cannot check them.")
+    """Show what the answers record, and the auditor and submitters declare, or "not stated"."""
+    show_markdown("fairstats cannot check these facts.")
     show_markdown(bullets(declarations(report)))
 
 
