@@ -857,10 +857,14 @@ def test_certificate_of_a_root_with_the_same_name_is_not_enough(reports, people,
 # --- Options
 
 
-def test_pdf_needs_a_release_and_no_options_of_sites(report, releases, trusted):
+@pytest.mark.usefixtures("without_figures")
+def test_pdf_needs_a_release_and_no_options_of_sites(report, releases, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     done = run("verify", report)
     assert done.exit_code == 1
     assert done.output.startswith(f"{report}: is checked against")
+    (tmp_path / "site").symlink_to(releases[0].path.parents[1])
+    assert run("verify", report, "--no-pages").exit_code == 0
     release = releases[0].path
     for option in (["--expect", "0" * 64], ["--after", "0" * 64], ["--attest"], ["--key", report]):
         done = run("verify", report, "--release", release, *option)

@@ -133,9 +133,9 @@ def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
         ([D, U, E], 0.2, False, "Do not rely on Model-1 for these groups until"),
         ([D, U, E], 0.01, False, "Decide before use whether a difference of this size matters"),
         ([D, U, E], 0.2, True, "Before use, find out how often slanted text occurs"),
-        ([E, U, E], 0.2, False, "Do not decide yet: a difference beyond ±5 points is neither"),
+        ([E, U, E], 0.2, False, "Do not decide yet: a difference beyond ±10 points is neither"),
         ([E, N, E], 0.2, False, "Do not decide yet: some pairs have no verdict."),
-        ([E, E, E], 0.2, False, "This test is no reason against use for these groups."),
+        ([E, E, E], 0.2, False, "This test gives no reason against use for these groups."),
         ([N, N, N], 0.2, False, "Do not decide by this report: it has no verdict."),
     ],
 )
