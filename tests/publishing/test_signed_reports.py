@@ -476,10 +476,11 @@ def signed_again(path: Path, reports, **_: object) -> None:
 
 def signature_of_another(path: Path, reports, **_: object) -> None:
     """Put the certificate and signature of another person into the signed file."""
-    content, other = path.read_bytes(), (reports / "mallory.pdf").read_bytes()
+    content, drawn = path.read_bytes(), (reports / "unsigned.pdf").read_bytes()
+    # Of another file: two people who sign one in the same second sign the same bytes.
+    other = report_signer(reports / "mallory.p12", passphrase=SECRET)(drawn + b"\n")
     old, new = (re.search(rb"/Contents <([0-9A-F]+)>", one)[1] for one in (content, other))
-    # They end in zeros.
-    path.write_bytes(content.replace(old, new[: len(old)].ljust(len(old), b"0")))
+    path.write_bytes(content.replace(old, new))
 
 
 def uncovered_range(path: Path, **_: object) -> None:
@@ -910,7 +911,7 @@ def encrypted(path: Path) -> None:
 def nested(path: Path) -> None:
     """Nest arrays deeper than Python's stack in the document's information."""
     content = path.read_bytes()
-    path.write_bytes(content.replace(b"/Title ", b"/Deep " + b"[" * 100_000 + b"/Title ", 1))
+    path.write_bytes(content.replace(b"/Keywords", b"/Deep " + b"[" * 100_000 + b"/Keywords", 1))
 
 
 def loop(path: Path) -> None:
