@@ -265,12 +265,13 @@ def report_signer(
 
 
 def _sign(signer: SimpleSigner, content: bytes) -> bytes:
-    algorithm = select_suitable_signing_md(signer.signing_cert.public_key)
+    certificate: Certificate = signer.signing_cert
+    algorithm = select_suitable_signing_md(certificate.public_key)
 
     def sign(digest: bytes) -> bytes:
         made = asyncio.run(signer.async_sign(digest, algorithm, use_pades=True)).dump()
         if 2 * len(made) > _RESERVED:
-            name = signer.signing_cert.subject.human_friendly
+            name = certificate.subject.human_friendly
             message = f"its certificates have {len(made):,} bytes; the limit is {_RESERVED // 2:,}"
             raise InputError([Problem(name, message, "leave out those of its issuers")])
         return bytes(made)
@@ -278,7 +279,7 @@ def _sign(signer: SimpleSigner, content: bytes) -> bytes:
     return with_signature(content, datetime.now(UTC), sign, algorithm=algorithm)
 
 
-class _Update(IncrementalPdfFileWriter):  # type: ignore[misc]
+class _Update(IncrementalPdfFileWriter):
     """Append to a PDF, and change neither its metadata nor its identifier."""
 
     @classmethod

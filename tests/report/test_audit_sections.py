@@ -455,6 +455,16 @@ def test_missing_model_is_named_and_no_file_written(release, tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("2026.11", "model-1-audit-2026.11.html"), ("audit-1", "model-1-audit-1.html")],
+)
+def test_default_file_is_named_after_model_and_release(name, file, release, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Release, "name", name)
+    assert report_model("Model-1", release.path, to="html") == Path(file)
+
+
 def test_model_can_be_given_by_name_or_page_address(release):
     for model, slug in release.slugs.items():
         assert model_of(release, model) == model_of(release, slug) == model

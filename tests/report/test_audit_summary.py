@@ -8,13 +8,16 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import number_word
 from fairstats._lib.problems import InputError
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.counts.answer_tables import NO_ANSWER
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit import sentences
@@ -344,6 +347,12 @@ def test_letters_are_those_of_the_table(release):
             shares = {label: table[name, row.label, group] for group, label in groups.items()}
             assert cell.words == ", ".join(f"{x} {100 * y:.1f}%" for x, y in shares.items())
             assert cell.marks.count("<circle") == len(groups)
+
+
+def test_no_letter_is_judged_without_answers():
+    letters = pd.DataFrame({"letter": [NO_ANSWER], "count": [900], "key_count": [900]})
+    own = SimpleNamespace(kind=CHOICE, table=lambda name: letters)
+    assert LETTERS.answer(own).short == "Too few answers to tell"
 
 
 def outside(path: Path) -> list[str]:

@@ -250,6 +250,7 @@ def show_provenance(report: AuditReport) -> None:
     show_markdown(bullets(lines))
     options = " --crosswalk" * report.crosswalk
     options += " --facts FACTS.toml" * bool(report.facts.encoded)
+    options += " --sign CERT.p12" * report.signed
     commands = [
         f"fairstats verify {folder}",
         f"fairstats report {release.slugs[model]} --release {folder} --to pdf{options}",
