@@ -383,7 +383,7 @@ def verify_report(
         problems, notes = _pages(pdf, chosen, origin, pages=pages, intact=intact)
         notes = [f"names {chosen} as its release (manifest sha256 {origin.manifest})", *notes]
         if origin.facts.encoded:
-            notes.append("not checked: what its author declared (section Declarations)")
+            notes.append("not checked: what its author declared (page 1 and Declarations)")
     report = Verification(
         Path(pdf.path),
         files=1,
