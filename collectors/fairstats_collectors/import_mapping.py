@@ -352,7 +352,7 @@ class Mapped:
         A cell that is an option, or that could be one, or a value that is translated, is the answer
         itself. Every other cell is a reply to read. An empty cell is a missing answer.
         """
-        told = self.values.get("answer", {})
+        told = {**self.values.get("answer", {}), **self.values.get("status", {})}
         for column, own in answers.items():
             cell = found(record.fields, column)
             cell = None if cell is ABSENT else cell

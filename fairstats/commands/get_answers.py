@@ -125,8 +125,20 @@ def import_answers(
     )
     for path in write_answer_sets(answers, out, add=True):
         typer.echo(path)
+    _print_counts(answers)
+
+
+def _print_counts(answers: pd.DataFrame) -> None:
     for line in _counted_answers(answers):
         typer.echo(line, err=True)
+
+
+def _print_counts_of(path: Path) -> None:
+    """Count the answers of a file; a journal of a part holds replies that were not read yet."""
+    from fairstats.answers.files import read_answers
+
+    if path.suffix == ".parquet":
+        _print_counts(read_answers(path))
 
 
 def _counted_answers(answers: pd.DataFrame) -> Iterator[str]:
@@ -242,6 +254,7 @@ def collect(
         )
     if not dry_run:
         typer.echo(path)
+        _print_counts_of(path)
 
 
 @collecting.command()
@@ -268,6 +281,7 @@ def merge(
         retrievals=retrievals,
     )
     typer.echo(merged)
+    _print_counts_of(merged)
 
 
 @commands.command()
@@ -326,6 +340,7 @@ def reparse(
         f"{total['without_raw']} without a stored reply, {total['errors']} failed requests",
         err=True,
     )
+    _print_counts(reparsed.answers)
 
 
 def _shortened(changes: Any) -> Any:
