@@ -116,8 +116,8 @@ def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
         scalars = {name: v for name, v in record.fields.items() if type(v) in _SCALARS}
         row: dict[str, Any] = {name: plain_number(value) for name, value in scalars.items()}
         row |= {name: v for name, v in filled.items() if v is not ABSENT}
-        if row.get("answer") is None:
-            row["answer"] = row.get("answer_raw")
+        if row.get("answer") is None and "answer_raw" in row:
+            row["answer"] = row["answer_raw"]
         rows.append(row)
     return pd.DataFrame(rows, dtype=object)
 

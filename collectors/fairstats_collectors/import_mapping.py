@@ -325,7 +325,9 @@ class Mapped:
         problems: list[Problem] = []
         variants = self.benchmark.variants
         known = {"attribute": {a for a, _ in variants}, "group": {g for _, g in variants}}
-        names = dict.fromkeys(n for one in records for n in _paths(one.fields, whole=True))
+        taken = {*ANSWERS.columns, *self.columns.values()}
+        every = dict.fromkeys(n for one in records for n in _paths(one.fields, whole=True))
+        names = [name for name in every if name not in taken]
         for column, own in self.answers.items():
             if is_template(column):
                 fits = {name: matched(column, name, known) for name in names}
