@@ -2,6 +2,7 @@ from ._lib.installation import __version__ as __version__
 from ._lib.problems import InputError as InputError
 from .answers.benchmark_checks import validate_answers as validate_answers
 from .answers.engines import scan_answers as scan_answers
+from .answers.files import example_answers as example_answers
 from .answers.files import read_answers as read_answers
 from .answers.files import write_answers as write_answers
 from .answers.schema import answers_schema as answers_schema

@@ -12,7 +12,7 @@ import fairstats
 
 DOCS = Path(__file__).parents[1] / "docs"
 PLOTS = {name for name in fairstats.__all__ if name.startswith("plot_")}
-LARGEST = 60_000
+LARGEST = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +41,11 @@ def test_pictures_are_small_and_none_is_left_over(gallery):
         assert picture.stat().st_size <= LARGEST
 
 
-def test_simulated_answers_are_the_same_at_every_call(gallery):
-    assert gallery.simulated_answers().equals(gallery.simulated_answers())
-
-
-def test_the_code_of_the_page_draws_each_plot(gallery):
-    # A part of the answers is enough to run the code, and quicker.
-    answers = gallery.simulated_answers()
-    answers = answers[
-        answers["item_id"].str.fullmatch(r"item-\d{1,2}") & answers["model"].str.contains("A")
-    ]
-    names = {"fairstats": fairstats, "answers": answers}
+def test_code_of_page_draws_each_plot(gallery, monkeypatch):
+    # A few models are enough to run the code, and quicker.
+    answers = fairstats.example_answers()
+    few = answers[answers["model"].str.startswith("Gemini")]
+    monkeypatch.setattr(fairstats, "example_answers", lambda: few)
+    names = {"fairstats": fairstats}
     for code, _ in gallery.examples():
         assert type(gallery.drawn(code, names)).__name__ == "ggplot"

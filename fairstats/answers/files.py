@@ -14,6 +14,7 @@ import pandas as pd
 
 from fairstats._lib import untrusted_files
 from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest, unique_slugs
 from fairstats._lib.untrusted_files import refuse_links
@@ -34,6 +35,8 @@ MEASURES_SUFFIX = ".measures.parquet"
 COMMENTS_SUFFIX = ".comments.csv"
 #: Maximum number of rows named per column that does not follow from the benchmark.
 _MOST_ROWS = 100
+#: The word for the shipped answers, wherever files are named and none has this name.
+EXAMPLE = "example"
 _NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFIX)
 
 
@@ -155,6 +158,41 @@ def _first(values: pd.Series, known: set[str]) -> list[tuple[int, str]]:
     unknown = values[~values.isin(known)].dropna().drop_duplicates()
     rows = values.reset_index(drop=True)
     return [(int(rows.eq(v).argmax()) + 1, str(v)) for v in unknown.head(_MOST_ROWS)]
+
+
+def example_answers() -> pd.DataFrame:
+    """Return the shipped answers: 12 released models on the GPT-written variants of FairMedQA.
+
+    Returns
+    -------
+    pandas.DataFrame
+        102,528 answers in the schema of `answers_schema`, with letters, keys and snapshots but
+        without texts: 801 items in 8 variants, answered with the prompt ``plain``; those of
+        GPT-5-Mini also with four other prompts.
+
+    See Also
+    --------
+    read_answers : reads files; ``read_answers("example")`` gives these answers too.
+
+    Notes
+    -----
+    The letters are those that the authors' files hold, read as ``fairstats import amqa`` reads
+    them. ``data/LICENCES.md`` names the files.
+
+    References
+    ----------
+    .. [1] Xiao, Y., et al. (2025). AMQA: an adversarial dataset for benchmarking bias of LLMs in
+       medicine and healthcare. arXiv:2505.19562. Versions 1 (AMQA) and 2 (FairMedQA).
+
+    Examples
+    --------
+    >>> answers = example_answers()
+    >>> answers["model"].nunique(), answers.groupby(["model", "strategy"]).ngroups
+    (12, 16)
+    >>> int(answers["answer"].isna().sum())
+    340
+    """
+    return read_answers(EXAMPLE)
 
 
 def join_answers(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -295,6 +333,8 @@ def answer_files(
 ) -> list[Path]:
     """Return the answer files in `source`, with folders expanded, in a stable order.
 
+    The word ``example`` is the shipped answers, unless there is a file or folder of this name.
+
     Raises
     ------
     InputError
@@ -324,6 +364,8 @@ def answer_files(
                     )
                 )
             files.extend(inside)
+        elif not path.exists() and str(path) == EXAMPLE:
+            files.append(resource("data", "answers", "fairmedqa.parquet"))
         elif not path.exists():
             problems.append(Problem(str(path), "no such file or folder", "check the path"))
         elif path.suffix.lower() not in SUFFIXES:

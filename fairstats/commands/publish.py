@@ -190,54 +190,43 @@ def demo(
     ] = Path("answers"),
     answers: Annotated[
         Path | None,
-        typer.Option(help="Publish the answers in this folder instead of the released ones."),
+        typer.Option(help="Publish the answers in this folder instead of the shipped ones."),
     ] = None,
-    fetch: Annotated[
-        bool,
-        typer.Option(
-            "--fetch/--no-fetch", help="Download the released FairMedQA answers and publish them."
-        ),
-    ] = True,
     renderer: Annotated[Renderer, typer.Option(help="What draws the pages.")] = "auto",
 ) -> None:
     """Run the whole pipeline once with the embedded model, then publish a real leaderboard."""
-    from fairstats.answers.files import read_answers
+    from fairstats.answers.files import EXAMPLE, read_answers
     from fairstats.publishing.demo import (
         demo_answers,
         demo_retrievals,
-        fetched_answers,
         next_steps,
         publish_next,
         taken_answers,
     )
 
-    importing = {
-        "fetcher": plugin("fairstats.fetchers", "fairmedqa"),
-        "importer": plugin("fairstats.importers", "amqa"),
-        "say": typer.echo,
-    }
-    board: list[Path] = []
+    board = [Path(EXAMPLE)]
     if answers is not None:
-        board = taken_answers(answers, kept / "imported", **importing)
-        # Before the model is queried, to report unreadable files at once.
-        read_answers(board)
+        board = taken_answers(
+            answers,
+            kept / "imported",
+            fetcher=plugin("fairstats.fetchers", "fairmedqa"),
+            importer=plugin("fairstats.importers", "amqa"),
+            say=typer.echo,
+        )
+    # Before the model is queried, to report unreadable files at once.
+    models = read_answers(board)["model"].nunique()
     collector = plugin("fairstats.collectors", "chat")
     retriever = plugin("fairstats.retrievers", "corpus")
     shown = [demo_answers(kept / "demo", collector, say=typer.echo)]
     retrieved = [demo_retrievals(kept / "demo", retriever, say=typer.echo)]
     typer.echo("Publishing these answers ...")
-    published = publish_next(shown, name="demo", out=out, retrievals=retrieved, renderer=renderer)
-    if answers is None and fetch:
-        board = fetched_answers(kept / "fairmedqa", **importing)
-    if board:
-        what, name = ("released answers", "fairmedqa") if answers is None else ("answers", None)
-        models = read_answers(board)["model"].nunique()
-        typer.echo(f"Publishing the {what} of {models} model{'' if models == 1 else 's'} ...")
-        published = publish_next(board, name=name, out=out, renderer=renderer)
-        shown = board
+    publish_next(shown, name="demo", out=out, retrievals=retrieved, renderer=renderer)
+    what, name = ("released answers", "fairmedqa") if answers is None else ("answers", None)
+    typer.echo(f"Publishing the {what} of {models} model{'' if models == 1 else 's'} ...")
+    published = publish_next(board, name=name, out=out, renderer=renderer)
     typer.echo(f"\nOpen {published.index} in a browser (leaderboard as PDF: {published.pdf}).")
     typer.echo("Commands to try next:")
-    for line in next_steps(_program(), published, shown):
+    for line in next_steps(_program(), published, board):
         typer.echo(line)
 
 

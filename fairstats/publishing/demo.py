@@ -65,35 +65,6 @@ def taken_answers(
         return write_answer_sets(importer(files), kept)
 
 
-def fetched_answers(
-    folder: Path,
-    *,
-    fetcher: Callable[..., Any],
-    importer: Callable[..., Any],
-    say: Say,
-) -> list[Path]:
-    """Return the released answers in `folder`, fetched unless they are there.
-
-    If they cannot be fetched, say why and return no file: the demonstration goes on without them.
-    """
-    if there := sorted(folder.glob("*.parquet")):
-        say(f"The released answers are there already ({folder}); delete them to fetch them again.")
-        return there
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # Written next to the folder, which then appears in one step: half of the answers must not stay.
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetched-") as temporary:
-        raw, imported = Path(temporary, "raw"), Path(temporary, "imported")
-        try:
-            files = fetcher(raw, say=say).files
-        except InputError as error:
-            (problem,) = error.problems
-            say(f"Going on without the released answers: {problem.path} {problem.message}.")
-            return []
-        write_answer_sets(importer(files), imported)
-        imported.replace(folder)
-    return sorted(folder.glob("*.parquet"))
-
-
 def publish_next(
     answers: list[Path],
     *,

@@ -15,6 +15,7 @@ from fairstats_collectors.released_files import released_files
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.benchmark_checks import validate_answers
+from fairstats.answers.files import example_answers
 from fairstats.estimates.analyze import analyze
 
 GROUPS = ("white", "black", "high_income", "low_income", "male", "female")
@@ -339,3 +340,16 @@ def test_the_model_that_selected_the_items_gets_no_verdict(shared_data):
 def test_estimates_do_not_depend_on_answer_order(released, estimates):
     shuffled = released.sample(frac=1, random_state=1, ignore_index=True)
     pd.testing.assert_frame_equal(analyze(shuffled, "available"), estimates["available"])
+
+
+def test_shipped_letters_are_those_of_released_files(shared_data):
+    names = [file.path.rpartition("/")[2] for file in released_files()]
+    folders = [shared_data("amqa/answers"), shared_data("fairmedprompt")]
+    paths = [path for folder in folders for path in folder.rglob("*.jsonl") if path.name in names]
+    imported = import_amqa(paths)
+    shipped = example_answers()
+    sets = ["benchmark_version", "model", "strategy"]
+    shared = imported.merge(shipped[sets].drop_duplicates())
+    assert shared.groupby(sets).ngroups == 10
+    same = shared.merge(shipped, on=list(shipped.columns))
+    assert len(same) == len(shared) == 10 * 801 * 8
