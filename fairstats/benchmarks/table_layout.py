@@ -10,7 +10,6 @@ from itertools import product
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, first_of
-from fairstats.answers.schema import ANSWER_LENGTH
 from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
@@ -18,6 +17,7 @@ from fairstats.benchmarks.declaration import (
     is_no_answer,
     is_number,
 )
+from fairstats.benchmarks.loading import MOST_OPTION
 
 #: A column with more different short texts holds names or replies, not options.
 MOST_OPTIONS = 12
@@ -181,7 +181,7 @@ def _is_short(values: pd.Series) -> bool:
     # A few cells of a column of options may hold replies.
     usual = counts.head(MOST_OPTIONS)
     numbers = counts[[is_number(str(text)) for text in counts.index]].sum()
-    short = all(len(t) <= ANSWER_LENGTH and t.count(" ") < 6 for t in map(str, usual.index))
+    short = all(len(t) <= MOST_OPTION and t.count(" ") < 6 for t in map(str, usual.index))
     return bool(numbers > 0.8 * counts.sum() or (short and usual.sum() > 0.8 * counts.sum()))
 
 
