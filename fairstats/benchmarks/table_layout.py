@@ -96,7 +96,11 @@ class Layout:
 
 
 def recognise_layout(
-    table: pd.DataFrame, *, columns: Mapping[str, str], wide: bool = False, source: str = "<frame>"
+    table: pd.DataFrame,
+    *,
+    columns: Mapping[str, str],
+    wide: Sequence[str] = (),
+    source: str = "<frame>",
 ) -> Layout:
     """Recognise what the columns of a table hold.
 
@@ -106,8 +110,8 @@ def recognise_layout(
         The table as it is in the file.
     columns : Mapping[str, str]
         The fields of columns that the caller has given; they are not changed.
-    wide : bool
-        Whether the caller has given the columns that hold answers.
+    wide : sequence of str
+        The options for the columns that hold answers, if the caller has given them.
     source : str
         The name of the file, for problems.
 
@@ -137,8 +141,15 @@ def recognise_layout(
     answers = [column.name for column in columns_of]
     rest = [name for name in free if name not in answers]
     found: dict[str, str] = {}
+    # "{model}_answer" says nothing of groups, which are then in a column.
+    ungrouped = wide and not any("{group" in one or "{" not in one.split("=")[0] for one in wide)
+    groups: list[str] = []
+    if ungrouped and "group" not in given:
+        groups = _one_or_two_groups(table, rest, source)
+        found["group"] = "+".join(groups)
+        rest = [name for name in rest if name not in groups]
     if "item_id" not in given:
-        found["item_id"] = _item_column(table, rest, source, unique=True)
+        found["item_id"] = _item_column(table, rest, source, unique=not ungrouped)
     if "answer_key" not in given and answers:
         domain = _texts(table[answers].stack())
         for name in _named(rest, "answer_key"):
@@ -147,7 +158,8 @@ def recognise_layout(
                 break
     left_out = tuple(name for name in rest if name not in found.values())
     if not columns_of:
-        return Layout(found, models=True, left_out=left_out)
+        models = "model" in given or any("{model" in one for one in wide)
+        return Layout(found, attribute=_attribute(groups), crossed=_parts(groups), models=models)
     grid = _described(columns_of, left_out, source)
     left_out += tuple(name for name in answers if name not in grid.columns)
     return Layout(
@@ -212,22 +224,38 @@ def _group_columns(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
     return [name for name in found if 1 < table[name].nunique() <= max(len(table) // 2, 2)]
 
 
+def _one_or_two_groups(table: pd.DataFrame, names: Sequence[str], source: str) -> list[str]:
+    groups = _group_columns(table, names)
+    if 0 < len(groups) < 3:
+        return groups
+    message = "no column is recognised as the group"
+    if groups:
+        message = f"several columns could be the group: {', '.join(groups)}"
+    remedy = (
+        "give it with --map group=COLUMN, or two that are crossed with --map group=A+B; for "
+        "answers of each group in a column of its own, give --wide GROUP=COLUMN,GROUP=COLUMN; "
+        f"the columns are {first_of(names, 12)}"
+    )
+    raise InputError([Problem(source, message, remedy, column="group")])
+
+
+def _attribute(groups: Sequence[str]) -> str:
+    """Return the attribute of columns of groups: their names, if they name attributes."""
+    parts = [_plain(name).replace(" ", "_") for name in groups]
+    return "_".join(parts) if parts and parts[0] in _ATTRIBUTES else "group"
+
+
+def _parts(groups: Sequence[str]) -> tuple[str, ...]:
+    """Return the attributes that two columns of groups cross."""
+    return tuple(_plain(n).replace(" ", "_") for n in groups) if len(groups) == 2 else ()
+
+
 def _long(
     table: pd.DataFrame, names: Sequence[str], given: Mapping[str, str], source: str
 ) -> Layout:
     """Recognise a table with one row per answer."""
     found: dict[str, str] = {}
-    groups = [] if "group" in given else _group_columns(table, names)
-    if len(groups) > 2 or (not groups and "group" not in given):
-        message = "no column is recognised as the group"
-        if groups:
-            message = f"several columns could be the group: {', '.join(groups)}"
-        remedy = (
-            "give it with --map group=COLUMN, or two that are crossed with --map group=A+B; for "
-            "answers of each group in a column of its own, give --wide GROUP=COLUMN,GROUP=COLUMN; "
-            f"the columns are {first_of(names, 12)}"
-        )
-        raise InputError([Problem(source, message, remedy, column="group")])
+    groups = [] if "group" in given else _one_or_two_groups(table, names, source)
     if groups:
         found["group"] = "+".join(groups)
     for column in ("model", "strategy", "sample", "answer_key"):
@@ -237,20 +265,21 @@ def _long(
         there = _named(_rest(names, found, groups), "answer")
         if not there:
             message = "no column is recognised as the answer"
-            remedy = f"give it with --map answer=COLUMN; the columns are {first_of(names, 12)}"
+            remedy = (
+                "give it with --map answer=COLUMN, or columns of several models with a template "
+                f'such as --wide "{{model}}_answer"; the columns are {first_of(names, 12)}'
+            )
             raise InputError([Problem(source, message, remedy, column="answer")])
         found["answer" if _is_short(table[there[0]]) else "answer_raw"] = there[0]
     if "item_id" not in given:
         rest = _rest(names, found, groups)
         found["item_id"] = _item_column(table, rest, source, unique=False)
-    parts = [_plain(name).replace(" ", "_") for name in groups]
-    attribute = "_".join(parts) if parts and parts[0] in _ATTRIBUTES else "group"
     models = "model" in found or "model" in given
     order = [name for name in ("item_id", *_NAMES, "answer_raw") if name in found]
     return Layout(
         {name: found[name] for name in order},
-        attribute=attribute,
-        crossed=tuple(parts) if len(parts) == 2 else (),
+        attribute=_attribute(groups),
+        crossed=_parts(groups),
         models=models,
         left_out=tuple(_rest(names, found, groups)),
     )

@@ -146,7 +146,7 @@ def _layout_of(paths: list[Path], mapped: dict[str, Any]) -> Layout:
     before = {name: mapped[name] for name in ("where", "split", "constants")}
     table = import_files("table", paths, None, {}, checked=False, **before)
     given = typed_pairs("--map", mapped["columns"])
-    return recognise_layout(table, columns=given, wide=bool(mapped["wide"]), source=str(paths[0]))
+    return recognise_layout(table, columns=given, wide=mapped["wide"] or (), source=str(paths[0]))
 
 
 def _names_models(answers: pd.DataFrame, layout: Layout, mapped: dict[str, Any]) -> bool:

@@ -162,6 +162,21 @@ def test_given_columns_are_kept():
     assert layout.left_out == ("race",)
 
 
+def test_models_in_columns_and_groups_in_rows_are_recognised_with_a_template():
+    table = long_table().rename(columns={"decision": "gpt_answer"}).drop(columns="llm")
+    with pytest.raises(fairstats.InputError, match=r'template such as --wide "\{model\}_answer"'):
+        recognise_layout(table, columns={})
+    layout = recognise_layout(table, columns={}, wide=["{model}_answer"])
+    assert layout.columns == {"group": "race+sex", "item_id": "case"}
+    assert (layout.attribute, layout.crossed, layout.models) == ("race_sex", ("race", "sex"), True)
+
+
+def test_given_columns_of_groups_name_no_model():
+    table = table_of(["id:id", "x", "y"])
+    layout = recognise_layout(table, columns={}, wide=["male=x,female=y"])
+    assert (layout.columns, layout.models, layout.left_out) == ({"item_id": "id"}, False, ())
+
+
 def test_long_replies_are_replies_to_read():
     table = long_table()
     table["decision"] = [
