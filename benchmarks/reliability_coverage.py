@@ -26,12 +26,13 @@ OUT = Path(__file__).resolve().parent / "results" / "reliability_coverage.json"
 # The share of grades that are at least 1, 2, ...
 GRADES = {
     "even": (0.9, 0.7, 0.3, 0.1),
+    "50% are 0, two grades": (0.5,),
+    "60% are 0": (0.4, 0.15),
+    "60% are 0, two grades": (0.4,),
     "70% are 0": (0.3, 0.1),
     "85% are 0": (0.15, 0.05),
-    "85% are 0, two grades": (0.15,),
-    "95% are 0": (0.05, 0.015),
 }
-ITEMS, RATERS = (20, 30, 60, 150), (2, 3, 5)
+ITEMS, RATERS = (20, 60, 150), (2, 3, 5)
 OF_ITEMS, OF_RATERS = (0.5, 1.0, 2.0), (0.0, 0.5)
 
 

@@ -42,8 +42,15 @@ GRID = {
     "options": (2, 3, 4, 5),
     "noise": (0.0, 0.3, 0.6),
 }
+#: Two more kinds of honest sets, next to models of this accuracy and with this noise: models of
+#: accuracy 0.98 to 0.995 next to weaker ones, and models without the direction of the others.
+MORE = {"strong": (GRID["accuracy"][:3], 0.0), "undirected": (GRID["accuracy"], 0.3)}
 #: Boards in each combination, and screened sets on each.
 BOARDS, CANDIDATES = 4, 5
+#: The checks that are meant for answers that were made right, or the same for all variants.
+LAUNDERING = ("flip_level", "pair_flips", "hard_items", "item_difficulty")
+#: Each fraud, its shares, and the checks that are meant for it. Shares are of answers, pairs or
+#: items; of the two frauds with the key, of the items with an error.
 PARTIAL = {
     "answers copied": (frauds.copied, (0.1, 0.25, 0.5, 1.0), ("copied_answers", "copied_items")),
     "items copied": (frauds.copied_items, (0.1, 0.25, 0.5), ("copied_answers", "copied_items")),
@@ -53,16 +60,36 @@ PARTIAL = {
         (0.1, 0.25, 0.5, 0.9, 1.0),
         ("pair_flips",),
     ),
-    "labels swapped": (frauds.swapped, (0.1, 0.25, 0.5, 1.0), ("group_labels",)),
+    "labels swapped": (frauds.swapped, (0.25, 0.5, 0.75, 1.0), ("group_labels",)),
+    "labels swapped, each attribute by itself": (
+        frauds.swapped_apart,
+        (0.25, 0.5, 0.75, 1.0),
+        ("group_labels",),
+    ),
     "all answers to an item replaced by one": (
         frauds.levelled,
         (0.25, 0.5, 0.7, 0.85, 1.0),
-        ("pair_flips", "flip_level"),
+        LAUNDERING,
+    ),
+    "the same, for the items that flip most": (
+        frauds.levelled_most,
+        (0.05, 0.1, 0.15, 0.2, 0.3),
+        LAUNDERING,
     ),
     "the key for all variants if one has it": (
         lambda share: frauds.in_part(frauds.laundered, share),
         (0.5, 0.7, 0.85, 1.0),
-        ("pair_flips", "flip_level"),
+        LAUNDERING,
+    ),
+    "the key for the items with an error that others find easiest": (
+        frauds.key_of_easiest,
+        (0.25, 0.5, 0.75, 0.9),
+        LAUNDERING,
+    ),
+    "the key for random items with an error": (
+        frauds.key_of_errors,
+        (0.25, 0.5, 0.75, 0.9),
+        LAUNDERING,
     ),
 }
 
@@ -123,13 +150,21 @@ def honest(answers: pd.DataFrame, benchmarks: list[Benchmark]) -> list[dict[str,
 
 def simulated() -> list[dict[str, Any]]:
     """Count the flags of honest sets in every combination of `GRID`, and of the other kinds."""
-    combinations = [
-        dict(zip(GRID, values, strict=True)) | {"kind": "choice"}
+    combinations: list[dict[str, Any]] = [
+        dict(zip(GRID, values, strict=True)) | {"kind": "choice", "screened": "any"}
         for values in product(*GRID.values())
     ]
     combinations += [
+        {"accuracy": accuracy, "models": models, "items": items, "options": options}
+        | {"noise": noise, "kind": "choice", "screened": screened}
+        for screened, (accuracies, noise) in MORE.items()
+        for accuracy, models, items, options in product(
+            accuracies, GRID["models"], GRID["items"], GRID["options"]
+        )
+    ]
+    combinations += [
         {"accuracy": accuracy, "models": models, "items": items, "options": 5, "noise": 0.3}
-        | {"kind": kind}
+        | {"kind": kind, "screened": "any"}
         for kind in ("decision", "level", "score")
         for accuracy, models, items in product(*list(GRID.values())[:3])
     ]
@@ -147,6 +182,7 @@ def _flags_of(at: dict[str, Any]) -> dict[str, Any]:
         at["items"],
         at["options"],
         round(10 * at["noise"]),
+        *([list(MORE).index(at["screened"])] if at["screened"] in MORE else []),
     ]
     rng = np.random.default_rng(seed)
     sets = look = block = 0
@@ -160,6 +196,7 @@ def _flags_of(at: dict[str, Any]) -> dict[str, Any]:
         draws=BOARDS,
         candidates=CANDIDATES,
         kind=at["kind"],
+        screened=at["screened"],
         rng=rng,
     ):
         for sheet in panel.screened:
@@ -177,15 +214,17 @@ def simulated_table(found: list[dict[str, Any]]) -> str:
     table = pd.DataFrame(found)
     table["rate"] = table["flagged"] / table["sets"]
     lines = [
-        "| kind | accuracy of other models | other models | sets | `look` | highest of one "
+        "| sets | accuracy of other models | other models | number | `look` | highest of one "
         "combination | `block` |",
         "|---|---|--:|--:|--:|--:|--:|",
     ]
     table["accuracy"] = [f"{low:.2f} to {high:.2f}" for low, high in table["accuracy"]]
     keyed = table["kind"] == "choice"
-    table["kind"] = table["kind"].where(keyed, "other kinds")
+    names = {"any": "choice", "strong": "accuracy 0.98 to 0.995", "undirected": "no direction"}
+    table["kind"] = table["screened"].map(names).where(keyed, "other kinds")
     table["accuracy"] = table["accuracy"].where(keyed, "all")
-    for (kind, accuracy, models), own in table.groupby(["kind", "accuracy", "models"]):
+    order = ["kind", "accuracy", "models"]
+    for (kind, accuracy, models), own in table.groupby(order, sort=False):
         sets, flagged = own["sets"].sum(), own["flagged"].sum()
         lines.append(
             f"| {kind} | {accuracy} | {models} | {sets:,} | {flagged} ({flagged / sets:.1%}) | "
@@ -211,7 +250,7 @@ def partial(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
                     panel = plain[plain["model"] != model]
                     source = rng.choice([other for other in models if other != model])
                     other = panel[panel["model"] == source]
-                    if fraud is frauds.mosaic:
+                    if fraud in (frauds.mosaic, frauds.key_of_easiest):
                         other = panel
                     made = fraud(share)(own, other, benchmark, rng).assign(model="new")
                     table = screen(made, panel).to_frame()

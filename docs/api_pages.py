@@ -1,6 +1,6 @@
-"""Write the API pages in Markdown, one per topic, from the docstrings of the documented names.
+"""Write the API pages in Markdown: figures, columns, and documented names, one page per topic.
 
-These are the names that `import fairstats` offers, and those of `api_names.toml`.
+Documented are the names that `import fairstats` offers, and those of `api_names.toml`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import fairstats
+from fairstats.metrics.registry import metrics_table
+from fairstats.publishing.json_api import described_columns
 
 #: Title and purpose of the topics, by the folder of a name's module; the longest one counts.
 TOPICS = {
@@ -82,7 +84,7 @@ class Documented:
 
 
 def api_pages() -> dict[str, ApiPage]:
-    """Return the API pages by their path in the site, the list of all names first."""
+    """Return the API pages by their path in the site, the list of all functions first."""
     topics: dict[str, list[str]] = {folder: [] for folder in TOPICS}
     offered, others = offered_names(), other_names()
     for name, module in (offered | others).items():
@@ -101,7 +103,10 @@ def api_pages() -> dict[str, ApiPage]:
     }
     entries = {name: Documented(name, "fairstats") for name in offered}
     entries |= {name: Documented(name, module) for name, module in others.items()}
-    pages = {f"{_FOLDER}/index.md": ApiPage("All functions", _index(topics, entries, files))}
+    pages = {
+        f"{_FOLDER}/index.md": ApiPage("All functions", _index(topics, entries, files)),
+        f"{_FOLDER}/figures.md": ApiPage("Figures and columns", _figures()),
+    }
     for folder, names in topics.items():
         path = f"{_FOLDER}/{files[names[0]]}"
         pages[path] = ApiPage(
@@ -140,6 +145,18 @@ def _index(
             entry = entries[name]
             link = f"[`{name}`]({files[name]}#{name.lower()})"
             parts.append(f"| {link} | `{entry.module}` | {entry.first_line()} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _figures() -> str:
+    parts = [
+        "# Figures and columns\n\nEvery figure that `fairstats.analyze` computes, and every column "
+        f"of a release's tables.\n\n## Figures\n\n{metrics_table()}"
+    ]
+    for table, columns in described_columns().items():
+        parts.append(f"## `{table}`\n\n| column | meaning |\n|---|---|")
+        parts += [f"| `{name}` | {text} |" for name, text in columns.items()]
         parts.append("")
     return "\n".join(parts)
 

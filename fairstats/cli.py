@@ -35,6 +35,54 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
+#: Where the pages of ``docs/`` are on the web.
+DOCS = "https://github.com/fairstats/fairstats/blob/main/docs"
+#: The page of ``docs/`` that explains a command, or all commands of a group.
+GUIDES: Mapping[str, str] = MappingProxyType(
+    {
+        "": "index.md",
+        "fetch": "import.md",
+        "import": "import.md",
+        "collect": "collect.md",
+        "validate": "answers.md",
+        "reparse": "import.md",
+        "schema": "answers.md",
+        "analyze": "estimates.md",
+        "compare": "estimates.md",
+        "rank": "estimates.md",
+        "gate": "continuous-checks.md",
+        "plan": "evidence.md",
+        "publish": "site.md",
+        "report": "site.md",
+        "diff": "guides/audit.md",
+        "export": "exports.md",
+        "serve": "guides/leaderboard.md",
+        "demo": "install.md",
+        "verify": "site.md",
+        "screen": "screening.md",
+        "keygen": "trust.md",
+        "sign": "trust.md",
+        "attestations": "trust.md",
+        "check-table": "published.md",
+        "benchmark": "benchmark-files.md",
+        "explore": "items-and-models.md",
+        "explore policies": "statistics.md",
+        "explore specifications": "estimates.md",
+        "explore levels": "comparing-scores.md",
+        "rag": "estimates.md",
+        "rag retrieve": "collect.md",
+        "ratings": "ratings.md",
+        "vignettes": "vignettes.md",
+        "vignettes audit": "judging.md",
+        "vignettes run": "building.md",
+        "vignettes release": "vignettes-review.md",
+        "vignettes review": "vignettes-review.md",
+        "submission": "submissions.md",
+        "site": "submissions.md",
+        "site pages": "site.md",
+    }
+)
+
 
 class _InPanels(TyperGroup):
     """List the commands in their panels."""
@@ -53,6 +101,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_show_locals=False,
     help="Statistics and reports for bias benchmarks of language models in medical QA.",
+    epilog=f"Guide: {DOCS}/{GUIDES['']}",
 )
 for commands in (get_answers, analyse, plan, publish, trust):
     app.add_typer(commands.commands)
@@ -67,6 +116,28 @@ for name, group in {
     "site": submission.site,
 }.items():
     app.add_typer(group, name=name)
+
+
+def _end_with_guides(group: typer.Typer, path: str = "") -> None:
+    """End the help of each command in a group with the address of its page."""
+    for command in group.registered_commands:
+        name = command.name or command.callback.__name__.replace("_", "-")  # type: ignore[union-attr]
+        command.epilog = f"Guide: {DOCS}/{guide_of(f'{path} {name}')}"
+    for part in group.registered_groups:
+        below = f"{path} {part.name}" if part.name else path
+        part.epilog = f"Guide: {DOCS}/{guide_of(below)}"
+        _end_with_guides(part.typer_instance, below)  # type: ignore[arg-type]
+
+
+def guide_of(command: str) -> str:
+    """Return the page of ``docs/`` that explains a command, e.g. ``"vignettes audit"``."""
+    name = command.strip()
+    while name not in GUIDES:
+        name = name.rpartition(" ")[0]
+    return GUIDES[name]
+
+
+_end_with_guides(app)
 
 
 def _version(wanted: bool) -> None:

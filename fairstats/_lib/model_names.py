@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _PROVIDER = re.compile(
     "alibaba|amazon|anthropic|aws|azure|bedrock|deepmind|fireworks|google|groq|hf|huggingface|meta"
     "|microsoft|mistralai|ollama|openai|openrouter|together|vertex|vertexai|xai|zhipuai"
-    "|api|by|from|latest|models|via"
+    "|api|batch|by|eu|free|from|latest|models|us|via"
 )
 _YEAR, _MONTH, _DAY = r"20[2-4]\d", r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
 # 2024-07-18, 20240718, 2024-07, 0718, 05-20 and 2407 (year and month), at the end of a name.

@@ -27,12 +27,18 @@ _LOOK_ALIKES = str.maketrans(
     # Greek
     "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
     "\u03b1\u03b5\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
-    # Latin without a dot
-    "\u0131",
-    "ABEKMHOPCTYXSIJabekmhopctyxsijdhqwABEZHIKMNOPTYXaeikvoptuxi",
+    # Latin without a dot, and small capitals
+    "\u0131"
+    "\u1d00\u0299\u1d04\u1d05\u1d07\ua730\u0262\u029c\u026a\u1d0a\u1d0b\u029f\u1d0d"
+    "\u0274\u1d0f\u1d18\u0280\ua731\u1d1b\u1d1c\u1d20\u1d21\u028f\u1d22",
+    "ABEKMHOPCTYXSIJabekmhopctyxsijdhqwABEZHIKMNOPTYXaeikvoptuxiabcdefghijklmnoprstuvwyz",
 )
 
 
+# A minus sign, and dots that are no full stop.
+_LOOK_ALIKE_SIGNS = str.maketrans("\u2212\u00b7\u2219\u22c5\u06d4", "-....")
+# Next to other letters, l and O look like digits.
+_LIKE_DIGITS = str.maketrans("lo", "10")
 _HIDDEN_KINDS = ("Cc", "Cf", "Zl", "Zp")
 #: Letters, marks and symbols that are blank or invisible in print, by Unicode's property
 #: Default_Ignorable_Code_Point; and the braille pattern without a dot.
@@ -114,9 +120,9 @@ def unique_slugs(names: Iterable[str]) -> dict[str, str]:
 def fold_name(name: str) -> str:
     """Return a key that is the same for names that readers would treat as the same.
 
-    Letter case, surrounding blanks, invisible characters and the kind of separator (blank,
-    underscore, hyphen) make no difference. Cyrillic and Greek letters count as the Latin letters
-    that they look like.
+    Letter case, surrounding blanks, invisible characters, strokes through letters and the kind of
+    separator (blank, underscore, hyphen) make no difference. Cyrillic, Greek and other letters
+    count as the Latin letters that they look like, and other dots as full stops.
 
     Examples
     --------
@@ -126,9 +132,11 @@ def fold_name(name: str) -> str:
     text = "".join(
         "-" if unicodedata.category(sign) == "Pd" else sign
         for sign in unicodedata.normalize("NFKC", name)
-        if unicodedata.category(sign) != "Cf" and sign not in _HIDDEN
+        if unicodedata.category(sign) != "Cf"
+        and sign not in _HIDDEN
+        and not "\u0300" <= sign <= "\u036f"
     )
-    folded = text.translate(_LOOK_ALIKES).casefold()
+    folded = text.translate(_LOOK_ALIKE_SIGNS).translate(_LOOK_ALIKES).casefold()
     # Case folding can turn a capital into a look-alike.
     return re.sub(r"[\s_\x00-\x1f\x7f-]+", "-", folded.translate(_LOOK_ALIKES)).strip("-")
 
@@ -189,6 +197,8 @@ def posing_letters(name: str) -> str:
 def same_looking(names: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the groups of names that readers would treat as the same, see `fold_name`.
 
+    The letters l and o count as the digits 1 and 0.
+
     Examples
     --------
     >>> same_looking(["GPT-4o", "gpt 4o", "GPT-4"])
@@ -196,7 +206,7 @@ def same_looking(names: Iterable[str]) -> list[tuple[str, ...]]:
     """
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
-        groups.setdefault(fold_name(name), []).append(name)
+        groups.setdefault(fold_name(name).translate(_LIKE_DIGITS), []).append(name)
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Note, Problem
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.schema_checks import how_to_add
 from fairstats.benchmarks.declaration import Attribute, Benchmark
@@ -84,9 +85,22 @@ class OpenAnswers:
 
 
 def open_answers(
-    answers: Any, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+    answers: Any,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    *,
+    only_listed: bool = False,
 ) -> OpenAnswers:
     """Check an answers table, and load its benchmarks; an open one is returned unchanged.
+
+    Parameters
+    ----------
+    answers : data frame or OpenAnswers
+        The table, in any engine.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in.
+    only_listed : bool
+        Whether to refuse a table without a single item that the benchmark lists. If not, a `Note`
+        says so: such answers can be to other, easier questions.
 
     Raises
     ------
@@ -105,6 +119,7 @@ def open_answers(
         frame = frame.with_columns(answer_key=nw.lit(None, nw.String))
     frame = _text_columns(frame, TEXT_COLUMNS)
     _refuse_nulls(frame)
+    _refuse_parts_of_samples(frame)
     cells = _cells(frame)
     known = _known_groups(cells, benchmarks)
     if without_keys:
@@ -113,7 +128,7 @@ def open_answers(
         frame = _canonical(frame, stored)
         cells = _cells(frame)
     _refuse_other_answers(cells, known)
-    _refuse_wrong_keys(frame, known)
+    _refuse_wrong_keys(frame, known, only_listed=only_listed)
     _refuse_wrong_clusters(frame, known)
     return OpenAnswers(frame, known, cells, in_memory)
 
@@ -262,6 +277,18 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
         raise InputError(problems)
 
 
+def _refuse_parts_of_samples(frame: nw.LazyFrame[Any]) -> None:
+    """Refuse numbers of samples that are not whole: 0.2 and 0.4 would become the same sample."""
+    if frame.collect_schema()["sample"].is_integer():
+        return
+    numbers = distinct(frame, ["sample"])["sample"].tolist()
+    parts = [x for x in numbers if not (x.isdigit() if isinstance(x, str) else x == int(x))]
+    if parts:
+        message, remedy = "is not a whole number", "number the samples from 0"
+        value = str(min(parts))
+        raise InputError([Problem("<answers>", message, remedy, column="sample", value=value)])
+
+
 def _refuse_absent_keys(benchmarks: Mapping[str, Benchmark]) -> None:
     """Refuse a table without keys if a benchmark has them."""
     problems = [
@@ -351,7 +378,9 @@ def _refuse_wrong_clusters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Be
         raise InputError(problems)
 
 
-def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
+def _refuse_wrong_keys(
+    frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark], *, only_listed: bool
+) -> None:
     """Refuse keys that differ from the benchmark's: CFR and accuracy depend on them."""
     columns = ["benchmark", "benchmark_version", "item_id", "answer_key"]
     keys = distinct(frame, columns)
@@ -385,14 +414,23 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
             )
             for item, key in other[:10]
         ]
-        unknown = {item for item, _ in items if item not in listed}
+        asked = {item for item, _ in items}
+        unknown = sorted(asked - listed) if listed else []
+        if len(unknown) == len(asked) and not only_listed:
+            message = f"none of the {len(asked):,} items is an item of {name}, so no figure of "
+            warnings.warn(f"{message}theirs is a result on {name}", Note, stacklevel=4)
+            continue
         # Among known items, these would replace items that were left out, e.g. "12 " for "13".
-        if any(item in listed for item, _ in items):
-            message = f"is not an item of {name}, but other items of the table are"
-            problems += [
-                Problem("<answers>", message, _SEE_VALIDATE, column="item_id", value=item)
-                for item in sorted(unknown)[:10]
-            ]
+        problems += [
+            Problem(
+                "<answers>",
+                f"is not an item of {name}",
+                _SEE_VALIDATE,
+                column="item_id",
+                value=item,
+            )
+            for item in unknown[:10]
+        ]
     if problems:
         raise InputError(problems)
 

@@ -44,6 +44,7 @@ def read_answers(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     benchmark: Benchmark | None = None,
+    snapshot: str | None = None,
 ) -> pd.DataFrame:
     """Read answers from a file, several files or a folder.
 
@@ -59,6 +60,9 @@ def read_answers(
         is then ``plain``, sample is 0, and status is ``ok`` or, without an answer, ``unparsed``. So
         a file needs only ``model``, ``item_id``, ``group`` and ``answer``. A column with the name
         of its cluster is the column ``cluster``.
+    snapshot : str, optional
+        Keep only the answers of this exact version of a model. Files of other versions may then
+        have the same model name.
 
     Returns
     -------
@@ -86,11 +90,27 @@ def read_answers(
             frames.append(read_answer_file(path, benchmark=benchmark))
         except InputError as error:
             problems.extend(error.problems)
+    if snapshot is not None and not problems:
+        frames, problems = _of_snapshot(frames, snapshot)
     if not problems:
         problems = duplicate_problems(frames, [str(path) for path in paths])
     if problems:
         raise InputError(problems)
     return join_answers(frames)
+
+
+def _of_snapshot(
+    frames: list[pd.DataFrame], snapshot: str
+) -> tuple[list[pd.DataFrame], list[Problem]]:
+    """Return the rows of a snapshot, or the problem that there are none."""
+    names = [frame.get("snapshot", pd.Series(index=frame.index, dtype="str")) for frame in frames]
+    own = [frame[name.eq(snapshot)] for frame, name in zip(frames, names, strict=True)]
+    if any(len(frame) for frame in own):
+        return own, []
+    there = sorted(pd.concat(names).dropna().unique())
+    remedy = f"use one of {', '.join(there[:20])}" if there else "these answers name no snapshot"
+    message = "there are no such answers"
+    return own, [Problem("<answers>", message, remedy, column="snapshot", value=snapshot)]
 
 
 def read_answer_file(

@@ -356,20 +356,33 @@ def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> 
     keys = list(KEY_COLUMNS)
     rows = pd.concat(
         [
-            frame[keys].assign(_path=path, _row=range(1, len(frame) + 1))
+            frame[keys].assign(
+                _path=path,
+                _row=range(1, len(frame) + 1),
+                _snapshot=frame.get("snapshot"),
+            )
             for frame, path in zip(frames, paths, strict=True)
         ],
         ignore_index=True,
     )
     repeated = rows[rows.duplicated(keys)]
-    first = rows.drop_duplicates(keys).rename(columns={"_path": "_first"}).drop(columns="_row")
+    first = rows.drop_duplicates(keys).rename(columns={"_path": "_first", "_snapshot": "_other"})
+    first = first.drop(columns="_row")
     problems = []
     for (path, earlier), group in repeated.merge(first, on=keys).groupby(["_path", "_first"]):
+        remedy = "remove one of the files, or give its answers another model, strategy or sample"
+        one, other = group["_other"].iloc[0], group["_snapshot"].iloc[0]
+        if isinstance(one, str) and isinstance(other, str) and one != other:
+            remedy = (
+                f"they are of the snapshots {one} and {other}: name the model of each after its "
+                "snapshot when you collect (--model-name) or import (--model). `fairstats compare` "
+                "tells them apart by --old-snapshot and --new-snapshot"
+            )
         problems.append(
             Problem(
                 str(path),
                 f"{len(group)} answers are in more than one of the files, here and in {earlier}",
-                "remove one of the files, or give its answers another model, strategy or sample",
+                remedy,
                 row=int(group["_row"].iloc[0]),
                 column="key",
                 value=_key_text(group.iloc[0].to_dict()),

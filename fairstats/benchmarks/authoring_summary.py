@@ -112,7 +112,7 @@ def _thresholds(benchmark: Benchmark) -> Iterator[str]:
         return
     rule = f"informative: at least {FEWEST_UNLIKE} items have another answer than the most frequent"
     rule += " one, and answers depend on the item (F test, 5%)"
-    if benchmark.kind.name == "level" and benchmark.has_key:
+    if len(set(benchmark.answer_keys.values())) > 1:
         rule += ", and agree with the key beyond chance (weighted kappa)"
     yield rule
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from fairstats._lib.formatting import percent
+from fairstats._lib.formatting import percent, uncapital
 from fairstats._lib.model_names import ModelNames
 from fairstats._lib.problems import Problem
 from fairstats._lib.safe_names import declared, normal_name, text_sha256
@@ -282,7 +282,7 @@ class Benchmark:
 
     @property
     def own_thresholds(self) -> list[str]:
-        """Return each threshold of a rank that is not the default, in words with the default."""
+        """Return each threshold that is not the default, in words, and whether items are known."""
         found = []
         if self.largest_missing != LARGEST_MISSING:
             share, usual = percent(self.largest_missing), percent(LARGEST_MISSING)
@@ -295,6 +295,14 @@ class Benchmark:
         if self.lowest_accuracy is not None:
             share, usual = percent(self.lowest_accuracy), percent(self.chance)
             found.append(f"accuracy must exceed {share} (default: the best guess, {usual})")
+        if self.same_within:
+            found.append(f"scores up to {self.same_within:g} apart are the same (default: 0)")
+        if not self.items:
+            found.append(f"{self.words.items} are not listed, so those left out are not found")
+        for one in self.varied:
+            if one.crosses and not one.pairs:
+                first, second = (uncapital(self.attributes[name].label) for name in one.crosses)
+                found.append(f"gaps of {first} that {second} reverses can cancel out")
         return found
 
     def basis(self, margin: float | None = None) -> str:
@@ -529,6 +537,10 @@ def _is_name(text: str) -> bool:
     return 0 < len(text) <= MOST_NAME and text.isprintable()
 
 
+# Squares of larger numbers lose digits or overflow.
+_FAR = 1e9
+
+
 def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
     """Return a problem for each declaration that does not fit the kind of answers."""
     kind, options = benchmark.kind.name, benchmark.options
@@ -552,13 +564,21 @@ def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> 
             yield wrong(
                 "must be two or more, from lowest to highest", "put them in order", "options"
             )
-    if kind == "score" and not benchmark.limits[0] < benchmark.limits[1]:
+    low, high = benchmark.limits
+    if kind == "score" and not low < high:
         yield wrong("must be the lowest and the highest score", "e.g. limits = [0, 27]", "limits")
+    elif kind in ("level", "score") and (max(-low, high) > _FAR or 0 < high - low < 1 / _FAR):
+        message = f"must be within ±{_FAR:g} and more than {1 / _FAR:g} apart"
+        key = "limits" if kind == "score" else "options"
+        yield wrong(message, "choose another unit", key)
     if benchmark.span > 0 and not 0 < benchmark.equivalence_margin < benchmark.span:
         message = f"must be between 0 and {benchmark.span:g}"
         yield wrong(message, "correct it; it has the unit of the answers", "equivalence_margin")
     if kind != "score" and benchmark.same_within:
         yield wrong("is used for scores only", "remove it", "same_within")
+    elif benchmark.span > 0 and benchmark.same_within >= benchmark.span:
+        remedy = f"give less than {benchmark.span:g}"
+        yield wrong("makes any two scores the same", remedy, "same_within")
     for option in sorted(set(benchmark.labels) - set(options)):
         yield wrong("is not an option", "correct it or the options", f"labels.{option}")
     if benchmark.cluster in ("item_id", "answer_key"):

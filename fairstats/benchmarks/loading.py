@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from functools import cache
@@ -221,7 +222,7 @@ def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) ->
     ------
     InputError
         If there is no such benchmark, or the file lacks required declarations, contradicts itself
-        or has the name of a built-in benchmark that it declares differently.
+        or has the name of a built-in benchmark that it declares differently, also as its title.
 
     Examples
     --------
@@ -241,7 +242,7 @@ def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) ->
         _refuse_other_folders(declared, path)
         return replace(_benchmark(declared, path), of_release=True)
     benchmark = _benchmark(declared, path)
-    _refuse_built_in_names([benchmark])
+    _refuse_built_in_names([benchmark], keys=("name", "title"))
     return benchmark
 
 
@@ -304,36 +305,41 @@ def by_name(given: Iterable[Benchmark] | Mapping[str, Benchmark]) -> Mapping[str
     return {benchmark.name: benchmark for benchmark in named}
 
 
-def _refuse_built_in_names(benchmarks: Iterable[Benchmark]) -> None:
+def _refuse_built_in_names(
+    benchmarks: Iterable[Benchmark], keys: Iterable[str] = ("name",)
+) -> None:
     """Refuse benchmarks that have a built-in one's name but declare something else.
 
     Readers expect the benchmark that they know by this name, with its margin, its limits and its
     list of models that selected the items. A name that looks the same is the same to them.
     """
-    problems = [
-        Problem(
-            str(benchmark.path),
-            "has the name of a built-in benchmark, but a different declaration",
-            "choose another name, also in the answers' column `benchmark`",
-            column="name",
-            value=benchmark.name,
-        )
-        for benchmark in benchmarks
-        if not benchmark.of_release and _is_replaced(benchmark)
-    ]
+    problems = []
+    for benchmark in benchmarks:
+        taken = [key for key in keys if _is_replaced(benchmark, key)]
+        if taken and not benchmark.of_release:
+            key = taken[0]
+            message = "has the name of a built-in benchmark, but a different declaration"
+            remedy = f"choose another {key}"
+            remedy += ", also in the answers' column `benchmark`" * (key == "name")
+            place = {"column": key, "value": getattr(benchmark, key)}
+            problems.append(Problem(str(benchmark.path), message, remedy, **place))
     if problems:
         raise InputError(problems)
 
 
-def _is_replaced(benchmark: Benchmark) -> bool:
-    """Return whether a benchmark looks by its name like a built-in one, but is another."""
-    path = _folded_names().get(fold_name(benchmark.name))
+def _is_replaced(benchmark: Benchmark, key: str) -> bool:
+    """Return whether a name or title looks like a built-in one, but the benchmark is another."""
+    path = _known_names().get(_letters(getattr(benchmark, key)))
     return path is not None and benchmark.sha256 != _load_once(path).sha256
 
 
 @cache
-def _folded_names() -> dict[str, Path]:
-    return {fold_name(name): path for name, path in builtin_benchmarks().items()}
+def _known_names() -> dict[str, Path]:
+    return {_letters(name): path for name, path in builtin_benchmarks().items()}
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", fold_name(text))
 
 
 def _no_such_benchmark(name: str, remedy: str) -> InputError:

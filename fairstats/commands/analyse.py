@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -101,6 +102,7 @@ def analyze(
 
     With --from, the files are another tool's, and are read as `fairstats import` reads them.
     """
+    from fairstats.answers.engine_frames import open_answers
     from fairstats.answers.engines import engine_problems, scan_answers
     from fairstats.estimates.analyze import analyze as estimate
     from fairstats.estimates.analyze import rows_with
@@ -129,10 +131,9 @@ def analyze(
             answers = import_files(from_, paths, only_one(benchmark), facts, **mapped)
         if engine == "pandas":
             _say_what_is_not_declared(answers, known)
-        _check_margin(margin, answers, known)
-        estimates = estimate(
-            answers, missing, alpha, adjust=adjust, benchmarks=known, margin=margin
-        )
+        opened = open_answers(answers, known, only_listed=True)
+        _check_margin(margin, opened.benchmarks.values())
+        estimates = estimate(opened, missing, alpha, adjust=adjust, benchmarks=known, margin=margin)
     try:
         estimates = rows_with(estimates, "attribute", attribute or None)
     except ValueError as error:
@@ -149,14 +150,10 @@ def analyze(
         print_counts(answers, missing_only=True)
 
 
-def _check_margin(margin: float | None, answers: Any, known: list[Benchmark]) -> None:
+def _check_margin(margin: float | None, benchmarks: Iterable[Benchmark]) -> None:
     """Refuse a margin that is not within the largest difference of each benchmark."""
-    from fairstats.answers.engine_frames import open_answers
-
-    if margin is None:
-        return
-    for benchmark in open_answers(answers, known).benchmarks.values():
-        if not 0 < margin < benchmark.span:
+    for benchmark in benchmarks:
+        if margin is not None and not 0 < margin < benchmark.span:
             remedy = "give a share: 0.05 for 5 percentage points"
             if benchmark.kind.numeric:
                 remedy = f"give {benchmark.kind.unit}"
@@ -180,6 +177,14 @@ def compare(
     ] = None,
     new_version: Annotated[
         str | None, typer.Option(help="Benchmark version of the newer model's answers.")
+    ] = None,
+    old_snapshot: Annotated[
+        str | None,
+        typer.Option(help="Exact version of the older model, if several have its name."),
+    ] = None,
+    new_snapshot: Annotated[
+        str | None,
+        typer.Option(help="Exact version of the newer model, if several have its name."),
     ] = None,
     allow_different_items: Annotated[
         bool,
@@ -209,17 +214,35 @@ def compare(
 
     Questions without groups have one row per benchmark, with gains and losses.
     """
+    from fairstats.answers.engine_frames import open_answers
     from fairstats.answers.files import read_answers
     from fairstats.comparisons.compare import answers_of_one
     from fairstats.comparisons.compare import compare as compare_answers
 
     check_alpha(alpha)
-    answers = read_answers(paths)
-    known = load_given(benchmark)
-    sides = (
-        answers_of_one(answers, "old", old, strategy, old_version),
-        answers_of_one(answers, "new", new, new_strategy or strategy, new_version),
+    wanted = (
+        (old, strategy, old_version, old_snapshot),
+        (new, new_strategy or strategy, new_version, new_snapshot),
     )
+    if wanted[0] == wanted[1]:
+        remedy = (
+            "name another model, --new-strategy or --new-version. Give snapshots under one name "
+            "with --old-snapshot and --new-snapshot"
+        )
+        raise InputError([Problem("--new", "are the answers of --old", remedy, value=new)])
+    known = load_given(benchmark)
+    sides = [
+        answers_of_one(read_answers(paths, snapshot=one[3]), side, *one[:3])
+        for side, one in zip(("old", "new"), wanted, strict=True)
+    ]
+    for side in sides:
+        open_answers(side, known, only_listed=True)
+    if old == new and old_snapshot != new_snapshot:
+        # The table names the models.
+        sides = [
+            side.assign(model=f"{old} ({one[3]})" if one[3] else old)
+            for side, one in zip(sides, wanted, strict=True)
+        ]
     table = compare_answers(
         *sides,
         missing=missing,
@@ -261,6 +284,7 @@ def rank(
     A model can hold the ranks from rank_low to rank_high. The best rank counts its missing answers
     against it. Models at chance, or with too many missing answers, are listed without a rank.
     """
+    from fairstats.answers.engine_frames import open_answers
     from fairstats.answers.files import read_answers
     from fairstats.comparisons.ranking import rank_boards
 
@@ -273,7 +297,7 @@ def rank(
         raise InputError([problem])
     try:
         ranking = rank_boards(
-            read_answers(paths),
+            open_answers(read_answers(paths), known, only_listed=True),
             metric,
             missing=missing,
             alpha=alpha,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -330,8 +331,17 @@ def _shortened(changes: Any) -> Any:
 
 
 @commands.command()
-def schema() -> None:
-    """Print the columns of the answers table."""
+def schema(
+    table: Annotated[
+        str,
+        typer.Argument(help="Table of a release, e.g. estimates; or metrics (default: answers)."),
+    ] = "answers",
+) -> None:
+    """Print the columns of the answers table or of a release's table, or all metrics."""
+    if table != "answers":
+        for name, text in _meanings(table).items():
+            typer.echo(f"{name}\n{fill(text, 80, initial_indent='  ', subsequent_indent='  ')}")
+        return
     from fairstats.answers.schema import ANSWERS
 
     kinds = {"int64": "whole number", "float64": "number"}
@@ -341,3 +351,20 @@ def schema() -> None:
         rule = column.rule.message if column.rule else ""
         empty = ", may be empty" if column.nullable else ""
         typer.echo(f"{name:18} {kind:13} {needed}{empty:15} {rule}".rstrip())
+
+
+def _meanings(table: str) -> dict[str, str]:
+    """Return what each column of a release's table means, or each metric."""
+    from fairstats.metrics.registry import METRICS, kinds_of
+    from fairstats.publishing.json_api import described_columns
+
+    tables = described_columns()
+    if table == "metrics":
+        return {
+            name: f"{one.label_of()} ({', '.join(kinds_of(one))}). {one.definition}"
+            for name, one in METRICS.items()
+        }
+    if table not in tables:
+        known = ", ".join(["answers", "metrics", *tables])
+        raise typer.BadParameter(f"{table!r} is not one of {known}.", param_hint="TABLE")
+    return tables[table]

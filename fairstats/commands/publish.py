@@ -65,7 +65,10 @@ def publish(
     ] = None,
     models: Annotated[
         Path | None,
-        typer.Option(help="TOML file that declares which model succeeds which, see docs/site.md."),
+        typer.Option(
+            help="TOML file that declares which model succeeds which, and reasons to overrule "
+            "screening, see docs/site.md."
+        ),
     ] = None,
     pages: Annotated[
         Path | None,

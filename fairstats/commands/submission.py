@@ -231,12 +231,22 @@ def accept(
 def init_site(
     folder: Annotated[Path, typer.Argument(help="Folder of the new repository.")],
     title: Annotated[str, typer.Option(help="Name of the board.")] = "Leaderboard",
+    publisher: Annotated[str, typer.Option(help="Who publishes it. Named on every page.")] = "",
+    licence: Annotated[
+        str, typer.Option(help="Licence of what is published. Named on every page.")
+    ] = "",
     benchmark: Benchmarks = None,
 ) -> None:
     """Create the repository of a board: folders, instructions for submitters, and workflows."""
     from fairstats.publishing.board_repository import create_board
 
-    for path in create_board(folder, title=title, benchmarks=load_given(benchmark)):
+    for path in create_board(
+        folder,
+        title=title,
+        publisher=publisher,
+        licence=licence,
+        benchmarks=load_given(benchmark),
+    ):
         typer.echo(path)
 
 

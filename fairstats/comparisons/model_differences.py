@@ -35,8 +35,9 @@ SUMS = ("correct_a", "n_a", "correct_b", "n_b", "same", "n")
 Figure = Callable[[IntArray], FloatArray]
 #: Up to this number, every choice of signs is tested. With five pairs there are at most 1,024.
 MOST_CHOICES = 1024
-# The share of the level used by the tests of AD's signs.
-_OF_SIGNS = 0.01
+# The shares of the level used by the tests of AD's signs, and by the tests of several pairs with
+# every choice of the larger model's signs, up to this number of choices.
+_OF_SIGNS, _OF_SUMS, _MOST_SUMS = 0.01, 0.1, 32
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,9 +118,12 @@ def model_difference(
     choice of signs gives the hypothesis "the two are equal, and s and t are the signs". It is
     tested by swapping, with 99% of the level, and by the exact tests of the signs, with 1%. The
     p-value is the largest over the choices. It has no floor: if the signs are clear, it is that of
-    the swaps / 0.99. The interval spends a fifth of alpha on the differences' limits. It is the
-    union over the signs compatible with these limits, each part cut at the limits. If more than
-    1,024 choices of signs are possible, p-value and interval are bounded over them by a normal
+    the swaps / 0.99. With two to five pairs, 10% of the level is for sums, and 89% for the swaps:
+    whatever the signs s of m differences are, Σ s_p D_p estimates at most Σ \|D_p\|. So the larger
+    model's observed signs, one of 2ᵐ choices, may be used without evidence for them, next to any
+    signs of the smaller model. The interval spends a fifth of alpha on the differences' limits. It
+    is the union over the signs compatible with these limits, each part cut at the limits. If more
+    than 1,024 choices of signs are possible, p-value and interval are bounded over them by a normal
     approximation. The bounds are wide if many signs are open.
 
     Interval and test agree. If an interval excludes 0 but the test does not reject, the interval is
@@ -586,7 +590,11 @@ def _over_signs(
     evidence = _sign_evidence(models, few)[pairs].reshape(len(pairs), 2 * models.shape[2])
     observed = _observed(evidence)
     found, method = swaps(pairs, observed, np.zeros(len(pairs)))
-    largest = found / (1 - _OF_SIGNS)
+    # With one pair, a test with the observed signs adds nothing to those of all choices.
+    sums = 2 ** models.shape[2]
+    of_sums = _OF_SUMS if 2 < sums <= _MOST_SUMS else 0.0
+    kept = 1 - _OF_SIGNS - of_sums
+    at_least, largest = found * sums, found / kept
     # Evidence against the other sign of each difference, scaled to its part of the level.
     against = evidence.shape[1] * np.abs(evidence) / _OF_SIGNS
     is_open = against > largest[:, None]
@@ -594,7 +602,7 @@ def _over_signs(
     bounded, names = 2.0**number > MOST_CHOICES, [_of_choices(2 ** int(n)) for n in number]
     for place in np.flatnonzero(bounded).tolist():
         change = _SignedChange.of(models[pairs[place]].swapaxes(0, 1))
-        bound = change.largest_p_value(against[place]) / (1 - _OF_SIGNS)
+        bound = change.largest_p_value(against[place]) / kept
         largest[place], names[place] = max(largest[place], bound), ", bounded over the signs"
     gaps = np.subtract(*rates(models.sum(axis=1)))
     others = np.flatnonzero((number > 0) & ~bounded & (largest < 1))
@@ -612,12 +620,36 @@ def _over_signs(
         for chosen in (is_first, ~is_first):
             rows = np.flatnonzero(chosen & (limit > largest[of_test]))
             if len(rows):
-                least = largest[of_test[rows]] * (1 - _OF_SIGNS)
+                least = largest[of_test[rows]] * kept
                 found, more = swaps(pairs[of_test[rows]], signs[rows], least)
-                at_most = np.minimum(found / (1 - _OF_SIGNS), limit[rows])
+                at_most = np.minimum(found / kept, limit[rows])
                 np.maximum.at(largest, of_test[rows], at_most)
                 method = _alternatives([method, more])
+    if of_sums:
+        lower = np.flatnonzero(at_least / of_sums < np.minimum(largest, 1.0))
+        for block in _blocks(lower, 16 * sums):
+            bound = _sum_p_values(pairs[block], observed[block], gaps, swaps) * sums / of_sums
+            largest[block] = np.minimum(largest[block], bound)
     return np.minimum(largest, 1.0), method, names
+
+
+def _sum_p_values(
+    pairs: IntArray, observed: IntArray, gaps: FloatArray, swaps: _Swaps
+) -> FloatArray:
+    """Return the largest p-value over the smaller model's signs, given those of the larger one.
+
+    The larger model's sum with any signs is at most the sum of its absolute differences. So its
+    observed signs need no evidence, but were chosen among all 2ᵐ.
+    """
+    size = gaps.shape[1]
+    flips = _flips(np.ones(size, dtype=np.bool_))
+    second = np.abs(gaps).sum(axis=1)[pairs].argmax(axis=1) == 1
+    both = np.ones((len(pairs), len(flips), 2, size), dtype=np.int64)
+    both[~second, :, 1], both[second, :, 0] = flips, flips
+    signs = (both.reshape(len(pairs), len(flips), -1) * observed[:, None]).reshape(-1, 2 * size)
+    of_test = np.repeat(pairs, len(flips), axis=0)
+    found, _ = swaps(of_test, signs, np.zeros(len(of_test)))
+    return found.reshape(len(pairs), -1).max(axis=1)
 
 
 def _other_choices(

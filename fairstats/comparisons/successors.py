@@ -1,4 +1,4 @@
-"""Declared successors: which model is the next version of which."""
+"""Declared successors, i.e. the next version of a model, and reasons to overrule screening."""
 
 from __future__ import annotations
 
@@ -22,7 +22,30 @@ class _Model(Table):
 
 
 class _File(Table):
-    models: dict[str, _Model]
+    models: dict[str, _Model] = Field(default_factory=dict)
+    overrule: dict[str, str] = Field(default_factory=dict)
+
+
+def read_overruled(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the models of a file whose answers are published although screening blocks them.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file as of `read_successors`, with a table ``[overrule]``.
+
+    Returns
+    -------
+    dict of str to str
+        The reason for each model.
+
+    Raises
+    ------
+    InputError
+        If a key is unknown or has the wrong type.
+    """
+    file = Path(path)
+    return dict(parse(_File, read_toml(file), file, example=_EXAMPLE).overrule)
 
 
 def read_successors(path: str | os.PathLike[str]) -> dict[str, str]:

@@ -104,35 +104,42 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
                 reasons.append(f"only {some} have answers unlike the most frequent kind")
         elif not varied.p_value[unit] < _LEVEL:
             reasons.append("the answers vary as much within items as between them, as if at random")
-        elif outcomes.benchmark.kind.name == "level" and (
-            reason := _unlike_key(outcomes, unit, attributes)
-        ):
-            reasons.append(reason)
         else:
-            reasons.append("")
+            reasons.append(_unlike_key(outcomes, unit, attributes))
     return np.array(reasons, dtype=object)
 
 
 def _unlike_key(outcomes: Outcomes, unit: int, attributes: Sequence[str]) -> str:
-    """Return why levels do not agree with the key beyond chance; empty if they do."""
-    parts = []
+    """Return why answers do not agree with the key beyond chance; empty if they do.
+
+    Also empty if the key is the same for all items, with which no answers agree beyond chance.
+    """
+    values, parts = _values(outcomes.grid), []
     for name in attributes:
         own, span = outcomes.groups[name], outcomes.groups[name].grid.span(unit)
         groups = range(len(own.attribute.groups))
         table = np.sum([own.letters(group)[span] for group in groups], axis=0)
         row, option = np.nonzero(table * (own.grid.key[span] >= 0)[:, None])
         code = own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span]
-        values, key = own.grid.values, own.grid.key[span]
+        key = own.grid.key[span]
         parts.append((values[option], values[key[row]], code[row], table[row, option]))
-    levels, keys, units, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
-    if not len(levels):
+    given, keys, units, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if len(np.unique(keys)) < 2:
         return ""
-    found = weighted_kappa(levels, keys, units, counts, limits=outcomes.benchmark.limits)
+    found = weighted_kappa(given, keys, units, counts, limits=outcomes.benchmark.limits)
     if found.ci_low > 0:
         return ""
     kappa, low = float(found.estimate), float(found.ci_low)
     limit = f"kappa {decimal(kappa, 2)}, lower limit {decimal(low, 2)}"
-    return f"agreement with the key is no better than chance ({limit})"
+    return f"agreement with the key could be chance ({limit})"
+
+
+def _values(grid: Grid) -> FloatArray:
+    """Return the number of each option; of decisions, 1 if it is favourable."""
+    if grid.benchmark.kind.numeric:
+        return grid.values
+    good = np.isin(np.array(grid.options, dtype=object), grid.benchmark.favourable)
+    return good.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +166,7 @@ class _Variation:
     @classmethod
     def of(cls, outcomes: Outcomes, attributes: Sequence[str]) -> _Variation:
         grid, units = outcomes.grid, len(outcomes.grid.units)
-        good = np.isin(np.array(grid.options, dtype=object), grid.benchmark.favourable)
-        values = grid.values if grid.benchmark.kind.numeric else good.astype(np.float64)
+        values = _values(grid)
         counts = np.zeros((units, len(grid.options)), dtype=np.int64)
         tables = []
         for name in attributes:

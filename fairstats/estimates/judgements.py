@@ -324,11 +324,25 @@ class Judgements:
 
         The limits of the 1 − 2 alpha intervals must be inside it for every completion.
         """
+        widest = self.verdicts(p_adjusted=np.ones(len(self.span)), margin=self.span * (1 - 1e-9))
+        return np.where(self.judged & (widest == EQUIVALENT), self._reach, np.nan)
+
+    def verdicts_below_smallest(self) -> npt.NDArray[np.str_]:
+        """Return the verdicts at margins just below the smallest one, or that no limits are inside.
+
+        An extreme completion may be inside such a margin, and then withholds a disparity.
+        """
+        # A limit that reaches 0, or the end of the scale, is at no margin.
+        margin = np.clip(self._reach, 1e-9 * self.span, self.span * (1 - 1e-9))
+        margin = np.where(np.isnan(margin), self.margin, margin)
+        return self.verdicts(inner=(-self.span, self.span), margin=margin)
+
+    @cached_property
+    def _reach(self) -> FloatArray:
+        """Return the farthest limit of the 1 − 2 alpha intervals over all completions."""
         done = self.completions
         limits = (*self.inner, done.inner_low, done.inner_high)
-        reach = np.fmax.reduce([np.abs(side) for side in limits])
-        widest = self.verdicts(p_adjusted=np.ones(len(reach)), margin=self.span * (1 - 1e-9))
-        return np.where(self.judged & (widest == EQUIVALENT), reach, np.nan)
+        return np.asarray(np.fmax.reduce([np.abs(side) for side in limits]))
 
     @cached_property
     def published(self) -> tuple[Texts, Texts]:

@@ -435,12 +435,11 @@ def _margins(judged: Judgements) -> Iterator[Columns]:
         choice = {"aspect": MARGIN, "choice": texts, "published": declared}
         where = counts if usual else counts & declared
         yield _rows(judged, own | choice | {"verdict": verdicts}, where)
-    # Limits that are inside no margin give the verdict below the smallest margin.
     found = {
         "estimate": judged.smallest_margin,
         "ci_low": judged.inner[0],
         "ci_high": judged.inner[1],
-        "verdict": _known(judged, judged.verdicts(inner=(-judged.span, judged.span))),
+        "verdict": _known(judged, judged.verdicts_below_smallest()),
     }
     choice = {"aspect": MARGIN, "choice": SMALLEST, "published": False}
     yield _rows(judged, own | found | choice, counts)

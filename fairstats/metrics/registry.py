@@ -60,7 +60,7 @@ def metrics_table(
 ) -> str:
     """Return all metrics of these kinds of answers as a Markdown table.
 
-    For the methods page of a release, with the metrics that are `there`, and for docs/estimates.md.
+    For the methods page of a release, with the metrics that are `there`, and for the docs' site.
     With several kinds, a column says which of them have the figure.
     """
     several = len(kinds) > 1

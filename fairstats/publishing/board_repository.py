@@ -22,6 +22,7 @@ from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name, load_benchmark
 from fairstats.publishing.submission_check import SubmissionCheck, check_submission
+from fairstats.report.site_settings import SETTINGS
 from fairstats.submissions.declaration import (
     KEYS,
     SUBMISSION_FILE,
@@ -46,7 +47,7 @@ _FILES = {
     ".github/workflows/check.yml": "workflows/check.yml",
     ".github/workflows/publish.yml": "workflows/publish.yml",
 }
-_LONGEST_TITLE = 100
+_LONGEST_NAME = 100
 #: Folders of a board's repository.
 ACCEPTED, SUBMITTED, BENCHMARKS = "accepted", "submissions", "benchmarks"
 
@@ -55,7 +56,12 @@ _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,59}")
 
 
 def create_board(
-    folder: Path, *, title: str = "Leaderboard", benchmarks: Iterable[Benchmark] = ()
+    folder: Path,
+    *,
+    title: str = "Leaderboard",
+    publisher: str = "",
+    licence: str = "",
+    benchmarks: Iterable[Benchmark] = (),
 ) -> list[Path]:
     """Create the repository of a board.
 
@@ -65,6 +71,8 @@ def create_board(
         The folder. It may contain an empty git repository, but no other file.
     title : str
         The board's name.
+    publisher, licence : str
+        Named on every page; empty if not stated. They can be changed in ``site.toml``.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in. The board gets a copy of each.
 
@@ -76,11 +84,13 @@ def create_board(
     Raises
     ------
     InputError
-        If the folder has files, or the title cannot be printed.
+        If the folder has files, or the title, publisher or licence cannot be printed.
     """
-    if not 0 < len(title) <= _LONGEST_TITLE or not title.isprintable():
-        remedy = f"use 1 to {_LONGEST_TITLE} printable characters"
-        raise wrong("title", "cannot be used", remedy, value=title)
+    named = {"title": title, "publisher": publisher, "licence": licence}
+    for name, value in named.items():
+        if len(value) > _LONGEST_NAME or not value.isprintable() or (name == "title" and not value):
+            remedy = f"use 1 to {_LONGEST_NAME} printable characters"
+            raise wrong(name, "cannot be used", remedy, value=value)
     if os.path.lexists(folder) and (
         not folder.is_dir() or any(one.name != ".git" for one in folder.iterdir())
     ):
@@ -91,10 +101,7 @@ def create_board(
             text = resource("data", "board", *template.split("/")).read_text(encoding="utf-8")
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            # A JSON text is a TOML text.
-            quoted = json.dumps(title, ensure_ascii=False)
-            text = text.replace('"{title}"', quoted).replace("{title}", title)
-            text = text.replace("{version}", __version__)
+            text = _filled(text, named, quoted=name == SETTINGS)
             path.write_text(text, encoding="utf-8", newline="\n")
         copy_benchmarks({one.name: one for one in benchmarks}, folder / BENCHMARKS)
         for name in (ACCEPTED, SUBMITTED, BENCHMARKS):
@@ -106,6 +113,14 @@ def create_board(
         for path in folder.rglob("*")
         if path.is_file() and ".git" not in path.relative_to(folder).parts
     )
+
+
+def _filled(template: str, named: Mapping[str, str], *, quoted: bool) -> str:
+    """Fill a template with the names of a board, for TOML in quotation marks."""
+    # A JSON text is a TOML text.
+    given = {key: json.dumps(v, ensure_ascii=False) if quoted else v for key, v in named.items()}
+    words = {"version": __version__, **given}
+    return re.sub(r"\{(title|publisher|licence|version)\}", lambda m: words[m[1]], template)
 
 
 def create_submission(

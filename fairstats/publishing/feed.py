@@ -39,7 +39,7 @@ _REASONS = {
     "no decision is favourable": "always the same answer",
     "unlike the most frequent": "nearly always the same answer",
     "as if at random": "answers as if at random",
-    "no better than chance": "no better than chance",
+    "could be chance": "agreement with the key not shown",
     "not called equivalent": "accuracy too low",
     "not asked": "items not asked",
     "missing answers": "answers missing",
@@ -113,7 +113,11 @@ def release_entry(release: Release) -> FeedEntry:
 
 
 def atom_feed(
-    entries: Iterable[FeedEntry], *, title: str = "fairstats", author: str = "fairstats"
+    entries: Iterable[FeedEntry],
+    *,
+    title: str = "fairstats",
+    author: str = "fairstats",
+    rights: str = "",
 ) -> str:
     """Return an Atom 1.0 feed of a site's releases, newest first.
 
@@ -123,6 +127,8 @@ def atom_feed(
         The releases, at least one, in any order.
     title, author : str
         The names of the site and of its publisher.
+    rights : str
+        The licence; empty if not stated.
 
     Returns
     -------
@@ -154,6 +160,8 @@ def atom_feed(
     _add(feed, "title", f"{title} releases")
     _add(feed, "updated", newest_first[0].moment.isoformat())
     _add(_add(feed, "author"), "name", author)
+    if rights:
+        _add(feed, "rights", rights)
     _add(feed, "link", rel="self", type="application/atom+xml", href=FEED)
     _add(feed, "link", rel="alternate", type="text/html", href="index.html")
     for entry in newest_first:

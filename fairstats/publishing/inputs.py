@@ -223,7 +223,8 @@ def refuse_blocked(
     overruled = dict(sorted((_overruled_when_accepted(of.submissions) | dict(reasons)).items()))
     remedy = (
         "ask who sent these answers how they were made. To publish them nevertheless, name the "
-        f"model and your reason with {keyword('overrule')}; the pages then show the reason"
+        f"model and your reason with {keyword('overrule')}, or under [overrule] in the file of "
+        f"{parameter('models')}; the pages then show the reason"
     )
     problems = [
         Problem("<answers>", message, remedy, column="model", value=model)
@@ -240,7 +241,10 @@ def refuse_blocked(
         for model, reason in overruled.items()
         if not (reason.strip() and len(reason) <= LONGEST_REASON and reason.isprintable())
     ]
-    remedy = "name only models whose answers screening blocks"
+    remedy = (
+        "name only models whose answers screening blocks, here and under [overrule] in the file "
+        f"of {parameter('models')}"
+    )
     problems += [
         Problem(parameter("overrule"), "has no blocked answers", remedy, column="model", value=name)
         for name in _without_reason(of, screening, overruled)

@@ -45,6 +45,8 @@ _RANK = (
 Record = dict[str, Any]
 LEADERBOARD_SCHEMA = "leaderboard.schema.json"
 MODEL_SCHEMA = "model.schema.json"
+#: The parts of data/schema.toml that describe the rows of a table.
+_RECORDS = {"estimates": "estimate", "comparisons": "comparison", "ranks": "rank"}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -320,7 +322,7 @@ def schema_documents() -> dict[str, dict[str, Any]]:
 
     Objects are open: a later minor version may add fields, and a reader ignores unknown ones.
     """
-    declared = tomllib.loads(resource("data", "schema.toml").read_text(encoding="utf-8"))
+    declared = _declared()
     parts = declared["defs"]
     another = parts["estimate"]["properties"]["metric"]["anyOf"]
     parts["estimate"]["properties"]["metric"]["anyOf"] = [*_metrics(), *another]
@@ -330,6 +332,32 @@ def schema_documents() -> dict[str, dict[str, Any]]:
         schema = _schema(declared[root], parts, used)
         documents[name] = {"$schema": _DIALECT} | schema | {"$defs": used}
     return documents
+
+
+def described_columns() -> dict[str, dict[str, str]]:
+    """Return what every column of a release's tables means, by table and name."""
+    declared = _declared()
+    parts = declared["defs"]
+    tables = {table: parts[part]["properties"] for table, part in _RECORDS.items()}
+
+    def described(field: str | dict[str, str]) -> str:
+        field = parts[field.removeprefix("#")] if field in references else field
+        text = field if isinstance(field, str) else field["description"]
+        # Only JSON lacks a number for infinity.
+        return text.replace(", or infinite (see infinite)", "")
+
+    references = [f"#{name}" for name in parts]
+    return {
+        table: {name: described(field) for name, field in fields.items() if name != "infinite"}
+        for table, fields in (tables | declared["columns"]).items()
+    }
+
+
+def _declared() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads(
+        resource("data", "schema.toml").read_text(encoding="utf-8")
+    )
+    return found
 
 
 def _metrics() -> list[dict[str, str]]:

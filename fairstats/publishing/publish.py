@@ -26,7 +26,7 @@ from fairstats.answers.files import (
 )
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
-from fairstats.comparisons.successors import successors_of
+from fairstats.comparisons.successors import read_overruled, successors_of
 from fairstats.exports.site_files import write_site_files
 from fairstats.publishing.diff import changes, earlier_comparisons
 from fairstats.publishing.inputs import (
@@ -52,7 +52,13 @@ from fairstats.release.manifest import (
 )
 from fairstats.release.tables import ReleaseInputs, tables_of, write_table
 from fairstats.report.render import Renderer, render
-from fairstats.report.site_settings import OWN_PAGES, OwnPages, read_pages, settings_of
+from fairstats.report.site_settings import (
+    OWN_PAGES,
+    OwnPages,
+    SiteSettings,
+    read_pages,
+    settings_of,
+)
 
 CITATION = "CITATION.cff"
 PDF = "leaderboard.pdf"
@@ -147,7 +153,8 @@ def publish(
     models : path, optional
         A TOML file that declares which model is the successor of which, see
         `fairstats.comparisons.successors.read_successors`. The older model may be in an earlier
-        release of the site.
+        release of the site. Its table ``[overrule]`` holds models and reasons as `overrule` does,
+        which goes first.
     pages : path, optional
         The folder of the publisher's own pages and site.toml, see
         `fairstats.report.site_settings.read_pages`. The release keeps them.
@@ -196,7 +203,8 @@ def publish(
     named = successors_of(set(of.answers["model"]), earlier, of.benchmarks, models)
     of = replace(of, successors=named)
     tables = tables_of(of)
-    overruled = refuse_blocked(of, tables["screening"], overrule or {})
+    reasons = {**(read_overruled(models) if models is not None else {}), **(overrule or {})}
+    overruled = refuse_blocked(of, tables["screening"], reasons)
     with named_errors(Path(out)), locked(Path(out)):
         return _publish_into(Path(out), release, of, tables, hashes, overruled, renderer, own)
 
@@ -325,8 +333,14 @@ def write_changes(release: Release, folder: Path) -> None:
 def write_documents(release: Release, folder: Path) -> None:
     """Write the JSON API, its badges, the citation file and the exports among the downloads."""
     write_api(release, folder / API)
-    publisher = settings_of(release).publisher or PUBLISHER
-    write_text(citation_cff(release, publisher=publisher), folder / CITATION)
+    stated = settings_of(release)
+    cited = citation_cff(
+        release,
+        publisher=stated.publisher or PUBLISHER,
+        title="" if stated.title == SiteSettings().title else stated.title,
+        licence=stated.licence,
+    )
+    write_text(cited, folder / CITATION)
     write_site_files(release, folder)
 
 

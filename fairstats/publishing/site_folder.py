@@ -153,10 +153,9 @@ def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"{API}/{LATEST}/{name}", content
     settings = settings_of(newest)
     author = settings.publisher or settings.title
-    yield (
-        FEED,
-        atom_feed(map(release_entry, releases), title=settings.title, author=author).encode(),
-    )
+    entries = map(release_entry, releases)
+    feed = atom_feed(entries, title=settings.title, author=author, rights=settings.licence)
+    yield FEED, feed.encode()
     yield "releases.json", _release_list(releases).encode()
     yield "index.html", _index(settings.title).encode()
     # Stop GitHub Pages from running Jekyll.

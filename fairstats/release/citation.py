@@ -15,7 +15,9 @@ from fairstats.release.contents import Release
 PUBLISHER = "The publishers of this release"
 
 
-def citation_cff(release: Release, *, publisher: str = PUBLISHER) -> str:
+def citation_cff(
+    release: Release, *, publisher: str = PUBLISHER, title: str = "", licence: str = ""
+) -> str:
     """Return the citation of a release as a Citation File Format 1.2.0 file (CITATION.cff).
 
     Parameters
@@ -24,6 +26,8 @@ def citation_cff(release: Release, *, publisher: str = PUBLISHER) -> str:
         The release; its benchmarks and the software are its references.
     publisher : str
         The name to give as author.
+    title, licence : str
+        The name of the site and its licence; empty if not stated.
 
     Returns
     -------
@@ -39,7 +43,9 @@ def citation_cff(release: Release, *, publisher: str = PUBLISHER) -> str:
         "cff-version": "1.2.0",
         "message": "If you publish figures from this release, please cite it by name.",
         "type": "dataset",
-        "title": release_title(release),
+        "title": f"{title}. {release_title(release)}" if title else release_title(release),
+        # The key `license` takes SPDX identifiers only, and a publisher may state any licence.
+        **({"abstract": f"Licence: {licence}"} if licence else {}),
         "version": release.name,
         "date-released": str(pd.Timestamp(release.manifest["created_at"]).date()),
         "authors": [{"name": publisher}],

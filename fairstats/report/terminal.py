@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +19,27 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDTH = 180
-#: Columns that may wrap in a file too.
-_SHORT = ("mid-p", "adjusted", "missing a, b", "verdict")
+#: Columns of estimates that a narrow terminal leaves out, the first one first.
+_LESS = (
+    "h", "AD", "margin", "mid-p", "missing a, b", "ratio", "n10, n01", "a higher, b higher", "n",
+    "rate a", "rate b", "mean a", "mean b", "CFR",
+)  # fmt: skip
+#: Width to which a narrow terminal wraps the names of pairs before it leaves out columns.
+_PAIR = 24
 
 
 def print_estimates(estimates: pd.DataFrame) -> None:
     """Print the main figures of each pair, and the options that give the others."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = _console(_WIDTH)
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        # A file has room for everything.
+        console = Console(width=1000)
+    left_out: dict[str, None] = {}
     for keys, unit in estimates.groupby(list(UNIT_COLUMNS), sort=False):
         policy = unit["missing"].iloc[0]
         title = f"{', '.join(keys)}; missing: {policy}"
@@ -42,26 +54,36 @@ def print_estimates(estimates: pd.DataFrame) -> None:
             title += f"\n{unit['declaration'].iloc[0]}"
         if unit["method_note"].str.contains(VOTED, regex=False).any():
             title += f"\n{VOTED}"
-        table = Table(title=escape(title), title_justify="left")
-        # A wrapped name is hard to find with grep.
-        table.add_column("pair", no_wrap=not console.is_terminal)
         pairs = unit.dropna(subset="group_a").groupby(
             ["attribute", "group_a", "group_b"], sort=False
         )
         # Without CFR it is a contrast of more than two groups.
-        lines = {
-            f"{attribute}: {a} − {b}": _figures(rows, _kind(unit))
+        found = {
+            f"{attribute}: {a} − {b}": rows
             for (attribute, a, b), rows in pairs
             if "cfr" in set(rows["metric"])
         }
-        for name in next(iter(lines.values()), {}):
-            wrapped = console.is_terminal or name in _SHORT
-            table.add_column(
-                name, justify="left" if name == "verdict" else "right", no_wrap=not wrapped
-            )
+        lines = {pair: _figures(rows, _kind(unit)) for pair, rows in found.items()}
+        shown = _fitting(lines, console.width)
+        names = dict.fromkeys(name for line in lines.values() for name in line)
+        left_out |= {name: None for name in names if name not in shown}
+        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("pair")
+        for name in shown:
+            table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
         for pair, figures in lines.items():
-            table.add_row(escape(pair), *figures.values())
+            table.add_row(escape(pair), *(figures[name] for name in shown))
+        console.print(escape(title), highlight=False)
         console.print(table)
+        for pair, rows in found.items():
+            console.print(escape(_reason(pair, rows)), highlight=False, end="")
+        console.print()
+    if left_out:
+        console.print(
+            f"Columns left out at this width: {'; '.join(left_out)}. Use a wider terminal to see "
+            "them.",
+            style="dim",
+        )
     others = "accuracies, odds ratios, detectable differences, DP, EO, letters, ..."
     if _kind(estimates) != CHOICE:
         others = "all metrics of each pair and attribute"
@@ -69,6 +91,33 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         f"{len(estimates)} estimates in all ({others}). Use --json, --csv or --out for all of "
         "them.",
         style="dim",
+    )
+
+
+def _fitting(lines: Mapping[str, Mapping[str, str]], width: int) -> list[str]:
+    """Return the columns of figures that fit next to the names of the pairs."""
+    from rich.cells import cell_len
+
+    columns = {
+        name: 2 + max(cell_len(name), *(cell_len(line[name]) for line in lines.values()))
+        for name in next(iter(lines.values()), {})
+    }
+    room = width - min(_PAIR, max(map(cell_len, lines), default=0))
+    for name in _LESS:
+        if sum(columns.values()) <= room:
+            break
+        columns.pop(name, None)
+    return list(columns)
+
+
+def _reason(pair: str, rows: pd.DataFrame) -> str:
+    """Return a line with the reason for a verdict; empty if there is none."""
+    given = rows.dropna(subset="verdict_reason")
+    given = given[given["metric"].isin(DIFFERENCES) & given["verdict_reason"].ne("")]
+    verdicts = given["verdict"].fillna("no verdict")
+    return "".join(
+        f"{pair}: {verdict}: {reason}\n"
+        for verdict, reason in zip(verdicts, given["verdict_reason"], strict=True)
     )
 
 
@@ -165,6 +214,7 @@ def _figures(rows: pd.DataFrame, kind: Kind) -> dict[str, str]:
         "mid-p": scientific(test["p_value"]),
         "adjusted": scientific(test["p_adjusted"]),
         "missing a, b": f"{difference['n_missing_a']}, {difference['n_missing_b']}",
+        "margin": f"±{difference['margin']:g}" if pd.notna(difference["margin"]) else "",
         "verdict": difference["verdict"] if isinstance(difference["verdict"], str) else "",
     }
 

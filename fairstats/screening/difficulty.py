@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import scipy
 
@@ -28,8 +30,9 @@ INFORMATIVE = 0.1
 #: An honest set is correct on items that all others miss at most this part of the way from what its
 #: accuracy predicts to all of them.
 HARD = 0.5
-#: No accuracy is taken to be higher: a set without errors would be expected to have none anywhere.
-HIGHEST_ACCURACY = 0.98
+#: No accuracy is taken to be higher for hard items: a set without errors would be expected to have
+#: none anywhere. Halfway from there to 1 is more than honest sets of accuracy 0.99 reach.
+HIGHEST_ACCURACY = 0.985
 #: Difficulties on the logit scale, for the integral over their distribution; steps of EM.
 _LOGITS = np.linspace(-9, 9, 73)
 _STEPS = 50
@@ -84,7 +87,7 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
         return not_checked(HARD_ITEMS, f"all other models miss fewer than {FEWEST_ITEMS} items")
     right = (hard & panel.layout.correct(sheet)).sum(axis=1)
     value = float(right.sum() / n.sum())
-    expected = float(expected_correct(sheet, panel)[hard].mean())
+    expected = float(expected_correct(sheet, panel, highest=HIGHEST_ACCURACY)[hard].mean())
     limit = expected + HARD * (1 - expected)
     # Student's t would be too sure if all are correct: items as units of a binomial law, too.
     whole = int(((right == n) & (n > 0)).sum())
@@ -99,10 +102,10 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
     return Finding(HARD_ITEMS, value, limit, p, "look", note, question)
 
 
-def expected_correct(sheet: Sheet, panel: Panel) -> FloatArray:
+def expected_correct(sheet: Sheet, panel: Panel, *, highest: float = 1.0) -> FloatArray:
     """Return the probability that a model as accurate as `sheet` is correct, by item and variant.
 
-    It is computed once per sheet, for all checks.
+    It is computed once per sheet and `highest`, for all checks.
 
     Notes
     -----
@@ -110,16 +113,18 @@ def expected_correct(sheet: Sheet, panel: Panel) -> FloatArray:
     others have one ability. Difficulties are normal; mean and variance maximise the likelihood of
     how many of the others are correct. The probability is the mean over the difficulties that are
     compatible with that number. So a variant that few models missed by chance is not taken to be
-    the hardest. The ability gives the accuracy of `sheet`, at most `HIGHEST_ACCURACY`.
+    the hardest. The ability gives the accuracy of `sheet`, at most `highest`; half an error is
+    added to a set without errors, or without correct answers.
 
     References
     ----------
     Bock & Aitkin (1981), Psychometrika 46:443-459.
     """
-    return panel.once(("expected", id(sheet)), lambda: _rasch(sheet, panel.others(sheet)))
+    make = partial(_rasch, sheet, panel.others(sheet), highest)
+    return panel.once(("expected", id(sheet), highest), make)
 
 
-def _rasch(sheet: Sheet, usual: Popularity) -> FloatArray:
+def _rasch(sheet: Sheet, usual: Popularity, highest: float) -> FloatArray:
     """Return `expected_correct`, from the answers of the other models."""
     total = usual.counts.sum(axis=2, dtype=np.float64)
     # Cells with the same counts have the same answer.
@@ -138,7 +143,8 @@ def _rasch(sheet: Sheet, usual: Popularity) -> FloatArray:
         deviation = max(float(np.sqrt(spread @ (_LOGITS - mean) ** 2)), 0.25)
     of_sheet = np.bincount(place.ravel(), weights=sheet.answered.ravel(), minlength=len(cells))
     own = float(usual.layout.correct(sheet)[sheet.answered].mean()) if sheet.answered.any() else 0.5
-    target = np.clip(own, 1 - HIGHEST_ACCURACY, HIGHEST_ACCURACY) * of_sheet.sum()
+    half = 0.5 / max(of_sheet.sum(), 1)
+    target = np.clip(own, half, min(highest, 1 - half)) * of_sheet.sum()
 
     def excess(ability: float) -> float:
         return float(of_sheet @ (weights @ scipy.special.expit(_LOGITS + ability)) - target)

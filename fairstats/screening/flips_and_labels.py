@@ -33,12 +33,15 @@ GROUP_LABELS = "group_labels"
 ALL_PAIRS, ONE_PAIR = 0.96, 0.8
 #: Without other models, the ratio could be low for any honest set. So only a very low one counts.
 ALONE = 0.5
-#: A set is looked at if its flips, given its accuracy, are below this part of the fewest of others.
-FEW_FLIPS = 0.7
-#: Other models must agree on directions at least this often. If not, the check says little.
-SHARED_DIRECTION = 0.6
-#: Part of (agreement of other models − 1/2) below which a set is looked at. If a share s of labels
-#: is exchanged, agreement − 1/2 falls to 1 − 2s of its value.
+#: How much honest models differ in their flips, given accuracy: the coefficient of variation. It is
+#: 0.09 in released sets of one version, and 0.12 to 0.15 in simulated ones of any accuracy, with
+#: their sampling error.
+SPREAD = 0.15
+#: Least share of changes in the usual direction minus that in the opposite one, in other models. If
+#: they share less, the check says little.
+SHARED_DIRECTION = 0.2
+#: Part of that difference beyond which a set is looked at, in the opposite direction. If a share s
+#: of labels is exchanged, the difference falls to 1 − 2s of its value.
 LABELS = 0.5
 EVERY_PAIR = "all pairs"
 
@@ -96,35 +99,35 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     The value is the number of pairs with two different answers, divided by the number that is
     expected if a model as accurate were correct on each variant independently. So a set with few
     errors is not expected to flip often. Errors on one item depend on each other, so the value is
-    below 1; the limit is a part of the lowest value of another model, or of half the median if
-    that is more. It is never more than a question: a model may truly ignore the group.
+    below 1; that of an honest set is expected to vary about the median of other models, by
+    `SPREAD` or as much as theirs. Flips of one item come together, so there are fewer independent
+    events: their number has a Poisson law with the dispersion of other models, and its mean a
+    gamma law. Together that is a negative binomial law, which also holds for few flips. It is never
+    more than a question: a model may truly ignore the group.
     """
     layout = panel.layout
     values = panel.of_other_models(sheet, FLIP_LEVEL, partial(relative_flips, panel=panel))
     if len(values) < FEWEST_MODELS:
         return too_few_models(FLIP_LEVEL, len(values))
     flips, expected = _expected_flips(sheet, panel)
-    items = np.count_nonzero(expected)
-    if items < FEWEST_ITEMS:
-        return not_checked(FLIP_LEVEL, f"fewer than {FEWEST_ITEMS} items have answers to a pair")
-    # A model that hardly ever changes its answer does not set the limit for all.
-    lowest = max(min(values), median(values) / 2)
-    limit, value = FEW_FLIPS * lowest, float(flips.sum() / expected.sum())
-    if limit == 0:
-        return not_checked(FLIP_LEVEL, "most other models never change their answer")
-    # Student's t would be too sure if there are hardly any flips. Flips of one item come together,
-    # so there are fewer independent events: a Poisson law with the dispersion of other models.
+    usual = median(values)
+    if usual * expected.sum() < FEWEST_ITEMS:
+        return not_checked(FLIP_LEVEL, f"fewer than {FEWEST_ITEMS} pairs are expected to differ")
     together = panel.of_other_models(sheet, "flips together", partial(_flips_together, panel=panel))
-    size = median(together) if together else float(len(layout.pairs))
-    rare = scipy.stats.poisson.cdf(flips.sum() / size, limit * expected.sum() / size)
-    p = max(p_above_zero((limit * expected - flips)[expected > 0]), float(rare))
+    size = median(together)
+    # The median absolute deviation: a model that hardly ever flips does not set the limit for all.
+    spread = max(SPREAD, 1.4826 * median(abs(value / usual - 1) for value in values))
+    shape = 1 / (spread**2 * (1 + 1 / len(values)))
+    events = usual * expected.sum() / size
+    p = scipy.stats.nbinom.cdf(np.ceil(flips.sum() / size), shape, shape / (shape + events))
+    value = float(flips.sum() / expected.sum())
     note = (
         f"{percent(float(np.nanmean(flip_shares(sheet, layout))))} of pairs have two different "
         f"answers: {value:.2f} times as many as its accuracy predicts for independent answers. The "
-        f"lowest of other models is {lowest:.2f}."
+        f"median of other models is {usual:.2f}."
     )
     question = "Does the model see the group, and was each version answered separately?"
-    return Finding(FLIP_LEVEL, value, limit, p, "look", note, question)
+    return Finding(FLIP_LEVEL, value, usual, float(p), "look", note, question)
 
 
 def check_labels(sheet: Sheet, panel: Panel) -> Finding | None:
@@ -135,49 +138,77 @@ def check_labels(sheet: Sheet, panel: Panel) -> Finding | None:
     If a set answers x to one group of a pair and y to the other, other models show whether this
     direction is usual: whether x is more popular for the first group, relative to y, than for the
     second. The value is the share of changed answers in the usual direction. It is far above 1/2
-    if models follow the same text, and 1 minus that if all labels are exchanged. A noisy model
-    changes more answers than others, in no direction. So the limit is nearer to 1/2 the more often
-    the set flips for its accuracy (see `check_flip_level`). All pairs together and each pair are
-    tested; the p-value is multiplied by their number. Changes count by how clear their usual
-    direction is. Returns None if other models do not share directions.
+    if models follow the same text, and 1 minus that if all labels are exchanged. It is 1/2 for an
+    honest model that is swayed in no direction, and near 1/2 for a noisy one. So the limit is on
+    the other side of 1/2. All pairs together and each pair are tested, and whether items are
+    exchanged whole (`_whole_items`); the p-value is multiplied by the number of tests. Changes
+    count by how clear their usual direction is. Returns None if other models do not share
+    directions.
     """
     layout = panel.layout
     models = panel.others(sheet).models
     if models < FEWEST_MODELS:
         return too_few_models(GROUP_LABELS, models)
 
-    def agreement(one: Sheet) -> float | None:
-        agree, informative = _directions(one, panel)
-        enough = informative.sum() >= FEWEST_ITEMS
-        return float(agree.sum() / informative.sum()) if enough else None
+    def direction(one: Sheet) -> float | None:
+        ways = _directions(one, panel)
+        clear = np.abs(ways).sum()
+        return float(ways.sum() / clear) if clear >= FEWEST_ITEMS else None
 
-    agreements = panel.of_other_models(sheet, GROUP_LABELS, agreement)
-    usual = median(agreements) if agreements else 0.0
+    usual = median(panel.of_other_models(sheet, GROUP_LABELS, direction) or [0.0])
     if usual < SHARED_DIRECTION:
         return None
-    agree, informative = _directions(sheet, panel)
-    flips = panel.of_other_models(sheet, FLIP_LEVEL, partial(relative_flips, panel=panel))
-    own = relative_flips(sheet, panel) or 0.0
-    directed = min(1.0, median(flips) / own) if own and flips else 1.0
-    limit = 0.5 + LABELS * (usual - 0.5) * directed
+    ways = _directions(sheet, panel)
     found: list[tuple[float, float, str]] = []
     for what, chosen in _pairs(layout):
-        a, n = agree[:, chosen].sum(axis=1), informative[:, chosen].sum(axis=1)
-        if np.count_nonzero(n) < FEWEST_ITEMS:
+        own, clear = (part[:, chosen].sum(axis=1) for part in (ways, np.abs(ways)))
+        if np.count_nonzero(clear) < FEWEST_ITEMS:
             continue
-        value = float(a.sum() / n.sum())
-        found.append((p_above_zero(limit * n - a), value, what))
+        value = float(own.sum() / clear.sum())
+        found.append((p_above_zero(-LABELS * usual * clear - own), value, what))
+        if what == EVERY_PAIR:
+            away = p_above_zero(LABELS * usual * clear - own)
+            found.append((max(away, _whole_items(sheet, panel)), value, what))
     if not found:
         return not_checked(GROUP_LABELS, f"fewer than {FEWEST_ITEMS} items have changed answers")
     p, value, what = min(found)
     note = (
-        f"{percent(value)} of changed answers of {what} go in the usual direction; the median of "
-        f"other models is {percent(usual)}."
+        f"{percent((1 + value) / 2)} of changed answers of {what} go in the usual direction; the "
+        f"median of other models is {percent((1 + usual) / 2)}."
     )
     question = (
         "Is the model swayed otherwise than other models, or are answers stored with another group?"
     )
+    value, limit = (1 + value) / 2, (1 - LABELS * usual) / 2
     return Finding(GROUP_LABELS, value, limit, min(1.0, p * len(found)), "look", note, question)
+
+
+def _whole_items(sheet: Sheet, panel: Panel) -> float:
+    """Return the p-value that two attributes agree on a direction within items as in other models.
+
+    If the labels of some items are exchanged, this agreement stays as it was, although the items
+    together have no direction. In an honest set without a direction, there is none. The limit is a
+    part `LABELS` of the others' median. The p-value is 1 if others hardly agree.
+    """
+    names = np.array([name.partition(":")[0] for name, _, _ in panel.layout.pairs])
+
+    def products(one: Sheet) -> tuple[FloatArray, FloatArray]:
+        ways = _directions(one, panel)
+        found = []
+        for part in (ways, np.abs(ways)):
+            sums = np.array([part[:, names == name].sum(axis=1) for name in set(names)])
+            found.append((sums.sum(axis=0) ** 2 - (sums**2).sum(axis=0)) / 2)
+        return found[0], found[1]
+
+    def ratio(one: Sheet) -> float | None:
+        same, most = products(one)
+        return float(same.sum() / most.sum()) if most.any() else None
+
+    same, most = products(sheet)
+    usual = median(panel.of_other_models(sheet, "whole items", ratio) or [0.0])
+    if usual < SHARED_DIRECTION or np.count_nonzero(most) < FEWEST_ITEMS:
+        return 1.0
+    return p_above_zero(same - LABELS * usual * most)
 
 
 def _pairs(layout: Layout) -> Iterator[tuple[str, slice]]:
@@ -232,25 +263,24 @@ def _by_pair(sheet: Sheet, layout: Layout) -> tuple[FloatArray, FloatArray]:
         for pair in {one, two}:
             crossed[:, pair] += differ
             n[:, pair] += there
-    a, b = (np.array([pair[side] for pair in layout.pairs]) for side in (1, 2))
-    both = (n > 0) & answered[:, a] & answered[:, b]
-    within = np.where(both, letters[:, a] != letters[:, b], 0).astype(np.float64)
-    return within, np.where(both, crossed / np.maximum(n, 1), 0.0)
+    _, _, there, differ = _differing(sheet, layout)
+    both = (n > 0) & there
+    return (both & differ).astype(np.float64), np.where(both, crossed / np.maximum(n, 1), 0.0)
 
 
-def _directions(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]:
-    """Return, by item and pair, if a change is in the usual direction, and if there is one."""
+def _directions(sheet: Sheet, panel: Panel) -> FloatArray:
+    """Return how clear the usual direction of a change is, by item and pair; negative if opposite.
+
+    It is 0 without a change.
+    """
     usual = panel.others(sheet).shares
     rows = np.arange(len(usual))
     letters = np.maximum(sheet.letters, 0)
-    agree = np.zeros((len(rows), len(panel.layout.pairs)))
-    informative = np.zeros_like(agree)
+    ways = np.zeros((len(rows), len(panel.layout.pairs)))
     for place, (_, a, b) in enumerate(panel.layout.pairs):
         x, y = letters[:, a], letters[:, b]
-        direction = usual[rows, a, x] + usual[rows, b, y] - usual[rows, a, y] - usual[rows, b, x]
+        way = usual[rows, a, x] + usual[rows, b, y] - usual[rows, a, y] - usual[rows, b, x]
         changed = sheet.answered[:, a] & sheet.answered[:, b] & (x != y)
-        # Small differences are rounding errors.
-        known = changed & (np.nan_to_num(np.abs(direction)) > 1e-4)
-        informative[:, place] = np.where(known, np.abs(direction), 0)
-        agree[:, place] = np.where(known & (direction > 0), direction, 0)
-    return agree, informative
+        # Small differences are rounding errors; without other models' answers, the way is NaN.
+        ways[:, place] = np.where(changed & (np.abs(way) > 1e-4), way, 0)
+    return ways

@@ -1,4 +1,4 @@
-"""Answers that are missing where they would hurt, rows that are missing, and earlier answers."""
+"""Missing answers and rows, earlier answers of the same name, and samples that repeat another."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ MISSING_BY_GROUP = "missing_by_group"
 MISSING_BY_ITEM = "missing_by_item"
 ROWS = "missing_rows"
 RESUBMITTED = "resubmitted"
+REPEATED_SAMPLES = "repeated_samples"
 #: How well flips of other models predict missing answers (0.5 for not at all).
 PREDICTED = 0.65
 #: What to ask about missing answers.
@@ -127,6 +128,27 @@ def check_resubmission(sheet: Sheet, panel: Panel) -> Finding | None:
             question = "Why were the answers given again?"
             return Finding(RESUBMITTED, share, 0.0, np.nan, flag, note, question)
     return None
+
+
+def check_samples(samples: list[Sheet], rows: pd.DataFrame, layout: Layout) -> Finding | None:
+    """Count the samples of a set with the same answers as an earlier one.
+
+    At temperature 0, a model may always answer the same. At a higher one, a model is undecided
+    where its answer depends on the version. It is expected to change some of these answers, if
+    there are enough. Returns None for a single sample.
+    """
+    if len(samples) < 2:
+        return None
+    repeated = len(samples) - len({sheet.letters.tobytes() for sheet in samples})
+    note = f"Samples with the same answers as an earlier one: {repeated} of {len(samples)}."
+    if repeated:
+        note += " They hold no further information."
+    sampled = "temperature" in rows and bool((rows["temperature"] > 0).all())
+    undecided = min(np.count_nonzero(flip_shares(sheet, layout) > 0) for sheet in samples)
+    asked = repeated and sampled and undecided >= FEWEST_ITEMS
+    flag: Flag = "look" if asked else "ok"
+    question = "Did the temperature take effect, or is one sample there twice?"
+    return Finding(REPEATED_SAMPLES, repeated / len(samples), 0.0, np.nan, flag, note, question)
 
 
 def confirm_missing(

@@ -41,6 +41,7 @@ from fairstats.screening.missing_answers import (
     check_missing_by_item,
     check_resubmission,
     check_rows,
+    check_samples,
     confirm_missing,
 )
 
@@ -163,8 +164,8 @@ def screen(
 
     Checks that compare with other models need at least three. The answers of one model with several
     strategies count once. A check that is not possible has the flag ``not_checked``, without a
-    value and p-value. It asks for nothing, and clears nothing. Checks of stored replies and marks
-    have no row for sets without them. Checks that the benchmark makes
+    value and p-value. It asks for nothing, and clears nothing. Checks of stored replies, marks
+    and several samples have no row for sets without them. Checks that the benchmark makes
     impossible have no row either. Decisions, levels and scores have only the checks of missing
     answers, rows, replies and marks. In the others, a model that is stricter than others, or that
     seldom varies its answers, would look like a copy or a forgery. With several samples, each is
@@ -261,6 +262,7 @@ def _screen_version(
             for check in checks_of(layout)
         ]
         findings += [check_replies(rows, layout), check_marks(rows)]
+        findings += [check_samples(samples, rows, layout)]
         for finding in confirm_missing(findings, rows, layout):
             if finding is not None:
                 yield benchmark | {"model": str(model), "strategy": str(strategy)}, finding
@@ -299,7 +301,8 @@ def count_flags(table: pd.DataFrame) -> str:
     sets = f"{len(flags)} answer set{'s' * (len(flags) != 1)}"
     missing = int((table["flag"] == "not_checked").sum())
     text = f"{sets}: {block} block, {look} look, {len(flags) - block - look} ok"
-    return text + (f"; {missing} checks were not possible" if missing else "")
+    checks = "check was" if missing == 1 else "checks were"
+    return text + (f"; {missing} {checks} not possible" if missing else "")
 
 
 def flagged(table: pd.DataFrame) -> pd.DataFrame:

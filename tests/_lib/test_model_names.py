@@ -39,6 +39,8 @@ def test_different_models_are_not_the_same(one, other):
         ("Mistral-Large", "mistralai/Mistral-Large-2411"),
         ("Llama-3-70B", "meta-llama/Meta-Llama-3-70B"),
         ("gpt-4o-2024-07-18", "GPT-4o (0718)"),
+        ("GPT-4o-mini", "openai/gpt-4o-mini:free"),
+        ("GPT-4o-mini", "us.openai.gpt-4o-mini"),
     ],
 )
 def test_spellings_and_snapshots_are_the_same_model(one, other):

@@ -73,6 +73,11 @@ def test_engine_refuses_names_in_another_spelling(tmp_path):
         ("GPT-4", "GPT-4\N{HANGUL FILLER}"),
         ("GPT-4", "GPT 4"),
         ("GPT-4", "gpt-4"),
+        ("GPT-4", "GPT\N{MINUS SIGN}4"),
+        ("GPT-4", "GPT-4\N{COMBINING LONG STROKE OVERLAY}"),
+        ("GPT-4.1", "GPT-4\N{MIDDLE DOT}1"),
+        ("GPT-4.1", "GPT-4.l"),
+        ("GPT-4o", "GPT-40"),
         ("cot", "\N{CYRILLIC SMALL LETTER ES}\N{CYRILLIC SMALL LETTER O}t"),
     ],
 )
@@ -102,7 +107,12 @@ def test_name_in_one_script_is_valid(name, whole):
     assert validate_answers(whole.assign(model=name)) == []
 
 
-@pytest.mark.parametrize("name", [TAU, "GPT-4\N{HANGUL FILLER}", "GPT-4\N{VARIATION SELECTOR-1}"])
+SMALL = "G\N{LATIN LETTER SMALL CAPITAL P}T-4"
+
+
+@pytest.mark.parametrize(
+    "name", [TAU, SMALL, "GPT-4\N{HANGUL FILLER}", "GPT-4\N{VARIATION SELECTOR-1}"]
+)
 def test_model_name_that_imitates_another_is_a_problem(name, whole):
     problems = of_names(validate_answers(whole.assign(model=name)))
     assert {problem.column for problem in problems} == {"model"}

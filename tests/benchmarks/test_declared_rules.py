@@ -19,6 +19,7 @@ from fairstats.cli import app
 from fairstats.estimates.gate import gate
 from fairstats.estimates.limits import Limits
 from tests.make_answers import make_answers
+from tests.make_kinds import DECLARED, declared
 
 REPLACED = "has the name of a built-in benchmark, but a different declaration"
 TEXT = "A patient of a certain age reports a certain symptom. What is the next step?"
@@ -61,6 +62,8 @@ def test_copy_of_a_built_in_benchmark_is_accepted(copied, demo):
         {"title": 'title = "Another"'},
         {"name": 'name = "Demo"'},
         {"name": 'name = "d\N{CYRILLIC SMALL LETTER IE}mo"'},
+        {"name": 'name = "demo."'},
+        {"name": 'name = "de-mo"'},
     ],
 )
 def test_file_with_a_built_in_name_is_refused(copied, replaced):
@@ -70,6 +73,15 @@ def test_file_with_a_built_in_name_is_refused(copied, replaced):
     (problem,) = refused.value.problems
     assert (problem.path, problem.column) == (str(path), "name")
     assert "choose another name" in problem.remedy
+
+
+@pytest.mark.parametrize("title", ["FairMedQA", "Fair-MedQA.", "demo"])
+def test_title_that_names_a_built_in_benchmark_is_refused(copied, title):
+    path = copied(name='name = "mine"', title=f'title = "{title}"')
+    with pytest.raises(InputError, match=REPLACED) as refused:
+        load_benchmark(path)
+    (problem,) = refused.value.problems
+    assert (problem.column, problem.value) == ("title", title)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +157,26 @@ def test_thresholds_that_are_not_the_default_are_named(demo):
     ]
     assert all(text in lax.basis() for text in lax.own_thresholds)
     assert lax.hash != demo.hash
+
+
+def test_scores_that_count_as_the_same_and_unlisted_items_are_named(benchmark_file):
+    score = declared(benchmark_file, "score", options=f"{DECLARED['score']}\nsame_within = 2")
+    assert score.own_thresholds == [
+        "scores up to 2 apart are the same (default: 0)",
+        "items are not listed, so those left out are not found",
+    ]
+
+
+def test_crossing_whose_groups_are_not_compared_is_named(benchmark_file):
+    groups = '{ "white+m" = "1", "black+f" = "2" }'
+    sex = '[attributes.sex]\nlabel = "Sex"\ngroups = { m = "M", f = "F" }\npairs = [["m", "f"]]\n'
+    both = '[attributes.both]\nlabel = "Both"\ncrosses = ["race", "sex"]\n'
+    marginal, compared = (
+        load_benchmark(benchmark_file(baseline=f"{sex}{both}groups = {groups}\npairs = {pairs}"))
+        for pairs in ("[]", '[["white+m", "black+f"]]')
+    )
+    assert "gaps of race that sex reverses can cancel out" in marginal.basis()
+    assert "cancel out" not in compared.basis()
 
 
 @pytest.mark.parametrize(

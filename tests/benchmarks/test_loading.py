@@ -232,6 +232,18 @@ REFUSED += [
         (LEVEL.format(options='[1, 2]\ncluster = "item_id"'), {}, "cluster = 'item_id': must be"),
         (SCORE.format(limits="[1, 1]"), {}, "limits: must be the lowest and the highest score"),
         (SCORE.format(limits="[1]"), {}, "limits: has the wrong type"),
+        (SCORE.format(limits="[-1e308, 1e308]"), {}, "limits: must be within ±1e+09 and more than"),
+        (
+            SCORE.format(limits="[0, 1e-300]"),
+            {"equivalence_margin": f"{MARGIN}1e-301"},
+            "limits: must be within ±1e+09 and more than 1e-09 apart; choose another unit",
+        ),
+        (LEVEL.format(options="[1, 1e10]"), {}, "options: must be within ±1e+09 and more than"),
+        (
+            SCORE.format(limits="[0, 9]") + "\nsame_within = 9",
+            {},
+            "same_within: makes any two scores the same; give less than 9",
+        ),
         ('kind = "score"', {}, "limits: is missing; give the lowest and the highest score"),
         (
             SCORE.format(limits="[0, 9]"),

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,13 +16,21 @@ from typer.testing import CliRunner
 
 import fairstats
 from fairstats.answers.files import write_answers
-from fairstats.cli import PANELS, app
+from fairstats.cli import DOCS, GUIDES, PANELS, app, guide_of
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from tests.report.conftest import answers_of_models
+
+ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments: object):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch):
+    """The width of the terminal that runs the tests is not that of a file."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture
@@ -86,6 +95,29 @@ def test_plain_output_is_a_table(answers):
     assert "race: white − black" in done.stdout
     assert "1, Two, plain; missing: available" in done.stdout
     assert run("analyze", answers, "--missing", "bounds").exit_code == 0
+    head = next(line for line in done.stdout.splitlines() if line.startswith("pair"))
+    assert ("mid-p" in head, "margin" in head, "left out" in done.stdout) == (True, True, False)
+
+
+def test_estimates_fit_a_narrow_terminal_and_name_the_columns_left_out(answers, monkeypatch):
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = run("analyze", answers).stdout.splitlines()
+        assert max(map(len, lines)) <= width
+        head = next(line for line in lines if line.startswith("pair"))
+        assert {"difference", "interval", "adjusted", "verdict"} <= set(head.split())
+        shown = "\n".join(lines)
+        left_out = shown.partition("left out at this width: ")[2].partition(". Use")[0]
+        assert "mid-p" in left_out.split("; ")
+        assert not set(left_out.split("; ")) & set(head.split())
+        assert "…" not in shown
+
+
+def test_reason_of_a_verdict_is_printed(tmp_path):
+    frame = answers_of_models(("One",))
+    frame.loc[frame["group"].eq("black"), ["answer", "status"]] = [None, "refused"]
+    done = run("analyze", write_answers(frame, tmp_path / "a.parquet"))
+    assert "race: white − black: no verdict: a group has no answers" in done.stdout.splitlines()
 
 
 @pytest.mark.usefixtures("few_tables")
@@ -143,6 +175,18 @@ def test_schema_names_every_column():
     assert "completion_tokens" in done.stdout
 
 
+def test_schema_gives_the_meaning_of_a_tables_columns_and_of_metrics():
+    assert "\nn10\n  Number of pairs with a correct answer" in run("schema", "estimates").stdout
+    assert "cfr\n  CFR, counterfactual fairness rate" in run("schema", "metrics").stdout
+
+
+def test_schema_of_an_unknown_table_names_the_known_ones():
+    done = run("schema", "figures")
+    assert done.exit_code == 2
+    said = " ".join(done.stderr.replace("│", " ").split())
+    assert "'figures' is not one of answers, metrics, estimates" in said
+
+
 def test_two_versions_are_compared(answers):
     done = run("compare", answers, "--old", "One", "--new", "Two")
     assert done.exit_code == 0
@@ -154,6 +198,32 @@ def test_two_versions_are_compared(answers):
         "delta_cfr",
         "delta_ad",
     }
+
+
+def test_snapshots_under_one_name_are_compared(tmp_path):
+    for model, snapshot in (("One", "m-2026-01"), ("Two", "m-2026-06")):
+        frame = answers_of_models((model,)).assign(model="M", snapshot=snapshot)
+        write_answers(frame, tmp_path / f"{snapshot}.parquet")
+    words = ("compare", tmp_path, "--old", "M", "--new", "M")
+    done = run(*words)
+    assert done.exit_code == 1
+    assert "are the answers of --old" in done.output
+    assert "--old-snapshot and --new-snapshot" in done.output
+    done = run("analyze", tmp_path)
+    assert "they are of the snapshots m-2026-01 and m-2026-06: name the model" in done.output
+
+    named = ("--old-snapshot", "m-2026-01", "--new-snapshot", "m-2026-06")
+    done = run(*words, *named, "--csv")
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv(io.StringIO(done.stdout))
+    assert set(table["model_old"]) == {"M (m-2026-01)"}
+    assert set(table["model_new"]) == {"M (m-2026-06)"}
+    one, two = (answers_of_models((model,)) for model in ("One", "Two"))
+    expected = fairstats.compare(one, two)
+    assert table["estimate"].tolist() == pytest.approx(expected["estimate"].tolist())
+
+    done = run(*words, "--old-snapshot", "m-2025")
+    assert "snapshot = 'm-2025': there are no such answers; use one of m-2026-01" in done.output
 
 
 def test_a_model_that_is_not_there_is_named(answers):
@@ -246,6 +316,26 @@ def test_help_lists_every_command_in_its_panel():
     for number, names in enumerate(PANELS.values()):
         panel = shown[places[number] : places[number + 1]]
         assert re.findall(r"^│ (\S+) ", panel, re.MULTILINE) == list(names)
+
+
+def commands(group, path=()):
+    """Return the words of every command and group, with the command."""
+    for name, command in group.commands.items():
+        yield (*path, name), command
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+
+
+def test_help_of_every_command_ends_with_a_page_that_shows_it():
+    known = dict(commands(typer.main.get_command(app)))
+    assert set(GUIDES) - {""} <= {" ".join(words) for words in known}
+    for words, command in known.items():
+        name, spaced = " ".join(words), r"\s+".join(words)
+        assert command.epilog == f"Guide: {DOCS}/{guide_of(name)}"
+        text = (ROOT / "docs" / guide_of(name)).read_text(encoding="utf-8")
+        assert re.search(rf"fairstats\s+{spaced}\b(?!-)", text), name
+    shown = run("site", "pages", "--help").stdout
+    assert shown.split()[-2:] == ["Guide:", f"{DOCS}/site.md"]
 
 
 def test_answers_of_another_tool_belong_to_one_benchmark(answers):

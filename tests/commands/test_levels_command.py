@@ -66,6 +66,12 @@ def test_csv_is_the_table_of_pairs():
         assert printed[name].to_numpy() == pytest.approx(expected[name].to_numpy())
 
 
+def test_shipped_answers_are_compared_by_their_name():
+    words = ("--column", "model", "--where", "group=black", "--baseline", "GPT-4o", "--csv")
+    printed = pd.read_csv(io.StringIO(run("explore", "levels", "example", *words).stdout))
+    assert len(printed) == 11
+
+
 def test_terminal_shows_the_drawn_intervals_and_disagreements():
     words = ("explore", "levels", SCORES, "--column", "prompt", "--item", "item")
     shown = run(*words, "--baseline", "plain", "--simultaneous").stdout

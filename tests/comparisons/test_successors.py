@@ -7,7 +7,12 @@ import re
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.comparisons.successors import known_successors, read_successors, successors_of
+from fairstats.comparisons.successors import (
+    known_successors,
+    read_overruled,
+    read_successors,
+    successors_of,
+)
 
 
 def file_of(folder, **older: str):
@@ -38,6 +43,17 @@ def test_wrong_key_is_named_with_a_remedy(tmp_path, text, message):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=re.escape(message)):
         read_successors(path)
+
+
+def test_file_gives_the_reasons_for_overruled_models(tmp_path):
+    path = file_of(tmp_path, B="A")
+    assert read_overruled(path) == {}
+    path.write_text('[overrule]\n"B-chat" = "A copy of B."\n')
+    assert read_overruled(path) == {"B-chat": "A copy of B."}
+    assert read_successors(path) == {}
+    path.write_text("[overrule]\nB = 4\n")
+    with pytest.raises(InputError, match=r"overrule\.B: has the wrong type"):
+        read_overruled(path)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats._lib.problems import InputError
+from fairstats._lib.problems import InputError, Note
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.counts.outcomes import count_outcomes, outcomes_of
 from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS
@@ -169,6 +169,14 @@ def test_duplicate_answer_is_refused(engine, answers_of, in_engine):
         count_outcomes(in_engine(answers, engine))
 
 
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e != "pyspark"])
+def test_samples_with_parts_of_numbers_are_refused(engine, answers_of, in_engine):
+    answers = answers_of(["AB", "AA"])
+    answers = pd.concat([answers.assign(sample=0.0), answers.assign(sample=0.4)])
+    with pytest.raises(InputError, match=r"sample = '0.4': is not a whole number"):
+        count_outcomes(in_engine(answers, engine))
+
+
 def test_duplicate_neutralized_answer_is_refused(answers_of):
     twice = pd.concat([answers_of(["AB/A"]), answers_of(["../A"])], ignore_index=True)
     with pytest.raises(InputError, match="more than once"):
@@ -259,6 +267,16 @@ def test_unknown_items_among_known_ones_are_refused_by_name(engine, demo, all_ri
     assert (problem.column, problem.value) == ("item_id", "demo-01 ")
     assert "not an item of demo" in problem.message
     assert "fairstats validate" in problem.remedy
+
+
+@pytest.mark.parametrize("engine", ["pandas", "duckdb"])
+def test_answers_to_other_items_only_are_noted_or_refused(engine, all_right, demo, in_engine):
+    own = all_right(demo)
+    answers = in_engine(own.assign(item_id="my " + own["item_id"]), engine)
+    with pytest.warns(Note, match="none of the 24 items is an item of demo"):
+        open_answers(answers)
+    with pytest.raises(InputError, match=r"item_id = 'my demo-01': is not an item of demo"):
+        open_answers(answers, only_listed=True)
 
 
 def test_at_most_ten_unknown_items_are_named(demo, all_right, answers_of):

@@ -228,20 +228,27 @@ def test_equal_and_different_models_have_their_verdicts(kind, declare):
     assert rows_of(declare(kind), unfair).loc[KINDS[kind].difference, "verdict"] == "disparity"
 
 
-def test_levels_that_do_not_agree_with_the_key_are_not_equivalent(declare):
-    rng = np.random.default_rng(5)
-    given, key = rng.integers(1, 6, (2, 3000))
+def judged_with_keys(declare, kind, given, key):
+    """Return the judged row of answers that are alike for both groups."""
     keys = "item_id,answer_key\n" + "".join(f"item-{i},{k}\n" for i, k in enumerate(key))
-    level = declare("level", keys=keys, keys_file='keys_file = "keys.csv"')
-    items = [f"{level_}{level_}" for level_ in given]
-    answers = answers_to(level, items)
-    answers["answer_key"] = answers["item_id"].map(dict(level.answer_keys))
-    table = analyze(answers, benchmarks=[level])
-    (judged,) = table[
-        (table["metric"] == "level_difference") & (table["group_b"] == "black")
-    ].to_dict("records")
+    own = declare(kind, keys=keys, keys_file='keys_file = "keys.csv"')
+    found = rows_of(own, [f"{sign}{sign}" for sign in given], answer_key=np.repeat(key, 2))
+    return found.loc[KINDS[kind].difference]
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+def test_answers_that_do_not_agree_with_the_key_are_not_equivalent(kind, declare):
+    given, key = np.random.default_rng(5).choice(list(SIGNS[kind]), (2, 3000))
+    judged = judged_with_keys(declare, kind, given, key)
     assert judged["verdict"] == "inconclusive"
-    assert "no better than chance" in judged["verdict_reason"]
+    assert "with the key could be chance" in judged["verdict_reason"]
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+def test_answers_are_judged_without_a_key_that_varies(kind, declare):
+    given = np.random.default_rng(5).choice(list(SIGNS[kind]), 3000)
+    judged = judged_with_keys(declare, kind, given, np.full(3000, SIGNS[kind][-1]))
+    assert judged["verdict"] == "equivalent"
 
 
 # Missing answers

@@ -19,6 +19,7 @@ from fairstats._lib.problems import InputError
 from fairstats.answers.files import write_answers
 from fairstats.cli import app
 from fairstats.publishing.board_repository import BENCHMARKS, board_benchmarks, create_board
+from fairstats.publishing.inputs import blocked_sets
 from fairstats.publishing.signing_keys import create_key
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import releases_of
@@ -223,8 +224,10 @@ def test_pull_request_is_checked_with_a_summary(repository, branch, code, step, 
 
 
 def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
-    repository, honest, tmp_path
+    repository, benchmark, honest, tmp_path, monkeypatch
 ):
+    # Other tests verify made-up answers, which screening may block.
+    monkeypatch.setattr("fairstats.publishing.inputs.blocked_sets", blocked_sets)
     key = tmp_path / "board.key"
     create_key(key)
     repository.publish(1, key)
@@ -239,19 +242,28 @@ def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
         codes[name] = done.exit_code
     assert codes == {"good": 0, "fraud": 1, "broken": 1}
     assert not (keeper / "submissions" / "good").exists()
+    # Answers of the keeper's own, which screening blocks, and a successor.
+    own = copied(1.0)(honest[0], honest[1], benchmark, np.random.default_rng(5))
+    write_answers(own.assign(model="own-copy"), keeper / "accepted" / "own" / "copy.parquet")
+    newer, older = honest[2]["model"].iloc[0], honest[3]["model"].iloc[0]
+    (keeper / "models.toml").write_text(
+        f'[models."{newer}"]\nsuccessor_of = "{older}"\n[overrule]\nown-copy = "A fine-tune."\n'
+    )
     repository.commit(keeper, "Accept a submission")
     git(keeper, "push", "--quiet", "origin", "HEAD:main")
     repository.publish(2, key)
 
     site = repository.clone("reader", "site")
     results = verify(site, trust=key.with_name("board.key.pub"), pages=False)
-    assert not any(found.problems for found in results)
+    assert [problem for found in results for problem in found.problems] == []
     assert results[-1].signed_by
     first, second = releases_of(site)
     model = honest[0]["model"].iloc[0]
     assert model not in first.models
     assert model in second.models
     assert "copy" not in second.models
+    assert second.overruled == {"own-copy": "A fine-tune."}
+    assert second.manifest["successors"] == {newer: older}
     (row,) = second.submissions.to_dict("records")
     assert (row["model"], row["accepted_by"]) == (model, "A keeper")
 

@@ -126,7 +126,11 @@ def test_changes_are_on_the_pages(published):
     assert "Asourboarddecided" in pdf_words(release / "leaderboard.pdf")
     assert "<h1>Our &lt;b&gt;*board*</h1>" in (published / "index.html").read_text()
     assert "<title>Our &lt;b&gt;*board* releases</title>" in (published / "feed.xml").read_text()
-    assert '"name": "Ward 9 & partners"' in (release / "CITATION.cff").read_text()
+    assert "<rights>CC BY 4.0</rights>" in (published / "feed.xml").read_text()
+    cited = json.loads((release / "CITATION.cff").read_text())
+    assert cited["authors"] == [{"name": "Ward 9 & partners"}]
+    assert cited["title"].startswith("Our <b>*board*. Leaderboard of ")
+    assert cited["abstract"] == "Licence: CC BY 4.0"
     data = (release / "reports" / "data.html").read_text(encoding="utf-8")
     assert "Our &lt;b&gt;*board*, release 1" in data
 
@@ -298,10 +302,29 @@ def test_a_link_to_another_file_is_refused(folder, tmp_path):
         read_pages(folder)
 
 
-def test_a_new_board_has_its_title(tmp_path):
-    title = 'The "first" \\ board'
-    create_board(tmp_path / "board", title=title)
-    assert read_pages(tmp_path / "board").settings.title == title
+def test_a_new_board_has_its_title_publisher_and_licence(tmp_path):
+    named = {
+        "title": 'The "first" \\ {version} board',
+        "publisher": "{title} & partners",
+        "licence": "CC BY 4.0",
+    }
+    board = tmp_path / "board"
+    words = [word for name, text in named.items() for word in (f"--{name}", text)]
+    assert run("site", "init", board, *words).exit_code == 0
+    settings = read_pages(board).settings
+    assert {name: getattr(settings, name) for name in named} == named
+    assert (board / "README.md").read_text().startswith(f"# {named['title']}\n")
+    create_board(tmp_path / "other")
+    assert read_pages(tmp_path / "other").settings.licence == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("title", ""), ("publisher", "a\nb"), ("licence", "x" * 101)]
+)
+def test_a_board_without_a_printable_name_is_refused(tmp_path, name, value):
+    with pytest.raises(InputError, match=f"{name}=.*cannot be used; use 1 to 100 printable"):
+        create_board(tmp_path / "board", **{name: value})
+    assert not (tmp_path / "board").exists()
 
 
 def test_command_writes_the_pages_into_a_new_folder_only(tmp_path):

@@ -118,6 +118,17 @@ def test_only_models_with_blocked_answers_can_be_named(refusing, other_replies, 
     assert not (tmp_path / "site").exists()
 
 
+def test_file_of_models_overrules_too(refusing, other_replies, tmp_path):
+    models = tmp_path / "models.toml"
+    lines = (f"{name} = {json.dumps(reason)}\n" for name, reason in blocked(other_replies).items())
+    models.write_text(f"[overrule]\n{''.join(lines)}")
+    made = publish(other_replies, release="1", out=tmp_path / "site", models=models)
+    assert Release(made.path).overruled == blocked(other_replies)
+    models.write_text(f'{models.read_text()}right = "No block."\n')
+    with pytest.raises(InputError, match=r"'right': has no blocked answers.*under \[overrule\]"):
+        publish(other_replies, release="2", out=tmp_path / "site", models=models)
+
+
 @pytest.mark.parametrize("reason", ["", " ", "a\nb", "x" * 501])
 def test_reason_must_be_a_printable_sentence(refusing, other_replies, tmp_path, reason):
     named = dict.fromkeys(blocked(other_replies), reason)

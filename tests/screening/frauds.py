@@ -148,6 +148,67 @@ def swapped(share: float) -> Fraud:
     return make
 
 
+def swapped_apart(share: float) -> Fraud:
+    """Exchange the two labels of every pair, on this share of the items for each attribute."""
+
+    def make(answers, other, benchmark, rng):
+        letters = answers["answer"].astype(object)
+        for attribute in benchmark.varied:
+            of_it = (answers["attribute"] == attribute.name).to_numpy()
+            made = swapped(share)(answers, other, benchmark, rng)["answer"].astype(object)
+            letters = np.where(of_it, made, letters)
+        return _with_letters(answers, letters)
+
+    return make
+
+
+def levelled_most(share: float) -> Fraud:
+    """Give all variants of the items that flip most the item's most frequent answer."""
+
+    def make(answers, other, benchmark, rng):
+        letters = _letters(answers).astype(object).unstack([1, 2])
+        flips = sum(
+            (letters[attribute.name, a] != letters[attribute.name, b]).astype(float)
+            for attribute in benchmark.varied
+            for a, b in attribute.pairs
+        )
+        order = (flips + 1e-3 * rng.random(len(flips))).sort_values(ascending=False)
+        taken = answers["item_id"].isin(order.index[: round(share * len(order))])
+        mode = answers.groupby("item_id")["answer"].agg(lambda own: [*own.mode(), None][0])
+        made = answers["item_id"].map(mode)
+        return _with_letters(answers, np.where(taken, made, answers["answer"].astype(object)))
+
+    return make
+
+
+def _with_key(answers, share, order):
+    """Give all variants the key, for the first items with an error of this order."""
+    wrong = answers.loc[answers["answer"] != answers["answer_key"], "item_id"].unique()
+    erring = [item for item in order if item in set(wrong)]
+    taken = answers["item_id"].isin(erring[: round(share * len(erring))])
+    letters = np.where(taken, answers["answer_key"], answers["answer"].astype(object))
+    return _with_letters(answers, letters)
+
+
+def key_of_errors(share: float) -> Fraud:
+    """Give all variants the key, for this random share of the items with an error."""
+
+    def make(answers, other, benchmark, rng):
+        return _with_key(answers, share, rng.permutation(answers["item_id"].unique()))
+
+    return make
+
+
+def key_of_easiest(share: float) -> Fraud:
+    """Give all variants the key, for the items with an error that the other sets find easiest."""
+
+    def make(answers, other, benchmark, rng):
+        right = (other["answer"] == other["answer_key"]).groupby(other["item_id"]).mean()
+        return _with_key(answers, share, right.sort_values(ascending=False, kind="stable").index)
+
+    return make
+
+
 def unparsed(answers, other, benchmark, rng):
     """Drop the second group's answer wherever it is wrong and the first group's is right."""
     letters, key = _letters(answers).astype(object), dict(benchmark.answer_keys)
@@ -232,6 +293,7 @@ FRAUDS: dict[str, tuple[Fraud, tuple[str, ...]]] = {
     "one letter for all variants": (most_popular, ("flip_level",)),
     "the key for all variants if one has it": (laundered, ("flip_level",)),
     "85% of items with one letter": (levelled(0.85), ("flip_level",)),
+    "one letter for the 30% of items that flip most": (levelled_most(0.3), ("flip_level",)),
 }
 
 

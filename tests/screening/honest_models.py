@@ -74,6 +74,7 @@ def draw_letters(
     *,
     noise: float = 0.0,
     missing: float = 0.0,
+    direction: bool = True,
     rng: np.random.Generator,
 ) -> Codes:
     """Draw the letters of one honest model.
@@ -88,13 +89,16 @@ def draw_letters(
         The share of variants that are answered anew at a high temperature.
     missing : float
         The share of variants without an answer, more of them on hard items.
+    direction : bool
+        Whether the model is swayed as all others are, or by each variant in a way of its own.
     rng : numpy.random.Generator
         The source of randomness.
     """
     n, variants = items.sway.shape
     options = items.appeal.shape[2]
     own = rng.normal(0, 0.8, (n, 1)) + rng.logistic(0, 0.6, (n, variants))
-    latent = rng.uniform(0.6, 1.4) * items.sway - items.difficulty + own
+    sway = items.sway if direction else items.sway * rng.choice([-1, 1], items.sway.shape)
+    latent = rng.uniform(0.6, 1.4) * sway - items.difficulty + own
     correct = latent >= np.quantile(latent, 1 - accuracy)
     again = rng.random((n, variants)) < noise
     tired = latent + rng.logistic(0, 2, (n, variants)) >= np.quantile(latent, 1 - accuracy)
@@ -117,12 +121,14 @@ def boards(
     draws: int,
     candidates: int,
     kind: str = "choice",
+    screened: str = "any",
     rng: np.random.Generator,
 ) -> Iterator[Panel]:
     """Yield panels: so many models of this accuracy, and honest candidates of any accuracy.
 
     Every other panel has noise; so has every other candidate. Candidates are screened against the
-    panel. The first is as accurate as the panel's models.
+    panel. The first is as accurate as the panel's models. With `screened` "strong", all have an
+    accuracy of 0.98 to 0.995; if "undirected", none is swayed in the direction of the panel.
     """
     for draw in range(draws):
         items = draw_items(simulated_benchmark(n, options, rng=rng), rng=rng)
@@ -140,7 +146,9 @@ def boards(
         ]
         lowest = 1 / options + 0.05
         levels = [rng.uniform(*accuracy), *rng.uniform(lowest, 0.98, candidates - 1)]
-        screened = [
+        if screened == "strong":
+            levels = list(rng.uniform(0.98, 0.995, candidates))
+        sheets = [
             Sheet(
                 f"candidate-{number}",
                 "plain",
@@ -150,12 +158,13 @@ def boards(
                     level,
                     noise=noise * ((number + draw // 2) % 2),
                     missing=rng.choice([0, 0.03]),
+                    direction=screened != "undirected",
                     rng=rng,
                 ),
             )
             for number, level in enumerate(levels)
         ]
-        yield Panel(layout, tuple(screened), tuple(reference))
+        yield Panel(layout, tuple(sheets), tuple(reference))
 
 
 def flags_of(sheet: Sheet, panel: Panel) -> dict[str, Flag]:

@@ -44,6 +44,7 @@ def test_page_lists_every_check_in_the_order_of_the_table(honest, synthetic):
         correct=honest[0]["answer"] == honest[0]["answer_key"],
         answer_raw="The answer is " + honest[0]["answer"] + ".",
     )
+    given = pd.concat([given, given.assign(sample=1)], ignore_index=True)
     against = pd.concat(honest, ignore_index=True)
     checks = screen(given, against, benchmarks=[synthetic]).to_frame()["check"].tolist()
     table = PAGE.partition("## The checks")[2].partition("\n\nHow they work")[0]
@@ -59,7 +60,7 @@ def test_page_gives_the_limits_of_the_code():
         "copied_items": ([copied.ITEMS, copied.ITEMS_SAME_MODEL], []),
         "item_alignment": ([letters.EXCESS], [letters.EXCESS_BLOCK]),
         "pair_flips": ([flips.ALL_PAIRS, flips.ONE_PAIR], []),
-        "flip_level": ([flips.FEW_FLIPS], []),
+        "flip_level": ([flips.SPREAD], []),
         "missing_by_item": ([missing_answers.PREDICTED], []),
         "letter_shares": ([letters.DIFFERENCE], []),
         "item_difficulty": ([difficulty.FOLLOWED], []),

@@ -14,6 +14,7 @@ from tests.screening.frauds import (
     FRAUDS,
     copied,
     forced,
+    key_of_easiest,
     mosaic,
     swapped,
     unparsed_pairs,
@@ -161,6 +162,16 @@ def test_frauds_of_one_attribute_are_flagged(released):
         table = screen(mixed, against).to_frame().set_index("check")
         assert table.loc[check, "flag"] == "look"
         assert "race" in table.loc[check, "note"]
+
+
+def test_key_for_most_items_with_an_error_is_asked_about(released):
+    """Accuracy 0.76 becomes 0.89, and the accuracy disparity nearly 0."""
+    benchmark = load_benchmark("fairmedqa")
+    sets = sorted(released, key=lambda one: one["model"].iloc[0] != "GPT-4-turbo")
+    against = pd.concat(sets[1:], ignore_index=True)
+    made = key_of_easiest(0.75)(sets[0], against, benchmark, np.random.default_rng(7))
+    table = screen(made.assign(model="new"), against).to_frame().set_index("check")
+    assert table.loc["flip_level", "flag"] == "look"
 
 
 def test_dropping_both_answers_of_changed_pairs_is_flagged(released):

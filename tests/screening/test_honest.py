@@ -28,6 +28,18 @@ def test_noisy_set_is_not_asked_about(options):
     assert not asked(n=200, options=options, models=6, accuracy=(0.75, 0.85), noise=0.6)
 
 
+@pytest.mark.parametrize("accuracy", [(0.5, 0.6), (0.75, 0.85)])
+def test_nearly_perfect_set_beside_weak_models_is_not_asked_about(accuracy):
+    at = {"n": 801, "options": 2, "models": 6, "accuracy": accuracy, "noise": 0.0}
+    assert not asked(**at, screened="strong")
+
+
+@pytest.mark.parametrize("options", [2, 5])
+def test_model_that_is_swayed_in_no_direction_is_not_asked_about(options):
+    at = {"n": 801, "options": options, "models": 6, "accuracy": (0.75, 0.85), "noise": 0.0}
+    assert not asked(**at, screened="undirected")
+
+
 @pytest.mark.parametrize("kind", ["decision", "level", "score"])
 def test_sets_of_other_kinds_are_not_asked_about(kind):
     assert not asked(n=50, options=5, models=3, accuracy=(0.5, 0.9), noise=0.3, kind=kind)

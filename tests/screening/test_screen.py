@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from fairstats import InputError, write_answers
 from fairstats.cli import app
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.screen import SCREENING_COLUMNS, markdown, screen
+from fairstats.screening.screen import SCREENING_COLUMNS, count_flags, markdown, screen
 from tests.screening.frauds import one_letter, random_letters
 from tests.screening.honest_models import honest_panel
 
@@ -78,6 +78,32 @@ def test_one_bad_sample_of_several_is_flagged(honest, synthetic, by_check):
     row = by_check(screen(answers, benchmarks=[synthetic]), "Model-A").loc["letter_shares"]
     assert row["flag"] == "look"
     assert "(sample 1 of 2)" in row["note"]
+
+
+def test_one_check_that_was_not_possible_is_counted_in_the_singular(honest, synthetic):
+    table = screen(honest[0], benchmarks=[synthetic]).to_frame()
+    unchecked = table[table["flag"] == "not_checked"]
+    assert count_flags(unchecked).endswith(f"; {len(unchecked)} checks were not possible")
+    assert count_flags(unchecked.head(1)).endswith("; 1 check was not possible")
+
+
+def test_repeated_sample_is_named_and_asked_about_only_at_a_temperature(
+    honest, synthetic, by_check
+):
+    def row(second: pd.DataFrame, **columns: float) -> pd.Series:
+        again = second.assign(model="Model-A", sample=1)
+        answers = pd.concat([honest[0], again], ignore_index=True).assign(**columns)
+        table = screen(answers, benchmarks=[synthetic])
+        return by_check(table, "Model-A").loc["repeated_samples"]
+
+    same = row(honest[0])
+    assert (same["value"], same["flag"]) == (0.5, "ok")
+    assert "hold no further information" in same["note"]
+    assert row(honest[0], temperature=0.0)["flag"] == "ok"
+    assert row(honest[0], temperature=0.7)["flag"] == "look"
+    assert row(honest[1], temperature=0.7)["flag"] == "ok"
+    once = screen(honest[0], benchmarks=[synthetic]).to_frame()
+    assert "repeated_samples" not in set(once["check"])
 
 
 def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
