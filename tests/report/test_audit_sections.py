@@ -386,7 +386,7 @@ DEGENERATE = {
             "White − Black 90.0–100.0 / 100.0 range (−10.0 to 0.0) range (90.0–100.0) – – not "
             "judged",
             "Black − Asian 100.0 / 100.0 0.0 (0.0 to 0.0) 100.0 (100.0–100.0) – – not judged",
-            "(policy bounds)",
+            "; policy bounds.",
         ],
     ),
     "several samples": (
