@@ -131,6 +131,16 @@ def validate_answers(
         attribute, group, item or option letter; a key that differs from the benchmark's; and
         variants without a row. Empty if there are no problems. The original and the neutralized
         variants may lack rows if all of them do.
+
+    Examples
+    --------
+    >>> from fairstats import example_answers
+    >>> answers = example_answers().query("model == 'GPT-4.1'")
+    >>> validate_answers(answers)
+    []
+    >>> (problem,) = validate_answers(answers.iloc[1:])
+    >>> print(problem.message.partition(" (")[0])
+    only 800 of 801 items are complete
     """
     found = column_problems(answers.columns, path)
     if missing := [problem for problem in found if problem.column not in answers.columns]:

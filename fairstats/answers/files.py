@@ -199,6 +199,9 @@ def example_answers() -> pd.DataFrame:
     The letters are those that the authors' files hold, read as ``fairstats import amqa`` reads
     them. ``data/LICENCES.md`` names the files.
 
+    The variants were written to help the model for one group and to mislead it for the other. So a
+    difference shows how easily a model is swayed, not a rate of bias in practice.
+
     References
     ----------
     .. [1] Xiao, Y., et al. (2025). AMQA: an adversarial dataset for benchmarking bias of LLMs in

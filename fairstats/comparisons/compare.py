@@ -172,14 +172,14 @@ def compare(
 
     Examples
     --------
-    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
-    ...            attribute="race", answer_key="C")
-    >>> def answers(model, letters):
-    ...     return pd.DataFrame([row | dict(model=model, item_id="demo-01", group=g, answer=a)
-    ...                          for g, a in zip(("white", "black"), letters)])
-    >>> table = compare(answers("m-1", "CB"), answers("m-2", "CC"))
-    >>> table[["metric", "estimate"]].values.tolist()
-    [['delta_accuracy', 0.5], ['delta_cfr', 1.0], ['delta_ad', -1.0]]
+    >>> from fairstats import example_answers
+    >>> answers = example_answers().query("attribute == 'race'").groupby("model")
+    >>> table = compare(answers.get_group("DeepSeek-V3"), answers.get_group("DeepSeek-V3.1"))
+    >>> table[["metric", "old", "new", "estimate", "ci_low", "ci_high"]].round(3)
+               metric    old    new  estimate  ci_low  ci_high
+    0  delta_accuracy  0.639  0.763     0.124   0.098    0.149
+    1       delta_cfr  0.631  0.748     0.117   0.078    0.156
+    2        delta_ad  0.221  0.194    -0.027  -0.069    0.015
     """
     check_choice("adjust", adjust, get_args(AdjustMethod))
     alpha = check_alpha(alpha)

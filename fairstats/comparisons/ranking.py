@@ -184,14 +184,15 @@ def rank_models(
 
     Examples
     --------
-    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
-    ...            attribute="race", answer_key="A")
-    >>> table = pd.DataFrame([row | dict(model=m, item_id=f"i{i}", group=g, answer=a)
-    ...                       for m, changed in (("fair", 1), ("unfair", 12)) for i in range(40)
-    ...                       for g, a in (("white", "A"), ("black", "AB"[i < changed]))])
-    >>> ranks = rank_models(table)
-    >>> ranks[["model", "rank", "rank_low", "rank_high", "may_be_best"]].values.tolist()
-    [['fair', 1, 1, 1, True], ['unfair', 2, 2, 2, False]]
+    >>> from fairstats import example_answers
+    >>> models = ["Claude-4-Sonnet", "Gemini-2.5-Flash", "GPT-5-Mini"]
+    >>> answers = example_answers().query("attribute == 'race' and strategy == 'plain'")
+    >>> ranks = rank_models(answers[answers["model"].isin(models)])
+    >>> ranks[["model", "estimate", "rank", "rank_low", "rank_high", "may_be_best"]].round(3)
+                  model  estimate  rank  rank_low  rank_high  may_be_best
+    0        GPT-5-Mini     0.054     1         1          1         True
+    1   Claude-4-Sonnet     0.104     2         2          3        False
+    2  Gemini-2.5-Flash     0.134     3         2          3        False
     """
     return rank_boards(answers, metric, **options).ranks
 
@@ -226,14 +227,15 @@ def rank_differences(
 
     Examples
     --------
-    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
-    ...            attribute="race", answer_key="A")
-    >>> table = pd.DataFrame([row | dict(model=m, item_id=f"i{i}", group=g, answer=a)
-    ...                       for m, changed in (("fair", 1), ("unfair", 12)) for i in range(40)
-    ...                       for g, a in (("white", "A"), ("black", "AB"[i < changed]))])
-    >>> pairs = rank_differences(table, "cfr")
-    >>> pairs[["model_a", "model_b", "difference", "differ"]].round(3).values.tolist()
-    [['fair', 'unfair', 0.275, True]]
+    >>> from fairstats import example_answers
+    >>> models = ["Claude-4-Sonnet", "Gemini-2.5-Flash", "GPT-5-Mini"]
+    >>> answers = example_answers().query("attribute == 'race' and strategy == 'plain'")
+    >>> pairs = rank_differences(answers[answers["model"].isin(models)])
+    >>> pairs[["model_a", "model_b", "difference", "p_adjusted", "differ"]].round(3)
+               model_a           model_b  difference  p_adjusted  differ
+    0       GPT-5-Mini   Claude-4-Sonnet       -0.05       0.000    True
+    1       GPT-5-Mini  Gemini-2.5-Flash       -0.08       0.000    True
+    2  Claude-4-Sonnet  Gemini-2.5-Flash       -0.03       0.056   False
     """
     return rank_boards(answers, metric, **options).differences
 

@@ -404,14 +404,10 @@ def count_outcomes(
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain",
-    ...            item_id="demo-01", attribute="race", sample=0, answer_key="C")
-    >>> answers = pd.DataFrame([row | dict(group="white", answer="C"),
-    ...                         row | dict(group="black", answer="B")])
-    >>> counts = count_outcomes(answers)
-    >>> int(counts.loc[counts["attribute"] == "race", "n10"].item())
-    1
+    >>> from fairstats import example_answers
+    >>> answers = example_answers().query("attribute == 'race' and model == 'GPT-4.1'")
+    >>> count_outcomes(answers)[["n11", "n10", "n01", "n00_same", "n00_different"]].values.tolist()
+    [[608, 131, 12, 36, 14]]
     """
     tables = []
     for outcomes in outcomes_of(open_pairs(answers, benchmarks)).values():

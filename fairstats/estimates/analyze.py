@@ -147,6 +147,16 @@ def analyze(
     asked count as missing. If the requirements are not met, the verdict is "inconclusive".
     `verdict_reason` gives the reason. "Equivalent" is decided for each pair separately; it is not
     adjusted over the family.
+
+    Examples
+    --------
+    >>> from fairstats import example_answers
+    >>> answers = example_answers().query("model == 'GPT-4.1'")
+    >>> table = analyze(answers, metrics=["accuracy_difference"], attributes=["race", "sex"])
+    >>> table[["attribute", "estimate", "ci_low", "ci_high", "verdict"]].round(3)
+      attribute  estimate  ci_low  ci_high    verdict
+    0      race     0.149   0.122    0.177  disparity
+    1       sex     0.109   0.083    0.136  disparity
     """
     alpha = check_level(alpha)
     check_choice("adjust", adjust, (*get_args(AdjustMethod), "max_t"))

@@ -61,18 +61,13 @@ def publication_table(estimates: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from fairstats import analyze, load_benchmark
-    >>> demo = load_benchmark("demo")
-    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
-    ...            answer="A", status="ok")
-    >>> answers = pd.DataFrame([row | dict(item_id=item, attribute=attribute, group=group,
-    ...                                    answer_key=key)
-    ...                         for item, key in demo.answer_keys.items()
-    ...                         for attribute, group in demo.variants])
+    >>> from fairstats import analyze, example_answers
+    >>> answers = example_answers().query("attribute == 'race' and model in ['GPT-4o', 'GPT-4.1']")
     >>> table = publication_table(analyze(answers))
-    >>> table.loc[table["attribute"] == "sex", ["accuracy_a", "accuracy_b", "difference", "cfr"]]
-       accuracy_a  accuracy_b  difference  cfr
-    1        0.25        0.25         0.0  1.0
+    >>> table[["model", "accuracy_a", "accuracy_b", "difference", "cfr", "verdict"]].round(3)
+         model  accuracy_a  accuracy_b  difference    cfr    verdict
+    0  GPT-4.1       0.923       0.774       0.149  0.804  disparity
+    1   GPT-4o       0.912       0.727       0.186  0.777  disparity
     """
     needed = {*_KEYS, *_INTERVAL, *_JUDGED, "metric", "test", "p_value", "p_adjusted"}
     if missing := sorted(needed - set(estimates)):

@@ -154,16 +154,14 @@ def specification_curve(
 
     Examples
     --------
-    >>> from fairstats.benchmarks.loading import load_benchmark
-    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
-    ...            attribute="race")
-    >>> answers = pd.DataFrame(
-    ...     [row | dict(item_id=item, group=group, answer_key=key, answer=key if right else None)
-    ...      for place, (item, key) in enumerate(load_benchmark("demo").answer_keys.items())
-    ...      for group, right in (("white", True), ("black", place > 7))])
+    >>> from fairstats import example_answers
+    >>> answers = example_answers().query("attribute == 'race' and model == 'DeepSeek-V3'")
     >>> table = specification_curve(answers, test="midp", adjust="holm", margin=[])
-    >>> table.loc[table["interval"] == "default", ["missing", "estimate"]].round(3).values.tolist()
-    [['available', 0.0], ['complete', 0.0], ['incorrect', 0.333]]
+    >>> table.loc[table["interval"] == "default", ["missing", "estimate", "verdict"]].round(3)
+         missing  estimate    verdict
+    0  available     0.223  disparity
+    3   complete     0.221  disparity
+    6  incorrect     0.208  disparity
     """
     alpha = check_alpha(alpha, below=0.5)
     policies = _checked("missing", missing, get_args(CountingPolicy))

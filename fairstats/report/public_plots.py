@@ -89,10 +89,9 @@ def plot_forest(
 
     Examples
     --------
-    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain",
-    ...            attribute="race", group_a="white", group_b="black", metric="cfr",
-    ...            estimate=0.9, ci_low=0.8, ci_high=0.95, verdict=None)
-    >>> plot_forest(pd.DataFrame([row]), metric="cfr").labels.x
+    >>> from fairstats import analyze, example_answers
+    >>> answers = example_answers().query("attribute == 'race' and model == 'GPT-4.1'")
+    >>> plot_forest(analyze(answers), metric="cfr").labels.x
     'CFR, counterfactual fairness rate, %'
     """
     import plotnine as p9
@@ -184,11 +183,10 @@ def plot_outcomes(counts: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplo
 
     Examples
     --------
-    >>> patterns = dict.fromkeys(PATTERNS, 0) | dict(n11=8, n10=2)
-    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain",
-    ...            attribute="race", group_a="white", group_b="black")
-    >>> plot_outcomes(pd.DataFrame([row | patterns])).data["share"].tolist()
-    [80.0, 20.0, 0.0, 0.0, 0.0]
+    >>> from fairstats import count_outcomes, example_answers
+    >>> answers = example_answers().query("attribute == 'race' and model == 'GPT-4.1'")
+    >>> plot_outcomes(count_outcomes(answers)).data["share"].round(1).tolist()
+    [75.9, 16.4, 1.5, 6.2, 0.0]
     """
     import plotnine as p9
 
@@ -245,10 +243,10 @@ def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
 
     Examples
     --------
-    >>> row = dict(benchmark="demo", benchmark_version="1", model_old="a", model_new="b",
-    ...            strategy="plain", attribute="race", group_a="white", group_b="black",
-    ...            metric="delta_cfr", old=0.8, new=0.9, estimate=0.1, ci_low=0.02, ci_high=0.18)
-    >>> plot_versions(pd.DataFrame([row])).data["change"].tolist()
+    >>> from fairstats import compare, example_answers
+    >>> answers = example_answers().query("attribute == 'race'").groupby("model")
+    >>> table = compare(answers.get_group("DeepSeek-V3"), answers.get_group("DeepSeek-V3.1"))
+    >>> plot_versions(table[table["metric"] == "delta_cfr"]).data["change"].tolist()
     ['better']
     """
     import plotnine as p9
@@ -319,10 +317,9 @@ def plot_ranks(ranks: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplot:
 
     Examples
     --------
-    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", model="x",
-    ...            metric="ad", rank=1, rank_low=1, rank_high=2, may_be_best=True, ci_level=0.95)
-    >>> table = pd.DataFrame([row, row | dict(model="y", rank=2, may_be_best=False)])
-    >>> plot_ranks(table).labels.x
+    >>> from fairstats import example_answers, rank_models
+    >>> answers = example_answers().query("attribute == 'race' and model in ['GPT-4o', 'GPT-4.1']")
+    >>> plot_ranks(rank_models(answers)).labels.x
     'rank by AD, 95% confidence set'
     """
     import plotnine as p9
@@ -386,9 +383,9 @@ def plot_pairwise(differences: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
 
     Examples
     --------
-    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", metric="ad",
-    ...            model_a="a", model_b="b", difference=-0.05, differ=True)
-    >>> plot_pairwise(pd.DataFrame([row])).data["result"].tolist()
+    >>> from fairstats import example_answers, rank_differences
+    >>> answers = example_answers().query("attribute == 'race' and model in ['GPT-4o', 'GPT-4.1']")
+    >>> plot_pairwise(rank_differences(answers)).data["result"].tolist()
     ['better', 'worse']
     """
     import plotnine as p9
@@ -509,12 +506,10 @@ def plot_specification(specifications: pd.DataFrame, *, benchmarks: Benchmarks =
 
     Examples
     --------
-    >>> row = dict.fromkeys(SPECIFICATION_COLUMNS, "x") | dict(
-    ...     strategy="plain", margin=0.02, estimate=0.1, ci_low=0.05, ci_high=0.15,
-    ...     verdict="disparity")
-    >>> table = pd.DataFrame([row | dict(missing=name) for name in ("available", "complete")])
-    >>> plot_specification(table).data["panel"].unique().tolist()
-    ['Difference,\\npoints', 'Missing answers']
+    >>> from fairstats import example_answers, specification_curve
+    >>> answers = example_answers().query("attribute == 'race' and model == 'GPT-4.1'")
+    >>> plot_specification(specification_curve(answers, margin=[])).data["panel"].unique().tolist()
+    ['Difference,\\npoints', 'Missing answers', 'Interval', 'Test', 'Adjustment']
     """
     import plotnine as p9
 

@@ -19,11 +19,14 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
@@ -215,19 +218,37 @@ def render_builtin(
 
     # Cells run in the folder of their page.
     site, pdf, project = site.resolve(), pdf.resolve(), project.resolve()
-    # Each page is a process of pandoc, which runs while the next pages run their cells.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        document = _read(project / PDF_PAGE, "typst")
-        typeset = pool.submit(_write_pdf, document, _run(document, release, True), project, pdf)
-        html = [_read(project / page, "html") for page in pages]
-        drawn = [pool.submit(_site_page, p, _run(p, release, True), project) for p in html]
-    typeset.result()
-    for page, text in zip(html, drawn, strict=True):
+    path = release.path.resolve()
+    document = _read(project / PDF_PAGE, "typst")
+    html = [_read(project / page, "html") for page in pages]
+    with _workers(len(html)) as mapped:
+        texts = mapped(partial(_site_page, release=path, project=project), html)
+        # Here, because typst waits for ever in a copy of a process that has used it before.
+        _write_pdf(document, _run(document, path, True), project, pdf)
+        texts = list(texts)
+    for page, text in zip(html, texts, strict=True):
         target = site / page.path.relative_to(project).with_suffix(".html")
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text.result(), encoding="utf-8")
+        target.write_text(text, encoding="utf-8")
     shutil.copyfile(project / STYLE_SHEET, site / STYLE_SHEET)
     return f"built-in, pandoc {pypandoc.get_pandoc_version()}"
+
+
+@contextmanager
+def _workers(tasks: int) -> Iterator[Callable[..., Iterable[str]]]:
+    """Give a `map` that uses all cores if this process can be copied."""
+    cores = min(len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1, tasks)
+    if cores == 1:
+        yield map
+        return
+    pool = ProcessPoolExecutor(cores, mp_context=get_context("fork"))
+    try:
+        yield pool.map
+    except BrokenProcessPool as error:
+        message = "A process that draws pages ended: the system may have too little memory"
+        raise RenderError(message) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def render_document(release: Release, project: Path, page: str, *, out: Path) -> None:
@@ -247,7 +268,7 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
     """
     project, out = project.resolve(), out.resolve()
     document = _read(project / page, "typst" if out.suffix == ".pdf" else "html")
-    markdown = _run(document, release, False)
+    markdown = _run(document, release.path.resolve(), False)
     if out.suffix == ".pdf":
         _write_pdf(document, markdown, project, out)
         return
@@ -285,11 +306,11 @@ def _read(path: Path, format: Format) -> _Page:
     return _Page(path, format, parts=pieces[0::2], cells=pieces[1::2])
 
 
-def _run(page: _Page, release: Release, in_site: bool) -> str:
+def _run(page: _Page, release: Path, in_site: bool) -> str:
     """Run the cells of a page in its folder; return its Markdown with their output."""
     names: dict[str, Any] = {"__name__": "__main__"}
     pieces = [page.parts[0]]
-    page_of = drawing(release.path.resolve(), page.format, in_site=in_site)
+    page_of = drawing(release, page.format, in_site=in_site)
     with page_of, chdir(page.path.parent), _isolated():
         for number, (cell, text) in enumerate(zip(page.cells, page.parts[1:], strict=True), 1):
             name = f"{page.path.stem}-{number}"
@@ -400,8 +421,9 @@ def html_page(
     return convert(markdown, source=dialect, target="html5", options=arguments)
 
 
-def _site_page(page: _Page, markdown: str, project: Path) -> str:
-    """Return a page of a site as HTML."""
+def _site_page(page: _Page, *, release: Path, project: Path) -> str:
+    """Run the cells of a page of a site; return it as HTML."""
+    markdown = _run(page, release, True)
     style, root = (
         Path(os.path.relpath(path, page.path.parent)).as_posix()
         for path in (project / STYLE_SHEET, project)

@@ -116,7 +116,7 @@ def test_object_with_a_built_in_name_is_refused(demo, changed):
     [
         ("analyze", "{answers}"),
         ("gate", "{answers}", "--equivalent"),
-        ("compare", "{answers}", "--old", "model", "--new", "model"),
+        ("compare", "{answers}", "--old", "model", "--new", "other"),
         ("rank", "{answers}"),
         ("screen", "{answers}"),
         ("validate", "{answers}"),

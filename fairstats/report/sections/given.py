@@ -95,16 +95,15 @@ def frequent_letter(own: AnswerSet, *, enough: int = ENOUGH) -> str:
 
 
 def _answer(own: AnswerSet) -> Answer:
+    rows = own.table("letters")
     if own.kind != CHOICE:
-        rows = own.table("letters")
         given = rows[rows["letter"] != NO_ANSWER].groupby("letter")["count"].sum()
         most = str(given.idxmax())
         share = percent(given[most] / given.sum())
         return Answer(f"“{option_label(own.benchmark, most)}” most often", f"It is {share} of all.")
     if text := frequent_letter(own):
         return Answer("Perhaps", text)
-    few = own.table("letters")["count"].sum() < ENOUGH
-    if few:
+    if rows.loc[rows["letter"] != NO_ANSWER, "count"].sum() < ENOUGH:
         return Answer("Too few answers to tell", f"There are fewer than {ENOUGH}.")
     text = f"No letter is answered {100 * FREQUENT:g} points more often than it is the key."
     return Answer("No letter clearly", text)
