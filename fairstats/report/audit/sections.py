@@ -13,7 +13,7 @@ from fairstats.benchmarks.kinds import CHOICE, TESTS
 from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
-from fairstats.report.answer_sets import AnswerSet, by_benchmark
+from fairstats.report.answer_sets import AnswerSet, by_benchmark, missing_reasons
 from fairstats.report.audit.crosswalk import declarations, read_crosswalk
 from fairstats.report.audit.crosswalk import show_crosswalk as show_crosswalk
 from fairstats.report.audit.document import AuditReport, decoded_facts
@@ -267,7 +267,8 @@ def show_provenance(report: AuditReport) -> None:
 def scope(answers: AnswerSet) -> list[str]:
     """Describe the answers, one sentence per snapshot."""
     return [
-        f"{answers.full_label}: {answered(answers, [own])}, {own['missing']:,} of them missing; "
+        f"{answers.full_label}: {answered(answers, [own])}, {own['missing']:,} of them missing"
+        f"{missing_reasons([own])}; "
         f"snapshot {own['snapshot'] or 'not known'}; collected by "
         f"{own['collector'] or 'not known'}."
         for own in answers.entries

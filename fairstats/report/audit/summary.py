@@ -17,7 +17,7 @@ from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import MANIFEST, Release
-from fairstats.report.answer_sets import AnswerSet, by_benchmark
+from fairstats.report.answer_sets import AnswerSet, by_benchmark, missing_reasons
 from fairstats.report.audit.document import AuditReport
 from fairstats.report.audit.sentences import (
     clauses,
@@ -144,6 +144,7 @@ def table_notes(answers: AnswerSet) -> str:
         pairs=str(len(answers.pairs)),
         rows=capital(f"{_rows(answers)}groups in the order of the name{order}."),
         missing=f"{missing:,}",
+        reasons=missing_reasons(answers.entries),
         whole=f"{whole:,}",
         policy=", ".join(sorted(answers.rows["missing"].unique())),
         baseline=baseline,
