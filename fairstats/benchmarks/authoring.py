@@ -432,7 +432,8 @@ def _tables(answers: pd.DataFrame, kind: _Kind) -> Iterator[str]:
             words={"item": "item", "subject": "person"},
         )
     yield _entry(
-        f"{DECIDE}: each version in the answers' column benchmark_version, with a description.",
+        f"{DECIDE}: each version in the answers' column benchmark_version, as words that follow\n"
+        "'On the' in a sentence: GPT-written vignettes.",
         versions={version: f"{noun} of version {version}" for version in versions},
     )
     yield _entry(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairstats.benchmarks.authoring import open_decisions
+from fairstats.benchmarks.authoring_summary import open_decisions
 from fairstats.benchmarks.loading import load_benchmark
 from tests.docs.guide_runs import GUIDES, prose, run
 
