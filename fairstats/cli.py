@@ -66,7 +66,7 @@ GUIDES: Mapping[str, str] = MappingProxyType(
         "check-table": "published.md",
         "benchmark": "benchmark-files.md",
         "explore": "items-and-models.md",
-        "explore policies": "statistics.md",
+        "explore policies": "answers.md",
         "explore specifications": "estimates.md",
         "explore levels": "comparing-scores.md",
         "rag": "estimates.md",
