@@ -5,22 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 
 import pandas as pd
 
+from fairstats._lib.formatting import counted
 from fairstats._lib.problems import InputError, Problem, first_of
-from fairstats.benchmarks.declaration import (
-    BASELINE,
-    NEUTRALIZED,
-    ORIGINAL,
-    is_no_answer,
-    is_number,
+from fairstats.benchmarks.answer_columns import (
+    ATTRIBUTES,
+    Column,
+    Grid,
+    answer_columns,
+    describe_columns,
+    is_short,
+    plain,
+    texts_of,
+    unclear_columns,
 )
-from fairstats.benchmarks.loading import MOST_OPTION
-
-#: A column with more different short texts holds names or replies, not options.
-MOST_OPTIONS = 12
 
 _ID = re.compile(
     r"(?:item|case|question|vignette|scenario|stay|encounter|sample|prompt|example|record|row|task)"
@@ -40,31 +40,6 @@ _NAMES = {
     ),
     "group": ("group", "variant", "demographic", "demographic group", "patient group", "persona"),
 }  # fmt: skip
-#: Columns that hold the groups of an attribute, and the words for its groups.
-_ATTRIBUTES = {
-    "race": (
-        "white black asian hispanic latino latina latinx caucasian indigenous arab native "
-        "african_american native_american middle_eastern w b"
-    ),
-    "sex": "male female man woman men women boy girl m f",
-    "income": "rich poor wealthy high_income low_income middle_income",
-    "age": "young old elderly adult child younger older",
-    "religion": "christian muslim jewish hindu buddhist atheist",
-    "orientation": "straight gay heterosexual homosexual lesbian bisexual",
-    "insurance": "insured uninsured privately_insured medicaid",
-    "ethnicity": "",
-    "gender": "transgender cisgender nonbinary non_binary",
-    "ses": "",
-    "nationality": "",
-    "language": "",
-}
-_OF_WORD = {word: name for name, words in _ATTRIBUTES.items() for word in words.split()}
-_REFERENCES = ("original", "neutral", "neutralized", "neutralised", "baseline", "unspecified")
-_MODELS = re.compile(
-    r"(?i)gpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|olmo|phi|grok|command|kimi"
-    r"|palm|meditron|model|llm|[a-z]\d"
-)
-_SIGN = r"[\W_]+"
 
 
 @dataclass(frozen=True)
@@ -83,8 +58,8 @@ class Layout:
         The two attributes that it crosses; empty for most.
     models : bool
         Whether the table names the models.
-    left_out : tuple of str
-        The columns that are not used.
+    left_out : dict of str
+        The columns that are not used, and what they hold.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
@@ -92,7 +67,7 @@ class Layout:
     attribute: str = "group"
     crossed: tuple[str, ...] = ()
     models: bool = False
-    left_out: tuple[str, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def recognise_layout(
@@ -135,7 +110,9 @@ def recognise_layout(
     used = {part.strip() for path in given.values() for part in path.split("+")}
     free = [name for name in names if name not in used]
     long = "group" in given or (not wide and bool(_group_columns(table, free)))
-    columns_of = [] if long or wide else _answer_columns(table, free, source)
+    keys = _named(free, "answer_key")
+    could = [name for name in free if name not in keys]
+    columns_of = [] if long or wide else answer_columns(table, could, source)
     if not (columns_of or wide):
         return _long(table, free, given, source)
     answers = [column.name for column in columns_of]
@@ -151,50 +128,68 @@ def recognise_layout(
     if "item_id" not in given:
         found["item_id"] = _item_column(table, rest, source, unique=not ungrouped)
     if "answer_key" not in given and answers:
-        domain = _texts(table[answers].stack())
+        domain = texts_of(table[answers].stack())
         for name in _named(rest, "answer_key"):
-            if _texts(table[name]) <= domain:
+            if texts_of(table[name]) <= domain:
                 found["answer_key"] = name
                 break
     left_out = tuple(name for name in rest if name not in found.values())
     if not columns_of:
         models = "model" in given or any("{model" in one for one in wide)
-        return Layout(found, attribute=_attribute(groups), crossed=_parts(groups), models=models)
-    grid = _described(columns_of, left_out, source)
-    left_out += tuple(name for name in answers if name not in grid.columns)
+        return Layout(
+            found,
+            attribute=_attribute(groups),
+            crossed=_parts(groups),
+            models=models,
+            left_out=_contents(table, left_out) if ungrouped else {},
+        )
+    grid = describe_columns(columns_of, left_out, source)
+    left_out += tuple(column.name for column in columns_of if column not in grid.columns)
+    if unclear := unclear_columns(table, grid.columns, left_out):
+        raise InputError([_unclear(unclear, grid, left_out, source)])
     return Layout(
-        found, grid.options, grid.attribute, grid.crossed, grid.models or "model" in given, left_out
+        found,
+        grid.options,
+        grid.attribute,
+        grid.crossed,
+        grid.models or "model" in given,
+        _contents(table, left_out, options=texts_of(table[answers].stack())),
     )
 
 
-def _plain(name: str) -> str:
-    return re.sub(_SIGN, " ", name).strip().casefold()
+def _contents(
+    table: pd.DataFrame, names: Iterable[str], options: Collection[str] = ()
+) -> dict[str, str]:
+    """Return what columns hold, for a user who wonders why they are not used."""
+
+    def content(name: str) -> str:
+        texts = texts_of(table[name])
+        if len(texts) < 2:
+            return "the same in every row" if texts else "empty"
+        if texts <= set(options):
+            return "answers' options, but no group in its name"
+        return counted(len(texts), "value") if is_short(table[name]) else "texts"
+
+    return {name: content(name) for name in names}
+
+
+def _unclear(
+    columns: Sequence[Column], grid: Grid, left_out: Sequence[str], source: str
+) -> Problem:
+    """Report columns that may hold answers, with the options that use them or leave them out."""
+    rest = [name for name in left_out if name not in {column.name for column in columns}]
+    both = describe_columns([*grid.columns, *columns], rest, source).options
+    use, leave = (" ".join(f'--wide "{one}"' for one in of) for of in (both, grid.options))
+    message = f"some columns fit the answers' {grid.options[0]} only in part, or hold other texts: "
+    message += first_of([column.name for column in columns], 8)
+    return Problem(source, message, f"give {use} to use them, or {leave} to leave them out")
 
 
 def _named(names: Iterable[str], column: str) -> list[str]:
     """Return the names that usually stand for a column, the likeliest first."""
     usual = _NAMES[column]
-    found = [name for name in names if _plain(name) in usual]
-    return sorted(found, key=lambda name: usual.index(_plain(name)))
-
-
-def _texts(values: pd.Series) -> set[str]:
-    """Return the different texts of a column, without words for a missing answer."""
-    texts = {" ".join(str(value).split()).casefold() for value in values.dropna()}
-    return {f"{float(t):g}" if is_number(t) else t for t in texts if t and not is_no_answer(t)}
-
-
-def _is_short(values: pd.Series) -> bool:
-    """Return whether a column could hold options, levels or scores."""
-    counts = values.dropna().astype(str).str.strip().value_counts()
-    counts = counts[[not is_no_answer(str(text)) for text in counts.index]]
-    if counts.empty:
-        return False
-    # A few cells of a column of options may hold replies.
-    usual = counts.head(MOST_OPTIONS)
-    numbers = counts[[is_number(str(text)) for text in counts.index]].sum()
-    short = all(len(t) <= MOST_OPTION and t.count(" ") < 6 for t in map(str, usual.index))
-    return bool(numbers > 0.8 * counts.sum() or (short and usual.sum() > 0.8 * counts.sum()))
+    found = [name for name in names if plain(name) in usual]
+    return sorted(found, key=lambda name: usual.index(plain(name)))
 
 
 def _item_column(table: pd.DataFrame, names: Sequence[str], source: str, *, unique: bool) -> str:
@@ -206,9 +201,9 @@ def _item_column(table: pd.DataFrame, names: Sequence[str], source: str, *, uniq
         short = bool(len(texts)) and texts.str.len().max() <= 200
         return short and not values.isna().any() and (not unique or values.is_unique)
 
-    found = [name for name in names if _ID.fullmatch(_plain(name)) and fits(name)]
+    found = [name for name in names if _ID.fullmatch(plain(name)) and fits(name)]
     # "id" before "case": a case may be a text.
-    found.sort(key=lambda name: not _plain(name).endswith("id"))
+    found.sort(key=lambda name: not plain(name).endswith("id"))
     if not found and unique and names and fits(names[0]):
         found = [names[0]]
     if found:
@@ -220,7 +215,7 @@ def _item_column(table: pd.DataFrame, names: Sequence[str], source: str, *, uniq
 
 def _group_columns(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
     """Return the columns that hold a group in each row, by their names."""
-    found = _named(names, "group") or [name for name in names if _plain(name) in _ATTRIBUTES]
+    found = _named(names, "group") or [name for name in names if plain(name) in ATTRIBUTES]
     return [name for name in found if 1 < table[name].nunique() <= max(len(table) // 2, 2)]
 
 
@@ -241,13 +236,13 @@ def _one_or_two_groups(table: pd.DataFrame, names: Sequence[str], source: str) -
 
 def _attribute(groups: Sequence[str]) -> str:
     """Return the attribute of columns of groups: their names, if they name attributes."""
-    parts = [_plain(name).replace(" ", "_") for name in groups]
-    return "_".join(parts) if parts and parts[0] in _ATTRIBUTES else "group"
+    parts = [plain(name).replace(" ", "_") for name in groups]
+    return "_".join(parts) if parts and parts[0] in ATTRIBUTES else "group"
 
 
 def _parts(groups: Sequence[str]) -> tuple[str, ...]:
     """Return the attributes that two columns of groups cross."""
-    return tuple(_plain(n).replace(" ", "_") for n in groups) if len(groups) == 2 else ()
+    return tuple(plain(n).replace(" ", "_") for n in groups) if len(groups) == 2 else ()
 
 
 def _long(
@@ -270,7 +265,7 @@ def _long(
                 f'such as --wide "{{model}}_answer"; the columns are {first_of(names, 12)}'
             )
             raise InputError([Problem(source, message, remedy, column="answer")])
-        found["answer" if _is_short(table[there[0]]) else "answer_raw"] = there[0]
+        found["answer" if is_short(table[there[0]]) else "answer_raw"] = there[0]
     if "item_id" not in given:
         rest = _rest(names, found, groups)
         found["item_id"] = _item_column(table, rest, source, unique=False)
@@ -281,198 +276,9 @@ def _long(
         attribute=_attribute(groups),
         crossed=_parts(groups),
         models=models,
-        left_out=tuple(_rest(names, found, groups)),
+        left_out=_contents(table, _rest(names, found, groups)),
     )
 
 
 def _rest(names: Iterable[str], found: Mapping[str, str], groups: Collection[str]) -> list[str]:
     return [name for name in names if name not in found.values() and name not in groups]
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """The columns that hold answers, and the options that describe them."""
-
-    columns: list[str]
-    options: tuple[str, ...]
-    attribute: str
-    crossed: tuple[str, ...]
-    models: bool
-
-
-def _answer_columns(table: pd.DataFrame, names: Sequence[str], source: str) -> list[_Column]:
-    """Return the columns that vary by group, and perhaps by model."""
-    keys = set(_named(names, "answer_key"))
-    short = [name for name in names if name not in keys and _is_short(table[name])]
-    texts = [name for name in names if name not in keys and name not in short]
-    for of in (short, texts):
-        if found := _known_groups(of):
-            return found
-    return _unknown_groups(short, source)
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A column's name, in three parts."""
-
-    before: str
-    group: str
-    after: str
-
-    @property
-    def name(self) -> str:
-        return self.before + self.group + self.after
-
-    @property
-    def frame(self) -> tuple[str, str]:
-        return self.before, self.after
-
-
-def _known_groups(names: Iterable[str]) -> list[_Column]:
-    """Return the columns whose names hold a word for a group, with every group of each model."""
-    cut = [column for name in names if (column := _cut(name))]
-    frames: dict[tuple[str, str], set[str]] = {}
-    for column in cut:
-        frames.setdefault(column.frame, set()).add(column.group)
-    cut = [column for column in cut if len(frames[column.frame]) > 1]
-    most = max((len(groups) for groups in frames.values()), default=0)
-    # One model may lack a group, but another kind of column has other groups.
-    return [column for column in cut if 2 * len(frames[column.frame]) > most]
-
-
-def _cut(name: str) -> _Column | None:
-    """Cut a name at its longest run of words for groups: ``gpt4_|white_male|``."""
-    words = list(re.finditer(r"[^\W_]+", name))
-    best: tuple[int, int] | None = None
-    for first, last in product(range(len(words)), repeat=2):
-        if first > last or last - first > 3:
-            continue
-        start, end = words[first].start(), words[last].end()
-        if _attributes_of(name[start:end]) and (best is None or end - start > best[1] - best[0]):
-            best = start, end
-    return _Column(name[: best[0]], name[best[0] : best[1]], name[best[1] :]) if best else None
-
-
-def _attributes_of(group: str) -> tuple[str, ...]:
-    """Return the attributes of a group's name; two for one that crosses them."""
-    plain = _plain(group).replace(" ", "_")
-    if plain in _OF_WORD:
-        return (_OF_WORD[plain],)
-    if plain in _REFERENCES:
-        return ("",)
-    first, _, second = plain.partition("_")
-    parts = (_OF_WORD.get(first, ""), _OF_WORD.get(second, ""))
-    # In "m_rich", m is a model.
-    whole = min(len(first), len(second)) > 1
-    return parts if whole and all(parts) and parts[0] != parts[1] else ()
-
-
-def _unknown_groups(names: Sequence[str], source: str) -> list[_Column]:
-    """Return the columns of the largest grid of two parts: models and unknown groups."""
-    best: tuple[list[str], list[str], str] | None = None
-    there = set(names)
-    for name in names:
-        for sign in re.finditer(_SIGN, name):
-            left, mark, right = name[: sign.start()], sign[0], name[sign.end() :]
-            if not (left and right):
-                continue
-            rights = [n[len(left + mark) :] for n in names if n.startswith(left + mark)]
-            lefts = [n[: -len(mark + right)] for n in names if n.endswith(mark + right)]
-            rights = [r for r in rights if all(one + mark + r in there for one in lefts)]
-            size = len(lefts) * len(rights)
-            if min(len(lefts), len(rights)) > 1 and (
-                best is None or size > len(best[0]) * len(best[1])
-            ):
-                best = lefts, rights, mark
-    if best is None:
-        return []
-    lefts, rights, mark = best
-    by_left, by_right = (sum(map(bool, map(_MODELS.search, of))) for of in (lefts, rights))
-    if by_left * len(rights) == by_right * len(lefts):
-        first = f"{lefts[0]}{mark}{rights[0]}"
-        message = f"the columns {first_of([first, f'{lefts[1]}{mark}{rights[1]}'])} and others vary"
-        message += " in two parts, and it is not clear which is the group"
-        remedy = f'give --wide "{{model}}{mark}{{group}}" or --wide "{{group}}{mark}{{model}}"'
-        raise InputError([Problem(source, message, remedy)])
-    if by_left * len(rights) > by_right * len(lefts):
-        return [_Column(left + mark, right, "") for left in lefts for right in rights]
-    return [_Column("", left, mark + right) for left in lefts for right in rights]
-
-
-def _described(columns: Sequence[_Column], others: Sequence[str], source: str) -> _Grid:
-    """Return the options that describe these columns, and none of the others."""
-    frames = list(dict.fromkeys(column.frame for column in columns))
-    groups = list(dict.fromkeys(column.group for column in columns))
-    before, after, models = _frame(frames, source)
-    attributes = {group: _attributes_of(group) for group in groups}
-    if {ORIGINAL, NEUTRALIZED} <= set(groups):
-        attributes |= dict.fromkeys((ORIGINAL, NEUTRALIZED), (BASELINE,))
-    kinds = list(dict.fromkeys(kind for kind in attributes.values() if any(kind)))
-    several = [kind for kind in kinds if sum(kind == own for own in attributes.values()) > 1]
-    if len(kinds) > 1 and len(several) == len(kinds) and all(len(kind) == 1 for kind in kinds):
-        options = tuple(_listed(kind[0], attributes, before, after) for kind in kinds)
-        own = [c.name for c in columns if any(attributes[c.group])]
-        return _Grid(own, options, "", (), bool(models))
-    options = (_template(before, after, models, groups, others),)
-    crossed = kinds[0] if len(kinds) == 1 and len(kinds[0]) == 2 else ()
-    attribute = "_".join(kinds[0]) if len(kinds) == 1 else "group"
-    return _Grid([c.name for c in columns], options, attribute, crossed, bool(models))
-
-
-def _listed(kind: str, attributes: Mapping[str, tuple[str, ...]], before: str, after: str) -> str:
-    """Return the option for the groups of one attribute: ``sex:male={model}_male,…``."""
-    own = [group for group, of in attributes.items() if of == (kind,)]
-    return f"{kind}:" + ",".join(f"{group}={before}{group}{after}" for group in own)
-
-
-def _frame(frames: Sequence[tuple[str, str]], source: str) -> tuple[str, str, list[str]]:
-    """Return the text before and after a group, with ``{model}``, and the models."""
-    befores, afters = (list(dict.fromkeys(side)) for side in zip(*frames, strict=True))
-    if len(befores) > 1 and len(afters) > 1:
-        message = f"the columns vary before and after the group: {first_of(befores)} and "
-        message += first_of(afters)
-        remedy = 'give a template such as --wide "{model}_{group}_answer"'
-        raise InputError([Problem(source, message, remedy)])
-    if len(frames) == 1:
-        before, after = frames[0]
-        if len(before) > 1 and _MODELS.search(before):
-            lead, model, mark = _parted([before])
-            return f"{lead}{{model}}{mark}", after, model
-        if len(after) > 1 and _MODELS.search(after):
-            lead, model, mark = _parted([after])
-            return before, f"{lead}{{model}}{mark}", model
-        return before, after, []
-    if len(befores) > 1:
-        lead, models, mark = _parted(befores)
-        return f"{lead}{{model}}{mark}", afters[0], models
-    lead, models, mark = _parted(afters)
-    return befores[0], f"{lead}{{model}}{mark}", models
-
-
-def _parted(texts: Sequence[str]) -> tuple[str, list[str], str]:
-    """Return what texts begin and end with in common, up to a sign, and the rest of each."""
-    signs = [re.match(r"[\W_]*", texts[0])[0], re.search(r"[\W_]*$", texts[0])[0]]  # type: ignore[index]
-    lead = signs[0] if all(text.startswith(signs[0]) for text in texts) else ""
-    end = signs[1] if all(text.endswith(signs[1]) for text in texts) else ""
-    return lead, [text[len(lead) : len(text) - len(end)] for text in texts], end
-
-
-def _template(
-    before: str, after: str, models: Sequence[str], groups: Sequence[str], others: Iterable[str]
-) -> str:
-    """Return the shortest template that no other column fits."""
-    others = list(others)
-    each = {"model": models, "group": groups}
-    for limited in ((), ("group",), ("group", "model")):
-        parts = {
-            name: f"{{{name}:{'|'.join(of)}}}" if name in limited else f"{{{name}}}"
-            for name, of in each.items()
-        }
-        text = f"{before}{{group}}{after}"
-        pattern = re.escape(text)
-        for name, of in each.items():
-            fits = "|".join(map(re.escape, of)) if name in limited else ".+"
-            pattern = pattern.replace(re.escape(f"{{{name}}}"), f"(?:{fits})")
-        if not any(re.fullmatch(pattern, other) for other in others):
-            break
-    return text.replace("{model}", parts["model"]).replace("{group}", parts["group"])

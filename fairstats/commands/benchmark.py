@@ -169,8 +169,11 @@ def _print_layout(layout: Layout, answers: pd.DataFrame) -> None:
     shown = ", ".join(counted(count, noun) for noun, count in counts.items())
     typer.echo(f"Read: {shown}; attribute {', '.join(answers['attribute'].unique())}", err=True)
     if layout.left_out:
-        left = f"Not used: {first_of(layout.left_out, 8)}. Give others with --map COLUMN=FIELD"
-        typer.echo(printable(f"{left}, e.g. a right answer with --map answer_key=FIELD."), err=True)
+        left = first_of([f"{name} ({holds})" for name, holds in layout.left_out.items()], 8)
+        remedy = (
+            "Give answers with --wide, and other fields with --map, e.g. --map answer_key=FIELD."
+        )
+        typer.echo(printable(f"Not used: {left}. {remedy}"), err=True)
 
 
 _WEIGHTY = re.compile(

@@ -131,7 +131,126 @@ def test_template_leaves_out_other_columns_that_it_would_fit():
     columns = ["id:id", "a_male", "a_female", "b_male", "b_female", "free_text:text"]
     layout = recognise_layout(table_of(columns), columns={})
     assert layout.wide == ("{model}_{group:male|female}",)
-    assert layout.left_out == ("free_text",)
+    assert layout.left_out == {"free_text": "texts"}
+
+
+def sheet_of(models, groups, sep=" - ", rows=40):
+    """Make a sheet with a column for each model and group, and others around them."""
+    options = ("admit", "observe", "send home")
+    table = pd.DataFrame({"Case no": [f"K{n}" for n in range(rows)]}, dtype=object)
+    table["Case text"] = [f"Patient {n} has had chest pain for {n} hours now." for n in range(rows)]
+    for i, model in enumerate(models):
+        table[f"Remarks {i}"] = [f"Seen by nurse {n}, who adds nothing to it." for n in range(rows)]
+        for j, group in enumerate(groups):
+            table[f"{model}{sep}{group}"] = [options[(n * (i + 2) + j) % 3] for n in range(rows)]
+    return table.assign(department=["emergency", "intensive care"] * (rows // 2))
+
+
+MODELS = ("Atlas", "Boreal", "Cirrus", "Delta 2")
+AGES = ("young", "middle", "old")
+
+
+def with_odd_cells(table, column):
+    """Put a refusal, an empty cell and a sentence into a column."""
+    sentence = "I am sorry, this one needs a conversation with the family before anything else."
+    table.loc[[3, 5, 9], column] = ["refused", None, sentence]
+    return table
+
+
+@pytest.mark.parametrize(
+    ("models", "groups", "sep", "wide"),
+    [
+        (MODELS, AGES, " - ", "{model} - {group}"),
+        (MODELS, AGES, "_", "{model}_{group}"),
+        (MODELS, ("young", "middle-aged", "old"), ": ", "{model}: {group}"),
+        (MODELS, ("young", "middle_aged", "old"), "_", "{model}_{group:young|middle_aged|old}"),
+        (("Big Bear XL", "Atlas"), AGES, " / ", "{model} / {group}"),
+        (("GPT 4", "Claude 3"), ("urban", "rural", "coast", "hills"), " - ", "{model} - {group}"),
+        (
+            ("gpt", "llama"),
+            ("white_male", "black_female"),
+            "_",
+            "{model}_{group:white_male|black_female}",
+        ),
+    ],
+)
+def test_all_groups_of_all_models_are_taken_whatever_their_words(models, groups, sep, wide):
+    table = with_odd_cells(sheet_of(models, groups, sep), f"{models[-1]}{sep}{groups[-1]}")
+    layout = recognise_layout(table, columns={})
+    assert layout.wide == (wide,)
+    texts = dict.fromkeys(["Case text", *(f"Remarks {i}" for i in range(len(models)))], "texts")
+    assert layout.left_out == texts | {"department": "2 values"}
+
+
+def test_column_of_one_model_that_is_almost_all_replies_is_taken():
+    table = sheet_of(MODELS, AGES)
+    table["Delta 2 - old"] = [f"I would see patient number {n} again soon." for n in range(40)]
+    assert recognise_layout(table, columns={}).wide == ("{model} - {group}",)
+
+
+def test_columns_about_answers_are_no_groups():
+    table = sheet_of(MODELS[:2], AGES).assign(
+        **{f"{model} - confidence": ["high", "low"] * 20 for model in MODELS[:2]},
+        **{f"{model} - ward": ["north", "south"] * 20 for model in MODELS[:2]},
+        **{
+            f"reason - {group}": [f"Because of {n}, as I said." for n in range(40)]
+            for group in AGES
+        },
+    )
+    assert recognise_layout(table, columns={}).wide == (
+        "{model:Atlas|Boreal} - {group:young|middle|old}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "named", "less"),
+    [
+        (
+            ["Delta 2 - young", "Delta 2 - middle"],
+            "Delta 2 - old",
+            "{model:Atlas|Boreal|Cirrus} - {group:young|middle|old}",
+        ),
+        (
+            ["Boreal - middle", "Cirrus - middle", "Delta 2 - middle"],
+            "Atlas - middle",
+            "{model} - {group:young|old}",
+        ),
+    ],
+)
+def test_columns_that_fit_in_part_are_refused_with_both_options(missing, named, less):
+    table = sheet_of(MODELS, AGES).drop(columns=missing)
+    with pytest.raises(fairstats.InputError) as caught:
+        recognise_layout(table, columns={}, source="a.xlsx")
+    (problem,) = caught.value.problems
+    assert problem.message.endswith(f": {named}")
+    use = '--wide "{model} - {group}"'
+    assert problem.remedy == f'give {use} to use them, or --wide "{less}" to leave them out'
+
+
+def test_model_whose_cells_are_all_replies_is_refused_with_both_options():
+    table = sheet_of(MODELS[:3], AGES)
+    for group in AGES:
+        table[f"Cirrus - {group}"] = [f"I would admit patient number {n} now." for n in range(40)]
+    with pytest.raises(fairstats.InputError, match="Cirrus - young, Cirrus - middle, Cirrus - old"):
+        recognise_layout(table, columns={})
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_sheet_with_a_group_of_unknown_name_is_proposed_and_imported_whole(
+    suffix, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    table = with_odd_cells(sheet_of(MODELS, AGES), "Delta 2 - old")
+    write = table.to_csv if suffix == "csv" else table.to_excel
+    write(f"cases.{suffix}", index=False)
+    done = run("benchmark", "init", f"cases.{suffix}")
+    assert done.exit_code == 0, done.output
+    assert "Read: 40 items, 4 models, 3 groups; attribute age" in done.stderr
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    done = run(*shlex.split(command))
+    assert done.exit_code == 0, done.output
+    assert "Atlas, plain: 120 answers, 0 refused, 0 unparsed" in done.stderr
+    assert "Delta 2, plain: 117 answers, 1 refused, 2 unparsed" in done.stderr
 
 
 def long_table(**columns):
@@ -159,7 +278,7 @@ def test_rows_of_answers_are_recognised():
 def test_given_columns_are_kept():
     layout = recognise_layout(long_table(), columns={"group": "sex", "item_id": "case"})
     assert layout.columns == {"model": "llm", "answer": "decision"}
-    assert layout.left_out == ("race",)
+    assert layout.left_out == {"race": "2 values"}
 
 
 def test_models_in_columns_and_groups_in_rows_are_recognised_with_a_template():
@@ -174,7 +293,7 @@ def test_models_in_columns_and_groups_in_rows_are_recognised_with_a_template():
 def test_given_columns_of_groups_name_no_model():
     table = table_of(["id:id", "x", "y"])
     layout = recognise_layout(table, columns={}, wide=["male=x,female=y"])
-    assert (layout.columns, layout.models, layout.left_out) == ({"item_id": "id"}, False, ())
+    assert (layout.columns, layout.models, layout.left_out) == ({"item_id": "id"}, False, {})
 
 
 def test_long_replies_are_replies_to_read():
@@ -221,7 +340,7 @@ def test_printed_command_imports_the_same_sheet(tmp_path, monkeypatch):
     done = run("benchmark", "init", "my answers.xlsx")
     assert done.exit_code == 0, done.output
     assert done.stdout.split() == ["my-answers.toml", "my-answers.keys.jsonl"]
-    assert "Not used: question." in done.stderr
+    assert "Not used: question (texts). Give answers with --wide" in done.stderr
     for entry in ('kind = "decision"', "favourable", "missing", "equivalence_margin", "pairs"):
         assert re.search(rf"  line \d+: {entry}", done.stderr)
     (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
