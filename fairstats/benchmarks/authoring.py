@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,7 @@ def propose_benchmark(
     source: str = "<frame>",
     crossed: Mapping[str, tuple[str, str]] | None = None,
     cluster: str | None = None,
+    item: str = "item",
 ) -> dict[str, str]:
     """Propose the files of a benchmark from answers to it.
 
@@ -69,6 +70,8 @@ def propose_benchmark(
         The two attributes that an attribute crosses; its groups are named ``"a+b"``.
     cluster : str, optional
         The column that holds what several items share.
+    item : str
+        What pages call an item that is not a vignette with a right option.
 
     Returns
     -------
@@ -107,8 +110,8 @@ def propose_benchmark(
     keys_file = f"{stem}.keys.jsonl"
     parts = [
         _HEAD.format(decide=DECIDE),
-        *_entries(answers, name, keys_file, kind, cluster),
-        *_tables(answers, kind),
+        *_entries(answers, name, keys_file, kind, cluster, crossed or {}),
+        *_tables(answers, kind, item),
     ]
     for attribute, rows in _by_attribute(answers):
         names = list(map(str, rows["group"].unique()))
@@ -358,7 +361,12 @@ def _problems(answers: pd.DataFrame, source: str, cluster: str | None) -> Iterat
 
 
 def _entries(
-    answers: pd.DataFrame, name: str, keys_file: str, kind: _Kind, cluster: str | None
+    answers: pd.DataFrame,
+    name: str,
+    keys_file: str,
+    kind: _Kind,
+    cluster: str | None,
+    crossed: Collection[str],
 ) -> Iterator[str]:
     items, options = answers["item_id"].nunique(), _options_in(answers)
     missing = sum(not isinstance(t, str) or _read(t) not in options for t in answers["answer"])
@@ -400,11 +408,25 @@ def _entries(
     )
     yield _entry(
         f'{DECIDE}: words for the two groups of every pair, e.g. ["privileged", "unprivileged"].',
-        pair_terms=["first", "second"],
+        pair_terms=_pair_terms(answers, crossed),
     )
     yield _entry(
         f"{DECIDE}: what the results cannot show. The first note is shown above them.", notes=[]
     )
+
+
+def _pair_terms(answers: pd.DataFrame, crossed: Collection[str]) -> list[str]:
+    """Return words for the groups of a pair; the first one's name if all pairs begin with it."""
+    varied = [
+        (name, rows)
+        for name, rows in _by_attribute(answers)
+        if name != BASELINE and not _CONTROL.search(name)
+    ]
+    firsts = {str(rows["group"].iloc[0]) for _, rows in varied}
+    # A crossing's pairs are those of its two attributes.
+    alike = len(firsts) == 1 and not any(name in crossed for name, _ in varied)
+    only = firsts.pop().replace("_", " ").strip() if alike else ""
+    return [only, "other"] if only not in ("", "other") else ["first", "second"]
 
 
 def _margin(kind: _Kind) -> str:
@@ -423,13 +445,13 @@ def _margin(kind: _Kind) -> str:
     return _entry(about.format(figure), equivalence_margin=0.02)
 
 
-def _tables(answers: pd.DataFrame, kind: _Kind) -> Iterator[str]:
+def _tables(answers: pd.DataFrame, kind: _Kind, item: str) -> Iterator[str]:
     versions = sorted(map(str, answers["benchmark_version"].unique()))
-    noun = "vignettes" if kind.name == "choice" else "items"
+    noun = "vignettes" if kind.name == "choice" else f"{item}s"
     if kind.name != "choice":
         yield _entry(
             f"{DECIDE}: what pages call an item and the person it describes: stay, patient.",
-            words={"item": "item", "subject": "person"},
+            words={"item": item, "subject": "person"},
         )
     yield _entry(
         f"{DECIDE}: each version in the answers' column benchmark_version, as words that follow\n"

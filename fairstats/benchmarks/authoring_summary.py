@@ -136,7 +136,7 @@ def _left_out(benchmark: Benchmark) -> Iterator[str]:
     if benchmark.items_file is None:
         yield (
             "not declared: items_file, so `fairstats collect` cannot ask the items, and repeated "
-            "items are not found"
+            "items are not found (to make one: docs/import.md, Keep the texts of the items)"
         )
     if not benchmark.notes:
         yield "not declared: notes (what the results cannot show)"

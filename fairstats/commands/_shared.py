@@ -248,8 +248,15 @@ def _counted_answers(answers: pd.DataFrame, missing_only: bool) -> Iterator[str]
                 line += f", {int(counts.get(status, 0)):,} {status}"
         missing = rows[rows["status"] == "unparsed"]
         if "answer_raw" in missing:
-            texts = missing["answer_raw"].dropna().map(lambda text: " ".join(text.split())[:40])
-            common = texts[texts != ""].value_counts().head(3)
-            shown = (f"{text!r} {number:,}" for text, number in common.items())
-            line += f" ({', '.join(shown)})" if len(common) else ""
+            common = missing["answer_raw"].fillna("").map(_beginning).value_counts().head(3)
+            shown = ", ".join(f"{text} {number:,}" for text, number in common.items())
+            line += f" ({shown})" if shown else ""
         yield printable(line)
+
+
+def _beginning(text: str) -> str:
+    """Return the first words of a reply in quotes, or that it is empty."""
+    words = " ".join(text.split())
+    if len(words) > 40:
+        words = f"{words[:39].rpartition(' ')[0]} …" if " " in words[:39] else f"{words[:39]}…"
+    return repr(words) if words else "empty"

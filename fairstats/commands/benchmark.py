@@ -123,7 +123,12 @@ def init(
         answers = answers.drop(columns=field, errors="ignore").rename(columns={"cluster": field})
         cluster = field
     files = propose_benchmark(
-        answers, stem=out.stem, source=source, crossed=crossed, cluster=cluster
+        answers,
+        stem=out.stem,
+        source=source,
+        crossed=crossed,
+        cluster=cluster,
+        item=_item_word(typed_pairs("--map", mapped["columns"]).get("item_id", "")),
     )
     path = write_benchmark(out.parent, files, source=Path(source), items=False)
     typer.echo(printable(str(path)))
@@ -147,6 +152,12 @@ def _layout_of(paths: list[Path], mapped: dict[str, Any]) -> Layout:
     table = import_files("table", paths, None, {}, checked=False, **before)
     given = typed_pairs("--map", mapped["columns"])
     return recognise_layout(table, columns=given, wide=mapped["wide"] or (), source=str(paths[0]))
+
+
+def _item_word(column: str) -> str:
+    """Return what an item is by the name of its column: a case for "Case no"."""
+    named = re.match(r"(?i)(case|question|scenario|stay|encounter|visit|letter)(?![a-z])", column)
+    return named[1].lower() if named else "item"
 
 
 def _names_models(answers: pd.DataFrame, layout: Layout, mapped: dict[str, Any]) -> bool:

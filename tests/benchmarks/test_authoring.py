@@ -53,6 +53,31 @@ def test_proposal_declares_what_the_answers_contain(groups, answers, tmp_path):
     assert benchmark.options == ("A", "B", "C", "D", "E")
 
 
+def test_words_of_pairs_name_the_group_that_all_begin_with(answers, tmp_path):
+    assert proposed(answers(("low_income", "x", "y")), tmp_path).pair_terms == (
+        "low income",
+        "other",
+    )
+    baseline = answers(("original", "neutralized"), attribute="baseline")
+    control = answers(("rain", "sun"), attribute="placebo")
+    frame = pd.concat([answers(("b", "a")), baseline, control])
+    assert proposed(frame, tmp_path / "control").pair_terms == ("b", "other")
+
+
+def test_words_of_pairs_are_general_if_attributes_begin_differently(answers, tmp_path):
+    frame = pd.concat([answers(("b", "a")), answers(("m", "f"), attribute="sex")])
+    assert proposed(frame, tmp_path).pair_terms == ("first", "second")
+
+
+def test_proposal_calls_an_item_by_the_name_of_its_column(tmp_path):
+    path, toml = tmp_path / "a.csv", tmp_path / "mine.toml"
+    path.write_text("Case no,young,old\n1,yes,no\n2,no,yes\n")
+    assert run("benchmark", "init", path, "--out", toml).exit_code == 0
+    declared = tomllib.loads(toml.read_text())
+    assert declared["words"]["item"] == "case"
+    assert declared["versions"] == {"1": "cases of version 1"}
+
+
 def test_proposal_has_neutralized_variant_if_answers_have_a_baseline(answers, tmp_path):
     baseline = answers(("original", "neutralized"), attribute="baseline")
     frame = pd.concat([answers(("b", "a")), baseline])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import fairstats
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.table_layout import recognise_layout
+from fairstats.benchmarks.vignette_items import load_items
 from fairstats.cli import app
 
 
@@ -357,3 +360,20 @@ def test_model_without_a_name_has_a_place_in_the_command(tmp_path, monkeypatch):
     done = run("benchmark", "init", "a.csv")
     assert "--model MODEL" in done.stderr
     assert "Replace MODEL by the model's name" in done.stderr
+
+
+def test_items_file_of_the_page_on_import_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = table_of(["case_id:id", "gpt4o_white", "gpt4o_black"], rows=4)
+    for group in ("white", "black"):
+        table[f"text_{group}"] = [f"A {group} man of {n} has a cough. Café?" for n in range(4)]
+    table.to_excel("triage.xlsx", index=False)
+    assert run("benchmark", "init", "triage.xlsx").exit_code == 0
+    page = (Path(__file__).parents[2] / "docs" / "import.md").read_text()
+    (code,) = (c for c in re.findall(r"(?s)```python\n(.*?)```", page) if "triage.items" in c)
+    exec(code, {})
+    toml = Path("triage.toml")
+    toml.write_text('items_file = "triage.items.jsonl"\n' + toml.read_text())
+    items = load_items(load_benchmark(toml))
+    assert [item.item_id for item in items] == list(table["case_id"])
+    assert items[2].variants["black"] == table["text_black"][2]

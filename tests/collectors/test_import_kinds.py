@@ -406,6 +406,19 @@ def test_faulty_json_file_is_named(files, message, folder, decisions):
     assert message in str(caught.value)
 
 
+def test_command_counts_empty_cells_and_cuts_long_texts_between_words(decisions, table, tmp_path):
+    stray = "This one needs a long conversation with the family before anything else."
+    rows = [
+        ROW | {"answer": answer, "model": "a", "sample": sample}
+        for sample, answer in enumerate(["yes", "", "", stray, "x" * 90])
+    ]
+    arguments = ["--benchmark", decisions.path, "--out", tmp_path / "out"]
+    done = CliRunner().invoke(app, list(map(str, ["import", "table", table(rows), *arguments])))
+    assert done.exit_code == 0, done.output
+    counts = "1 answer, 0 refused, 4 unparsed (empty 2, 'This one needs a long conversation …' 1, "
+    assert done.stderr.strip() == f"a, plain: {counts}'{'x' * 39}…' 1)"
+
+
 def test_command_counts_the_answers_of_each_model(decisions, table, tmp_path):
     rows = [
         ROW | {"answer": answer, "model": model, "sample": sample}
