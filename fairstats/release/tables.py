@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import temporary_folder
-from fairstats._lib.table_text import table_csv, table_json, write_text
+from fairstats._lib.table_text import table_csv, write_text
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.files import write_parquet
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
@@ -354,7 +354,7 @@ if __name__ == "__main__":
 
 
 def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Write any table of a release as ``name.parquet``, ``name.csv`` and ``name.json``.
+    """Write any table of a release as ``name.parquet`` and ``name.csv``.
 
     Parameters
     ----------
@@ -368,12 +368,11 @@ def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     Returns
     -------
     list of Path
-        The three files.
+        The two files.
     """
     # Use one type for texts, so that reading and writing again gives the same bytes.
     table = table.infer_objects()
-    paths = [folder / f"{name}.{suffix}" for suffix in ("parquet", "csv", "json")]
+    paths = [folder / f"{name}.{suffix}" for suffix in ("parquet", "csv")]
     write_parquet(table, paths[0])
     write_text(table_csv(table), paths[1])
-    write_text(table_json(table), paths[2])
     return paths

@@ -121,8 +121,8 @@ _DRESSED = {
     "gt_right", "gt_center", "gt_stub",
     "gt_col_headings", "gt_group_heading_row", "gt_group_heading",
 }  # fmt: skip
-#: The files that each table comes as.
-KINDS = ("csv", "json", "parquet")
+#: The formats of each table.
+KINDS = ("csv", "parquet")
 _VARIABLES = {
     INK: "ink", DIM: "dim", RULE: "rule", ACCENT_A: "a", ACCENT_B: "b", BAND: "band",
     NEUTRAL_LIGHT: "n1", NEUTRAL_DARK: "n2",
@@ -315,7 +315,7 @@ def enclosed(opening: str, closing: str) -> Iterator[None]:
 def download_links(table: str) -> str:
     """Links to the files of one of the release's tables, as HTML."""
     address = f"{page_root()}{DOWNLOADS}/{table}"
-    names = {"csv": "CSV", "json": "JSON", "parquet": "Parquet"}
+    names = {"csv": "CSV", "parquet": "Parquet"}
     return " · ".join(f'<a href="{address}.{kind}">{names[kind]}</a>' for kind in KINDS)
 
 

@@ -7,8 +7,7 @@ import pandas as pd
 from fairstats._lib.formatting import MINUS, escape_markdown, listed, number_word, percent
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Words
-from fairstats.exports.catalogues import dataset_markup
-from fairstats.exports.site_files import SITE_FILES
+from fairstats.exports.catalogues import CROISSANT, dataset_markup
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.release.tables import TABLES
 from fairstats.report.about.methods import has_benchmarks
@@ -70,16 +69,9 @@ def show_files(release: Release) -> None:
     lines += [
         f"- [manifest]({page_root()}{MANIFEST}): hashes, versions, arguments",
         f"- [citation]({page_root()}CITATION.cff) for reference managers",
+        f"- [croissant]({root}/{CROISSANT}): description of the data in the format Croissant 1.1",
     ]
     show_markdown("\n".join(lines))
-    show_exports(release)
-
-
-def show_exports(release: Release) -> None:
-    """List the exports for other tools, and describe the data to search engines."""
-    root = f"{page_root()}{DOWNLOADS}"
-    lines = [f"- [{name}]({root}/{name}): {file.contents}" for name, file in SITE_FILES.items()]
-    show_markdown("\n".join(["For other tools:\n", *lines]))
     if output_format() == "html":
         show_html(dataset_markup(release, page_root()))
 
