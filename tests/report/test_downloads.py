@@ -55,10 +55,10 @@ def from_json(text: str, like: pd.DataFrame) -> pd.DataFrame:
 def test_table_is_read_back_exactly_from_every_format(request, tmp_path, kind, name):
     table = getattr(request.getfixturevalue(kind), name)
     written = write_table(table, tmp_path / "new", name)
-    assert [path.name for path in written] == [f"{name}.{s}" for s in ("parquet", "csv")]
-    pd.testing.assert_frame_equal(pd.read_parquet(written[0]), table, check_exact=True)
+    assert [path.name for path in written] == [f"{name}.{s}" for s in ("csv", "parquet")]
+    pd.testing.assert_frame_equal(pd.read_parquet(written[1]), table, check_exact=True)
     pd.testing.assert_frame_equal(from_json(table_json(table), table), table, check_exact=True)
-    as_csv = pd.read_csv(written[1])
+    as_csv = pd.read_csv(written[0])
     assert list(as_csv.columns) == list(table.columns)
     assert len(as_csv) == len(table)
     for column in table.select_dtypes("float"):
@@ -115,7 +115,7 @@ def test_a_column_of_any_kind_can_be_written(column):
 def test_a_table_without_rows_is_written(tmp_path):
     table = pd.DataFrame(columns=["model", "estimate"])
     paths = write_table(table, tmp_path, "ranks")
-    assert paths[1].read_text() == "model,estimate\n"
+    assert paths[0].read_text() == "model,estimate\n"
     assert table_json(table) == "[]\n"
 
 

@@ -8,12 +8,11 @@ from fairstats._lib.formatting import MINUS, escape_markdown, listed, number_wor
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Words
 from fairstats.exports.catalogues import CROISSANT, dataset_markup
-from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, formats_of
 from fairstats.release.tables import TABLES
 from fairstats.report.about.methods import has_benchmarks
 from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
 from fairstats.report.page_output import (
-    KINDS,
     output_format,
     page_root,
     prose,
@@ -53,10 +52,14 @@ def show_files(release: Release) -> None:
     contents = labels["files"]
     if CHOICE not in {benchmark.kind for benchmark in release.benchmarks.values()}:
         contents = contents | labels["without_choices"]
-    described = {name: (contents[name], KINDS) for name in TABLES}
+    described = {name: contents[name] for name in TABLES}
     if release.earlier:
-        described |= {name: (text, KINDS) for name, text in labels["changes"].items()}
-    files = {name: own for name, own in described.items() if not release.table(name).empty}
+        described |= labels["changes"]
+    files = {
+        name: (text, formats_of(name))
+        for name, text in described.items()
+        if not release.table(name).empty
+    }
     files |= {
         name: (text, ("parquet",))
         for name, text in labels["inputs"].items()
