@@ -355,7 +355,7 @@ if __name__ == "__main__":
 
 
 def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Write any table of a release as ``name.parquet``, and as ``name.csv`` except listings.
+    """Write any table of a release as ``name.parquet``, and as ``name.csv`` except flips.
 
     Parameters
     ----------
