@@ -41,7 +41,7 @@ DOCS = "https://github.com/fairstats/fairstats/blob/main/docs"
 GUIDES: Mapping[str, str] = MappingProxyType(
     {
         "": "index.md",
-        "fetch": "import.md",
+        "fetch": "published.md",
         "import": "import.md",
         "collect": "collect.md",
         "validate": "answers.md",
