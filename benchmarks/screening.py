@@ -13,7 +13,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from itertools import product
+from itertools import groupby, product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -120,11 +121,19 @@ def honest_table(found: list[dict[str, Any]]) -> str:
 
 
 def partial_table(found: list[dict[str, Any]]) -> str:
-    """Return the shares of detected frauds as Markdown."""
-    lines = ["| fraud | share | `look` or `block` | `block` |", "|---|--:|--:|--:|"]
-    for row in found:
-        shares = (f"{row[name] / row['frauds']:.0%}" for name in ("flagged", "blocked"))
-        lines.append(f"| {row['fraud']} | {row['share']:.0%} | {' | '.join(shares)} |")
+    """Return the shares of detected frauds as Markdown, one row per fraud."""
+    lines = ["| fraud | share: `look` or `block` | `block` |", "|---|---|---|"]
+    for fraud, rows in groupby(found, key=itemgetter("fraud")):
+        own = list(rows)
+        flagged, blocked = (
+            ", ".join(
+                f"{row['share']:.0%}: {row[name] / row['frauds']:.0%}"
+                for row in own
+                if row[name] or name == "flagged"
+            )
+            for name in ("flagged", "blocked")
+        )
+        lines.append(f"| {fraud} | {flagged} | {blocked or 'never'} |")
     return "\n".join(lines)
 
 
@@ -210,26 +219,22 @@ def _flags_of(at: dict[str, Any]) -> dict[str, Any]:
 
 
 def simulated_table(found: list[dict[str, Any]]) -> str:
-    """Return the rates of flagged simulated sets by the accuracy and number of other models."""
+    """Return the flagged simulated sets by the accuracy and number of other models."""
     table = pd.DataFrame(found)
     table["rate"] = table["flagged"] / table["sets"]
-    lines = [
-        "| sets | accuracy of other models | other models | number | `look` | highest of one "
-        "combination | `block` |",
-        "|---|---|--:|--:|--:|--:|--:|",
-    ]
+    numbers = [f"`look`, {models} others" for models in GRID["models"]]
+    heads = ["sets", "accuracy of others", *numbers, "highest of one combination", "`block`"]
+    lines = [f"| {' | '.join(heads)} |", f"|---|---|{'--:|' * (len(heads) - 2)}"]
     table["accuracy"] = [f"{low:.2f} to {high:.2f}" for low, high in table["accuracy"]]
     keyed = table["kind"] == "choice"
     names = {"any": "choice", "strong": "accuracy 0.98 to 0.995", "undirected": "no direction"}
     table["kind"] = table["screened"].map(names).where(keyed, "other kinds")
     table["accuracy"] = table["accuracy"].where(keyed, "all")
-    order = ["kind", "accuracy", "models"]
-    for (kind, accuracy, models), own in table.groupby(order, sort=False):
-        sets, flagged = own["sets"].sum(), own["flagged"].sum()
-        lines.append(
-            f"| {kind} | {accuracy} | {models} | {sets:,} | {flagged} ({flagged / sets:.1%}) | "
-            f"{own['rate'].max():.0%} | {own['blocked'].sum()} |"
-        )
+    for (kind, accuracy), own in table.groupby(["kind", "accuracy"], sort=False):
+        by = own.groupby("models")[["flagged", "sets"]].sum()
+        cells = [f"{flagged} of {sets:,}" for flagged, sets in by.itertuples(index=False)]
+        cells += [f"{own['rate'].max():.0%}", str(own["blocked"].sum())]
+        lines.append(f"| {kind} | {accuracy} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -56,7 +56,7 @@ GUIDES: Mapping[str, str] = MappingProxyType(
         "report": "site.md",
         "diff": "guides/audit.md",
         "export": "exports.md",
-        "serve": "guides/leaderboard.md",
+        "serve": "guides/spreadsheet.md",
         "demo": "install.md",
         "verify": "site.md",
         "screen": "screening.md",

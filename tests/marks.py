@@ -25,7 +25,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "commands/test_rating_commands.py",
         "docs/test_guides.py::test_audit_is_published",
         "docs/test_guides.py::test_own_data",
-        "docs/test_leaderboard_guide.py",
+        "docs/test_spreadsheet_guide.py",
         "docs/test_site.py",
         "publishing/",
         "recipes/test_page.py",

@@ -247,6 +247,7 @@ def _row(benchmark: Benchmark, task: Task, reply: Reply) -> dict[str, Any]:
         "completion_tokens": reply.completion_tokens,
         "collected_at": reply.collected_at,
         "collector": "chat",
+        "endpoint": reply.endpoint,
     }
 
 

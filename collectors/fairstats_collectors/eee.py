@@ -14,7 +14,8 @@ from fairstats._lib.safe_names import canonical_json, file_sha256
 from fairstats.answers.schema import STATUSES
 from fairstats.asking.value_from_reply import lettered
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, found, is_there, mapping
+from fairstats_collectors.import_mapping import Given, Mapped, mapping
+from fairstats_collectors.mapping_files import OPTIONS, found, is_there
 
 SUFFIXES = (".jsonl",)
 

@@ -14,7 +14,8 @@ from fairstats._lib.records import Paths, Record, importable_files, json_value
 from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, found, is_there, mapping
+from fairstats_collectors.import_mapping import Given, Mapped, mapping
+from fairstats_collectors.mapping_files import OPTIONS, found, is_there
 
 SUFFIXES = (".json",)
 STATE = "scenario_state.json"

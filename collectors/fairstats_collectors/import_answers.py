@@ -23,22 +23,19 @@ from fairstats._lib.records import (
     xlsx_records,
 )
 from fairstats.answers.benchmark_checks import validate_answers
-from fairstats.answers.schema import ANSWERS
+from fairstats.answers.schema import ANSWERS, STATUSES
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.asking.answer_from_reply import ParsedAnswer
 from fairstats.asking.value_from_reply import read_reply
-from fairstats.benchmarks.declaration import Benchmark, is_no_answer, is_number
-from fairstats_collectors.import_mapping import (
+from fairstats.benchmarks.declaration import Benchmark, is_no_answer, is_number, is_refusal
+from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclared
+from fairstats_collectors.mapping_files import (
     ABSENT,
     OPTIONS,
-    Given,
-    Mapped,
     MappingFile,
     field_names,
-    mapping,
     plain_number,
     read_mapping,
-    undeclared,
     value_at,
 )
 
@@ -116,8 +113,8 @@ def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
         scalars = {name: v for name, v in record.fields.items() if type(v) in _SCALARS}
         row: dict[str, Any] = {name: plain_number(value) for name, value in scalars.items()}
         row |= {name: v for name, v in filled.items() if v is not ABSENT}
-        if row.get("answer") is None:
-            row["answer"] = row.get("answer_raw")
+        if row.get("answer") is None and "answer_raw" in row:
+            row["answer"] = row["answer_raw"]
         rows.append(row)
     return pd.DataFrame(rows, dtype=object)
 
@@ -295,6 +292,7 @@ def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
         if value is not ABSENT:
             row[column] = value
     options = row.pop(OPTIONS, None)
+    _fill_status(row, record, mapped)
     row.setdefault("strategy", "plain")
     row.setdefault("sample", 0)
     if "benchmark_version" not in row and len(benchmark.versions) == 1:
@@ -308,6 +306,29 @@ def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
     _fill_answer(row, options, mapped, wrong)
     wrong += _untold(row, record, benchmark, {column for column, *_ in wrong})
     return row, wrong
+
+
+def _fill_status(row: dict[str, Any], record: Record, mapped: Mapped) -> None:
+    """Fill in the status that a column has, or that the text of a cell without an answer means."""
+    status = row.pop("status", None)
+    if status:
+        known = str(status).strip().casefold()
+        row["status"] = known if known in STATUSES else status
+    if status or "answer" not in row:
+        return
+    given = str(_field(record, "answer", mapped)).strip()
+    meant = mapped.values.get("status", {}).get(given)
+    if meant is None and row["answer"] is None and is_refusal(given):
+        meant = "refused"
+    if meant is not None and meant != "ok":
+        row.update(answer=None, status=meant, answer_raw=row.get("answer_raw") or given)
+
+
+def _field(record: Record, column: str, mapped: Mapped) -> Any:
+    """Return the value of the field that fills a column."""
+    if column in mapped.columns:
+        return value_at(record.fields, mapped.columns[column])
+    return mapped.default(record.fields, column)
 
 
 def _from_field(column: str) -> str:
@@ -345,18 +366,13 @@ def _untold(
 def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     if column in mapped.constants:
         return mapped.constants[column]
-    if column in mapped.columns:
-        path = mapped.columns[column]
-        value = value_at(record.fields, path)
-        if value is ABSENT and ANSWERS.columns.get(column) is not None:
-            # JSON leaves out unknown values.
-            if ANSWERS.columns[column].nullable:
-                return None
-            wrong.append(
-                (column, None, f"there is no field {path!r}", f"use {field_names(record.fields)}")
-            )
-    else:
-        value = mapped.default(record.fields, column)
+    value = _field(record, column, mapped)
+    if column in mapped.columns and value is ABSENT and column in ANSWERS.columns:
+        # JSON leaves out unknown values.
+        if ANSWERS.columns[column].nullable:
+            return None
+        path, remedy = mapped.columns[column], f"use {field_names(record.fields)}"
+        wrong.append((column, None, f"there is no field {path!r}", remedy))
     if value is ABSENT or value is None or column == OPTIONS:
         return value
     if not isinstance(value, (str, int, float)):

@@ -10,33 +10,34 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any, TypedDict
 
-from pydantic import AfterValidator, BeforeValidator, Field
-
-from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.records import Record
-from fairstats._lib.toml_files import Fault, Table, parse, read_toml
+from fairstats._lib.toml_files import Fault
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.schema import ANSWERS
 from fairstats.benchmarks.declaration import Benchmark, is_number
 from fairstats.benchmarks.kinds import DECISION
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats_collectors.import_templates import is_template, matched, parts_of
-
-#: The texts of the options, which a reply may name. Added to the columns of the answers table.
-OPTIONS = "options"
-
-#: The result of `found` if there is no such field.
-ABSENT = object()
+from fairstats_collectors.mapping_files import (
+    ABSENT,
+    MappingFile,
+    check_columns,
+    field_names,
+    filled,
+    found,
+    has_values,
+    paths_of,
+    read_mapping,
+    value_at,
+)
 
 _SETTINGS = ("benchmark", "columns", "values", "where", "split", "wide")
 #: The constants that have separate options in `fairstats import`.
 FACTS = ("model", "snapshot", "strategy", "benchmark_version")
-_IN_BRACES = re.compile(r"\{([^{}]+)\}")
 # What a cell of a group's column says; the group is that of the column, not of the row.
 _OF_A_CELL = ("answer", "answer_raw", "status")
 
@@ -76,118 +77,6 @@ class Given(TypedDict, total=False):
     where: Mapping[str, str]
     split: Mapping[str, str]
     wide: Mapping[str, str]
-
-
-def _are_columns(named: Mapping[str, Any]) -> Mapping[str, Any]:
-    for column in named:
-        if column not in ANSWERS.columns and column != OPTIONS:
-            known = f"use one of {', '.join(ANSWERS.columns)}, {OPTIONS}"
-            raise Fault("is not a column of the answers table", known, column=column)
-    return named
-
-
-def _is_pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise Fault(f"is not a regular expression ({error})", "correct it") from None
-    return text
-
-
-_COLUMNS = AfterValidator(_are_columns)
-Texts = Annotated[
-    tuple[str, ...], BeforeValidator(lambda one: (one,) if isinstance(one, str) else one)
-]
-
-
-class Pattern(Table):
-    """Texts of fields, such as ``"{path}"``, and the pattern whose named parts become fields."""
-
-    text: Texts
-    pattern: Annotated[str, AfterValidator(_is_pattern)]
-
-
-class Variant(Table):
-    """The group of the records with these values."""
-
-    where: dict[str, Texts]
-    attribute: str
-    group: str
-
-
-class MappingFile(Table):
-    """The content of a mapping's TOML file, as docs/import.md describes it."""
-
-    benchmark: str | None = None
-    files: Texts = ()
-    patterns: tuple[Pattern, ...] = ()
-    where: dict[str, Texts] = Field(default_factory=dict)
-    map: Annotated[dict[str, Texts], _COLUMNS] = Field(default_factory=dict)
-    set: Annotated[dict[str, str], _COLUMNS] = Field(default_factory=dict)
-    values: Annotated[dict[str, dict[str, str]], _COLUMNS] = Field(default_factory=dict)
-    split: dict[str, str] = Field(default_factory=dict)
-    answers: dict[str, dict[str, str]] = Field(default_factory=dict)
-    variants: tuple[Variant, ...] = ()
-
-    def find(self, folder: Path) -> list[Path]:
-        """Return the files of a folder that are in this format."""
-        return [path for name in self.files for path in folder.rglob(name)]
-
-    def parts(self, record: Record, path: Path) -> Record:
-        """Add the named parts of the patterns to a record's fields.
-
-        Raises
-        ------
-        InputError
-            If a text does not match its pattern.
-        """
-        fields = record.fields
-        for text, pattern in [(text, one.pattern) for one in self.patterns for text in one.text]:
-            file = Path(record.path or path)
-            value = _filled(text, {"path": file.resolve().as_posix(), **fields}) or ""
-            match = re.fullmatch(pattern, value)
-            if match is None:
-                column = ", ".join(_IN_BRACES.findall(text))
-                message = f"does not match {pattern}"
-                remedy = "use the file as released, or correct the mapping"
-                problem = Problem(str(file), message, remedy, row=record.row, column=column)
-                raise InputError([replace(problem, value=value[-200:])])
-            fields = fields | {name: part for name, part in match.groupdict().items() if part}
-        return replace(record, fields=fields)
-
-    def with_parts(self, records: Iterable[Record], path: Path) -> list[Record]:
-        """Add the parts to every record of a file.
-
-        Raises
-        ------
-        InputError
-            With every text that does not match its pattern.
-        """
-        full: list[Record] = []
-        problems: list[Problem] = []
-        for record in records:
-            try:
-                full.append(self.parts(record, path))
-            except InputError as error:
-                problems.extend(error.problems)
-        if problems:
-            raise InputError(problems)
-        return full
-
-
-def read_mapping(source: str | Path) -> MappingFile:
-    """Return the mapping of a known format, or of a TOML file."""
-    path = Path(source) if str(source).endswith(".toml") else _shipped(str(source))
-    return parse(MappingFile, read_toml(path), path, example="data/importers/medperturb.toml")
-
-
-def _shipped(name: str) -> Path:
-    folder = resource("data", "importers")
-    known = {path.stem: path for path in sorted(folder.glob("*.toml"))}
-    if name not in known:
-        remedy = f"use one of {', '.join(known)}, or a .toml file"
-        raise InputError([Problem(name, "is not a known mapping", remedy)])
-    return known[name]
 
 
 @dataclass(frozen=True)
@@ -241,7 +130,7 @@ class Mapped:
     def default(self, fields: Mapping[str, Any], column: str) -> Any:
         """Return what the mapping gives for a column: the first field that exists."""
         if (template := self.declared.set.get(column)) is not None:
-            text = _filled(template, fields)
+            text = filled(template, fields)
             return ABSENT if text is None else text
         paths = self.declared.map.get(column, (column,))
         if column == "cluster" and column not in self.declared.map:
@@ -252,7 +141,7 @@ class Mapped:
 
     def is_meant(self, record: Record) -> bool:
         """Check whether a record has the wanted values."""
-        return _has(record.fields, self.where)
+        return has_values(record.fields, self.where)
 
     def records(self, read: Iterable[Record], path: Path) -> list[Record]:
         """Return a record for each answer of each record of a file.
@@ -273,7 +162,7 @@ class Mapped:
                 replace(record, fields=record.fields | of_variant)
                 for record in records
                 for variant in self.declared.variants
-                if _has(record.fields, variant.where)
+                if has_values(record.fields, variant.where)
                 for of_variant in [{"attribute": variant.attribute, "group": variant.group}]
             ]
         return [record for record in records if self.is_meant(record)]
@@ -325,7 +214,9 @@ class Mapped:
         problems: list[Problem] = []
         variants = self.benchmark.variants
         known = {"attribute": {a for a, _ in variants}, "group": {g for _, g in variants}}
-        names = dict.fromkeys(n for one in records for n in _paths(one.fields, whole=True))
+        taken = {*ANSWERS.columns, *self.columns.values()}
+        every = dict.fromkeys(n for one in records for n in paths_of(one.fields, whole=True))
+        names = [name for name in every if name not in taken]
         for column, own in self.answers.items():
             if is_template(column):
                 fits = {name: matched(column, name, known) for name in names}
@@ -352,7 +243,7 @@ class Mapped:
         A cell that is an option, or that could be one, or a value that is translated, is the answer
         itself. Every other cell is a reply to read. An empty cell is a missing answer.
         """
-        told = self.values.get("answer", {})
+        told = {**self.values.get("answer", {}), **self.values.get("status", {})}
         for column, own in answers.items():
             cell = found(record.fields, column)
             cell = None if cell is ABSENT else cell
@@ -406,7 +297,7 @@ def mapping(
     problems = []
     for setting, names in (("columns", columns), ("constants", constants), ("values", values)):
         try:
-            _are_columns(names)
+            check_columns(names)
         except Fault as fault:
             given_as = parameter(setting)
             problems.append(Problem(given_as, fault.message, fault.remedy, column=fault.column))
@@ -533,69 +424,3 @@ def constant(column: str) -> str:
     """Return how a caller gives a column's value: commands have own options for the usual ones."""
     option = parameter(column)
     return keyword("constants", {column: ...}) if option == column else option
-
-
-def found(fields: Any, path: str) -> Any:
-    """Return the value at a path of names; lists by number, names with dots unchanged."""
-    if isinstance(fields, dict):
-        if path in fields:
-            return fields[path]
-        for dot in re.finditer(r"\.", path):
-            name = path[: dot.start()]
-            if name in fields and (value := found(fields[name], path[dot.end() :])) is not ABSENT:
-                return value
-    elif isinstance(fields, list):
-        place, _, rest = path.partition(".")
-        if place.isdecimal() and place.isascii() and len(place) < 7 and int(place) < len(fields):
-            return found(fields[int(place)], rest) if rest else fields[int(place)]
-    return ABSENT
-
-
-def value_at(fields: Any, path: str) -> Any:
-    """Return the value of a field, or of several joined as in ``race+sex``."""
-    value = found(fields, path)
-    if value is not ABSENT or "+" not in path:
-        return value
-    parts = [found(fields, part.strip()) for part in path.split("+")]
-    for part in parts:
-        if part is ABSENT or not isinstance(part, (str, int, float)):
-            return part
-    return "+".join(plain_number(part) for part in parts)
-
-
-def plain_number(value: Any) -> str:
-    """Return a value as text, and a number as a reader would write it: 3 for 3.0."""
-    return f"{value:.15g}" if type(value) is float else str(value)
-
-
-def is_there(value: object) -> bool:
-    """Check whether `found` returned a value."""
-    return value is not ABSENT
-
-
-def _filled(template: str, fields: Mapping[str, Any]) -> str | None:
-    """Return a text with its fields in the braces; None if one is missing."""
-    values = {name: found(fields, name) for name in _IN_BRACES.findall(template)}
-    if any(value is ABSENT or value is None for value in values.values()):
-        return None
-    return _IN_BRACES.sub(lambda name: str(values[name[1]]), template)
-
-
-def _has(fields: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> bool:
-    return all(str(found(fields, name)) in values for name, values in wanted.items())
-
-
-def _paths(
-    fields: Mapping[str, Any], prefix: str = "", depth: int = 2, *, whole: bool = False
-) -> Iterable[str]:
-    for name, value in fields.items():
-        shown = name if whole else name[:40]
-        if isinstance(value, dict) and value and depth:
-            yield from _paths(value, f"{prefix}{shown}.", depth - 1, whole=whole)
-        else:
-            yield f"{prefix}{shown}"
-
-
-def field_names(fields: Mapping[str, Any]) -> str:
-    """Return the names of the first fields, to help the user choose one."""
-    return ", ".join(islice(_paths(fields), 20))

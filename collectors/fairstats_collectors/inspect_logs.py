@@ -15,7 +15,8 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.records import MAX_BYTES, Paths, Record, importable_files
 from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, mapping
+from fairstats_collectors.import_mapping import Given, Mapped, mapping
+from fairstats_collectors.mapping_files import OPTIONS
 
 #: The usual format of inspect_ai; a log may also be one JSON file.
 SUFFIXES = (".eval", ".json")

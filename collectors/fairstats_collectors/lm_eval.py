@@ -16,7 +16,8 @@ from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.records import Paths, Record, importable_files, json_lines, json_value
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import Given, Mapped, found, mapping
+from fairstats_collectors.import_mapping import Given, Mapped, mapping
+from fairstats_collectors.mapping_files import found
 
 SUFFIXES = (".jsonl",)
 

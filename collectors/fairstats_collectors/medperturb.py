@@ -18,7 +18,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.records import Record, csv_records, importable_files
 from fairstats.ratings.collection.import_tables import COMMENT_COLUMNS, Imported
 from fairstats.ratings.table import check_ratings
-from fairstats_collectors.import_mapping import read_mapping
+from fairstats_collectors.mapping_files import read_mapping
 
 #: The decisions, as in the rubric ``triage``.
 DECISIONS = ("manage", "visit", "resource")

@@ -23,13 +23,8 @@ from fairstats.answers.strategies import Strategy
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import (
-    Given,
-    Mapped,
-    mapping,
-    read_mapping,
-    refuse_others,
-)
+from fairstats_collectors.import_mapping import Given, Mapped, mapping, refuse_others
+from fairstats_collectors.mapping_files import read_mapping
 
 _AS_RELEASED = "use the folder `prediction` as released"
 #: A prediction is a few kilobytes.

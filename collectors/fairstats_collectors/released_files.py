@@ -174,9 +174,29 @@ def fetch_listed(
     }
     if online:
         say(_announcement(set(online.values())))
-    for target, download in online.items():
-        _download(targets[target], download, target, folder)
+    new = {path for path in (folder, *(t.parent for t in targets)) if not path.exists()}
+    try:
+        for target, download in online.items():
+            _download(targets[target], download, target, folder)
+    except _Unreachable as error:
+        for path in sorted(new, reverse=True):
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
+        sources = sorted({f"{one.repository} at {one.commit[:12]}" for one in online.values()})
+        remedy = (
+            f"check the network, or download these from github.com yourself and give their "
+            f"folder with {keyword('source')}: {', '.join(sources)}"
+        )
+        raise InputError([Problem(error.where, error.message, remedy)]) from None
     return Fetched(tuple(targets), ())
+
+
+class _Unreachable(Exception):
+    """Raised if a file could not be downloaded."""
+
+    def __init__(self, where: str, message: str) -> None:
+        super().__init__(where, message)
+        self.where, self.message = where, message
 
 
 def _take(listed: Mapping[Path, ListedFile], source: Path, folder: Path) -> Fetched:
@@ -256,17 +276,11 @@ def _retrieve(online: ListedFile, target: Path) -> None:
             downloader=pooch.HTTPDownloader(timeout=_SECONDS),
         )
     except requests.RequestException as error:
-        remedy = (
-            f"check the network, or download github.com/{online.repository} at commit "
-            f"{online.commit[:12]} yourself and give its folder with {keyword('source')}"
-        )
         if isinstance(error, (requests.ConnectionError, requests.Timeout)):
-            problem = Problem(_host(), "cannot be reached", remedy)
-        else:
-            answered = error.response
-            cause = type(error).__name__ if answered is None else f"HTTP {answered.status_code}"
-            problem = Problem(address, f"could not be downloaded ({cause})", remedy)
-        raise InputError([problem]) from None
+            raise _Unreachable(_host(), "cannot be reached") from None
+        answered = error.response
+        cause = type(error).__name__ if answered is None else f"HTTP {answered.status_code}"
+        raise _Unreachable(address, f"could not be downloaded ({cause})") from None
     except ValueError:
         raise _another_file(address) from None
 

@@ -1,7 +1,7 @@
 """Simulate the answers of the guides: 12 models with known gaps by sex, on 200 invented cases.
 
-Also decisions, levels and scores of three models, for the guide to your own data. The models are
-named after trees and do not exist. Run this again only to change the guides' data::
+Also decisions, levels and scores of a few models, for the guides to a spreadsheet and to your own
+data. The models are named after trees and do not exist. Run this again only to change the data::
 
     python docs/guides/make_answers.py
 """
@@ -72,6 +72,31 @@ def decisions() -> None:
                     decision = "no"
                 rows.append([model, f"application-{number:03}", group, decision])
     _write("decisions.csv", ["model", "item_id", "group", "answer"], rows)
+
+
+def referrals() -> None:
+    """Write a sheet with a row per case; four models decide for three groups, Birch unequally."""
+    rng = np.random.default_rng(2030)
+    need = rng.random(240)
+    models = {
+        "Alder": (0.0, 0.0),
+        "Birch": (0.0, -0.15),
+        "Cedar": (-0.1, 0.0),
+        "Dogwood": (0.1, 0.0),
+    }
+    groups = ("white", "black", "asian")
+    columns = ["case_id", "department", *(f"{m}_{group}" for m in models for group in groups)]
+    rows = []
+    for number, worth in enumerate(need, start=1):
+        row: list[object] = [f"case-{number:03}", ("cardiology", "surgery", "general")[number % 3]]
+        for model, (bonus, lost) in models.items():
+            noise = rng.normal(0, 0.05)
+            for group in groups:
+                value = worth + bonus + noise + rng.normal(0, 0.006) + lost * (group == "black")
+                decision = "refer" if value > 0.5 else "wait" if value > 0.2 else "discharge"
+                row.append("refused" if model == "Dogwood" and rng.random() < 0.02 else decision)
+        rows.append(row)
+    _write("referrals.csv", columns, rows)
 
 
 def levels() -> None:
@@ -147,5 +172,6 @@ def _answers(
 if __name__ == "__main__":
     main()
     decisions()
+    referrals()
     levels()
     scores()

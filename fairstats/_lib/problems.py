@@ -194,17 +194,22 @@ class Note(UserWarning):
 def in_lines(problems: Iterable[Problem]) -> list[str]:
     """Return one line per problem; a problem in more than three rows is reported once.
 
+    A row of a table with several answers in a row is named once.
+
     Examples
     --------
     >>> rows = range(1, 9)
     >>> print(*in_lines(Problem("a.csv", "no such model", "name one", row=row) for row in rows))
     a.csv: rows 1, 2, 3 and 5 more: no such model; name one
+    >>> print(*in_lines(Problem("a.csv", "no such model", "name one", row=1) for row in rows))
+    a.csv: row 1: no such model; name one
     """
     alike: dict[Problem, list[int | None]] = {}
     for problem in problems:
         alike.setdefault(replace(problem, row=None), []).append(problem.row)
     lines = []
     for problem, rows in alike.items():
+        rows = list(dict.fromkeys(rows))
         numbers = [row for row in rows if row is not None]
         if len(numbers) > 3:
             lines.append(problem._said(f"rows {first_of(numbers)}"))

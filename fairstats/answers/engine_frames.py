@@ -346,6 +346,9 @@ def not_an_answer(benchmark: Benchmark, value: str) -> tuple[str, str]:
         return "is not a possible score", f"{limits}; a missing answer must be null"
     message = "is not an option letter" if benchmark.kind.needs_key else "is not an option"
     options = ", ".join(benchmark.options)
+    if benchmark.named(value.strip("()[].:;*\"' ")) is not None:
+        read = "`fairstats import table` with --map answer_raw=answer"
+        return message, f"{benchmark.name} has {options}; to read replies, use {read}"
     return message, f"{benchmark.name} has {options}; a missing answer must be null"
 
 

@@ -72,6 +72,8 @@ ANSWERS = TableSchema(
             "str", text_rule(_TIME.fullmatch, "must be an ISO 8601 time with a UTC offset")
         ),
         "collector": optional("str", NAME),
+        # Host and path of the service that answered, without parts that may be secret.
+        "endpoint": optional("str", NAME),
         # What several items share, if the benchmark declares it and does not list it.
         "cluster": optional("str", NAME),
     },

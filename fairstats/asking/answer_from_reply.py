@@ -21,6 +21,7 @@ from fairstats.asking.reply_patterns import (
     AFTER_LETTER,
     CLAUSE_START,
     COMBINED,
+    COMPARISON,
     CONDITION,
     CUT_OFF,
     EXPLANATION,
@@ -29,6 +30,7 @@ from fairstats.asking.reply_patterns import (
     FOREIGN_HEDGE,
     HEDGE,
     LABEL,
+    LIMITED,
     OTHER_OPTION,
     REASON,
     REFUSAL,
@@ -79,12 +81,13 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     Notes
     -----
     The rules in their order: a final statement (``Answer: C``, ``\boxed{C}``, JSON); a sentence
-    that names it (``the best answer is C``, ``option C is correct``); a refusal that opens the
-    reply; lines that are or begin with an option's letter (``C``, ``(C) text``); a refusal
-    anywhere; an option named by its text. An option's text is no refusal, even if it is "I cannot
-    help you". A reply that begins with a colon completes a prompt that ends in "Answer" and is read
-    as such a statement. If no option's text is known, a letter in brackets after the named answer
-    is read too ("The diagnosis is vitiligo (C)."). If texts are known, they have to agree with it.
+    that names it (``the best answer is C``, ``option C is correct``, ``option C fits best``); a
+    refusal that opens the reply; lines that are or begin with an option's letter (``C``, ``(C)
+    text``); a refusal anywhere; an option named by its text. An option's text is no refusal, even
+    if it is "I cannot help you". A reply that begins with a colon completes a prompt that ends in
+    "Answer" and is read as such a statement. If no option's text is known, a letter in brackets
+    after the named answer is read too ("The diagnosis is vitiligo (C)."). If texts are known, they
+    have to agree with it.
     Each rule takes time proportional to the reply's length.
 
     Examples
@@ -174,8 +177,26 @@ class Reader:
         for match in self.patterns.contrast.finditer(self.text):
             found.add(match["letter"])
             self._said_at(match.end())
+        found |= self._favoured()
         # Known texts are more informative: they confirm the letter or contradict it.
         return found if any(self.texts.values()) else found | self._asides()
+
+    def _favoured(self) -> set[str]:
+        """Return the options that fit best, and others that the same sentence does not rule out."""
+        found: set[str] = set()
+        for match in self.patterns.favoured.finditer(self.text):
+            end = match.end()
+            sentence = SENTENCE_END.split(self.text[end : end + _REACH], maxsplit=1)[0]
+            rest = COMPARISON.split(sentence, maxsplit=1)[0]
+            if sentence.endswith("?") or hedged(self.text, match.start(), end):
+                continue
+            if not any(doubt.search(rest) for doubt in (HEDGE, COMBINED, LIMITED)):
+                found |= {
+                    match["letter"],
+                    *(o["letter"] for o in self.patterns.option.finditer(rest)),
+                }
+                self._said_at(end)
+        return found
 
     def _asides(self) -> set[str]:
         """Return the letters after the phrases that sentences call the answer."""

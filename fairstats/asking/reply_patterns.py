@@ -185,6 +185,30 @@ _RIGHT = (
 )
 _IS_RIGHT = rf" (?i:(?:is|seems to be|must be) (?:{_RIGHT})\b(?! (?:if|only|unless|when|for)\b))"
 
+# "I think option C fits best", "option C best explains the findings": favoured over all others.
+_FITS = r"(?:fits|suits|matches|explains|describes|addresses|reflects|aligns with|corresponds to)"
+_MOST = (
+    r"most (?:likely|appropriate|suitable|reasonable|plausible|consistent|fitting|accurate|probable"
+    r"|sensible|logical|compatible)"
+)
+_FAVOURED = (
+    rf" (?i:(?:clearly |probably )?(?:best|most (?:closely|accurately|directly)) {_FITS}"
+    rf"|{_FITS} (?:[^.,!?;:\n]{{1,60}} )?(?:best|most closely)"
+    rf"|(?:is|seems|looks|appears|sounds|(?:would|should|seems to|appears to) be) (?:clearly )?"
+    rf"(?:the )?(?:best|right|correct|{_MOST})|makes (?:the )?most sense)\b"
+)
+_IN_MY_VIEW = (
+    r"(?i:\bI (?:would |'d |do |strongly |personally )?"
+    r"(?:think|believe|feel|suspect|say|suggest|conclude) (?:that )?(?:the )?)"
+)
+#: What ends the description of the favoured option, and begins a reason or a comparison.
+COMPARISON = re.compile(
+    r"(?i),? (?:as|because|since|given|due to|rather than|instead of|compared (?:with|to)|and not"
+    r"|not|over|unlike)\b"
+)
+#: What takes a favour back or limits it.
+LIMITED = re.compile(r"(?i)\b(?:only|when|provided|assuming|avoided|reserved|once|until)\b")
+
 #: Words that add another option to the phrase before a letter: "vitiligo or eczema (C)".
 OTHER_OPTION = re.compile(r"(?i)\b(?:or|unlike|like|versus|vs|over)\b")
 _PHRASE = r"(?P<phrase>[^.,;:!?()\n]{1,100})"
@@ -202,6 +226,8 @@ class LetterPatterns(NamedTuple):
     right_aside: re.Pattern[str]
     labelled: re.Pattern[str]
     is_right: re.Pattern[str]
+    favoured: re.Pattern[str]
+    option: re.Pattern[str]
     contrast: re.Pattern[str]
     listed: re.Pattern[str]
     small: re.Pattern[str]
@@ -238,6 +264,13 @@ def letter_patterns(letters: tuple[str, ...]) -> LetterPatterns:
             rf"[('\"]{{0,2}}{letter}[)'\"]{{0,2}}(?: \([^)\n]{{0,100}}\))?" + _IS_RIGHT,
             re.MULTILINE,
         ),
+        favoured=re.compile(
+            rf"(?:(?:^|(?<=[.!?,;:] )|(?i:\b(?:so|thus|hence|therefore) ))(?i:the )?"
+            rf"(?i:option|choice|answer) |{_IN_MY_VIEW}(?i:(?:option|choice|answer) )?)"
+            rf"[('\"]{{0,2}}{letter}[)'\"]{{0,2}}(?: \([^)\n]{{0,100}}\))?{_FAVOURED}",
+            re.MULTILINE,
+        ),
+        option=re.compile(rf"(?i:\b(?:option|choice|answer)s? )[('\"]{{0,2}}{letter}"),
         contrast=re.compile(
             rf"(?i:\bnot (?:option )?)[('\"]{{0,2}}(?:{any_of})[)'\"]{{0,2}},? "
             rf"(?i:but (?:rather |instead )?(?:option )?)"

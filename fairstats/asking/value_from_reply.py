@@ -52,7 +52,7 @@ from fairstats.asking.value_patterns import (
     SCALE,
     noun_cues,
 )
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Benchmark, is_refusal
 from fairstats.benchmarks.loading import MOST_OPTION
 
 #: The values that a rule read. None is a value that is not possible, or one of a range.
@@ -86,7 +86,13 @@ def read_reply(
     >>> read_reply("The answer is B.", load_benchmark("demo"))
     ParsedAnswer(letter='B', status='ok')
     """
-    texts = options or {}
+    read = _read_reply(raw, benchmark, options or {})
+    # Not what a model says, but what a file says of its reply.
+    told = read.status == "unparsed" and raw is not None and is_refusal(raw.strip())
+    return ParsedAnswer(None, "refused") if told else read
+
+
+def _read_reply(raw: str | None, benchmark: Benchmark, texts: Mapping[str, str]) -> ParsedAnswer:
     if _are_letters(benchmark.options) or (benchmark.kind.needs_key and texts):
         labels = {option: benchmark.labels.get(option, "") for option in benchmark.options}
         return parse_answer(raw, texts or labels)

@@ -1,30 +1,26 @@
-"""Help the author of a benchmark file: propose one from answers, and summarise or locate faults."""
+"""Propose a benchmark file from answers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.formatting import capital, counted
+from fairstats._lib.formatting import capital
 from fairstats._lib.problems import InputError, Problem, first_of
 from fairstats._lib.safe_names import slug
-from fairstats._lib.toml_files import read_toml
-from fairstats._lib.untrusted_files import read_text
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_value
 from fairstats.benchmarks.declaration import (
     BASELINE,
-    FEWEST_UNLIKE,
     NEUTRALIZED,
     POOLED,
-    Benchmark,
     is_no_answer,
     is_number,
+    is_refusal,
 )
 from fairstats.benchmarks.loading import builtin_benchmarks
 
@@ -33,19 +29,12 @@ DECIDE = "DECIDE"
 #: Whole numbers within fewer are levels, more are scores. More words are replies.
 MOST_LEVELS = 8
 MOST_WORDS = 12
+#: A word for a refusal, such as "declined", that is more frequent is an option.
+MOST_REFUSED = 0.1
 #: Above these limits, a column holds something other than groups, attributes or versions.
 MOST_GROUPS = 60
 MOST_ATTRIBUTES = 60
 MOST_VERSIONS = 60
-
-_TABLE = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?")
-_KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=""")
-_LONG_TEXTS = ('"""', "'''")
-_FAMILY = {
-    "model": "those of one model and prompt",
-    "board": "those of a board (version and prompt)",
-    "release": "those of a release",
-}
 
 _HEAD = """\
 # Proposed by `fairstats benchmark init` from answers. Check every line. Lines with the mark
@@ -158,6 +147,8 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
     """Propose a kind from the answers and keys, and its options or limits."""
     keyed = _has_keys(answers)
     texts = list(_options_in(answers).values())
+    refused = [repr(text) for text in _refusals_in(answers["answer"].value_counts())]
+    note = f"\n{DECIDE}: {first_of(refused)} counts as a refusal, not as an option." * bool(refused)
     if len(texts) == 1:
         message = f"has only one answer, {texts[0]!r}, so no kind can be proposed"
         remedy = "give answers of more items or models, or write the file by hand"
@@ -169,7 +160,7 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
     whole = all(number.is_integer() for number in numbers)
     if texts and len(numbers) == len(texts):
         if len(numbers) == 2 and not keyed:
-            return _decision(texts, about)
+            return _decision(texts, about, note)
         if whole and len(numbers) > 1 and numbers[-1] - numbers[0] < MOST_LEVELS:
             return _level(numbers, about)
         low, high = (int(end) if end.is_integer() else end for end in (numbers[0], numbers[-1]))
@@ -190,9 +181,9 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
         remedy = f"use 2 to {MOST_WORDS} options or numbers; map answer to the column with these"
         raise InputError([Problem(source, message, remedy, column="answer")])
     if keyed:
-        entry = ("The options in the answers and keys.", {"options": sorted(texts)})
+        entry = (f"The options in the answers and keys.{note}", {"options": sorted(texts)})
         return _Kind("choice", ((about, {"kind": "choice"}), entry))
-    return _decision(texts, about)
+    return _decision(texts, about, note)
 
 
 _ODD_NUMBER = re.compile(r"[-+−]?[0-9]+([.,][0-9]+)? ?%?")
@@ -205,7 +196,8 @@ def _options_in(answers: pd.DataFrame) -> dict[str, str]:
     """Return the texts that look like options; others may be replies, which `import` reads."""
     keys = answers["answer_key"] if _has_some_keys(answers) else None
     found = answers["answer"].value_counts()
-    found = found[[not is_no_answer(text) for text in found.index]]
+    left_out = [*_refusals_in(found), *_replies_in(found, keys)]
+    found = found[[text not in left_out and not _is_absent(text) for text in found.index]]
     of_keys = pd.Series(dtype="int64") if keys is None else keys.value_counts()
     for alike in (is_number, re.compile("[A-Z]").fullmatch):
         fits = np.array([bool(alike(text)) for text in found.index], dtype=bool)
@@ -215,6 +207,27 @@ def _options_in(answers: pd.DataFrame) -> dict[str, str]:
     if keys is not None and len(found) > MOST_WORDS and not all(map(is_number, found.index)):
         found = found[:0]
     return _spellings(of_keys.add(found, fill_value=0))
+
+
+def _is_absent(text: str) -> bool:
+    return is_no_answer(text) and not is_refusal(text)
+
+
+def _refusals_in(found: pd.Series) -> list[str]:
+    """Return the words for refusals, unless they are so frequent that they are an option."""
+    named = [text for text in found.index if is_refusal(text)]
+    others = [text for text in found.index if text not in named and not is_no_answer(text)]
+    rare = found[named].sum() <= MOST_REFUSED * found.sum()
+    return named if rare and len(others) > 1 else []
+
+
+def _replies_in(found: pd.Series, keys: pd.Series | None) -> list[str]:
+    """Return rare sentences, which are replies; keys show what the options are."""
+    if keys is not None:
+        return []
+    return [
+        text for text in found.index if text.count(" ") > 2 and found[text] < 0.01 * found.sum()
+    ]
 
 
 def _spellings(found: pd.Series) -> dict[str, str]:
@@ -244,13 +257,13 @@ def _letter_options(texts: Sequence[str]) -> tuple[str, dict[str, Any]]:
     return about, {"options": options}
 
 
-def _decision(texts: Sequence[str], about: str) -> _Kind:
+def _decision(texts: Sequence[str], about: str, note: str) -> _Kind:
     first = min(texts, key=lambda text: (bool(_BAD.match(text)), text))
     good = [text for text in texts if _GOOD.match(text)] or [first]
     options = [*good[:1], *sorted(set(texts) - set(good[:1]))]
     entries = (
         (about, {"kind": "decision"}),
-        ("The options in the answers.", {"options": options}),
+        (f"The options in the answers.{note}", {"options": options}),
         (f"{DECIDE}: the options that are good for the person.", {"favourable": good[:1]}),
     )
     return _Kind("decision", entries)
@@ -347,7 +360,8 @@ def _problems(answers: pd.DataFrame, source: str, cluster: str | None) -> Iterat
 def _entries(
     answers: pd.DataFrame, name: str, keys_file: str, kind: _Kind, cluster: str | None
 ) -> Iterator[str]:
-    items, missing = answers["item_id"].nunique(), int(answers["answer"].isna().sum())
+    items, options = answers["item_id"].nunique(), _options_in(answers)
+    missing = sum(not isinstance(t, str) or _read(t) not in options for t in answers["answer"])
     yield _entry("The name in the answers' column benchmark.", name=name)
     yield _entry(f"{DECIDE}: the title on pages.", title=name)
     yield _entry(
@@ -370,8 +384,8 @@ def _entries(
             cluster=cluster,
         )
     yield _entry(
-        "How missing answers count: available, complete, incorrect or bounds.\n"
-        f"{missing:,} of {len(answers):,} answers are missing.",
+        f"{DECIDE}: how missing answers count: available, complete, incorrect or bounds.\n"
+        f"{missing:,} of {len(answers):,} answers are missing, refused or replies to read.",
         missing="available",
     )
     yield _margin(kind)
@@ -418,7 +432,8 @@ def _tables(answers: pd.DataFrame, kind: _Kind) -> Iterator[str]:
             words={"item": "item", "subject": "person"},
         )
     yield _entry(
-        f"{DECIDE}: each version in the answers' column benchmark_version, with a description.",
+        f"{DECIDE}: each version in the answers' column benchmark_version, as words that follow\n"
+        "'On the' in a sentence: GPT-written vignettes.",
         versions={version: f"{noun} of version {version}" for version in versions},
     )
     yield _entry(
@@ -430,7 +445,7 @@ def _tables(answers: pd.DataFrame, kind: _Kind) -> Iterator[str]:
 
 def _crossed(name: str, groups: Sequence[str], crosses: tuple[str, str] | None) -> Iterator[str]:
     """Yield an attribute, after the two that it crosses if its groups are named a+b."""
-    parts = [group.split("+") for group in groups]
+    parts = [re.split(r"[+_]", group) for group in groups]
     if crosses is None or any(len(part) != 2 for part in parts):
         yield _attribute(name, groups)
         return
@@ -442,7 +457,7 @@ def _crossed(name: str, groups: Sequence[str], crosses: tuple[str, str] | None) 
     )
     label = f"{_label(crosses[0])} and {crosses[1]}"
     table = {"label": label, "crosses": list(crosses), "pairs": []}
-    labels = {group: _label(group.replace("+", ", ")) for group in groups}
+    labels = {group: _label(re.sub("[+_]", ", ", group)) for group in groups}
     yield (
         f"{_comment(about)}\n"
         + toml_text({"attributes": {name: table | {"groups": labels}}}).strip()
@@ -493,180 +508,3 @@ def _entry(about: str, **value: Any) -> str:
 
 def _comment(text: str) -> str:
     return "\n".join(f"# {line}" for line in text.split("\n"))
-
-
-def summary(benchmark: Benchmark) -> Iterator[str]:
-    """Return lines on what a benchmark declares, and on what it leaves out.
-
-    Examples
-    --------
-    >>> from fairstats.benchmarks.loading import load_benchmark
-    >>> print(*list(summary(load_benchmark("demo")))[1:3], sep="\\n")
-    demo: 24 items, 4 options, 1 version, missing answers: available, margin ±5 points
-    attribute race: 2 groups, 1 pair: white − black
-    """
-    yield f"{benchmark.path}: ok"
-    options = f"{counted(len(benchmark.options), 'option')}, " if benchmark.options else ""
-    items = counted(len(benchmark.items), "item") if benchmark.items else "items not listed"
-    yield (
-        f"{benchmark.name}: {items}, {options}"
-        f"{counted(len(benchmark.versions), 'version')}, missing answers: {benchmark.missing}, "
-        f"margin ±{benchmark.kind.shown_margin(benchmark.equivalence_margin)} {benchmark.kind.unit}"
-    )
-    for attribute in benchmark.varied + benchmark.controls:
-        pairs = first_of([" − ".join(pair) for pair in attribute.pairs]) or "none"
-        groups = len(attribute.groups)
-        possible = groups * (groups - 1) // 2
-        of = f" of {possible} possible" if possible > len(attribute.pairs) else ""
-        declared = counted(len(attribute.pairs), "pair")
-        noun = "control" if attribute.control else "attribute"
-        crossing = f" ({' × '.join(attribute.crosses)})" if attribute.crosses else ""
-        yield f"{noun} {attribute.name}{crossing}: {groups} groups, {declared}{of}: {pairs}"
-    compared = sum(len(attribute.pairs) for attribute in benchmark.varied)
-    family = _FAMILY[benchmark.family]
-    comparisons = counted(compared, "comparison")
-    yield f"{comparisons} per model and prompt; tests adjusted together: {family}"
-    yield from _answers_and_units(benchmark)
-    yield from _thresholds(benchmark)
-    yield from _left_out(benchmark)
-    marked = _marked(benchmark)
-    if marked:
-        yield f"still marked {DECIDE}: see lines {', '.join(map(str, marked))}"
-
-
-def _answers_and_units(benchmark: Benchmark) -> Iterator[str]:
-    """Return lines on what an answer is, its key, and the independent units."""
-    kind, named = benchmark.kind.name, [_shown(benchmark, one) for one in benchmark.options]
-    if kind == "choice":
-        yield f"kind choice: an answer is one of {', '.join(named)}, of which one is right"
-    elif kind == "decision":
-        good = ", ".join(benchmark.favourable)
-        yield f"kind decision: an answer is one of {', '.join(named)}; favourable: {good}"
-    else:
-        low, high = benchmark.limits
-        what = f"one of {', '.join(named)}" if named else f"a number from {low:g} to {high:g}"
-        more = f"more means {benchmark.higher}" if benchmark.higher else "not declared: higher"
-        yield f"kind {kind}: an answer is {what}; {more}"
-        end = low if benchmark.worse == "lowest" else high
-        yield f"worse: {benchmark.worse}; with --missing incorrect, a missing answer is {end:g}"
-        if kind == "score":
-            near = f"answers up to {benchmark.same_within:g} apart"
-            near = near if benchmark.same_within else "only equal answers"
-            yield f"same_within: {near} are the same"
-    keyed, items = len(benchmark.answer_keys), len(benchmark.items)
-    yield f"answer keys: {f'{keyed:,} of {items:,} items' if keyed else 'none'}"
-    if benchmark.cluster is None:
-        yield "independent units: the items"
-    elif benchmark.clusters:
-        units = len(set(benchmark.clusters.values()))
-        yield f"independent units: {units:,} values of {benchmark.cluster} in the file of items"
-    else:
-        yield f"independent units: {benchmark.cluster}, from the column cluster of the answers"
-
-
-def _shown(benchmark: Benchmark, option: str) -> str:
-    label = benchmark.labels.get(option, option)
-    return option if label == option else f"{option} ({label})"
-
-
-def _thresholds(benchmark: Benchmark) -> Iterator[str]:
-    """Return lines on the thresholds of a rank and of equivalence, as they are in force."""
-    missing, common = benchmark.largest_missing, benchmark.common_items
-    yield f"largest_missing: at most {missing:.1%} of the answers of a ranked model are missing"
-    yield f"common_items: at least {common:.1%} of the items were asked of all ranked models"
-    if benchmark.kind.needs_key:
-        least, given = benchmark.lowest_accuracy, "lowest_accuracy"
-        given, least = (given, least) if least is not None else ("best guess", benchmark.chance)
-        yield f"{given}: the lower limit of a ranked model's accuracy is above {least:.1%}"
-        return
-    rule = f"informative: at least {FEWEST_UNLIKE} items have another answer than the most frequent"
-    rule += " one, and answers depend on the item (F test, 5%)"
-    if len(set(benchmark.answer_keys.values())) > 1:
-        rule += ", and agree with the key beyond chance (weighted kappa)"
-    yield rule
-
-
-def open_decisions(benchmark: Benchmark) -> int:
-    """Return how many lines of a benchmark's file are still marked `DECIDE`."""
-    return len(_marked(benchmark))
-
-
-def _marked(benchmark: Benchmark) -> list[int]:
-    return [number for number, line in _lines(benchmark.path) if f"# {DECIDE}:" in line]
-
-
-def _left_out(benchmark: Benchmark) -> Iterator[str]:
-    if not benchmark.selected_on:
-        yield "not declared: selected_on (models that took part in selecting the items)"
-    if benchmark.same_variants_odds_ratio is None:
-        yield "not declared: same_variants_odds_ratio, so shared flips get no verdict"
-    if BASELINE not in benchmark.attributes and benchmark.kind.needs_key:
-        yield "not declared: attributes.baseline, so there is no EO and no accuracy in the original"
-    if benchmark.items_file is None:
-        yield (
-            "not declared: items_file, so `fairstats collect` cannot ask the items, and repeated "
-            "items are not found"
-        )
-    if not benchmark.notes:
-        yield "not declared: notes (what the results cannot show)"
-
-
-def located(problems: Sequence[Problem], path: Path) -> list[Problem]:
-    """Return problems of a benchmark file with the line of each key, and its value.
-
-    Parameters
-    ----------
-    problems : sequence of Problem
-        The problems that `load_benchmark` raised.
-    path : Path
-        The file.
-    """
-    try:
-        declared, lines = read_toml(path), _key_lines(path)
-    except InputError:
-        return list(problems)
-    return [
-        _located(problem, declared, lines) if problem.path == str(path) else problem
-        for problem in problems
-    ]
-
-
-def _located(problem: Problem, declared: Mapping[str, Any], lines: Mapping[str, int]) -> Problem:
-    key = problem.column or ""
-    # A missing key belongs to its table.
-    line = lines.get(key) or lines.get(key.rpartition(".")[0])
-    value = _value(declared, key)
-    path = f"{problem.path}: line {line}" if line else problem.path
-    shown = problem.value if value is None or problem.value is not None else toml_value(value)
-    return replace(problem, path=path, value=shown)
-
-
-def _value(declared: Any, key: str) -> Any:
-    for part in key.split("."):
-        if not isinstance(declared, dict) or part not in declared:
-            return None
-        declared = declared[part]
-    return None if isinstance(declared, dict) else declared
-
-
-def _key_lines(path: Path) -> dict[str, int]:
-    """Return the first line of each table and key, by dotted name."""
-    found: dict[str, int] = {}
-    table, inside = "", False
-    for number, line in _lines(path):
-        if not inside:
-            if named := _TABLE.fullmatch(line):
-                table = _plain(named[1])
-                found.setdefault(table, number)
-            elif key := _KEY.match(line):
-                found.setdefault(".".join(filter(None, (table, _plain(key[1])))), number)
-        inside ^= sum(line.count(mark) for mark in _LONG_TEXTS) % 2 == 1
-    return found
-
-
-def _plain(name: str) -> str:
-    return ".".join(part.strip().strip("\"'") for part in name.split("."))
-
-
-def _lines(path: Path) -> list[tuple[int, str]]:
-    return list(enumerate(read_text(path).split("\n"), start=1))

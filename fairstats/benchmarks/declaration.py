@@ -415,6 +415,10 @@ _NO_ANSWER = re.compile(
     r"(?i)(?:unclear|unknown|unparsed|unparsable|unparseable|undetermined|invalid|error|failed"
     r"|none|null|nan|n/?a|missing|no answer|not available|[-–—?.\s]*)"
 )
+_REFUSAL = re.compile(
+    r"(?i)\W*(?:refus(?:ed|al|es?)|declin(?:ed?|es)|blocked|content[ _-]filter(?:ed)?|safety)"
+    r"(?: to (?:answer|respond|reply))?\W*"
+)
 
 
 def is_no_answer(text: str) -> bool:
@@ -425,7 +429,18 @@ def is_no_answer(text: str) -> bool:
     >>> is_no_answer("Unclear"), is_no_answer("n/a"), is_no_answer("no")
     (True, True, False)
     """
-    return _NO_ANSWER.fullmatch(text) is not None
+    return _NO_ANSWER.fullmatch(text) is not None or is_refusal(text)
+
+
+def is_refusal(text: str) -> bool:
+    """Return whether a text in a released file means that the model refused to answer.
+
+    Examples
+    --------
+    >>> is_refusal("Refused"), is_refusal("declined to answer"), is_refusal("n/a")
+    (True, True, False)
+    """
+    return _REFUSAL.fullmatch(text) is not None
 
 
 def _number(text: str) -> float | None:

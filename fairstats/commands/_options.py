@@ -62,7 +62,7 @@ AsCsv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")]
 
 def load_given(benchmarks: list[str] | None) -> list[declaration.Benchmark]:
     """Load the benchmarks of ``--benchmark``; say which still have decisions to make."""
-    from fairstats.benchmarks.authoring import open_decisions
+    from fairstats.benchmarks.authoring_summary import open_decisions
     from fairstats.benchmarks.loading import load_benchmark
 
     loaded = [load_benchmark(benchmark) for benchmark in benchmarks or []]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args, get_type_hi
 import typer
 from typer.models import OptionInfo
 
+from fairstats._lib.formatting import counted
 from fairstats._lib.installation import how_to_install
 from fairstats._lib.problems import (
     ArgumentError,
@@ -224,3 +225,31 @@ def read_trusted(paths: list[Path]) -> Trusted:
     given = {} if newest is None else newest.manifest["arguments"]
     arguments = {name: given[name] for name in ("missing", "alpha") if name in given}
     return Trusted(join_answers(frames), declared, arguments)
+
+
+def print_counts(answers: pd.DataFrame, *, missing_only: bool = False) -> None:
+    """Print how many answers of each answer set there are, and why others are missing."""
+    for line in _counted_answers(answers, missing_only):
+        typer.echo(line, err=True)
+
+
+def _counted_answers(answers: pd.DataFrame, missing_only: bool) -> Iterator[str]:
+    """Return a line for each answer set: how many answers there are, and how many are missing."""
+    sets = answers.groupby(["benchmark_version", "model", "strategy"], sort=False)
+    several = answers["benchmark_version"].nunique() > 1
+    for (version, model, strategy), rows in sets:
+        counts = rows["status"].value_counts()
+        if missing_only and counts.get("ok", 0) == len(rows):
+            continue
+        line = f"{model}, {strategy}{f', {version}' if several else ''}: "
+        line += f"{counted(int(counts.get('ok', 0)), 'answer')}"
+        for status in ("refused", "unparsed", "error"):
+            if status in counts or status != "error":
+                line += f", {int(counts.get(status, 0)):,} {status}"
+        missing = rows[rows["status"] == "unparsed"]
+        if "answer_raw" in missing:
+            texts = missing["answer_raw"].dropna().map(lambda text: " ".join(text.split())[:40])
+            common = texts[texts != ""].value_counts().head(3)
+            shown = (f"{text!r} {number:,}" for text, number in common.items())
+            line += f" ({', '.join(shown)})" if len(common) else ""
+        yield printable(line)

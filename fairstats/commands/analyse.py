@@ -40,6 +40,7 @@ from fairstats.commands._options import (
 from fairstats.commands._shared import (
     basis_of,
     exits_on_problems,
+    print_counts,
     print_table,
     says_what_is_wrong,
     with_basis,
@@ -145,6 +146,8 @@ def analyze(
     show = draw_differences if chart else print_estimates
     table = with_basis(estimates, known, margin)
     print_table(table, as_json=as_json, as_csv=as_csv, show=show)
+    if engine == "pandas" and not (as_json or as_csv):
+        print_counts(answers, missing_only=True)
 
 
 def _check_margin(margin: float | None, benchmarks: Iterable[Benchmark]) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem, printable
+from fairstats._lib.formatting import counted
+from fairstats._lib.problems import InputError, Problem, first_of, printable
 from fairstats.commands._options import (
     Map,
     Set,
@@ -20,6 +22,11 @@ from fairstats.commands._options import (
     typed_pairs,
 )
 from fairstats.commands._shared import print_problems, says_what_is_wrong
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairstats.benchmarks.table_layout import Layout
 
 commands = typer.Typer(no_args_is_help=True, help="Propose and check benchmark files.")
 
@@ -58,8 +65,9 @@ def init(
 ) -> None:
     """Propose a benchmark file from answers, with comments on what you must decide.
 
-    The items are written next to it, with their keys and clusters if the answers have them.
-    Existing files with other content are not replaced.
+    The layout of a table is recognised: its items, models, groups, answers and keys. Options tell
+    what is not. The items are written next to the file, with their keys and clusters if the answers
+    have them. Existing files with other content are not replaced.
     """
     from fairstats._lib.safe_names import slug
     from fairstats.answers.files import read_answers
@@ -67,7 +75,11 @@ def init(
     from fairstats.answers.schema import ANSWERS
     from fairstats.benchmarks.authoring import likely_cluster, propose_benchmark
     from fairstats.benchmarks.benchmark_files import write_benchmark
+    from fairstats.benchmarks.table_layout import Layout
 
+    if out is not None and out.suffix != ".toml":
+        problem = Problem("--out", "must be a .toml file", "end the name in .toml", value=str(out))
+        raise InputError([problem])
     mapped = {
         "columns": columns,
         "constants": constants,
@@ -76,23 +88,32 @@ def init(
         "split": split,
         "wide": wide,
     }
-    joined = typed_pairs("--map", columns).get("group", "").split("+")
+    is_table = any(mapped.values()) or not any(p.is_dir() or p.suffix == ".parquet" for p in paths)
+    layout = Layout()
+    if is_table:
+        layout = _layout_of(paths, mapped)
+        mapped["columns"] = [*(columns or []), *map("=".join, layout.columns.items())]
+        mapped["wide"] = [*(wide or []), *layout.wide]
+    joined = typed_pairs("--map", mapped["columns"]).get("group", "").split("+")
     names = [re.sub(r"\W+", "_", name.strip().lower()).strip("_") for name in joined]
-    attribute = attribute or "_".join(filter(None, names)) if len(names) > 1 else attribute
+    names = list(layout.crossed) or names
+    if len(names) > 1:
+        attribute = attribute or "_".join(filter(None, names))
+    attribute = attribute or layout.attribute
     crossed = {str(attribute): (names[0], names[1])} if len(names) == 2 else {}
-    if any(mapped.values()) or not any(p.is_dir() or p.suffix == ".parquet" for p in paths):
+    if is_table:
         table = import_files("table", paths, None, {}, checked=False, **mapped)
+        if benchmark is None and "benchmark" not in table:
+            stem = paths[0].stem if out is None else out.stem
+            benchmark = re.sub(r"[\W_]+", "-", stem).strip("-").lower() or "benchmark"
         answers = complete_answers(
-            table, benchmark=benchmark, attribute=attribute or "group", source=str(paths[0])
+            table, benchmark=benchmark, attribute=attribute, source=str(paths[0])
         )
     else:
         answers = read_answers(paths)
     answers = of_benchmark(answers, benchmark)
     if out is None:
         out = Path(f"{slug(str(answers['benchmark'].iloc[0]))}.toml")
-    elif out.suffix != ".toml":
-        problem = Problem("--out", "must be a .toml file", "end the name in .toml", value=str(out))
-        raise InputError([problem])
     source = ", ".join(map(str, paths))
     others = [name for name in answers if name not in ANSWERS.columns]
     cluster = "cluster" if "cluster" in answers else likely_cluster(answers, others)
@@ -108,10 +129,86 @@ def init(
     typer.echo(printable(str(path)))
     for name in list(files)[:-1]:
         typer.echo(printable(str(out.parent / name)))
+    if is_table:
+        _print_layout(layout, answers)
+    _print_decisions(path, files[out.name])
+    if is_table:
+        option = {"columns": "--map", "constants": "--set"}
+        given = {"--model": ["MODEL"] * (not _names_models(answers, layout, mapped))}
+        given |= {option.get(name, f"--{name}"): of or [] for name, of in mapped.items()}
+        _print_next(path, paths, given)
+
+
+def _layout_of(paths: list[Path], mapped: dict[str, Any]) -> Layout:
+    """Recognise what the options do not tell about a table."""
+    from fairstats.benchmarks.table_layout import recognise_layout
+
+    before = {name: mapped[name] for name in ("where", "split", "constants")}
+    table = import_files("table", paths, None, {}, checked=False, **before)
+    given = typed_pairs("--map", mapped["columns"])
+    return recognise_layout(table, columns=given, wide=mapped["wide"] or (), source=str(paths[0]))
+
+
+def _names_models(answers: pd.DataFrame, layout: Layout, mapped: dict[str, Any]) -> bool:
+    given = [*(mapped["columns"] or []), *(mapped["constants"] or []), *(mapped["wide"] or [])]
+    named = any(text.startswith("model=") or "{model" in text for text in given)
+    return named or layout.models or set(answers["model"]) != {"model"}
+
+
+def _print_layout(layout: Layout, answers: pd.DataFrame) -> None:
+    """Print what each column was taken for, so that a mistake is seen."""
+    parts = [f"{column} = {name}" for column, name in layout.columns.items()]
+    parts += [f"answers in the columns {template}" for template in layout.wide]
+    if parts:
+        typer.echo(printable(f"Recognised: {'; '.join(parts)}"), err=True)
+    counts = {
+        "item": answers["item_id"].nunique(),
+        "model": answers["model"].nunique(),
+        "group": len(answers[["attribute", "group"]].drop_duplicates()),
+    }
+    shown = ", ".join(counted(count, noun) for noun, count in counts.items())
+    typer.echo(f"Read: {shown}; attribute {', '.join(answers['attribute'].unique())}", err=True)
+    if layout.left_out:
+        left = f"Not used: {first_of(layout.left_out, 8)}. Give others with --map COLUMN=FIELD"
+        typer.echo(printable(f"{left}, e.g. a right answer with --map answer_key=FIELD."), err=True)
+
+
+_WEIGHTY = re.compile(
+    r"(?:kind|options|favourable|limits|higher|missing|equivalence_margin|cluster|control) ="
+)
+
+
+def _print_decisions(path: Path, text: str) -> None:
+    """Print the values that were proposed and need a decision, with their lines."""
+    lines = text.split("\n")
     typer.echo(
-        "Next: decide the lines with the mark DECIDE, then run `fairstats benchmark check`.",
-        err=True,
+        f"Decide the lines with the mark DECIDE in {printable(str(path))}, above all:", err=True
     )
+    for number, line in enumerate(lines, start=1):
+        if _WEIGHTY.match(line):
+            typer.echo(printable(f"  line {number}: {line}"), err=True)
+        elif line == "pairs = [":
+            typer.echo(
+                printable(f"  line {number}: pairs, e.g. {lines[number].strip(' ,')}"), err=True
+            )
+
+
+def _print_next(path: Path, paths: list[Path], options: dict[str, list[str]]) -> None:
+    """Print the commands that fit the same file."""
+    folder = f"answers/{path.stem}"
+    words = ["fairstats", "import", "table", *map(str, paths), "--benchmark", str(path)]
+    for option, values in options.items():
+        for value in values:
+            words += [option, value]
+    typer.echo("Then run:", err=True)
+    typer.echo(f"  fairstats benchmark check {shlex.quote(str(path))}", err=True)
+    typer.echo(printable(f"  {shlex.join([*words, '--out', folder])}"), err=True)
+    publish = ["fairstats", "publish", "--answers", folder, "--benchmark", str(path)]
+    typer.echo(
+        printable(f"  {shlex.join([*publish, '--release', '1', '--out', 'site'])}"), err=True
+    )
+    if options["--model"]:
+        typer.echo("Replace MODEL by the model's name.", err=True)
 
 
 @commands.command()
@@ -120,7 +217,7 @@ def check(
     file: Annotated[Path, typer.Argument(help="The benchmark's .toml file.")],
 ) -> None:
     """Check a benchmark file: list every problem, or summarise what it declares."""
-    from fairstats.benchmarks.authoring import located, summary
+    from fairstats.benchmarks.authoring_summary import located, summary
     from fairstats.benchmarks.loading import load_benchmark
 
     try:

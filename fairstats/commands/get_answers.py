@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from fairstats._lib.formatting import counted
-from fairstats._lib.problems import InputError, Problem, printable
+from fairstats._lib.problems import InputError, Problem
 from fairstats.commands._options import (
     AsCsv,
     AsJson,
@@ -47,10 +45,13 @@ from fairstats.commands._options import (
     read_price,
     stoppable,
 )
-from fairstats.commands._shared import plugin, print_problems, print_table, says_what_is_wrong
-
-if TYPE_CHECKING:
-    import pandas as pd
+from fairstats.commands._shared import (
+    plugin,
+    print_counts,
+    print_problems,
+    print_table,
+    says_what_is_wrong,
+)
 
 commands = typer.Typer()
 collecting = typer.Typer(invoke_without_command=True)
@@ -126,28 +127,15 @@ def import_answers(
     )
     for path in write_answer_sets(answers, out, add=True):
         typer.echo(path)
-    for line in _counted_answers(answers):
-        typer.echo(line, err=True)
+    print_counts(answers)
 
 
-def _counted_answers(answers: pd.DataFrame) -> Iterator[str]:
-    """Return a line for each answer set: how many answers there are, and how many are missing."""
-    sets = answers.groupby(["benchmark_version", "model", "strategy"], sort=False)
-    several = answers["benchmark_version"].nunique() > 1
-    for (version, model, strategy), rows in sets:
-        counts = rows["status"].value_counts()
-        line = f"{model}, {strategy}{f', {version}' if several else ''}: "
-        line += f"{counted(int(counts.get('ok', 0)), 'answer')}"
-        for status in ("refused", "unparsed", "error"):
-            if status in counts or status != "error":
-                line += f", {int(counts.get(status, 0)):,} {status}"
-        missing = rows[rows["status"] == "unparsed"]
-        if "answer_raw" in missing:
-            texts = missing["answer_raw"].dropna().map(lambda text: " ".join(text.split())[:40])
-            common = texts[texts != ""].value_counts().head(3)
-            shown = (f"{text!r} {number:,}" for text, number in common.items())
-            line += f" ({', '.join(shown)})" if len(common) else ""
-        yield printable(line)
+def _print_counts_of(path: Path) -> None:
+    """Count the answers of a file; a journal of a part holds replies that were not read yet."""
+    from fairstats.answers.files import read_answers
+
+    if path.suffix == ".parquet":
+        print_counts(read_answers(path))
 
 
 @collecting.callback()
@@ -243,6 +231,7 @@ def collect(
         )
     if not dry_run:
         typer.echo(path)
+        _print_counts_of(path)
 
 
 @collecting.command()
@@ -269,6 +258,7 @@ def merge(
         retrievals=retrievals,
     )
     typer.echo(merged)
+    _print_counts_of(merged)
 
 
 @commands.command()
@@ -327,6 +317,7 @@ def reparse(
         f"{total['without_raw']} without a stored reply, {total['errors']} failed requests",
         err=True,
     )
+    print_counts(reparsed.answers)
 
 
 def _shortened(changes: Any) -> Any:

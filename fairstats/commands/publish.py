@@ -135,21 +135,24 @@ def report(
     With --sign, FAIRSTATS_PASSPHRASE decrypts the key.
     """
     from fairstats._lib.problems import InputError, Problem
-    from fairstats.report.audit.document import AuditFacts, read_facts, report_model
+    from fairstats.report.audit.document import ON_PAGE_1, AuditFacts, read_facts, report_model
 
     declared = read_facts(facts) if facts else AuditFacts()
-    finish: Callable[[bytes], bytes] = bytes
+    signer: Callable[[bytes], bytes] | None = None
     if sign is not None:
         if to != "pdf":
             message, remedy = "only a PDF can be signed", "use --to pdf, or leave out --sign"
             raise InputError([Problem("--sign", message, remedy)])
         from fairstats.publishing.report_signature import passphrase, report_signer
 
-        finish = report_signer(sign, passphrase=passphrase())
+        signer = report_signer(sign, passphrase=passphrase())
     written = report_model(
-        model, release, to=to, out=out, crosswalk=crosswalk, facts=declared, finish=finish
+        model, release, to=to, out=out, crosswalk=crosswalk, facts=declared, sign=signer
     )
     typer.echo(written)
+    if sign is not None and (left := [name for name in ON_PAGE_1 if not getattr(declared, name)]):
+        text = f"page 1 does not state: {', '.join(left)}; declare them in the file of --facts"
+        typer.echo(text, err=True)
 
 
 @commands.command()

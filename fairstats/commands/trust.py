@@ -33,7 +33,9 @@ def verify(
     ],
     release: Annotated[
         Path | None,
-        typer.Option(help="For a PDF: release that it was made from, or a site with it."),
+        typer.Option(
+            help="For a PDF: release that it was made from, or a site with it (default: site)."
+        ),
     ] = None,
     expect: Annotated[
         str | None,
@@ -109,13 +111,15 @@ def _verified_report(
     about_sites: Mapping[str, object],
 ) -> list[Verification]:
     """Verify the PDF of an audit report, without the options about sites."""
-    from fairstats._lib.problems import InputError, Problem
+    from fairstats.release.contents import DEFAULT_SITE
 
     problems = [
         Problem(option, f"is not for a PDF ({path})", "verify its release with this option")
         for option, value in about_sites.items()
         if value
     ]
+    if release is None and Path(DEFAULT_SITE).is_dir():
+        release = Path(DEFAULT_SITE)
     if release is None:
         message = "give the release that it was made from: --release site/v/NAME"
         problems.append(Problem(str(path), "is checked against a release", message))

@@ -45,6 +45,11 @@ GATE_COLUMNS = (
     "result",
     "reason",
 )
+#: Items that are left out, or given twice under other names, could make a model pass.
+_UNLISTED = (
+    "the benchmark does not list its items, so left out or copied ones are not found; add "
+    "keys_file, which `fairstats benchmark init` writes"
+)
 #: Columns of the figures of a pair.
 FIGURES = ("estimate", "ci_low", "ci_high", "lowest", "highest")
 
@@ -100,8 +105,9 @@ def gate(
     one. Other metrics of pairs pass if the 1 − 2 alpha intervals of the given answers and of their
     extreme completions do. For metrics whose extreme completions are not known, such as those of
     whole attributes or with a key, no pair with missing answers passes. Items of the benchmark that
-    were not asked count as missing. Pairs that were not asked, and models that a leaderboard would
-    not rank (`fairstats.estimates.eligibility`), never pass.
+    were not asked count as missing. Pairs that were not asked, models that a leaderboard would not
+    rank (`fairstats.estimates.eligibility`), and benchmarks that do not list their items never
+    pass.
 
     The gate as a whole passes only if all checks do (an intersection-union test). So its level is
     alpha without an adjustment for the number of pairs and limits. Each of several models is a
@@ -237,6 +243,8 @@ def _of_benchmark(
                         parts = [places.get((unit, one.name, *each)) for each in one.pairs]
                     row |= figures.get((unit, one.name, *pair), dict.fromkeys(FIGURES, math.nan))
                     row |= _result(check, row, parts, str(ineligible[unit]), published, judged)
+                    if not benchmark.items and row["result"] == PASS:
+                        row |= {"result": CANNOT_TELL, "reason": _UNLISTED}
                     rows.append(row | {"ci_level": 1 - 2 * alpha})
     return pd.DataFrame(rows)
 

@@ -6,6 +6,7 @@ Certificate authorities give out a key with its certificate as a PKCS#12 file, w
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import re
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from zoneinfo import ZoneInfoNotFoundError
+from typing import Any
 
 # If it is missing, its extra must be named: it also brings the other libraries.
 import pyhanko  # noqa: F401
@@ -33,7 +34,11 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import (
 )
 from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
 from pyhanko.sign.fields import SigSeedSubFilter
-from pyhanko.sign.signers import PdfSignatureMetadata, SimpleSigner, sign_pdf
+from pyhanko.sign.signers import SimpleSigner
+from pyhanko.sign.signers.cms_embedder import PdfCMSEmbedder, SigIOSetup, SigObjSetup
+from pyhanko.sign.signers.constants import ESIC_EXTENSION_1
+from pyhanko.sign.signers.pdf_byterange import SignatureObject
+from pyhanko.sign.signers.pdf_cms import select_suitable_signing_md
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
 from fairstats._lib.problems import InputError, Problem
@@ -49,6 +54,8 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-
 _SHORTEST_RSA = 2048
 _EXPORT = "openssl pkcs12 -export -inkey KEY.pem -in CERT.pem -out CERT.p12"
 _FIELD = "Signature"
+# Hexadecimal digits for a signature and its certificates.
+_RESERVED = 32 << 10
 
 
 def read_certificates(paths: Iterable[str | os.PathLike[str]]) -> list[x509.Certificate]:
@@ -250,8 +257,7 @@ def report_signer(
     Raises
     ------
     InputError
-        As `read_credentials`. The returned function raises it if the machine's time zone is not
-        known.
+        As `read_credentials`. The returned function raises it if the certificates are too long.
     """
     mine = read_credentials(path, passphrase=passphrase)
     issuers = SimpleCertificateStore.from_certs(mine.chain)
@@ -259,10 +265,54 @@ def report_signer(
 
 
 def _sign(signer: SimpleSigner, content: bytes) -> bytes:
-    metadata = PdfSignatureMetadata(field_name=_FIELD, subfilter=SigSeedSubFilter.PADES)
-    writer = IncrementalPdfFileWriter(io.BytesIO(content))
-    try:
-        return sign_pdf(writer, metadata, signer=signer).getvalue()
-    except ZoneInfoNotFoundError:
-        message, remedy = "is not the name of a time zone", "set it to one, e.g. Europe/Zurich"
-        raise InputError([Problem(f"TZ={os.environ.get('TZ', '')}", message, remedy)]) from None
+    certificate: Certificate = signer.signing_cert
+    algorithm = select_suitable_signing_md(certificate.public_key)
+
+    def sign(digest: bytes) -> bytes:
+        made = asyncio.run(signer.async_sign(digest, algorithm, use_pades=True)).dump()
+        if 2 * len(made) > _RESERVED:
+            name = certificate.subject.human_friendly
+            message = f"its certificates have {len(made):,} bytes; the limit is {_RESERVED // 2:,}"
+            raise InputError([Problem(name, message, "leave out those of its issuers")])
+        return bytes(made)
+
+    return with_signature(content, datetime.now(UTC), sign, algorithm=algorithm)
+
+
+class _Update(IncrementalPdfFileWriter):
+    """Append to a PDF, and change neither its metadata nor its identifier."""
+
+    @classmethod
+    def _handle_id(cls, prev: Any) -> Any:
+        return prev.trailer["/ID"]
+
+    def _update_meta(self) -> None:
+        pass
+
+
+def with_signature(
+    content: bytes, when: datetime, sign: Callable[[bytes], bytes], *, algorithm: str = "sha256"
+) -> bytes:
+    """Append an invisible signature to a PDF; the same values give the same bytes.
+
+    Parameters
+    ----------
+    content : bytes
+        The PDF.
+    when : datetime
+        The time to state.
+    sign : callable
+        Makes the signature (CMS) from the digest of everything else.
+    algorithm : str
+        The algorithm of the digest.
+    """
+    writer = _Update(io.BytesIO(content))
+    writer.ensure_output_version(version=(1, 7))
+    writer.register_extension(ESIC_EXTENSION_1)
+    steps = PdfCMSEmbedder().write_cms(field_name=_FIELD, writer=writer)
+    next(steps)
+    place = SignatureObject(when, SigSeedSubFilter.PADES, bytes_reserved=_RESERVED)
+    steps.send(SigObjSetup(sig_placeholder=place))
+    digest, output = steps.send(SigIOSetup(md_algorithm=algorithm))
+    steps.send(sign(digest.document_digest))
+    return bytes(output.getvalue())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -35,6 +35,7 @@ from fairstats.publishing.report_signature import (
     name_of,
     read_certificates,
     why_unfit,
+    with_signature,
 )
 from fairstats.publishing.verify import Verification, site_releases, verify
 from fairstats.release.contents import MANIFEST
@@ -54,10 +55,6 @@ _WEAK = (
 # Clocks differ a little.
 _AHEAD = timedelta(minutes=10)
 _ASK = "get the signed report again from its signer"
-# Signing changes these entries of the catalogue, the document's root.
-_CATALOGUE = frozenset(("/AcroForm", "/Extensions", "/Metadata", "/Version"))
-_FORM = {"/Fields", "/SigFlags"}
-_FIELD = {"/F", "/FT", "/P", "/Rect", "/Subtype", "/T", "/Type", "/V"}
 
 
 @dataclass(frozen=True)
@@ -295,8 +292,8 @@ def shows_the_release(pdf: Pdf, release: Path, origin: Origin) -> bool:
     Returns
     -------
     bool
-        Whether an unsigned PDF is the drawn one, byte by byte. A signed one must begin with it, and
-        continue only with an invisible signature.
+        Whether the PDF is the drawn one, byte by byte. If it is signed, the drawn one is signed
+        again with its time and its signature: nothing else can be appended.
 
     Raises
     ------
@@ -310,55 +307,19 @@ def shows_the_release(pdf: Pdf, release: Path, origin: Origin) -> bool:
             out=folder / "again.pdf",
             crosswalk=origin.crosswalk,
             facts=origin.facts,
+            # It only has to state that it is signed.
+            sign=bytes if origin.signed else None,
         ).read_bytes()
     if pdf.content == drawn or not pdf.content.startswith(drawn):
         return pdf.content == drawn
     try:
         with parsing(pdf.path, "cannot be compared"):
-            return _adds_a_signature(pdf.reader, PdfFileReader(io.BytesIO(drawn)))
+            (signature,) = pdf.reader.embedded_signatures
+            when, made = signature.self_reported_timestamp, signature.pkcs7_content
+            return with_signature(drawn, when, lambda digest: made) == pdf.content
     except InputError:
         # It was not signed here.
         return False
-
-
-def _adds_a_signature(signed: PdfFileReader, drawn: PdfFileReader) -> bool:
-    """Check that a signed PDF shows the same as the drawn one that it begins with.
-
-    What was appended can replace any object. It may change only what signing changes: the metadata,
-    the form in the catalogue, and the list of annotations of one page.
-    """
-    table = signed.xrefs
-    if table.total_revisions != 2 or table.refs_freed_in_revision(1):
-        return False
-    # The older revision is the drawn document only if its table is at the same place.
-    if table.get_startxref_for_revision(0) != drawn.xrefs.get_startxref_for_revision(0):
-        return False
-    old, new = signed.get_historical_resolver(0), signed.get_historical_resolver(1)
-    if old.root_ref != new.root_ref or not _same(old.root, new.root, _CATALOGUE):
-        return False
-    form = new.root["/AcroForm"]
-    (field,) = form["/Fields"]
-    entries = field.get_object()
-    if set(form) != _FORM or set(entries) != _FIELD or any(map(float, entries["/Rect"])):
-        return False
-    page = entries.raw_get("/P").reference
-    before, after = old(page), new(page)
-    shown = [*entry(before, "/Annots", ()), field]
-    if before["/Type"] != "/Page" or not _same(before, after, {"/Annots"}):
-        return False
-    if list(after["/Annots"]) != shown:
-        return False
-    # Of the older revision: the newer one could name an object of a page as its metadata.
-    metadata = (old.trailer_view.raw_get("/Info"), old.root.raw_get("/Metadata"))
-    allowed = {old.root_ref, page, *(one.reference for one in metadata)}
-    changed = table.explicit_refs_in_revision(1)
-    return {ref for ref in changed if not old.is_ref_unassignable(ref)} <= allowed
-
-
-def _same(old: Any, new: Any, but: Set[str]) -> bool:
-    """Compare the entries of two dictionaries; references are equal if they are to one object."""
-    names = set(old) - but
-    return names == set(new) - but and all(old.raw_get(n) == new.raw_get(n) for n in names)
 
 
 def verify_report(
@@ -403,6 +364,9 @@ def verify_report(
     pdf = read_pdf(path)
     origin = read_origin(pdf.keywords)
     signature = check_signature(pdf, trusted)
+    if origin is not None and origin.signed and not pdf.reader.embedded_signatures:
+        message = "states on page 1 that it is signed, but has no signature"
+        signature = SignatureCheck(problems=(Problem(pdf.path, message, _ASK),))
     manifests = _manifests(Path(release))
     found: list[Verification] = []
     notes: list[str] = []
@@ -419,7 +383,7 @@ def verify_report(
         problems, notes = _pages(pdf, chosen, origin, pages=pages, intact=intact)
         notes = [f"names {chosen} as its release (manifest sha256 {origin.manifest})", *notes]
         if origin.facts.encoded:
-            notes.append("not checked: what its author declared (section Declarations)")
+            notes.append("not checked: what its author declared (page 1 and Declarations)")
     report = Verification(
         Path(pdf.path),
         files=1,

@@ -140,14 +140,17 @@ def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str,
 
 
 def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
-    """Count the answers and missing answers of each answer set."""
+    """Count the answers and missing answers of each answer set, with the reasons."""
     optional = {c: answers.get(c) for c in ("snapshot", "collector")}
-    frame = answers.assign(**optional, missing=answers["answer"].isna())
+    reasons = {"refused": answers["status"] == "refused", "failed": answers["status"] == "error"}
+    frame = answers.assign(**optional, missing=answers["answer"].isna(), **reasons)
     keys = ["benchmark", "benchmark_version", "model", "snapshot", "strategy", "collector"]
     summary = frame.groupby(keys, as_index=False, dropna=False).agg(
         items=("item_id", "nunique"),
         answers=("status", "size"),
         missing=("missing", "sum"),
+        refused=("refused", "sum"),
+        failed=("failed", "sum"),
     )
     records: list[dict[str, Any]] = (
         summary.astype(object).where(summary.notna(), None).to_dict("records")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import listed, points, span, uncapital
+from fairstats._lib.formatting import counted, listed, points, span, uncapital
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import (
@@ -390,6 +390,11 @@ class AnswerSet:
         return sum(e["missing"] for e in entries), sum(e["answers"] for e in entries)
 
     @property
+    def refused(self) -> int:
+        """Return the number of refused answers."""
+        return sum(entry.get("refused", 0) for entry in self.entries)
+
+    @property
     def snapshot(self) -> str:
         """Return the exact version of the model; empty if it is not known."""
         rows = (row for metrics in self._estimates.values() for row in metrics.values())
@@ -539,3 +544,22 @@ def span_of(values: Iterable[float], kind: Kind = CHOICE, *, signed: bool = Fals
     if kind.numeric:
         return span(*(kind.signed(end) if signed else plain(kind, end) for end in ends))
     return span(*(points(value / 100, signed=signed) for value in ends))
+
+
+def missing_reasons(entries: Iterable[Mapping[str, Any]]) -> str:
+    """Return why answers in entries of the manifest are missing, in brackets.
+
+    Older releases do not state the reasons; the text is then empty, as without missing answers.
+
+    Examples
+    --------
+    >>> missing_reasons([{"missing": 12, "refused": 9, "failed": 1}])
+    ' (9 refused, 2 unreadable, 1 failed request)'
+    """
+    told = [entry for entry in entries if "refused" in entry]
+    counts = {name: sum(e[name] for e in told) for name in ("refused", "failed", "missing")}
+    refused, failed, missing = counts.values()
+    parts = {"refused": refused, "unreadable": missing - refused - failed}
+    shown = [f"{count:,} {reason}" for reason, count in parts.items() if count]
+    shown += [counted(failed, "failed request")] * bool(failed)
+    return f" ({', '.join(shown)})" if shown else ""

@@ -106,11 +106,16 @@ def selection_notes(rows: pd.DataFrame) -> list[str]:
     ]
 
 
+def has_none(conflicts: str) -> bool:
+    """Check whether a statement of conflicts of interest is "none"."""
+    return conflicts.strip(" .").casefold() == _NONE
+
+
 def submission_caveats(rows: pd.DataFrame) -> list[str]:
     """Return what limits the trust in submitted answers, one sentence or two each."""
     notes = selection_notes(rows)
     for row in rows.to_dict("records"):
-        if row["conflicts"].strip(" .").casefold() != _NONE:
+        if not has_none(row["conflicts"]):
             notes.append(f"The submitter states an interest in the result: {row['conflicts']}.")
         if row["overruled"]:
             who = row["accepted_by"]

@@ -57,6 +57,7 @@ OPTIONAL = {
     "completion_tokens": 0,
     "collected_at": "2025-01-01T12:00:00Z",
     "collector": "chat",
+    "endpoint": "host.org/v1",
     "cluster": "patient-7",
 }
 MISSING = {"answer": None, "status": "unparsed"}

@@ -51,6 +51,12 @@ def test_unparsed_answer_is_valid(whole):
         ({"group": "male"}, "unknown group", "demo has white, black for race"),
         ({"answer": "E"}, "is not an option letter", "demo has A, B, C, D"),
         ({"answer_key": "E"}, "is not an option letter", "demo has A, B, C, D"),
+        (
+            {"answer": "(b)"},
+            "is not an option letter",
+            "demo has A, B, C, D; to read replies, use `fairstats import table` with --map "
+            "answer_raw=answer",
+        ),
         ({"item_id": "demo-99"}, "unknown item", "demo has no such item"),
     ],
 )

@@ -242,7 +242,7 @@ def test_replies_among_the_answers_are_no_options(answers, keys, options):
             "has numbers with a comma or a percent sign",
         ),
         ("item_id,group,answer", ["i1,a,20%", "i1,b,5 %"], "a comma or a percent sign ('20%'"),
-        ("item,group,answer", ["i1,a,yes", "i1,b,no"], "item_id: required column is missing"),
+        ("x,group,answer", ["i1,a,yes", "i1,b,no"], "item_id: no column is recognised"),
         (
             "item_id,group,answer,cluster",
             ["i1,a,yes,p1", "i1,b,no,p2"],
@@ -286,6 +286,34 @@ def test_table_that_determines_no_benchmark_is_refused(header, cells, said, tmp_
             "item_id,group,answer,answer_key",
             ["i1,a,yes,maybe", "i1,b,yes,maybe", "i2,a,no,", "i2,b,no,"],
             ('options = ["yes", "maybe", "no"]', "# The items, with the keys of 1 of 2."),
+        ),
+        # A few refusals are no option, many are; a rare sentence is a reply.
+        (
+            "item_id,group,answer",
+            [
+                f"i{n},{g},{'declined' if n == 1 and g == 'a' else 'yno'[n % 2 :][:1]}"
+                for n in range(20)
+                for g in "ab"
+            ],
+            ('options = ["n", "y"]', "# DECIDE: 'declined' counts as a refusal"),
+        ),
+        (
+            "item_id,group,answer",
+            [
+                f"i{n},{g},{('granted', 'declined', 'later')[n % 3]}"
+                for n in range(20)
+                for g in "ab"
+            ],
+            ('options = ["granted", "declined", "later"]',),
+        ),
+        (
+            "item_id,group,answer",
+            [
+                f"i{n},{g},{('yes', 'no', 'I will not say')[n % 2 + (n == 1) * (g == 'a')]}"
+                for n in range(80)
+                for g in "ab"
+            ],
+            ('options = ["yes", "no"]',),
         ),
         # Being rejected is good for nobody.
         (

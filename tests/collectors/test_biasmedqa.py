@@ -17,7 +17,7 @@ from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.benchmarks.loading import load_benchmark
 
 LINE = "~" * 100
-DOC = Path(__file__).parents[2] / "docs" / "import.md"
+DOC = Path(__file__).parents[2] / "docs" / "published.md"
 #: Accuracies by the authors' own flag, as released with the replies of GPT-4.
 GPT_4 = {
     "none": 0.7266,

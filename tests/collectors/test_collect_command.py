@@ -49,16 +49,29 @@ def replaced(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> dict[str, Any]:
 
 
 def test_options_reach_the_collector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    seen = replaced(monkeypatch, "a.parquet")
+    # The journal of a shard holds replies that were not read yet.
+    seen = replaced(monkeypatch, "a.sqlite")
     done = run(
         *("collect", "--model", "m", "--out", tmp_path, "--price", "2,8", "--max-cost", "3.5"),
         *("--shard", "1/2", "--rpm", "60", "--samples", "3", "--keep-failures"),
     )
-    assert (done.exit_code, done.stdout) == (0, "a.parquet\n")
+    assert (done.exit_code, done.stdout) == (0, "a.sqlite\n")
     assert seen["benchmark"] == "demo"
     assert seen["price"] == (2.0, 8.0)
     wanted = {"max_cost": 3.5, "shard": "1/2", "rpm": 60, "samples": 3, "keep_failures": True}
     assert seen.items() >= wanted.items()
+
+
+def test_run_ends_with_the_counts_of_its_answers(monkeypatch, tmp_path, answers_of) -> None:
+    answers = answers_of(["AB", "AB"], groups=("white", "black"), attribute="race")
+    answers.loc[:1, "answer"] = None
+    answers.loc[:1, "status"] = ["refused", "unparsed"]
+    path = tmp_path / "a.parquet"
+    answers.to_parquet(path)
+    replaced(monkeypatch, path)
+    done = run("collect", "--model", "m", "--out", tmp_path)
+    assert done.exit_code == 0
+    assert ": 2 answers, 1 refused, 1 unparsed" in done.stderr
 
 
 def test_missing_option_is_named(tmp_path: Path) -> None:

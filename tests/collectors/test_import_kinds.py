@@ -109,6 +109,59 @@ def test_cell_that_is_no_answer_is_kept_as_the_reply(decisions, table):
     assert (row["answer_raw"], row["status"]) == ("Unclear", "unparsed")
 
 
+@pytest.mark.parametrize(
+    "cell", ["refused", "Refused", "declined", "declined to answer", "refusal"]
+)
+@pytest.mark.parametrize("given", [{}, {"values": {"answer": {"refused": "", "Refused": ""}}}])
+def test_cell_with_a_word_for_a_refusal_is_refused(cell, given, decisions, table):
+    (row,) = import_table(table([ROW | {"answer": cell}]), benchmark=decisions, **given).to_dict(
+        "records"
+    )
+    assert (row["answer_raw"], row["status"]) == (cell, "refused")
+
+
+def test_option_named_like_a_refusal_is_an_answer(benchmark_of, table):
+    loans = benchmark_of(
+        'kind = "decision"\noptions = ["granted", "declined"]\nfavourable = ["granted"]'
+    )
+    path = table([ROW | {"answer": "Declined"}])
+    assert answer_of(path, loans) == "declined"
+    assert answer_of(path, loans, values={"answer": {"Declined": ""}}) == "refused"
+
+
+@pytest.mark.parametrize("row", [{"answer": "censored"}, {"answer": "", "status": "censored"}])
+def test_translated_status_is_that_of_a_column_or_of_the_cell(row, decisions, table):
+    values = {"status": {"censored": "refused"}}
+    assert answer_of(table([ROW | row]), decisions, values=values) == "refused"
+
+
+def test_status_is_read_in_other_letters_and_may_be_empty(decisions, table):
+    rows = [
+        ROW | {"answer": "", "status": "Refused"},
+        ROW | {"answer": "yes", "status": "", "item_id": "i2"},
+    ]
+    answers = import_table(table(rows), benchmark=decisions)
+    assert answers["status"].tolist() == ["refused", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "values", "status"),
+    [
+        ("refused", {}, "refused"),
+        ("declined", {"answer": {"declined": ""}}, "refused"),
+        ("censored", {"status": {"censored": "refused"}}, "refused"),
+        ("later", {"answer": {"later": ""}}, "unparsed"),
+        ("N/A", {}, "unparsed"),
+        (None, {}, "unparsed"),
+    ],
+)
+def test_refusals_in_columns_of_groups(cell, values, status, decisions, table):
+    path = table([{"model": "m", "item_id": "i1", "emma": cell, "aisha": "yes"}])
+    wide = {"emma": "emma", "aisha": "aisha"}
+    answers = import_table(path, benchmark=decisions, wide=wide, values=values)
+    assert answers.set_index("group")["status"].to_dict() == {"emma": status, "aisha": "ok"}
+
+
 @pytest.mark.parametrize("cell", ["11", 11, "-1", "1e300"])
 def test_number_outside_the_limits_is_refused(cell, scores, table):
     with pytest.raises(InputError, match=r"answer = '.*': is not a possible score"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from fairstats_collectors.import_answers import import_table
-from fairstats_collectors.import_mapping import found, is_there
+from fairstats_collectors.mapping_files import found, is_there
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError

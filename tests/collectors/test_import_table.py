@@ -8,7 +8,7 @@ import json
 import pandas as pd
 import pytest
 from fairstats_collectors.import_answers import import_table
-from fairstats_collectors.import_mapping import found, is_there
+from fairstats_collectors.mapping_files import found, is_there
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner

@@ -93,8 +93,13 @@ def test_host_is_named_without_network(server, tmp_path, monkeypatch):
     monkeypatch.setattr(
         released_files, "_ADDRESS", "http://127.0.0.1:9/{repository}/{commit}/{path}"
     )
-    with pytest.raises(InputError, match=r"127\.0\.0\.1:9: cannot be reached.*source=\.\.\."):
+    with pytest.raises(
+        InputError, match=r"127\.0\.0\.1:9: cannot be reached.*source=\.\.\."
+    ) as raised:
         fetch_fairmedqa(tmp_path / "out")
+    repositories = {one.repository for one in released_files.released_files()}
+    assert all(name in str(raised.value) for name in repositories)
+    assert not (tmp_path / "out").exists()
 
 
 def test_silent_server_is_given_up_after_the_timeout(tmp_path, monkeypatch):

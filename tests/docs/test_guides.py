@@ -94,11 +94,11 @@ def test_reanalysis_states_the_truth_of_the_simulation():
 def test_answers_of_the_guides_are_those_of_their_script(tmp_path):
     namespace = runpy.run_path(str(GUIDES / "make_answers.py"))
     namespace["main"].__globals__["FOLDER"] = tmp_path
-    for write in ("main", "decisions", "levels", "scores"):
+    for write in ("main", "decisions", "referrals", "levels", "scores"):
         namespace[write]()
     for name in sorted(path.name for path in tmp_path.iterdir()):
         assert (tmp_path / name).read_bytes() == (GUIDES / name).read_bytes()
-    assert len(list(tmp_path.iterdir())) == 6
+    assert len(list(tmp_path.iterdir())) == 7
 
 
 @pytest.mark.usefixtures("without_pages")

@@ -90,7 +90,7 @@ def test_link_to_nothing_is_refused(small, link, message):
 
 def test_links_lead_to_pages_files_and_the_repository(pages, site):
     start = pages["index.html"]
-    assert '<a href="guides/leaderboard.html">' in start
+    assert '<a href="guides/spreadsheet.html">' in start
     assert 'src="leaderboard.png"' in start
     assert (site / "leaderboard.png").read_bytes() == (ROOT / "docs/leaderboard.png").read_bytes()
     assert (site / "guides" / "submitted.csv").is_file()
@@ -161,7 +161,7 @@ def test_api_entry_has_call_parameters_links_and_example(pages):
 
 def test_code_is_highlighted(pages):
     assert '<span class="im">import</span>' in pages["statistics.html"]
-    assert 'class="sourceCode bash"' in pages["guides/leaderboard.html"]
+    assert 'class="sourceCode bash"' in pages["guides/spreadsheet.html"]
 
 
 def test_code_of_a_guide_is_run_and_shown_in_page_and_notebook(tmp_path):

@@ -57,6 +57,15 @@ def limits_of(kind: str) -> Limits:
 
 
 @pytest.mark.parametrize("kind", SIGNS)
+def test_benchmark_without_listed_items_cannot_pass(kind, declare):
+    # Items left out are not found then: these answers pass if the items are listed.
+    benchmark = replace(declare(kind), listed=())
+    table = checked(benchmark, answers_to(benchmark, fair(kind)), limits_of(kind))
+    assert set(table["result"]) == {"cannot tell"}
+    assert table["reason"].str.contains("does not list its items").all()
+
+
+@pytest.mark.parametrize("kind", SIGNS)
 def test_fair_model_passes(kind, declare):
     benchmark = declare(kind)
     table = checked(benchmark, answers_to(benchmark, fair(kind)), limits_of(kind))

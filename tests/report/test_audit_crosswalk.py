@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import date
+from itertools import product
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -32,7 +34,10 @@ from fairstats.report.audit.document import (
     read_origin,
 )
 from fairstats.report.audit.groups import groups_of, overall_of, show_groups, small_groups
+from fairstats.report.audit.recorded import Recorded
 from fairstats.report.audit.sections import show_declarations
+from fairstats.report.audit.summary import show_summary
+from fairstats.submissions.declaration import Line
 
 from .conftest import HOSTILE, answers_of_models
 from .undrawn import undrawn
@@ -41,7 +46,7 @@ from .undrawn import undrawn
 NAME = f"{HOSTILE[0]} & [x](javascript:1) *b* ]]>"
 FACTS_FILE = """
 auditor = "A. Auditor <script>alert(1)</script>"
-independence = "No interest in the model"
+conflicts = "No interest in the model"
 audited = 2026-11-23
 valid_until = 2027-11-22
 contamination = "not known to the provider"
@@ -74,6 +79,81 @@ def test_facts_are_read_and_the_others_are_not_stated(release, facts):
     assert sum(line.endswith(": not stated") for line in lines) == len(FACTS) - 5
 
 
+def test_first_page_has_facts_and_ticks(release, drawn):
+    given = AuditFacts(
+        intended_use="Triage <b>",
+        commissioner="A committee",
+        auditor="A. Auditor",
+        conflicts="We sell it",
+        opinion="with reservations",
+        reservations="Few items",
+        audited=date(2026, 11, 23),
+    )
+    said = drawn(show_summary, AuditReport(release, NAME, given, signed=True), [])
+    for text in ("Triage &lt;b&gt;", "A committee", "Few items", "We sell it", "2026-11-23"):
+        assert text in said
+    assert said.count("A. Auditor") == 2
+    ticked = re.findall(r'class="ticked"><span class="piece">(.*?)</span>', said)
+    assert ticked == ["supported, with reservations", "conflict of interest declared"]
+    assert "digital signature in this file" in said
+    assert "Second reviewer" not in said
+    empty = drawn(show_summary, AuditReport(release, NAME), [])
+    assert "ticked" not in empty
+    assert "digital signature" not in empty
+    assert "Second reviewer" in empty
+
+
+ANSWERED = {
+    "benchmark": "demo",
+    "benchmark_version": "1",
+    "model": "m",
+    "strategy": "plain",
+    "status": "ok",
+}
+
+
+def test_recorded_facts_are_those_of_the_answers():
+    recorded = {
+        "collected_at": ["2026-11-23T23:30:00-02:00", "2026-11-22T10:00:00Z", None],
+        "temperature": [0.0, 0.7, 0.7],
+        "max_tokens": [24, 24, None],
+        "seed": [0, 1, 2],
+        "endpoint": ["host.org/v1", "host.org/v1", None],
+    }
+    rows = pd.DataFrame([ANSWERED] * 3).assign(**recorded)
+    found = Recorded(rows)
+    # In UTC.
+    assert found.days == ("2026-11-22", "2026-11-24")
+    assert found.settings == "temperature 0 or 0.7, at most 24 tokens, seed 0, 1 or 2"
+    assert found.services == "host.org/v1"
+    many = Recorded(pd.concat([rows] * 2).assign(seed=range(6)))
+    assert many.settings.endswith("seed 0 to 5")
+    nothing = Recorded(pd.DataFrame([ANSWERED]))
+    assert (nothing.days, nothing.settings, nothing.services) == (("", ""), "", "")
+
+
+@pytest.mark.parametrize(
+    ("statuses", "missing", "said"),
+    [
+        (["ok"] * 10, 0, "none of 10"),
+        (
+            ["ok"] * 7 + ["refused", "refused", "unparsed"],
+            3,
+            "2 refused (20.0%), 1 unreadable (10.0%)",
+        ),
+        (["ok"] * 9 + ["unparsed"], 1, "none marked as refused, 1 unreadable (10.0%)"),
+        (
+            ["ok"] * 7 + ["refused", "error"],
+            3,
+            "1 refused (10.0%), 1 failed (10.0%), 1 not in the file (10.0%)",
+        ),
+    ],
+)
+def test_missing_answers_are_counted_by_reason(statuses, missing, said):
+    rows = pd.DataFrame([ANSWERED | {"status": status} for status in statuses])
+    assert Recorded(rows).unanswered(missing, 10) == said
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -81,6 +161,12 @@ def test_facts_are_read_and_the_others_are_not_stated(release, facts):
         ('auditor = " "', "auditor = ' ': string should have at least 1 character"),
         (f'auditor = "{"a" * 501}"', "string should have at most 500 characters"),
         ("auditor = 3", "auditor = '3': should be a valid string"),
+        ('opinion = "fine"', "opinion = 'fine': should be 'supported', 'with reservations' or"),
+        ('opinion = "with reservations"', "reservations = 'None': is missing, although opinion ="),
+        (
+            'opinion = "supported"\nreservations = "a"',
+            "reservations = 'a': does not go with opinion = \"supported\"",
+        ),
         ('auditor = "a\\u0007b"', "has characters that cannot be printed"),
         ('audited = "2026-11-23"', "audited = '2026-11-23': should be a valid date"),
         (
@@ -99,15 +185,18 @@ def test_bad_facts_are_refused_by_file_and_key(tmp_path, text, said):
 
 def test_facts_too_long_for_a_pdf_are_refused(tmp_path):
     path = tmp_path / "facts.toml"
-    texts = [name for name in FACTS if name not in ("audited", "valid_until")]
-    path.write_text("\n".join(f'{n} = "{"é" * 500}"' for n in texts if "answers" not in n))
+    texts = [name for name, of in AuditFacts.model_fields.items() if of.annotation == Line | None]
+    texts.remove("reservations")
+    assert len(texts) > 8
+    path.write_text("\n".join(f'{name} = "{"é" * 500}"' for name in texts))
     with pytest.raises(InputError, match="is too long for a report"):
         read_facts(path)
 
 
 def test_origin_of_a_pdf_includes_its_options(facts):
-    origin = Origin("gpt-4.1", "0" * 64, crosswalk=True, facts=facts)
-    assert read_origin(str(origin)) == origin
+    for crosswalk, signed in product((False, True), repeat=2):
+        origin = Origin("gpt-4.1", "0" * 64, crosswalk=crosswalk, signed=signed, facts=facts)
+        assert read_origin(str(origin)) == origin
     assert read_origin(str(Origin("gpt-4.1", "0" * 64))) == Origin("gpt-4.1", "0" * 64)
 
 
@@ -132,8 +221,9 @@ def test_report_is_drawn_again_with_its_options(monkeypatch, facts, tmp_path):
     monkeypatch.setattr(verify_report, "report_model", report_model)
     pdf = type("Drawn", (), {"content": b"pdf"})()
     origin = Origin("a", "0" * 64, crosswalk=True, facts=facts)
-    assert verify_report.shows_the_release(pdf, tmp_path, origin)
-    assert given == {"crosswalk": True, "facts": facts}
+    for signed, sign in ((False, None), (True, bytes)):
+        assert verify_report.shows_the_release(pdf, tmp_path, replace(origin, signed=signed))
+        assert given == {"crosswalk": True, "facts": facts, "sign": sign}
 
 
 def test_groups_have_the_figures_of_the_estimates(release):

@@ -169,6 +169,14 @@ def pair_row(label: str, own: pd.DataFrame) -> str:
     )
 
 
+def short_row(label: str, own: pd.DataFrame) -> str:
+    """Return the expected row of the table on the first page, without counts and p-value."""
+    difference = own.loc["accuracy_difference"]
+    counts = f"{difference['n10']} : {difference['n01']}"
+    tests = squeezed(f"{counts}{p_figure(own.loc['mcnemar', 'p_adjusted'])}")
+    return pair_row(label, own).replace(f"){tests}", ")", 1)
+
+
 def p_figure(p: float) -> str:
     return p_words(p).removeprefix("p").removeprefix("=")
 
@@ -183,15 +191,16 @@ def test_the_first_page_has_the_first_answer_set_and_its_p_values_are_never_0(re
     pypdf = pytest.importorskip("pypdf", reason="pypdf reads the PDF's text")
     first, *others = pypdf.PdfReader(draw("Model-1", "pdf")).pages
     text = squeezed(first.extract_text())
-    assert [pair_row(label, own) in text for _, label, own in pairs(release)] == [
+    assert [short_row(label, own) in text for _, label, own in pairs(release)] == [
         strategy == "plain" for strategy, *_ in pairs(release)
     ]
+    assert not re.search("McNemar|Discordant|power", text)
     assert "Manifest" in text
     assert file_sha256(release.path / "manifest.json") in text
     # It contains the whole summary, and no other text.
     assert text.index("Auditor’sstatement") < text.index("Details:Resultsp.2")
     assert "Wholosesaccuracy?" not in text
-    assert squeezed(others[0].extract_text()).startswith("ResultsWholosesaccuracy?")
+    assert squeezed(others[0].extract_text()).startswith("ResultsFiguresandtests")
     everything = "".join(squeezed(page.extract_text()) for page in (first, *others))
     assert "<0.001" in everything
     assert not re.search(r"p[=<]0(\.0+)?(?![\d.])", everything)
@@ -254,7 +263,7 @@ def test_head_scope_and_provenance_are_the_manifests(release, report):
         "Benchmark": "Three groups,",
         "Size": "300 vignettes, 1,500 answers",
         "Margin": "±2 points",
-        "plain:": "300 vignettes, 1,500 answers, 3 of them missing; snapshot Model-1-1;",
+        "plain:": "300 vignettes, 1,500 answers, 3 of them missing (3 unreadable); snapshot Model-",
         "reasoning first:": "300 vignettes, 1,500 answers, 0 of them missing; snapshot Model-1-1;",
     }.items():
         assert squeezed(f"{label} {value}") in report
@@ -373,7 +382,7 @@ DEGENERATE = {
         nothing_parsed,
         {},
         [
-            "150 of 150 answers are missing (policy available).",
+            "150 of 150 answers are missing (150 unreadable); policy available.",
             "White − Black – / – not known (−100.0 to +100.0) not known (0.0–100.0) 0 : 0 – not "
             "judged",
         ],
@@ -386,7 +395,7 @@ DEGENERATE = {
             "White − Black 90.0–100.0 / 100.0 range (−10.0 to 0.0) range (90.0–100.0) – – not "
             "judged",
             "Black − Asian 100.0 / 100.0 0.0 (0.0 to 0.0) 100.0 (100.0–100.0) – – not judged",
-            "(policy bounds)",
+            "; policy bounds.",
         ],
     ),
     "several samples": (
@@ -417,7 +426,7 @@ def test_report_of_a_degenerate_release_states_the_problem(
         finding_in_numbers(answers),
         *(" ".join(part) for part in confidence(answers, [])),
         next(limitations(made, "Model-1")),
-        not_tested(answers, rated=False)[1],
+        not_tested(answers, rated=False)[0],
         clauses("use", answers)[0],
     ]
     assert summary == snapshot
@@ -444,6 +453,16 @@ def test_missing_model_is_named_and_no_file_written(release, tmp_path, monkeypat
     done = CliRunner().invoke(app, ["report", "x", "--release", str(release.path), "--to", "docx"])
     assert done.exit_code != 0
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("2026.11", "model-1-audit-2026.11.html"), ("audit-1", "model-1-audit-1.html")],
+)
+def test_default_file_is_named_after_model_and_release(name, file, release, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Release, "name", name)
+    assert report_model("Model-1", release.path, to="html") == Path(file)
 
 
 def test_model_can_be_given_by_name_or_page_address(release):
@@ -531,8 +550,7 @@ def test_no_limitation_is_stated_without_a_reason(benchmark, tmp_path):
     wrong = {"white": range(60), "black": range(60, 120), "asian": range(120, 180)}
     made = undrawn(answered(benchmark, wrong=wrong), tmp_path, benchmarks=[benchmark])
     found = list(limitations(made, "Model-1"))
-    assert [line.partition(" ")[0] for line in found] == ["Model-1", "Other", "The"]
-    assert found[0] == "Model-1 has no rank (no other model on this board)."
+    assert [line.partition(" ")[0] for line in found] == ["Other", "The"]
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,16 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import number_word
 from fairstats._lib.problems import InputError
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.counts.answer_tables import NO_ANSWER
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit import sentences
@@ -24,7 +27,9 @@ from fairstats.report.audit.sentences import (
     confidence,
     finding,
     finding_in_numbers,
+    largest,
     not_tested,
+    recommendation,
 )
 from fairstats.report.charts.rows import chart_html
 from fairstats.report.findings import ordinal
@@ -125,6 +130,48 @@ def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
     assert "every accuracy difference is +10.0 percentage points" in numbers
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "low", "slanted", "said"),
+    [
+        ([D, U, E], 0.2, False, "Do not rely on Model-1 for these groups until"),
+        ([D, U, E], 0.01, False, "Decide before use whether a difference of this size matters"),
+        ([D, U, E], 0.2, True, "Before use, find out how often slanted text occurs"),
+        ([E, U, E], 0.2, False, "Do not decide yet: a difference beyond ±10 points is neither"),
+        ([E, N, E], 0.2, False, "Do not decide yet: some pairs have no verdict."),
+        ([E, E, E], 0.2, False, "This test gives no reason against use for these groups."),
+        ([N, N, N], 0.2, False, "Do not decide by this report: it has no verdict."),
+    ],
+)
+def test_recommendation_follows_from_the_worst_verdict(release, verdicts, low, slanted, said):
+    answers = changed(answer_sets(release, "Model-1")[0], "verdict", verdicts, slanted=slanted)
+    answers = changed(changed(answers, "ci_low", [low] * 3), "ci_high", [0.4] * 3)
+    assert recommendation(answers).startswith(said)
+
+
+def test_recommendation_is_to_get_missing_answers_that_could_change_the_verdict(release):
+    first = changed(answer_sets(release, "Model-1")[0], "verdict", [U, E, E])
+    said = "missing answers could change the verdict: the difference could be 0 to 1"
+    answers = changed(first, "verdict_reason", [said, None, None])
+    assert "the missing answers could change the verdict" in recommendation(answers)
+    same = changed(
+        first, "verdict_reason", ["not called equivalent: every answer is “A”"] + [None] * 2
+    )
+    assert "show nothing about the groups" in recommendation(same)
+
+
+def test_largest_disparity_on_slanted_text_names_who_loses(release):
+    first = answer_sets(release, "Model-1")[0]
+    shown = changed(changed(first, "verdict", [D, D, U]), "estimate", [0.1, -0.2, 0.3])
+    assert largest(shown) == ""
+    slanted = changed(shown, "verdict", [D, D, U], slanted=True)
+    white, asian = slanted.pairs[1].terms
+    said = (
+        f"The largest difference: 20.0 percentage points less accurate for {white} than for {asian}"
+    )
+    assert largest(slanted).startswith(said)
+    assert largest(changed(slanted, "verdict", [U, U, E])) == ""
+
+
 def levels(answers: AnswerSet, *others: AnswerSet) -> dict[str, str]:
     """Return the level of each part of the confidence by its first words."""
     entries = list(confidence(answers, others))
@@ -140,8 +187,6 @@ def test_differences_are_surely_real_only_beyond_the_margin(release, low, level,
     ((text, found),) = [(t, x) for t, x in levels(shown).items() if t.startswith("The differ")]
     assert found == level
     assert text == snapshot
-    least = [pair.value("minimum_detectable_difference") for pair in shown.pairs]
-    assert (f"{100 * min(least):.1f}" in text) == (level == "High")
 
 
 def test_an_unclear_verdict_has_low_confidence_and_a_missing_one_no_basis(release):
@@ -175,10 +220,11 @@ def test_robustness_counts_the_choices_in_the_table_of_sensitivity(release):
     assert level == "Moderate"
     alone = levels(first)
     ((text, level),) = [item for item in alone.items() if "same with" in item[0]]
-    per_aspect = rows.groupby("aspect")["choice"].nunique()
     assert level == "High"
-    assert f"{number_word(per_aspect['interval'])} interval methods" in text
-    assert f"{number_word(per_aspect['test'])} versions of McNemar’s test" in text
+    assert "other methods" in text
+    per_aspect, kept = rows.groupby("aspect")["choice"].nunique(), robustness(first).kept
+    assert f"{number_word(per_aspect['interval'])} interval methods" in kept
+    assert f"{number_word(per_aspect['test'])} versions of McNemar’s test" in kept
 
 
 def test_missing_answers_that_could_decide_a_verdict_are_no_sign_of_robustness(release):
@@ -217,9 +263,9 @@ def test_scope_names_prompts_limits_and_combinations(release):
     first, *others = answer_sets(release, "Model-1")
     assert "prompt: reasoning first." in " ".join(sentences.tested(first, others))
     said = not_tested(first, rated=False)
-    assert said[0] == "Read me."
-    assert "Repeat runs" in said[1]
-    assert "open answers" in said[1]
+    assert "Read me." not in said
+    assert "Repeat runs" in said[0]
+    assert "open answers" in said[0]
     assert "open answers" not in " ".join(not_tested(first, rated=True))
 
 
@@ -301,6 +347,12 @@ def test_letters_are_those_of_the_table(release):
             shares = {label: table[name, row.label, group] for group, label in groups.items()}
             assert cell.words == ", ".join(f"{x} {100 * y:.1f}%" for x, y in shares.items())
             assert cell.marks.count("<circle") == len(groups)
+
+
+def test_no_letter_is_judged_without_answers():
+    letters = pd.DataFrame({"letter": [NO_ANSWER], "count": [900], "key_count": [900]})
+    own = SimpleNamespace(kind=CHOICE, table=lambda name: letters)
+    assert LETTERS.answer(own).short == "Too few answers to tell"
 
 
 def outside(path: Path) -> list[str]:

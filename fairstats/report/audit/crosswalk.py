@@ -16,7 +16,7 @@ from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.audit.document import FACTS, AuditReport
 from fairstats.report.audit.groups import crossed, groups_of
 from fairstats.report.audit.sentences import limitations
-from fairstats.report.audit.summary import plain, section_link
+from fairstats.report.audit.summary import NOT_STATED, plain, section_link
 from fairstats.report.notes import submissions_of
 from fairstats.report.page_output import show_markdown
 from fairstats.report.ratings.page import ratings_of
@@ -193,22 +193,30 @@ def _rows(clauses: list[Clause], report: AuditReport) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-NOT_STATED = "not stated"
-
-
 def declared_facts(report: AuditReport) -> dict[str, str]:
     """Return each fact of `FACTS` as text: the auditor's, else the submitters', else empty.
 
-    Facts of submitters state that they are theirs.
+    What the answers record comes first. Facts from there, and of submitters, state whose they are.
     """
     submitted = _submitted(
         pd.concat([submissions_of(report.release, a.board, report.model) for a in report.sets])
     )
-    declared = {name: getattr(report.facts, name) for name in FACTS}
-    return {
-        name: submitted.get(name, "") if value is None else str(value)
-        for name, value in declared.items()
-    }
+    recorded, found = _recorded(report), {}
+    for name in FACTS:
+        value = getattr(report.facts, name)
+        stated = submitted.get(name, "") if value is None else str(value)
+        found[name] = "; ".join(dict.fromkeys(filter(None, (recorded.get(name), stated))))
+    return found
+
+
+def _recorded(report: AuditReport) -> dict[str, str]:
+    """Return the facts that the answers record."""
+    own = report.answers
+    first, last = own.days
+    service = f"queried {own.services}" * bool(own.services)
+    settings = "; ".join(filter(None, (own.settings, service)))
+    found = {"answers_from": first, "answers_until": last, "settings": settings}
+    return {name: f"{text} (recorded with the answers)" for name, text in found.items() if text}
 
 
 def declarations(report: AuditReport) -> list[str]:

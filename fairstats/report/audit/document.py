@@ -12,14 +12,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from fairstats._lib.problems import InputError, Problem, keyword
-from fairstats._lib.safe_names import file_sha256, unique_slugs
+from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml, unknown_keys
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.release.manifest import open_release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
+from fairstats.report.audit.recorded import Recorded, read_recorded
 from fairstats.report.render import draw_report
 from fairstats.report.site_pages import benchmark_conditions
 from fairstats.report.tables import labels_of
@@ -36,8 +44,13 @@ class AuditFacts(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    intended_use: Line | None = None
+    commissioner: Line | None = None
     auditor: Line | None = None
-    independence: Line | None = None
+    conflicts: Line | None = None
+    verified: Literal["matched", "differed", "not run"] | None = None
+    opinion: Literal["supported", "with reservations", "not supported"] | None = None
+    reservations: Line | None = Field(default=None, validate_default=True)
     audited: date | None = None
     valid_until: date | None = None
     answers_from: date | None = None
@@ -58,6 +71,16 @@ class AuditFacts(BaseModel):
             raise ValueError(f"is before {start}")
         return day
 
+    @field_validator("reservations")
+    @classmethod
+    def _with_opinion(cls, text: str | None, info: ValidationInfo) -> str | None:
+        opinion = info.data.get("opinion")
+        if opinion == "with reservations" and text is None:
+            raise ValueError('is missing, although opinion = "with reservations"')
+        if opinion in ("supported", "not supported") and text is not None:
+            raise ValueError(f'does not go with opinion = "{opinion}"')
+        return text
+
     @property
     def encoded(self) -> str:
         """Return the facts as letters, digits, hyphens and underscores, for the PDF's keywords."""
@@ -67,6 +90,16 @@ class AuditFacts(BaseModel):
 
 #: The names of the facts, in the order of the report.
 FACTS = tuple(AuditFacts.model_fields)
+#: The facts that the first page of a signed report needs.
+ON_PAGE_1 = (
+    "auditor",
+    "commissioner",
+    "intended_use",
+    "conflicts",
+    "verified",
+    "opinion",
+    "audited",
+)
 
 
 def read_facts(path: str | os.PathLike[str]) -> AuditFacts:
@@ -141,12 +174,20 @@ class AuditReport:
         What its author declares.
     crosswalk : bool
         Whether it has the appendix on laws and standards.
+    signed : bool
+        Whether it states that it has a digital signature.
     """
 
     release: Release
     model: str
     facts: AuditFacts = field(default_factory=AuditFacts)
     crosswalk: bool = False
+    signed: bool = False
+
+    @cached_property
+    def answers(self) -> Recorded:
+        """Return what the model's answers record about how they were collected."""
+        return read_recorded(self.release, self.model)
 
     @cached_property
     def sets(self) -> list[AnswerSet]:
@@ -166,7 +207,7 @@ class AuditReport:
 
 _KEYWORDS = re.compile(
     r"fairstats audit report; model ([0-9a-z.-]{1,100}); manifest sha256 ([0-9a-f]{64})"
-    r"(; crosswalk)?(?:; facts ([0-9A-Za-z_-]{1,12000}))?"
+    r"(; crosswalk)?(; signed)?(?:; facts ([0-9A-Za-z_-]{1,12000}))?"
 )
 
 
@@ -182,6 +223,8 @@ class Origin:
         The sha256 of the release's manifest.
     crosswalk : bool
         Whether it has the appendix on laws and standards.
+    signed : bool
+        Whether it states that it has a digital signature.
     facts : AuditFacts
         What its author declared.
     """
@@ -189,21 +232,27 @@ class Origin:
     model: str
     manifest: str
     crosswalk: bool = False
+    signed: bool = False
     facts: AuditFacts = field(default_factory=AuditFacts)
 
     def __str__(self) -> str:
         """Return the keywords of the PDF."""
         stated = f"fairstats audit report; model {self.model}; manifest sha256 {self.manifest}"
-        stated += "; crosswalk" if self.crosswalk else ""
+        stated += "; crosswalk" * self.crosswalk + "; signed" * self.signed
         return f"{stated}; facts {self.facts.encoded}" if self.facts.encoded else stated
 
 
 def origin_of(
-    release: Release, model: str, *, crosswalk: bool = False, facts: AuditFacts | None = None
+    release: Release,
+    model: str,
+    *,
+    crosswalk: bool = False,
+    signed: bool = False,
+    facts: AuditFacts | None = None,
 ) -> Origin:
     """Return the origin of the report of a model."""
     manifest = file_sha256(release.path / MANIFEST)
-    return Origin(release.slugs[model], manifest, crosswalk, facts or AuditFacts())
+    return Origin(release.slugs[model], manifest, crosswalk, signed, facts or AuditFacts())
 
 
 def read_origin(keywords: str) -> Origin | None:
@@ -219,10 +268,10 @@ def read_origin(keywords: str) -> Origin | None:
     if found is None:
         return None
     try:
-        facts = decoded_facts(found[4] or "")
+        facts = decoded_facts(found[5] or "")
     except ValueError:
         return None
-    return Origin(found[1], found[2], found[3] is not None, facts)
+    return Origin(found[1], found[2], bool(found[3]), bool(found[4]), facts)
 
 
 def report_model(
@@ -233,7 +282,7 @@ def report_model(
     out: str | os.PathLike[str] | None = None,
     crosswalk: bool = False,
     facts: AuditFacts | str | os.PathLike[str] | None = None,
-    finish: Callable[[bytes], bytes] = bytes,
+    sign: Callable[[bytes], bytes] | None = None,
 ) -> Path:
     """Write the audit report of one model.
 
@@ -246,16 +295,17 @@ def report_model(
     to : {"pdf", "html"}
         A typeset PDF, or one HTML file with everything in it.
     out : path, optional
-        The file to write, by default in the current folder and named after release and model. A
+        The file to write, by default in the current folder and named after model and release. A
         name without the format's suffix gets it.
     crosswalk : bool
         Whether to append what laws and standards ask for, next to what the report shows of it.
     facts : AuditFacts or path, optional
         What the auditor declares, or the TOML file with it
         (`fairstats.report.audit.document.read_facts`).
-    finish : callable
-        Makes the content of the file from the drawn one, e.g. signs it
-        (`fairstats.publishing.report_signature.report_signer`).
+    sign : callable, optional
+        Makes the signed content of the file from the drawn one
+        (`fairstats.publishing.report_signature.report_signer`). The report then states that it is
+        signed.
 
     Returns
     -------
@@ -279,18 +329,21 @@ def report_model(
     chosen = open_release(release)
     name = model_of(chosen, model)
     given = facts if isinstance(facts, AuditFacts) else read_facts(facts) if facts else AuditFacts()
-    target = _target(out or f"audit-{chosen.name}-{unique_slugs(chosen.models)[name]}", to)
+    slug, signed = chosen.slugs[name], sign is not None
+    target = _target(out or f"{slug}-audit-{chosen.name.removeprefix('audit-')}", to)
+    options = {"SLUG": slug, "FACTS": given.encoded}
+    options |= {"CROSSWALK": str(crosswalk), "SIGNED": str(signed)}
     draw_report(
         chosen,
         "audit",
-        {"SLUG": chosen.slugs[name], "FACTS": given.encoded, "CROSSWALK": str(crosswalk)},
+        options,
         title=f"Audit of {name}",
         to=to,
         target=target,
         headline=True,
-        keywords=str(origin_of(chosen, name, crosswalk=crosswalk, facts=given)),
+        keywords=str(origin_of(chosen, name, crosswalk=crosswalk, signed=signed, facts=given)),
         conditions=benchmark_conditions(a.benchmark for a in answer_sets(chosen, name)),
-        finish=finish,
+        finish=sign or bytes,
     )
     return target
 

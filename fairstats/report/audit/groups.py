@@ -234,6 +234,7 @@ def _notes(own: AnswerSet) -> list[str]:
         "small groups": bool(small_groups(own)),
         "combinations possible": own.kind == CHOICE or len(varied) > 1,
         "combinations": bool(crossed(own)),
+        "combinations asked": any(one.crosses for one in varied),
         "low ratio": bool(low),
     }
     return clauses("groups", own, facts, low=listed(low))

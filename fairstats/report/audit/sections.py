@@ -13,13 +13,13 @@ from fairstats.benchmarks.kinds import CHOICE, TESTS
 from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
-from fairstats.report.answer_sets import AnswerSet, by_benchmark
+from fairstats.report.answer_sets import AnswerSet, by_benchmark, missing_reasons
 from fairstats.report.audit.crosswalk import declarations, read_crosswalk
 from fairstats.report.audit.crosswalk import show_crosswalk as show_crosswalk
 from fairstats.report.audit.document import AuditReport, decoded_facts
 from fairstats.report.audit.groups import show_groups as show_groups
 from fairstats.report.audit.sentences import limitations
-from fairstats.report.audit.summary import bullets, method_name, show_summary
+from fairstats.report.audit.summary import bullets, method_name, show_summary, test_notes
 from fairstats.report.changed_items import flip_table
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.model.page import answered
@@ -53,10 +53,12 @@ OTHERS = "Other answers"
 GROUPS = "Groups"
 
 
-def audit_report(release: Release, slug: str, facts: str, *, crosswalk: bool) -> AuditReport:
+def audit_report(
+    release: Release, slug: str, facts: str, *, crosswalk: bool, signed: bool
+) -> AuditReport:
     """Return the report of the model with this page address, with its encoded facts."""
     model = next(name for name, own in release.slugs.items() if own == slug)
-    return AuditReport(release, model, decoded_facts(facts), crosswalk)
+    return AuditReport(release, model, decoded_facts(facts), crosswalk, signed)
 
 
 def show_first_page(report: AuditReport) -> None:
@@ -74,8 +76,8 @@ def sections_of(report: AuditReport) -> list[str]:
 
 
 def show_declarations(report: AuditReport) -> None:
-    """Show what the auditor and the submitters declare; a missing fact is "not stated"."""
-    show_markdown("These facts are declared. fairstats cannot check them.")
+    """Show what the answers record, and the auditor and submitters declare, or "not stated"."""
+    show_markdown("fairstats cannot check these facts.")
     show_markdown(bullets(declarations(report)))
 
 
@@ -85,14 +87,18 @@ def show_results(report: AuditReport) -> None:
     if not own.pairs:
         show_markdown("No pair of groups was compared.")
         return
+    show_markdown("## Figures and tests")
+    caption = test_notes(own)
     if len(own.charted) < len(own.pairs):
-        show_markdown("## All pairs")
-        show_table(
-            pairs_table([own], name="all-pairs", every=True),
-            caption=f"All {len(own.pairs)} pairs. The other tables and charts show the "
-            f"{len(own.charted)} with the largest differences",
-            css_class="estimates pairs",
+        caption = (
+            f"All {len(own.pairs)} pairs. The other tables and charts show the "
+            f"{len(own.charted)} with the largest differences. {caption}"
         )
+    show_table(
+        pairs_table([own], name="all-pairs", every=True),
+        caption=caption,
+        css_class="estimates pairs",
+    )
     _show_sections(own, diagnostic=False)
 
 
@@ -130,7 +136,7 @@ def show_others(report: AuditReport) -> None:
         benchmark = sets[0].benchmark
         show_table(
             pairs_table(sets, name=f"pairs-{slug(benchmark.name)}"),
-            caption=f"{benchmark.title}: the other answers of {report.model}, as on the first page",
+            caption=f"{benchmark.title}: the other answers of {report.model}",
             css_class="estimates pairs",
         )
 
@@ -244,6 +250,7 @@ def show_provenance(report: AuditReport) -> None:
     show_markdown(bullets(lines))
     options = " --crosswalk" * report.crosswalk
     options += " --facts FACTS.toml" * bool(report.facts.encoded)
+    options += " --sign CERT.p12" * report.signed
     commands = [
         f"fairstats verify {folder}",
         f"fairstats report {release.slugs[model]} --release {folder} --to pdf{options}",
@@ -260,7 +267,8 @@ def show_provenance(report: AuditReport) -> None:
 def scope(answers: AnswerSet) -> list[str]:
     """Describe the answers, one sentence per snapshot."""
     return [
-        f"{answers.full_label}: {answered(answers, [own])}, {own['missing']:,} of them missing; "
+        f"{answers.full_label}: {answered(answers, [own])}, {own['missing']:,} of them missing"
+        f"{missing_reasons([own])}; "
         f"snapshot {own['snapshot'] or 'not known'}; collected by "
         f"{own['collector'] or 'not known'}."
         for own in answers.entries

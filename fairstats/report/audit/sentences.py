@@ -16,7 +16,6 @@ from fairstats._lib.formatting import (
     number_word,
     p_value,
     points,
-    span,
 )
 from fairstats.benchmarks.kinds import CHOICE, KINDS
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
@@ -29,7 +28,14 @@ from fairstats.report.answer_sets import (
     names_of,
     span_of,
 )
-from fairstats.report.findings import Findings, every, ordinal, prompted, unknown_in_practice
+from fairstats.report.findings import (
+    Findings,
+    every,
+    lower_for,
+    ordinal,
+    prompted,
+    unknown_in_practice,
+)
 from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
 from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sensitivity import change_of, robustness
@@ -155,6 +161,42 @@ def finding_in_numbers(answers: AnswerSet) -> str:
     return " ".join(clauses("numbers", answers, facts, figures=figures, reasons=why))
 
 
+def largest(answers: AnswerSet) -> str:
+    """State for whom the figure is lower in the largest disparity, if the finding does not.
+
+    The finding on slanted text names the text.
+    """
+    found = [pair for pair in answers.pairs if pair.verdict == DISPARITY and pair.gap.known]
+    if not found or answers.selected or not answers.benchmark.slanted:
+        return ""
+    pair = max(found, key=lambda one: abs(one.gap.estimate))
+    value = pair.value(answers.kind.difference)
+    who = lower_for(answers.benchmark, pair.attribute, pair.groups, value)
+    sure = level(answers.release.alpha)
+    many = "The largest difference: " if len(answers.pairs) > 1 else "The difference: "
+    return f"{many}{who} ({pair.note}: {pair.gap.text}, {sure} interval {pair.gap.limits})."
+
+
+def recommendation(answers: AnswerSet) -> str:
+    """Return what to do with the finding, by the worst verdict."""
+    margin = answers.benchmark.equivalence_margin
+    limits = [
+        (pair.difference["ci_low"], pair.difference["ci_high"])
+        for pair in answers.pairs
+        if pair.verdict == DISPARITY
+    ]
+    unclear = [pair for pair in answers.pairs if pair.verdict == INCONCLUSIVE]
+    facts = {
+        "selected": bool(answers.selected),
+        "disparity": bool(limits),
+        "beyond": any(low > margin or high < -margin for low, high in limits),
+        "missing": bool(robustness(answers).open),
+        "uninformative": bool(unclear) and all(map(_uninformative, unclear)),
+    }
+    # The first of them that holds.
+    return clauses("recommend", answers, facts, model=answers.model)[0]
+
+
 def reasons(answers: AnswerSet) -> list[str]:
     """Return why verdicts are open or missing, each reason once with the pairs it is about."""
     by_reason: dict[str, list[Pair]] = {}
@@ -185,7 +227,8 @@ def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tupl
     """
     yield from _differences(answers)
     yield from _robust(answers, others)
-    yield from _rank(answers)
+    if len(answers.board.models) > 1:
+        yield from _rank(answers)
     for text in clauses("no_basis", answers):
         yield NO_BASIS, text
 
@@ -228,26 +271,15 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
             every=f"{every(len(own))} {named} intervals lie",
             level=named,
             beyond=f"{beyond} of {len(own)}",
-            power=_power(own),
         )
         grade = {DISPARITY: HIGH if facts["beyond"] else MODERATE, EQUIVALENT: HIGH}
-        yield grade.get(verdict, LOW), text.strip()
+        yield grade.get(verdict, LOW), text
 
 
 def _uninformative(pair: Pair) -> str:
     """Return why answers show nothing, however certain: they are always the same, or guesses."""
     _, found, why = pair.reason.partition("not called equivalent: ")
     return why if found else ""
-
-
-def _power(own: Sequence[Pair]) -> str:
-    """State the difference that the test could have detected."""
-    least = [pair.value("minimum_detectable_difference") for pair in own]
-    known = [value for value in least if not math.isnan(value)]
-    if not known:
-        return ""
-    size = span(*(points(value, signed=False) for value in (min(known), max(known))))
-    return f"The test detects a difference of {size} points with 80% power."
 
 
 def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[str, str]]:
@@ -257,7 +289,7 @@ def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[s
     same, compared = other_prompts(answers, others)
     decided = any(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)
     same_with = "The verdict is the same with" if decided else "It stays unclear with"
-    text, grade = f"{same_with} {found.kept}", HIGH
+    text, grade = f"{same_with} other methods of analysis", HIGH
     if found.changed:
         grade = MODERATE if 2 * len(found.changed) < len(answers.pairs) else LOW
         names = names_of([pair for pair, _ in found.changed], answers)
@@ -344,7 +376,7 @@ def _limits(own: AnswerSet) -> Iterator[str]:
     noisy = [pair for pair in own.pairs if pair.value("excess_disagreement", "ci_high") < 0]
     facts = {
         "selected": bool(own.selected),
-        "unranked": model in board.why_unranked,
+        "unranked": len(board.models) > 1 and model in board.why_unranked,
         # One interval of many can miss the true value.
         "noisy": 2 * len(noisy) > len(own.pairs) and own.benchmark.few_units,
         "few": bool(few),
@@ -451,7 +483,7 @@ def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
 
 
 def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
-    """State what was not tested; the first sentence rules out a misreading of the figures.
+    """State what was not tested.
 
     Parameters
     ----------
@@ -465,9 +497,6 @@ def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
     runs = "repeat runs (each prompt was asked once), " * single
     open_answers = "" if rated else ", open answers"
     return [
-        benchmark.read_first,
-        # The first note is the default for the most important one.
-        *(note for note in benchmark.notes[:1] if note != benchmark.read_first),
         capital(f"{runs}other wordings{open_answers}, later snapshots of the model."),
         f"Other {benchmark.side_noun}s{_combinations(answers)}.",
     ]

@@ -17,19 +17,22 @@ from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import BASELINE
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import MANIFEST, Release
-from fairstats.report.answer_sets import AnswerSet, by_benchmark
+from fairstats.report.answer_sets import AnswerSet, by_benchmark, missing_reasons
 from fairstats.report.audit.document import AuditReport
 from fairstats.report.audit.sentences import (
     clauses,
     confidence,
     finding,
     finding_in_numbers,
+    largest,
     not_tested,
+    recommendation,
     tested,
 )
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.findings import prompted
 from fairstats.report.model.page import answered, snapshots_of
+from fairstats.report.notes import has_none
 from fairstats.report.page_output import (
     box,
     columns,
@@ -46,6 +49,9 @@ from fairstats.report.tables import breakable, labels_of
 
 # The first page has room for a chart of this number of pairs.
 _CHARTED = 5
+# The counts and tests are under Results.
+_COLUMNS = ("rates", "gap", "cfr", "verdict")
+NOT_STATED = "not stated"
 # It has room for the findings on this number of other benchmarks.
 _MOST_OTHERS = 3
 
@@ -60,23 +66,27 @@ def show_summary(report: AuditReport, sections: Iterable[str]) -> None:
     sections : iterable of str
         The headings of the report's other sections.
     """
-    release, model, answers, others = report.release, report.model, report.first, report.others
+    model, answers, others = report.model, report.first, report.others
+    release = report.release
     with box("summary"):
         day = release.created_at
         published = f"fairstats release {release.name} · {day.day} {day:%B %Y}"
         show_markdown(pieces("running", "Fairness audit · executive summary", plain(published)))
         _show_title(model)
-        with box("facts"):
-            show_markdown(_facts(_head(answers)))
+        _show_facts(_head(report))
         with box("finding"):
-            show_markdown(f"**{plain(finding(answers))}**\n\n{plain(finding_in_numbers(answers))}")
+            show_markdown(f"**{plain(finding(answers))}**")
+            show_markdown(f"*Recommendation: {plain(recommendation(answers))}*")
+            show_markdown(plain(_in_numbers(answers)))
             if elsewhere := _elsewhere(answers, others):
                 show_markdown(plain(elsewhere))
             if rated := rating_headline(release, model):
                 show_markdown(plain(rated))
+            if note := answers.benchmark.read_first:
+                show_markdown(f"*Read this first.* {plain(note)}")
         if answers.pairs:
             show_table(
-                pairs_table([answers], name="pairs"),
+                pairs_table([answers], name="pairs", columns=_COLUMNS),
                 caption=table_notes(answers),
                 css_class="estimates pairs",
             )
@@ -88,16 +98,17 @@ def show_summary(report: AuditReport, sections: Iterable[str]) -> None:
             show_markdown(f"# What was tested\n\n{bullets(tested(answers, others))}")
         with columns() as second:
             rated_too = bool(ratings_of(release, model))
-            lead, *rest = not_tested(answers, rated=rated_too)
-            what = "**Bias in practice.** " if answers.benchmark.slanted else ""
-            marked = f"- {what}{plain(lead)}\n" if lead else ""
-            show_markdown(f"# Not tested\n\n{marked}{bullets(rest)}")
+            show_markdown(f"# Not tested\n\n{bullets(not_tested(answers, rated=rated_too))}")
             second()
             show_markdown(f"# How to use this result\n\n{bullets(clauses('use', answers))}")
             show_markdown(_check(release))
-        _show_statement()
+        _show_statement(report)
         with box("contents"):
             show_markdown("Details: " + " · ".join(map(section_link, sections)))
+
+
+def _in_numbers(answers: AnswerSet) -> str:
+    return " ".join(filter(None, (largest(answers), finding_in_numbers(answers))))
 
 
 def _elsewhere(answers: AnswerSet, others: Iterable[AnswerSet]) -> str:
@@ -118,13 +129,12 @@ def table_notes(answers: AnswerSet) -> str:
     first, second = answers.benchmark.pair_terms
     missing, whole = answers.missing
     order = "" if (first, second) == ("first", "second") else f" ({first}, then {second})"
-    parts = {"tests": _test(answers), "baseline": _baseline(answers)}
+    baseline = _baseline(answers)
     facts = {
         "largest only": len(answers.charted) < len(answers.pairs),
         "units": bool(answers.benchmark.few_units and answers.units),
-        "ranged": answers.ranged,
         "missing": missing > 0,
-        **{name: bool(text) for name, text in parts.items()},
+        "baseline": bool(baseline),
     }
     sentences = clauses(
         "table",
@@ -134,11 +144,19 @@ def table_notes(answers: AnswerSet) -> str:
         pairs=str(len(answers.pairs)),
         rows=capital(f"{_rows(answers)}groups in the order of the name{order}."),
         missing=f"{missing:,}",
+        reasons=missing_reasons(answers.entries),
         whole=f"{whole:,}",
         policy=", ".join(sorted(answers.rows["missing"].unique())),
-        **parts,
+        baseline=baseline,
     )
-    return " ".join(filter(None, sentences))
+    return " ".join(sentences)
+
+
+def test_notes(answers: AnswerSet) -> str:
+    """Explain the counts and p-values in the table of all figures."""
+    test = _test(answers)
+    facts = {"ranged": answers.ranged, "tests": bool(test)}
+    return " ".join(clauses("tests", answers, facts, tests=test))
 
 
 def _rows(answers: AnswerSet) -> str:
@@ -188,14 +206,24 @@ def _adjusted(row: Mapping[str, Any]) -> str:
     return f", {text if rest else how}"
 
 
-def _head(own: AnswerSet) -> list[tuple[str, str]]:
+def _head(report: AuditReport) -> list[tuple[str, str]]:
+    own, facts = report.first, report.facts
+    recorded = report.answers.of([own])
     whose = "a convention, not clinical" if own.kind == CHOICE else "declared by the benchmark"
-    return [
-        ("Model tested", ", ".join(map(breakable, snapshots_of(own.entries)))),
-        ("Benchmark", breakable(own.title)),
-        ("Size", answered(own, own.entries)),
-        ("Margin", f"±{own.shown_margin} ({whose})"),
-    ]
+    collected = span(*recorded.days) + f" from {recorded.services}" * bool(recorded.services)
+    stated = {
+        "Model tested": ", ".join(map(breakable, snapshots_of(own.entries))),
+        "Benchmark": breakable(own.title),
+        "Intended use": facts.intended_use,
+        "Size": answered(own, own.entries),
+        "Collected": collected,
+        "Without answer": recorded.unanswered(*own.missing),
+        "Settings": capital(recorded.settings),
+        "Margin": f"±{own.shown_margin} ({whose})",
+        "Auditor": facts.auditor,
+        "Commissioned by": facts.commissioner,
+    }
+    return [(name, text or NOT_STATED) for name, text in stated.items()]
 
 
 def _check(release: Release) -> str:
@@ -211,14 +239,40 @@ def _check(release: Release) -> str:
     )
 
 
-def _show_statement() -> None:
-    labels = labels_of("audit")["statement"]
+def _show_statement(report: AuditReport) -> None:
+    """Show what the auditor declares as ticked boxes and filled lines; the rest is to fill in."""
+    labels, facts = labels_of("audit")["statement"], report.facts
+    conflicts = facts.conflicts and ("none" if has_none(facts.conflicts) else "declared")
+    ticked = {"opinion": facts.opinion, "verified": facts.verified, "conflicts": conflicts}
     with box("statement"):
         show_markdown(f"# {labels['heading']}\n\n{labels['text']}")
-        for options in labels["options"]:
-            show_markdown(" ".join(pieces("tick", option) for option in options))
-        for line in labels["signatures"]:
-            show_markdown(pieces("signatures", *line))
+        for name, options in labels["ticks"].items():
+            boxes = (
+                pieces("ticked" if value == ticked[name] else "tick", text)
+                for value, text in options.items()
+            )
+            show_markdown(" ".join(boxes))
+        for title, text in (
+            ("Reservations", facts.reservations),
+            ("Conflicts of interest", facts.conflicts if conflicts == "declared" else None),
+        ):
+            if text:
+                show_markdown(f"{title}: {plain(text)}")
+        signature = labels["signed"] if report.signed else ""
+        day = f"{facts.audited}" if facts.audited else ""
+        _show_line(labels["auditor"], (facts.auditor or "", signature, day))
+        if not report.signed:
+            _show_line(labels["reviewer"], ("", "", ""))
+
+
+def _show_line(labels: Iterable[str], values: Iterable[str]) -> None:
+    """Show a line to sign, with the values that are known above it."""
+    filled = map(plain, values)
+    if output_format() == "html":
+        both = zip(filled, labels, strict=True)
+        show_markdown(pieces("signatures", *(f"[{v}]{{.value}} {label}" for v, label in both)))
+    else:
+        show_markdown(pieces("signatures", *filled, *labels))
 
 
 def _show_title(model: str) -> None:
@@ -242,10 +296,12 @@ def _terms(entries: Iterable[tuple[str, str]]) -> str:
     return "\n\n".join(f"{plain(term)}\n:   {plain(text)}" for term, text in entries)
 
 
-def _facts(entries: Iterable[tuple[str, str]]) -> str:
+def _show_facts(entries: Iterable[tuple[str, str]]) -> None:
     if output_format() == "html":
-        return _terms(entries)
-    return " ".join(pieces("fact", plain(term), plain(text)) for term, text in entries)
+        with box("facts"):
+            show_markdown(_terms(entries))
+    else:
+        show_markdown(pieces("facts", *(plain(text) for entry in entries for text in entry)))
 
 
 def bullets(sentences: Iterable[str]) -> str:

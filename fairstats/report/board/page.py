@@ -376,7 +376,7 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
             "accuracy": _cell(own.original) if own.original else original_accuracy(own),
             "h": _span([abs(pair.value("cohens_h")) for pair in own.pairs]),
             "p": p_cell((max if choice else min)(own.p_values, default=math.nan)),
-            "missing": percent(own.missing[0] / own.missing[1]) if own.missing[1] else NONE,
+            "missing": _missing(own),
         }
         rows.append(cells | by_panel(partial(_of_panel, own)))
     for model, values in figures.published():
@@ -399,6 +399,15 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     for metric, head in heads.items():
         table = table.tab_spanner(label=html(filled("spanner", **head)), columns=columns[metric])
     return table
+
+
+def _missing(own: AnswerSet) -> str:
+    """Return the share of missing answers, and that of refusals."""
+    missing, whole = own.missing
+    if not whole:
+        return NONE
+    refused = f" ({percent(own.refused / whole)} refused)" if own.refused else ""
+    return percent(missing / whole) + refused
 
 
 def _of_panel(own: AnswerSet, panel: Panel, metric: str) -> str:

@@ -20,7 +20,14 @@ from fairstats._lib.formatting import (
 from fairstats.benchmarks.declaration import BASELINE, POOLED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES
 from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
-from fairstats.report.answer_sets import AnswerSet, Pair, answer_sets, by_benchmark, span_of
+from fairstats.report.answer_sets import (
+    AnswerSet,
+    Pair,
+    answer_sets,
+    by_benchmark,
+    missing_reasons,
+    span_of,
+)
 from fairstats.report.changed_items import flip_table, flip_texts
 from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
@@ -407,7 +414,7 @@ def _tested(sets: list[AnswerSet]) -> list[str]:
         lines.append(
             f"{of[0].benchmark.title}, {of[0].version}: {answered(of[0], own)}"
             f"{prompts if prompted(of[0].release, of[0].benchmark.name) else ''}, "
-            f"{f'{missing:,}' if missing else 'none'} missing"
+            f"{f'{missing:,}' if missing else 'none'} missing{missing_reasons(own)}"
         )
     return lines
 

@@ -54,7 +54,7 @@ def could_be_chance(own: AnswerSet) -> Answer:
         text += f" The independent units are the {own.units:,} {unit_noun(own.benchmark)}."
     open_pairs = [pair for pair, word in said.items() if word in ("Unclear", CANNOT)]
     named = {pair.name: word for pair, word in said.items()}
-    return Answer(by_pair(named), f"{text}{reasons(open_pairs)}")
+    return Answer(by_pair(named), f"{text}{reasons(own, open_pairs)}")
 
 
 def _smallest_p(own: AnswerSet, known: Mapping[Pair, float], adjusted: str) -> str:

@@ -127,7 +127,7 @@ def _references(own: AnswerSet) -> list[AnswerSet]:
 
 def _prompt_answer(own: AnswerSet) -> Answer:
     short, text = prompt_answer(_prompts(own), own.release)
-    return Answer(short or CANNOT, text if short else f"{reasons(own.pairs)} {text}".strip())
+    return Answer(short or CANNOT, text if short else f"{reasons(own, own.pairs)} {text}".strip())
 
 
 PROMPTS = Section(

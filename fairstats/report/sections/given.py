@@ -13,7 +13,7 @@ from fairstats._lib.formatting import number_word, percent
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.counts.answer_tables import NO_ANSWER
-from fairstats.report.answer_sets import AnswerSet
+from fairstats.report.answer_sets import AnswerSet, missing_reasons
 from fairstats.report.charts.marks import Axis, axis_over, dot, tick
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
 from fairstats.report.figures import NONE, p_cell
@@ -31,7 +31,7 @@ def _missing_answer(own: AnswerSet) -> Answer:
         return Answer("No answer is missing", "")
     p = {pair: pair.value("missing_difference", "p_value") for pair in own.pairs}
     uneven = [pair for pair, value in p.items() if value <= own.release.alpha]
-    text = f"{missing:,} of {whole:,} answers are missing."
+    text = f"{missing:,} of {whole:,} answers are missing{missing_reasons(own.entries)}."
     if not uneven:
         return Answer("Not clearly", f"{text} No test of a difference is significant.")
     pairs = f"{number_word(len(uneven))} of {number_word(len(own.pairs))} pairs"
@@ -95,16 +95,15 @@ def frequent_letter(own: AnswerSet, *, enough: int = ENOUGH) -> str:
 
 
 def _answer(own: AnswerSet) -> Answer:
+    rows = own.table("letters")
     if own.kind != CHOICE:
-        rows = own.table("letters")
         given = rows[rows["letter"] != NO_ANSWER].groupby("letter")["count"].sum()
         most = str(given.idxmax())
         share = percent(given[most] / given.sum())
         return Answer(f"“{option_label(own.benchmark, most)}” most often", f"It is {share} of all.")
     if text := frequent_letter(own):
         return Answer("Perhaps", text)
-    few = own.table("letters")["count"].sum() < ENOUGH
-    if few:
+    if rows.loc[rows["letter"] != NO_ANSWER, "count"].sum() < ENOUGH:
         return Answer("Too few answers to tell", f"There are fewer than {ENOUGH}.")
     text = f"No letter is answered {100 * FREQUENT:g} points more often than it is the key."
     return Answer("No letter clearly", text)

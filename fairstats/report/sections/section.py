@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import fairstats.report.sections
 from fairstats._lib.formatting import capital, level, listed, number_word
-from fairstats.report.answer_sets import AnswerSet, Pair
+from fairstats.report.answer_sets import AnswerSet, Pair, names_of
 from fairstats.report.charts.marks import Axis, axis_over, words
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
 from fairstats.report.figures import NONE, Figure
@@ -174,14 +174,25 @@ def unknown(own: AnswerSet) -> Answer:
     """Why there are no figures: ranges over missing answers, or no answers."""
     if own.ranged:
         return Answer(CANNOT, "Each figure is a range, because missing answers could be anything.")
-    return Answer(CANNOT, reasons(own.pairs).strip() or "No answer could be read.")
+    return Answer(CANNOT, reasons(own, own.pairs).strip() or "No answer could be read.")
 
 
-def reasons(pairs: Iterable[Pair]) -> str:
-    """Why the verdict on these pairs is open, as sentences to append."""
-    every = list(dict.fromkeys(filter(None, (pair.reason for pair in pairs))))
-    texts = [f"{capital(reason)}." for reason in every[:MOST_NAMES]]
-    if more := len(every[MOST_NAMES:]):
+def reasons(own: AnswerSet, pairs: Iterable[Pair]) -> str:
+    """Why the verdict on these pairs is open, as sentences to append.
+
+    Pairs are named unless the reason is that of all pairs of the answer set.
+    """
+    of: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        if pair.reason:
+            of.setdefault(pair.reason, []).append(pair)
+    texts = [
+        f"{capital(reason)}."
+        if len(named) == len(own.pairs)
+        else f"{capital(names_of(named, own))}: {reason}."
+        for reason, named in list(of.items())[:MOST_NAMES]
+    ]
+    if more := sum(map(len, list(of.values())[MOST_NAMES:])):
         texts.append(f"{capital(number_word(more))} more pairs have similar reasons.")
     return "".join(f" {text}" for text in texts)
 

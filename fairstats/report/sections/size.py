@@ -67,7 +67,7 @@ def answer(own: AnswerSet) -> Answer:
     text = f"The {noun(kind)}{' is' if len(gaps) == 1 else 's are'} {size} {kind.unit}"
     if len(gaps) == 1:
         text += f" ({level(own.release.alpha)} interval {own.pairs[0].gap.limits})"
-    why = reasons(pair for pair, word in said.items() if word in ("Unclear", CANNOT))
+    why = reasons(own, (pair for pair, word in said.items() if word in ("Unclear", CANNOT)))
     text += _against_margin(own, said, bool(why))
     return Answer(by_pair({pair.name: word for pair, word in said.items()}), f"{text}{why}")
 

@@ -1,0 +1,204 @@
+"""Mapping files (``data/importers``, or a user's), and the fields of records that they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from fairstats._lib.installation import resource
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.records import Record
+from fairstats._lib.toml_files import Fault, Table, parse, read_toml
+from fairstats.answers.schema import ANSWERS
+
+#: The texts of the options, which a reply may name. Added to the columns of the answers table.
+OPTIONS = "options"
+
+#: The result of `found` if there is no such field.
+ABSENT = object()
+
+_IN_BRACES = re.compile(r"\{([^{}]+)\}")
+
+
+def check_columns(named: Mapping[str, Any]) -> Mapping[str, Any]:
+    for column in named:
+        if column not in ANSWERS.columns and column != OPTIONS:
+            known = f"use one of {', '.join(ANSWERS.columns)}, {OPTIONS}"
+            raise Fault("is not a column of the answers table", known, column=column)
+    return named
+
+
+def _is_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise Fault(f"is not a regular expression ({error})", "correct it") from None
+    return text
+
+
+_COLUMNS = AfterValidator(check_columns)
+Texts = Annotated[
+    tuple[str, ...], BeforeValidator(lambda one: (one,) if isinstance(one, str) else one)
+]
+
+
+class Pattern(Table):
+    """Texts of fields, such as ``"{path}"``, and the pattern whose named parts become fields."""
+
+    text: Texts
+    pattern: Annotated[str, AfterValidator(_is_pattern)]
+
+
+class Variant(Table):
+    """The group of the records with these values."""
+
+    where: dict[str, Texts]
+    attribute: str
+    group: str
+
+
+class MappingFile(Table):
+    """The content of a mapping's TOML file, as docs/import.md describes it."""
+
+    benchmark: str | None = None
+    files: Texts = ()
+    patterns: tuple[Pattern, ...] = ()
+    where: dict[str, Texts] = Field(default_factory=dict)
+    map: Annotated[dict[str, Texts], _COLUMNS] = Field(default_factory=dict)
+    set: Annotated[dict[str, str], _COLUMNS] = Field(default_factory=dict)
+    values: Annotated[dict[str, dict[str, str]], _COLUMNS] = Field(default_factory=dict)
+    split: dict[str, str] = Field(default_factory=dict)
+    answers: dict[str, dict[str, str]] = Field(default_factory=dict)
+    variants: tuple[Variant, ...] = ()
+
+    def find(self, folder: Path) -> list[Path]:
+        """Return the files of a folder that are in this format."""
+        return [path for name in self.files for path in folder.rglob(name)]
+
+    def parts(self, record: Record, path: Path) -> Record:
+        """Add the named parts of the patterns to a record's fields.
+
+        Raises
+        ------
+        InputError
+            If a text does not match its pattern.
+        """
+        fields = record.fields
+        for text, pattern in [(text, one.pattern) for one in self.patterns for text in one.text]:
+            file = Path(record.path or path)
+            value = filled(text, {"path": file.resolve().as_posix(), **fields}) or ""
+            match = re.fullmatch(pattern, value)
+            if match is None:
+                column = ", ".join(_IN_BRACES.findall(text))
+                message = f"does not match {pattern}"
+                remedy = "use the file as released, or correct the mapping"
+                problem = Problem(str(file), message, remedy, row=record.row, column=column)
+                raise InputError([replace(problem, value=value[-200:])])
+            fields = fields | {name: part for name, part in match.groupdict().items() if part}
+        return replace(record, fields=fields)
+
+    def with_parts(self, records: Iterable[Record], path: Path) -> list[Record]:
+        """Add the parts to every record of a file.
+
+        Raises
+        ------
+        InputError
+            With every text that does not match its pattern.
+        """
+        full: list[Record] = []
+        problems: list[Problem] = []
+        for record in records:
+            try:
+                full.append(self.parts(record, path))
+            except InputError as error:
+                problems.extend(error.problems)
+        if problems:
+            raise InputError(problems)
+        return full
+
+
+def read_mapping(source: str | Path) -> MappingFile:
+    """Return the mapping of a known format, or of a TOML file."""
+    path = Path(source) if str(source).endswith(".toml") else _shipped(str(source))
+    return parse(MappingFile, read_toml(path), path, example="data/importers/medperturb.toml")
+
+
+def _shipped(name: str) -> Path:
+    folder = resource("data", "importers")
+    known = {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    if name not in known:
+        remedy = f"use one of {', '.join(known)}, or a .toml file"
+        raise InputError([Problem(name, "is not a known mapping", remedy)])
+    return known[name]
+
+
+def found(fields: Any, path: str) -> Any:
+    """Return the value at a path of names; lists by number, names with dots unchanged."""
+    if isinstance(fields, dict):
+        if path in fields:
+            return fields[path]
+        for dot in re.finditer(r"\.", path):
+            name = path[: dot.start()]
+            if name in fields and (value := found(fields[name], path[dot.end() :])) is not ABSENT:
+                return value
+    elif isinstance(fields, list):
+        place, _, rest = path.partition(".")
+        if place.isdecimal() and place.isascii() and len(place) < 7 and int(place) < len(fields):
+            return found(fields[int(place)], rest) if rest else fields[int(place)]
+    return ABSENT
+
+
+def value_at(fields: Any, path: str) -> Any:
+    """Return the value of a field, or of several joined as in ``race+sex``."""
+    value = found(fields, path)
+    if value is not ABSENT or "+" not in path:
+        return value
+    parts = [found(fields, part.strip()) for part in path.split("+")]
+    for part in parts:
+        if part is ABSENT or not isinstance(part, (str, int, float)):
+            return part
+    return "+".join(plain_number(part) for part in parts)
+
+
+def plain_number(value: Any) -> str:
+    """Return a value as text, and a number as a reader would write it: 3 for 3.0."""
+    return f"{value:.15g}" if type(value) is float else str(value)
+
+
+def is_there(value: object) -> bool:
+    """Check whether `found` returned a value."""
+    return value is not ABSENT
+
+
+def filled(template: str, fields: Mapping[str, Any]) -> str | None:
+    """Return a text with its fields in the braces; None if one is missing."""
+    values = {name: found(fields, name) for name in _IN_BRACES.findall(template)}
+    if any(value is ABSENT or value is None for value in values.values()):
+        return None
+    return _IN_BRACES.sub(lambda name: str(values[name[1]]), template)
+
+
+def has_values(fields: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> bool:
+    return all(str(found(fields, name)) in values for name, values in wanted.items())
+
+
+def paths_of(
+    fields: Mapping[str, Any], prefix: str = "", depth: int = 2, *, whole: bool = False
+) -> Iterable[str]:
+    for name, value in fields.items():
+        shown = name if whole else name[:40]
+        if isinstance(value, dict) and value and depth:
+            yield from paths_of(value, f"{prefix}{shown}.", depth - 1, whole=whole)
+        else:
+            yield f"{prefix}{shown}"
+
+
+def field_names(fields: Mapping[str, Any]) -> str:
+    """Return the names of the first fields, to help the user choose one."""
+    return ", ".join(islice(paths_of(fields), 20))

@@ -1,0 +1,203 @@
+"""Summarise a benchmark file for its author, count open decisions, and locate its faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fairstats._lib.formatting import counted
+from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.toml_files import read_toml
+from fairstats._lib.untrusted_files import read_text
+from fairstats.benchmarks.authoring import DECIDE
+from fairstats.benchmarks.benchmark_files import toml_value
+from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, Benchmark
+
+_TABLE = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?")
+_KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=""")
+_LONG_TEXTS = ('"""', "'''")
+_FAMILY = {
+    "model": "those of one model and prompt",
+    "board": "those of a board (version and prompt)",
+    "release": "those of a release",
+}
+
+
+def summary(benchmark: Benchmark) -> Iterator[str]:
+    """Return lines on what a benchmark declares, and on what it leaves out.
+
+    Examples
+    --------
+    >>> from fairstats.benchmarks.loading import load_benchmark
+    >>> print(*list(summary(load_benchmark("demo")))[1:3], sep="\\n")
+    demo: 24 items, 4 options, 1 version, missing answers: available, margin ±5 points
+    attribute race: 2 groups, 1 pair: white − black
+    """
+    yield f"{benchmark.path}: ok"
+    options = f"{counted(len(benchmark.options), 'option')}, " if benchmark.options else ""
+    items = counted(len(benchmark.items), "item") if benchmark.items else "items not listed"
+    yield (
+        f"{benchmark.name}: {items}, {options}"
+        f"{counted(len(benchmark.versions), 'version')}, missing answers: {benchmark.missing}, "
+        f"margin ±{benchmark.kind.shown_margin(benchmark.equivalence_margin)} {benchmark.kind.unit}"
+    )
+    for attribute in benchmark.varied + benchmark.controls:
+        pairs = first_of([" − ".join(pair) for pair in attribute.pairs]) or "none"
+        groups = len(attribute.groups)
+        possible = groups * (groups - 1) // 2
+        of = f" of {possible} possible" if possible > len(attribute.pairs) else ""
+        declared = counted(len(attribute.pairs), "pair")
+        noun = "control" if attribute.control else "attribute"
+        crossing = f" ({' × '.join(attribute.crosses)})" if attribute.crosses else ""
+        yield f"{noun} {attribute.name}{crossing}: {groups} groups, {declared}{of}: {pairs}"
+    compared = sum(len(attribute.pairs) for attribute in benchmark.varied)
+    family = _FAMILY[benchmark.family]
+    comparisons = counted(compared, "comparison")
+    yield f"{comparisons} per model and prompt; tests adjusted together: {family}"
+    yield from _answers_and_units(benchmark)
+    yield from _thresholds(benchmark)
+    yield from _left_out(benchmark)
+    marked = _marked(benchmark)
+    if marked:
+        yield f"still marked {DECIDE}: see lines {', '.join(map(str, marked))}"
+
+
+def _answers_and_units(benchmark: Benchmark) -> Iterator[str]:
+    """Return lines on what an answer is, its key, and the independent units."""
+    kind, named = benchmark.kind.name, [_shown(benchmark, one) for one in benchmark.options]
+    if kind == "choice":
+        yield f"kind choice: an answer is one of {', '.join(named)}, of which one is right"
+    elif kind == "decision":
+        good = ", ".join(benchmark.favourable)
+        yield f"kind decision: an answer is one of {', '.join(named)}; favourable: {good}"
+    else:
+        low, high = benchmark.limits
+        what = f"one of {', '.join(named)}" if named else f"a number from {low:g} to {high:g}"
+        more = f"more means {benchmark.higher}" if benchmark.higher else "not declared: higher"
+        yield f"kind {kind}: an answer is {what}; {more}"
+        end = low if benchmark.worse == "lowest" else high
+        yield f"worse: {benchmark.worse}; with --missing incorrect, a missing answer is {end:g}"
+        if kind == "score":
+            near = f"answers up to {benchmark.same_within:g} apart"
+            near = near if benchmark.same_within else "only equal answers"
+            yield f"same_within: {near} are the same"
+    keyed, items = len(benchmark.answer_keys), len(benchmark.items)
+    yield f"answer keys: {f'{keyed:,} of {items:,} items' if keyed else 'none'}"
+    if benchmark.cluster is None:
+        yield "independent units: the items"
+    elif benchmark.clusters:
+        units = len(set(benchmark.clusters.values()))
+        yield f"independent units: {units:,} values of {benchmark.cluster} in the file of items"
+    else:
+        yield f"independent units: {benchmark.cluster}, from the column cluster of the answers"
+
+
+def _shown(benchmark: Benchmark, option: str) -> str:
+    label = benchmark.labels.get(option, option)
+    return option if label == option else f"{option} ({label})"
+
+
+def _thresholds(benchmark: Benchmark) -> Iterator[str]:
+    """Return lines on the thresholds of a rank and of equivalence, as they are in force."""
+    missing, common = benchmark.largest_missing, benchmark.common_items
+    yield f"largest_missing: at most {missing:.1%} of the answers of a ranked model are missing"
+    yield f"common_items: at least {common:.1%} of the items were asked of all ranked models"
+    if benchmark.kind.needs_key:
+        least, given = benchmark.lowest_accuracy, "lowest_accuracy"
+        given, least = (given, least) if least is not None else ("best guess", benchmark.chance)
+        yield f"{given}: the lower limit of a ranked model's accuracy is above {least:.1%}"
+        return
+    rule = f"informative: at least {FEWEST_UNLIKE} items have another answer than the most frequent"
+    rule += " one, and answers depend on the item (F test, 5%)"
+    if len(set(benchmark.answer_keys.values())) > 1:
+        rule += ", and agree with the key beyond chance (weighted kappa)"
+    yield rule
+
+
+def open_decisions(benchmark: Benchmark) -> int:
+    """Return how many lines of a benchmark's file are still marked `DECIDE`."""
+    return len(_marked(benchmark))
+
+
+def _marked(benchmark: Benchmark) -> list[int]:
+    return [number for number, line in _lines(benchmark.path) if f"# {DECIDE}:" in line]
+
+
+def _left_out(benchmark: Benchmark) -> Iterator[str]:
+    if not benchmark.selected_on:
+        yield "not declared: selected_on (models that took part in selecting the items)"
+    if benchmark.same_variants_odds_ratio is None:
+        yield "not declared: same_variants_odds_ratio, so shared flips get no verdict"
+    if BASELINE not in benchmark.attributes and benchmark.kind.needs_key:
+        yield "not declared: attributes.baseline, so there is no EO and no accuracy in the original"
+    if benchmark.items_file is None:
+        yield (
+            "not declared: items_file, so `fairstats collect` cannot ask the items, and repeated "
+            "items are not found"
+        )
+    if not benchmark.notes:
+        yield "not declared: notes (what the results cannot show)"
+
+
+def located(problems: Sequence[Problem], path: Path) -> list[Problem]:
+    """Return problems of a benchmark file with the line of each key, and its value.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+        The problems that `load_benchmark` raised.
+    path : Path
+        The file.
+    """
+    try:
+        declared, lines = read_toml(path), _key_lines(path)
+    except InputError:
+        return list(problems)
+    return [
+        _located(problem, declared, lines) if problem.path == str(path) else problem
+        for problem in problems
+    ]
+
+
+def _located(problem: Problem, declared: Mapping[str, Any], lines: Mapping[str, int]) -> Problem:
+    key = problem.column or ""
+    # A missing key belongs to its table.
+    line = lines.get(key) or lines.get(key.rpartition(".")[0])
+    value = _value(declared, key)
+    path = f"{problem.path}: line {line}" if line else problem.path
+    shown = problem.value if value is None or problem.value is not None else toml_value(value)
+    return replace(problem, path=path, value=shown)
+
+
+def _value(declared: Any, key: str) -> Any:
+    for part in key.split("."):
+        if not isinstance(declared, dict) or part not in declared:
+            return None
+        declared = declared[part]
+    return None if isinstance(declared, dict) else declared
+
+
+def _key_lines(path: Path) -> dict[str, int]:
+    """Return the first line of each table and key, by dotted name."""
+    found: dict[str, int] = {}
+    table, inside = "", False
+    for number, line in _lines(path):
+        if not inside:
+            if named := _TABLE.fullmatch(line):
+                table = _plain(named[1])
+                found.setdefault(table, number)
+            elif key := _KEY.match(line):
+                found.setdefault(".".join(filter(None, (table, _plain(key[1])))), number)
+        inside ^= sum(line.count(mark) for mark in _LONG_TEXTS) % 2 == 1
+    return found
+
+
+def _plain(name: str) -> str:
+    return ".".join(part.strip().strip("\"'") for part in name.split("."))
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    return list(enumerate(read_text(path).split("\n"), start=1))

@@ -1,0 +1,240 @@
+"""The layout of a table is recognised, or the message names the columns and the option."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import fairstats
+from fairstats.benchmarks.table_layout import recognise_layout
+from fairstats.cli import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def table_of(columns, rows=12):
+    """Make a table; a column's name may be followed by what its cells hold."""
+    cells = {
+        "id": lambda n: f"c{n}",
+        "text": lambda n: f"A man of {n} years has chest pain. What is the next step now?",
+        "option": lambda n: ("yes", "no")[n % 2],
+        "letter": lambda n: "ABCD"[n % 4],
+        "few": lambda n: ("cardiology", "neurology")[n % 2],
+    }
+    named = [column.partition(":")[::2] for column in columns]
+    return pd.DataFrame(
+        {name: [cells[of or "option"](n) for n in range(rows)] for name, of in named}
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "found", "wide", "attribute"),
+    [
+        (
+            "id:id, white, black",
+            {"item_id": "id"},
+            ("{group}",),
+            "race",
+        ),
+        (
+            "case_id:id, gpt_4_w, gpt_4_b, gpt_4_mini_w, gpt_4_mini_b",
+            {"item_id": "case_id"},
+            ("{model}_{group}",),
+            "race",
+        ),
+        (
+            "id:id, Male GPT-4, Female GPT-4, Male o3, Female o3",
+            {"item_id": "id"},
+            ("{group} {model}",),
+            "sex",
+        ),
+        (
+            "id:id, question:text, dept:few, m1_male_answer, "
+            "m1_female_answer, m2_male_answer, m2_female_answer, "
+            "m1_male_why:text, m1_female_why:text",
+            {"item_id": "id"},
+            ("{model}_{group}_answer",),
+            "sex",
+        ),
+        (
+            "id:id, key:letter, x_male:letter, x_female:letter, y_male:letter, y_female:letter",
+            {"item_id": "id", "answer_key": "key"},
+            ("{model}_{group}",),
+            "sex",
+        ),
+        # A right answer is one of the answers.
+        (
+            "id:id, key:few, answer_male, answer_female",
+            {"item_id": "id"},
+            ("answer_{group}",),
+            "sex",
+        ),
+        (
+            "Vignette:id, answer_white_male, "
+            "answer_white_female, answer_black_male, answer_black_female",
+            {"item_id": "Vignette"},
+            ("answer_{group}",),
+            "race_sex",
+        ),
+        (
+            "id:id, white, black, male, female",
+            {"item_id": "id"},
+            ("race:white=white,black=black", "sex:male=male,female=female"),
+            "",
+        ),
+        (
+            "id:id, original, neutralized, male, female",
+            {"item_id": "id"},
+            ("baseline:original=original,neutralized=neutralized", "sex:male=male,female=female"),
+            "",
+        ),
+        (
+            "id:id, gpt_emma, gpt_aisha, claude_emma, claude_aisha",
+            {"item_id": "id"},
+            ("{model}_{group}",),
+            "group",
+        ),
+        (
+            "id:id, emma_gpt, aisha_gpt, emma_claude, aisha_claude",
+            {"item_id": "id"},
+            ("{group}_{model}",),
+            "group",
+        ),
+        (
+            "case:id, m_rich, m_poor, n_rich, n_poor, notes:text",
+            {"item_id": "case"},
+            ("{model}_{group}",),
+            "income",
+        ),
+        # Replies to read.
+        (
+            "id:id, gpt_male:text, gpt_female:text",
+            {"item_id": "id"},
+            ("{model}_{group}",),
+            "sex",
+        ),
+    ],
+)
+def test_columns_of_groups_are_recognised(columns, found, wide, attribute):
+    layout = recognise_layout(table_of(columns.split(", ")), columns={})
+    assert (layout.columns, layout.wide, layout.attribute) == (found, wide, attribute)
+    assert layout.models == ("{model}" in "".join(wide))
+
+
+def test_template_leaves_out_other_columns_that_it_would_fit():
+    columns = ["id:id", "a_male", "a_female", "b_male", "b_female", "free_text:text"]
+    layout = recognise_layout(table_of(columns), columns={})
+    assert layout.wide == ("{model}_{group:male|female}",)
+    assert layout.left_out == ("free_text",)
+
+
+def long_table(**columns):
+    rows = [
+        {"case": f"c{n}", "llm": model, "race": race, "sex": sex, "decision": ("yes", "no")[n % 2]}
+        for n in range(6)
+        for model in ("a", "b")
+        for race in ("white", "black")
+        for sex in ("male", "female")
+    ]
+    return pd.DataFrame(rows).assign(**columns)
+
+
+def test_rows_of_answers_are_recognised():
+    layout = recognise_layout(long_table(), columns={})
+    assert layout.columns == {
+        "item_id": "case",
+        "model": "llm",
+        "answer": "decision",
+        "group": "race+sex",
+    }
+    assert (layout.attribute, layout.crossed, layout.models) == ("race_sex", ("race", "sex"), True)
+
+
+def test_given_columns_are_kept():
+    layout = recognise_layout(long_table(), columns={"group": "sex", "item_id": "case"})
+    assert layout.columns == {"model": "llm", "answer": "decision"}
+    assert layout.left_out == ("race",)
+
+
+def test_models_in_columns_and_groups_in_rows_are_recognised_with_a_template():
+    table = long_table().rename(columns={"decision": "gpt_answer"}).drop(columns="llm")
+    with pytest.raises(fairstats.InputError, match=r'template such as --wide "\{model\}_answer"'):
+        recognise_layout(table, columns={})
+    layout = recognise_layout(table, columns={}, wide=["{model}_answer"])
+    assert layout.columns == {"group": "race+sex", "item_id": "case"}
+    assert (layout.attribute, layout.crossed, layout.models) == ("race_sex", ("race", "sex"), True)
+
+
+def test_given_columns_of_groups_name_no_model():
+    table = table_of(["id:id", "x", "y"])
+    layout = recognise_layout(table, columns={}, wide=["male=x,female=y"])
+    assert (layout.columns, layout.models, layout.left_out) == ({"item_id": "id"}, False, ())
+
+
+def test_long_replies_are_replies_to_read():
+    table = long_table()
+    table["decision"] = [
+        f"I think that number {n} should be seen today." for n in range(len(table))
+    ]
+    assert recognise_layout(table, columns={}).columns["answer_raw"] == "decision"
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (
+            table_of(["id:id", "emma_anna", "emma_lisa", "aisha_anna", "aisha_lisa"]),
+            r"emma_anna.*not clear which is the group; give --wide \"\{model\}_\{group\}\" or",
+        ),
+        (
+            table_of(["id:id", "x", "y"]),
+            "no column is recognised as the group; .*columns are id, x, y",
+        ),
+        (
+            long_table(gender="x").assign(gender=["x", "y"] * 24),
+            "several columns could be the group",
+        ),
+        (long_table().rename(columns={"decision": "z"}), "no column is recognised as the answer"),
+        (
+            table_of(["note:text", "male", "female"]).assign(note="same"),
+            "no column is recognised as the items' identifier; give it with --map item_id=COLUMN",
+        ),
+    ],
+)
+def test_ambiguous_layout_is_refused_with_columns_and_option(table, said):
+    with pytest.raises(fairstats.InputError, match=said):
+        recognise_layout(table, columns={}, source="a.xlsx")
+
+
+def test_printed_command_imports_the_same_sheet(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [f"{model}_{group}" for model in ("gpt4o", "llama-3") for group in ("white", "black")]
+    table = table_of(["case_id:id", "question:text", *names], rows=30).astype(object)
+    table.loc[[1, 2, 3], names[0]] = ["refused", "declined", None]
+    table.to_excel("my answers.xlsx", index=False)
+    done = run("benchmark", "init", "my answers.xlsx")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.split() == ["my-answers.toml", "my-answers.keys.jsonl"]
+    assert "Not used: question." in done.stderr
+    for entry in ('kind = "decision"', "favourable", "missing", "equivalence_margin", "pairs"):
+        assert re.search(rf"  line \d+: {entry}", done.stderr)
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    done = run(*shlex.split(command))
+    assert done.exit_code == 0, done.output
+    assert "gpt4o, plain: 57 answers, 2 refused, 1 unparsed" in done.stderr
+    assert "llama-3, plain: 60 answers, 0 refused, 0 unparsed" in done.stderr
+    assert run("benchmark", "check", "my-answers.toml").exit_code == 0
+
+
+def test_model_without_a_name_has_a_place_in_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table_of(["id:id", "male", "female"]).to_csv("a.csv", index=False)
+    done = run("benchmark", "init", "a.csv")
+    assert "--model MODEL" in done.stderr
+    assert "Replace MODEL by the model's name" in done.stderr
