@@ -41,7 +41,7 @@ DOCS = "https://github.com/fairstats/fairstats/blob/main/docs"
 GUIDES: Mapping[str, str] = MappingProxyType(
     {
         "": "index.md",
-        "fetch": "import.md",
+        "fetch": "published.md",
         "import": "import.md",
         "collect": "collect.md",
         "validate": "answers.md",
@@ -66,10 +66,10 @@ GUIDES: Mapping[str, str] = MappingProxyType(
         "check-table": "published.md",
         "benchmark": "benchmark-files.md",
         "explore": "items-and-models.md",
-        "explore policies": "statistics.md",
+        "explore policies": "answers.md",
         "explore specifications": "estimates.md",
         "explore levels": "comparing-scores.md",
-        "rag": "estimates.md",
+        "rag": "retrieval.md",
         "rag retrieve": "collect.md",
         "ratings": "ratings.md",
         "vignettes": "vignettes.md",

@@ -46,8 +46,6 @@ def test_every_command_exists_with_its_options(scripts):
     found = {arguments[0]: parsed(arguments) for script in scripts for arguments in calls(script)}
     assert set(found) == {"publish", "demo", "verify"}
     assert Path(found["publish"]["out"]) == Path(found["demo"]["out"]) == Path("site")
-    # Answers released by others have no licence to publish them.
-    assert found["demo"]["fetch"] is False
     assert Path(found["verify"]["path"]).parts[:2] == ("site", "v")
 
 

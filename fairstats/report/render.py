@@ -9,12 +9,14 @@ a separate namespace.
 from __future__ import annotations
 
 import ast
+import ctypes
 import io
 import json
 import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import warnings
@@ -78,6 +80,9 @@ from fairstats.report.tables import with_breaks
 _OLDEST_QUARTO = (1, 9)
 #: The modules with which Quarto runs the cells in this Python.
 _QUARTO_NEEDS = ("ipykernel", "nbclient", "yaml")
+
+#: The number of this option of Linux (linux/prctl.h).
+_PR_SET_PDEATHSIG = 1
 
 Renderer = Literal["auto", "quarto", "builtin"]
 
@@ -222,7 +227,7 @@ def render_builtin(
     document = _read(project / PDF_PAGE, "typst")
     html = [_read(project / page, "html") for page in pages]
     with _workers(len(html)) as mapped:
-        texts = mapped(partial(_site_page, release=path, project=project), html)
+        texts = mapped(partial(_drawn_page, release=path, project=project), html)
         # Here, because typst waits for ever in a copy of a process that has used it before.
         _write_pdf(document, _run(document, path, True), project, pdf)
         texts = list(texts)
@@ -234,6 +239,16 @@ def render_builtin(
     return f"built-in, pandoc {pypandoc.get_pandoc_version()}"
 
 
+def _drawn_page(page: _Page, *, release: Path, project: Path) -> str:
+    """Run the cells of a page of a site; return it as HTML."""
+    return _site_page(page, _run(page, release, True), project)
+
+
+def _end_with_parent() -> None:
+    """Let this process be killed when the one that started it ends, even if that is killed."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 @contextmanager
 def _workers(tasks: int) -> Iterator[Callable[..., Iterable[str]]]:
     """Give a `map` that uses all cores if this process can be copied."""
@@ -241,7 +256,8 @@ def _workers(tasks: int) -> Iterator[Callable[..., Iterable[str]]]:
     if cores == 1:
         yield map
         return
-    pool = ProcessPoolExecutor(cores, mp_context=get_context("fork"))
+    # Waiting copies would outlive a killed process, and keep its output open.
+    pool = ProcessPoolExecutor(cores, mp_context=get_context("fork"), initializer=_end_with_parent)
     try:
         yield pool.map
     except BrokenProcessPool as error:
@@ -421,9 +437,8 @@ def html_page(
     return convert(markdown, source=dialect, target="html5", options=arguments)
 
 
-def _site_page(page: _Page, *, release: Path, project: Path) -> str:
-    """Run the cells of a page of a site; return it as HTML."""
-    markdown = _run(page, release, True)
+def _site_page(page: _Page, markdown: str, project: Path) -> str:
+    """Return a page of a site as HTML."""
     style, root = (
         Path(os.path.relpath(path, page.path.parent)).as_posix()
         for path in (project / STYLE_SHEET, project)
