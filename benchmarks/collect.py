@@ -259,7 +259,7 @@ def throughput(requests: int, concurrency: int, rounds: int, python: str | None)
 
 
 def same_answers(first: Path, second: Path) -> bool:
-    drop = ["latency_s", "collected_at"]
+    drop = ["latency_s", "collected_at", "endpoint"]
     frames = [pd.read_parquet(path).drop(columns=drop) for path in (first, second)]
     return frames[0].equals(frames[1])
 

@@ -1,4 +1,4 @@
-"""Measure how `analyze` and `rank_models` grow with the number of models of a board.
+"""Measure how screening, estimates, ranks and all tables grow with the models of a board.
 
 The answers of independent models are drawn from an item response model: a model answers an item
 correctly with probability logistic(ability − difficulty − shift), where the shift differs between
@@ -28,7 +28,7 @@ from fairstats.benchmarks.loading import load_benchmark
 
 RESULTS = Path(__file__).with_name("results") / "growth.json"
 #: What is measured, by name: each takes answers.
-TASKS = ("analyze", "rank", "sensitivity")
+TASKS = ("analyze", "rank", "sensitivity", "screen", "tables")
 
 
 def board(models: int, *, seed: int = 1, missing: float = 0.01) -> pd.DataFrame:
@@ -72,6 +72,7 @@ def board(models: int, *, seed: int = 1, missing: float = 0.01) -> pd.DataFrame:
         "attribute": variant(0),
         "group": variant(1),
         "answer": pd.Categorical.from_codes(answer.ravel(), options),
+        "status": pd.Categorical.from_codes((answer.ravel() < 0).astype(int), ["ok", "unparsed"]),
         "answer_key": pd.Categorical.from_codes(keys.ravel(), options),
     }
     texts = [name for name in table if name != "sample"]
@@ -83,6 +84,8 @@ def run(task: str, path: str) -> None:
     from fairstats.comparisons.ranking import rank_boards
     from fairstats.estimates.analyze import analyze
     from fairstats.estimates.specifications import sensitivity_of
+    from fairstats.release.tables import ReleaseInputs, tables_of
+    from fairstats.screening.screen import screen_checked
 
     answers = pd.read_parquet(path)
     known = {"fairmedqa": load_benchmark("fairmedqa")}
@@ -92,8 +95,13 @@ def run(task: str, path: str) -> None:
         analyze(answers)
     elif task == "rank":
         rank_boards(answers)
-    else:
+    elif task == "sensitivity":
         sensitivity_of(answers, None, 0.05, known)
+    elif task == "screen":
+        screen_checked(answers, None, known)
+    else:
+        # CPU time and memory are those of the first of two processes.
+        tables_of(ReleaseInputs.of_answers(answers, None, 0.05, known))
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     result = {"seconds": seconds, "cpu_seconds": cpu}

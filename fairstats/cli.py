@@ -69,7 +69,7 @@ GUIDES: Mapping[str, str] = MappingProxyType(
         "explore policies": "answers.md",
         "explore specifications": "estimates.md",
         "explore levels": "comparing-scores.md",
-        "rag": "estimates.md",
+        "rag": "retrieval.md",
         "rag retrieve": "collect.md",
         "ratings": "ratings.md",
         "vignettes": "vignettes.md",

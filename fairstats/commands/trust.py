@@ -256,7 +256,7 @@ def attestations(
 ) -> None:
     """Add attestations of others to a site, and list all signatures and attestations.
 
-    Writes `attestations.json` and the pages in `latest/` again.
+    Writes `attestations.json` and `releases.json` again.
     """
     import pandas as pd
 

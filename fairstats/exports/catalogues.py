@@ -68,7 +68,6 @@ _CONTEXT: dict[str, Any] = {
 }
 _FORMATS = {
     "estimates.csv": "text/csv",
-    "estimates.json": "application/json",
     "estimates.parquet": "application/x-parquet",
     "answers.parquet": "application/x-parquet",
 }

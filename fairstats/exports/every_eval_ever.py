@@ -104,12 +104,6 @@ def write_eee(release: Release, folder: Path, options: Options) -> list[Path]:
     return written
 
 
-def figure_files(release: Release) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the aggregate record of each answer set, without samples, with its path."""
-    for one, answers in answer_sets(release):
-        yield f"data/{one.folder}/{one.uuid}.json", _aggregate(one, answers)
-
-
 def _evaluation_id(one: AnswerSet) -> str:
     """Return the id of an answer set's evaluation: its label, model and time."""
     return f"{one.label}/{one.model_id}/{_epoch(one.release)}"

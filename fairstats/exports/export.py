@@ -150,26 +150,24 @@ def _problems(name: str, options: Options) -> Iterator[Problem]:
         yield Problem(parameter("table"), message, remedy)
 
 
-def zip_bytes(files: Mapping[str, bytes], compression: int) -> bytes:
+def zip_bytes(files: Mapping[str, bytes]) -> bytes:
     """Return a zip file whose bytes do not depend on when it is written.
 
     Parameters
     ----------
     files : mapping of str to bytes
         The content of each file by name.
-    compression : int
-        One of zipfile's methods.
 
     Examples
     --------
-    >>> zip_bytes({"a": b"text"}, zipfile.ZIP_STORED)[:2]
+    >>> zip_bytes({"a": b"text"})[:2]
     b'PK'
     """
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name, _NO_TIME)
-            entry.compress_type = compression
+            entry.compress_type = zipfile.ZIP_DEFLATED
             # The same on every system.
             entry.create_system, entry.external_attr = 3, 0o644 << 16
             archive.writestr(entry, content)

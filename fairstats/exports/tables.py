@@ -324,7 +324,7 @@ def write_xlsx(release: Release, folder: Path, options: Options) -> list[Path]:
     time = f"{release.created_at.tz_convert('UTC'):%Y-%m-%dT%H:%M:%SZ}".encode()
     parts[_CORE] = _TIMES.sub(rb"\g<1>" + time + rb"\g<3>", parts[_CORE])
     with whole_file(path) as unfinished:
-        unfinished.write_bytes(zip_bytes(parts, zipfile.ZIP_DEFLATED))
+        unfinished.write_bytes(zip_bytes(parts))
     return [path]
 
 

@@ -27,7 +27,8 @@ from fairstats.answers.files import (
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.comparisons.successors import read_overruled, successors_of
-from fairstats.exports.site_files import write_site_files
+from fairstats.exports.catalogues import write_croissant
+from fairstats.exports.export import Options
 from fairstats.publishing.diff import changes, earlier_comparisons
 from fairstats.publishing.inputs import (
     Paths,
@@ -331,7 +332,7 @@ def write_changes(release: Release, folder: Path) -> None:
 
 
 def write_documents(release: Release, folder: Path) -> None:
-    """Write the JSON API, its badges, the citation file and the exports among the downloads."""
+    """Write the JSON API, its badges, the citation file and the description of the downloads."""
     write_api(release, folder / API)
     stated = settings_of(release)
     cited = citation_cff(
@@ -341,7 +342,7 @@ def write_documents(release: Release, folder: Path) -> None:
         licence=stated.licence,
     )
     write_text(cited, folder / CITATION)
-    write_site_files(release, folder)
+    write_croissant(release, folder / DOWNLOADS, Options())
 
 
 def draw_pages(release: Release, folder: Path, renderer: Renderer) -> str:

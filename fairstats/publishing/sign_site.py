@@ -160,8 +160,8 @@ def add_attestations(
     Returns
     -------
     list of SignedStatement
-        All signatures and attestations of the site, the oldest first. ``attestations.json`` and the
-        pages in ``latest/`` are made again.
+        All signatures and attestations of the site, the oldest first. ``attestations.json`` and
+        ``releases.json`` are made again.
 
     Raises
     ------

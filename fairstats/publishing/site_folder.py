@@ -1,18 +1,18 @@
 """Manage a site's folder: every release as published, and the files made from them.
 
     v/<release>/        a release; nothing in it changes
-    latest/             the pages of the newest release
-    api/<release>/      its figures as JSON; also api/latest/
-    releases.json       the releases, the oldest first
+    latest/             pages that lead to those of the newest release
+    api/latest/         the figures of the newest release as JSON
+    releases.json       the releases, the oldest first, and by how many keys each was recomputed
     feed.xml            the releases as an Atom feed
-    index.html          leads to latest/
+    index.html          leads to the newest release
     signatures/, attestations/, keys/, attestations.json
                         see `fairstats.publishing.release_signatures`
 
 Everything outside ``v/`` is made from ``v/`` and attestations.json, except for the signed files
-themselves, and so can be made again and verified. attestations.json lists the signed files. Pages
-show what is in the list, so that drawing them needs no cryptography; `fairstats verify` compares
-it with the files.
+themselves, and so can be made again and verified. attestations.json lists the signed files.
+releases.json counts what is in the list, so that making it needs no cryptography; `fairstats
+verify` compares the list with the files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,8 +56,6 @@ SIGNATURES, ATTESTATIONS, KEYS = "signatures", "attestations", "keys"
 STATEMENT_FOLDERS = (SIGNATURES, ATTESTATIONS, KEYS)
 _LARGEST_LIST = 8 << 20
 _REMEDY = "remove it, and run `fairstats attestations` on the site"
-# The place of a page's head that names the release.
-_HEAD = re.compile(rb'(<span class="latest">.*?)(</span>)', re.DOTALL)
 
 
 @contextmanager
@@ -139,32 +137,28 @@ def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
     if not releases:
         return
     newest = releases[-1]
-    recomputed_by = count_witnesses(site, newest)
-    for path in _files(newest.path):
-        name = path.relative_to(newest.path).as_posix()
-        yield f"{LATEST}/{name}", _for_latest(path, name, recomputed_by)
-    for release in releases:
-        folder = release.path / API
-        for path in _files(folder):
-            name = path.relative_to(folder).as_posix()
-            content = _for_api(path, name, release)
-            yield f"{API}/{release.name}/{name}", content
-            if release is newest:
-                yield f"{API}/{LATEST}/{name}", content
     settings = settings_of(newest)
+    pages = sorted((newest.path / "reports").rglob("*.html"))
+    for path in [newest.path / "index.html", *pages]:
+        page = path.relative_to(newest.path).as_posix()
+        up = "../" * (page.count("/") + 1)
+        yield f"{LATEST}/{page}", _redirect(settings.title, newest, page, up).encode()
+    for path in _files(newest.path / API):
+        name = path.relative_to(newest.path / API).as_posix()
+        yield f"{API}/{LATEST}/{name}", _for_api(path, name, newest)
     author = settings.publisher or settings.title
     entries = map(release_entry, releases)
     feed = atom_feed(entries, title=settings.title, author=author, rights=settings.licence)
     yield FEED, feed.encode()
-    yield "releases.json", _release_list(releases).encode()
-    yield "index.html", _index(settings.title).encode()
+    yield "releases.json", _release_list(site, releases).encode()
+    yield "index.html", _redirect(settings.title, newest, "index.html", "").encode()
     # Stop GitHub Pages from running Jekyll.
     yield _NO_JEKYLL, b""
 
 
-def _index(title: str) -> str:
-    """Return the page that leads to the newest release."""
-    address, name = f"{LATEST}/index.html", escape_html(title)
+def _redirect(title: str, newest: Release, page: str, up: str) -> str:
+    """Return a page that leads to a page of the newest release, from a folder `up` to the site."""
+    address, name = escape_html(f"{up}{RELEASES}/{newest.name}/{page}"), escape_html(title)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -176,7 +170,7 @@ def _index(title: str) -> str:
 </head>
 <body><main>
 <h1>{name}</h1>
-<p>The newest release is <a href="{address}">here</a>.</p>
+<p>This page of the newest release is <a href="{address}">here</a>.</p>
 </main></body>
 </html>
 """
@@ -212,7 +206,7 @@ def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list
     made = set()
     remedy = "publish again to rebuild it from the releases"
     try:
-        count_witnesses(site, releases_of(site)[-1])
+        count_witnesses(site, releases_of(site))
     except InputError as error:
         return 0, [*problems, *error.problems], notes
     for name, content in derived_files(site):
@@ -250,21 +244,6 @@ def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:
     return files, problems, foreign
 
 
-def _for_latest(path: Path, name: str, recomputed_by: int) -> bytes:
-    """Return a release's file as it is under ``latest/``, one folder nearer to the root.
-
-    A link that leaves the release, by more steps up than its page is deep, gets one step fewer. The
-    head of a page names the number of independent recomputations, if there are any.
-    """
-    content = path.read_bytes()
-    if path.suffix != ".html":
-        return content
-    up = "../" * name.count("/")
-    leaving, shorter = f'"{up}../../', f'"{up}../'
-    content = content.replace(leaving.encode(), shorter.encode())
-    return with_witnesses(content, recomputed_by, root=f"{up}../")
-
-
 def _for_api(path: Path, name: str, release: Release) -> bytes:
     """Return a release's document as it is under ``api/``; the models' pages are in the release."""
     up = "../" * (name.count("/") + 1)
@@ -272,7 +251,8 @@ def _for_api(path: Path, name: str, release: Release) -> bytes:
     return path.read_bytes().replace(here.encode(), there.encode())
 
 
-def _release_list(releases: list[Release]) -> str:
+def _release_list(site: Path, releases: list[Release]) -> str:
+    witnessed = count_witnesses(site, releases)
     entries = [
         {
             "release": release.name,
@@ -280,6 +260,7 @@ def _release_list(releases: list[Release]) -> str:
             "fairstats": release.manifest["fairstats"],
             "models": len(release.models),
             "path": f"{RELEASES}/{release.name}/index.html",
+            "recomputed_by": witnessed[release.name],
         }
         for release in releases
     ]
@@ -326,8 +307,8 @@ class _ListEntry(BaseModel):
 _ENTRIES = TypeAdapter(list[_ListEntry])
 
 
-def count_witnesses(site: Path, newest: Release) -> int:
-    """Count the keys that attest the newest release, by the site's list.
+def count_witnesses(site: Path, releases: Iterable[Release]) -> dict[str, int]:
+    """Count the keys that attest each release as the newest of its time, by the site's list.
 
     Raises
     ------
@@ -336,35 +317,12 @@ def count_witnesses(site: Path, newest: Release) -> int:
     """
     path = site / STATEMENT_LIST
     if not os.path.lexists(path):
-        return 0
+        return {release.name: 0 for release in releases}
     refuse_links([path])
     text = read_text(path, _LARGEST_LIST)
     found = checked(_ENTRIES, text, path, "is not a list of attestations", _REMEDY)
     entries = [entry.model_dump() for entry in found]
-    return len(witnesses(entries, file_sha256(newest.path / MANIFEST)))
-
-
-def with_witnesses(page: bytes, number: int, *, root: str) -> bytes:
-    """Return a page with the number of independent recomputations next to the release's name.
-
-    Parameters
-    ----------
-    page : bytes
-        The page, as HTML.
-    number : int
-        The number of keys; if 0, the page does not change.
-    root : str
-        The site's folder, relative to the page.
-
-    Examples
-    --------
-    >>> page = with_witnesses(b'<span class="latest">Release 2</span>', 3, root="../")
-    >>> page.startswith(b'<span class="latest">Release 2'), page.endswith(b"by 3</a></span>")
-    (True, True)
-    """
-    if not number:
-        return page
-    title = "Signed statements, one per key. `fairstats verify --trust` checks whose keys they are."
-    link = f'<a href="{root}{STATEMENT_LIST}" title="{title}">recomputed by {number}</a>'
-    line = f"\\1 · {link}\\2"
-    return _HEAD.sub(line.encode(), page, count=1)
+    return {
+        release.name: len(witnesses(entries, file_sha256(release.path / MANIFEST)))
+        for release in releases
+    }

@@ -18,9 +18,9 @@ from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_answers
 from fairstats.publishing.inputs import overruling_problems
 from fairstats.publishing.remade_files import copy_problems, refuse_hidden_columns, table_problems
-from fairstats.publishing.site_folder import LATEST, has_statements, site_problems
+from fairstats.publishing.site_folder import has_statements, site_problems
 from fairstats.ratings.table import check_ratings, no_ratings
-from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, releases_of
 from fairstats.release.manifest import (
     TAKE_AGAIN,
     chain_problems,
@@ -111,7 +111,7 @@ def verify(
         One per release, oldest first, and for a site one more. The hash of every file is
         recomputed. The tables are recomputed from the answers, retrievals, ratings, measures and
         benchmarks in the folder, with the arguments of the manifest. Everything else is made again
-        from the tables: their CSV and JSON forms, the JSON API, the badges, the citation, the pages
+        from the tables: their CSV form, the JSON API, the badges, the citation, the pages
         and the PDF. A file that publishing does not make is a problem. The earlier releases next to
         a release must be those that its manifest names. For a site, every file around the releases
         is compared with the one made from them.
@@ -141,11 +141,6 @@ def verify(
     _refuse_hash("after", after)
     folder = Path(path)
     trusted = [trust] if isinstance(trust, (str, os.PathLike)) else list(trust)
-    if folder.resolve().name == LATEST and (folder.resolve().parent / RELEASES).is_dir():
-        name = read_manifest(folder)["release"]
-        message = f"is a copy of release {name} with different links"
-        remedy = f"verify {folder.resolve().parent / RELEASES / name}, or the whole site"
-        raise InputError([Problem(str(folder), message, remedy)])
     if os.path.lexists(folder / MANIFEST):
         if trusted or after is not None:
             given = "trust" if trusted else "after"

@@ -35,6 +35,12 @@ EARLIER = ("release_old", "manifest_old")
 _LARGE = 2_000_000
 
 
+def formats_of(table: str) -> tuple[str, ...]:
+    """Return the formats of a table's files."""
+    # A row per pair of answers: as CSV, it would be a quarter of a release.
+    return ("parquet",) if table == "flips" else ("csv", "parquet")
+
+
 @dataclass(frozen=True)
 class Board:
     """Estimates that can be compared with each other: one benchmark version and strategy."""

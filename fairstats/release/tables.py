@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import temporary_folder
-from fairstats._lib.table_text import table_csv, table_json, write_text
+from fairstats._lib.table_text import table_csv, write_text
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.files import write_parquet
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
@@ -39,6 +39,7 @@ from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.ratings.table import no_ratings
+from fairstats.release.contents import formats_of
 from fairstats.replication.replicate import REPLICATION_COLUMNS, replicate
 from fairstats.retrieval.effects import EFFECT_COLUMNS, retrieval_effects
 from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
@@ -354,7 +355,7 @@ if __name__ == "__main__":
 
 
 def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Write any table of a release as ``name.parquet``, ``name.csv`` and ``name.json``.
+    """Write any table of a release as ``name.parquet``, and as ``name.csv`` except flips.
 
     Parameters
     ----------
@@ -368,12 +369,14 @@ def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     Returns
     -------
     list of Path
-        The three files.
+        The files.
     """
     # Use one type for texts, so that reading and writing again gives the same bytes.
     table = table.infer_objects()
-    paths = [folder / f"{name}.{suffix}" for suffix in ("parquet", "csv", "json")]
-    write_parquet(table, paths[0])
-    write_text(table_csv(table), paths[1])
-    write_text(table_json(table), paths[2])
+    paths = [folder / f"{name}.{suffix}" for suffix in formats_of(name)]
+    for path in paths:
+        if path.suffix == ".csv":
+            write_text(table_csv(table), path)
+        else:
+            write_parquet(table, path)
     return paths

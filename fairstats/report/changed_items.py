@@ -28,7 +28,7 @@ Pairs = Sequence[tuple[Attribute, tuple[str, str]]]
 #: The items of a unit that `flip_table` lists.
 FLIPS_SHOWN = 40
 #: The download that holds all flips.
-FLIPS_FILE = "flips.csv"
+FLIPS_FILE = "flips.parquet"
 # With more pairs, an item's answers are in one cell.
 _MOST_COLUMNS = 4
 # More groups than these are counted, not named.

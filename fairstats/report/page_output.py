@@ -23,6 +23,7 @@ from fairstats.release.contents import (
     DEFAULT_SITE,
     DOWNLOADS,
     Release,
+    formats_of,
     named_release,
     newest_release,
 )
@@ -121,8 +122,6 @@ _DRESSED = {
     "gt_right", "gt_center", "gt_stub",
     "gt_col_headings", "gt_group_heading_row", "gt_group_heading",
 }  # fmt: skip
-#: The files that each table comes as.
-KINDS = ("csv", "json", "parquet")
 _VARIABLES = {
     INK: "ink", DIM: "dim", RULE: "rule", ACCENT_A: "a", ACCENT_B: "b", BAND: "band",
     NEUTRAL_LIGHT: "n1", NEUTRAL_DARK: "n2",
@@ -315,8 +314,8 @@ def enclosed(opening: str, closing: str) -> Iterator[None]:
 def download_links(table: str) -> str:
     """Links to the files of one of the release's tables, as HTML."""
     address = f"{page_root()}{DOWNLOADS}/{table}"
-    names = {"csv": "CSV", "json": "JSON", "parquet": "Parquet"}
-    return " · ".join(f'<a href="{address}.{kind}">{names[kind]}</a>' for kind in KINDS)
+    names = {"csv": "CSV", "parquet": "Parquet"}
+    return " · ".join(f'<a href="{address}.{kind}">{names[kind]}</a>' for kind in formats_of(table))
 
 
 def slim(markup: str) -> str:

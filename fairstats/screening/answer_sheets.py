@@ -25,6 +25,7 @@ T = TypeVar("T")
 Codes = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float32]
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,7 @@ class Sheet:
         Its key in the answers table.
     letters : ndarray of int, shape (items, variants)
         The position of each answer among the options, or among all scores; `NO_ANSWER` or `NO_ROW`.
+        In memory, the items of a variant are side by side: sums by item are then fast.
     """
 
     model: str
@@ -63,6 +65,21 @@ class Sheet:
     def answered(self) -> Bools:
         """Return which cells have a letter."""
         return np.asarray(self.letters >= 0)
+
+    @cached_property
+    def places(self) -> Places:
+        """Return the place in memory of each cell's letter, among the shares of all letters."""
+        return _places(self.letters)
+
+
+def _places(letters: Codes) -> Places:
+    cells = np.arange(letters.size).reshape(letters.shape, order="F")
+    return np.asarray(cells + letters.size * np.maximum(letters, 0, dtype=np.int64))
+
+
+def take(shares: Shares, places: Places) -> Shares:
+    """Return one share of each cell."""
+    return shares.ravel(order="F").take(places.T).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +158,12 @@ class Layout:
             return {}
         return {item.item_id: item.options for item in load_items(self.benchmark)}
 
+    @cached_property
+    def key_places(self) -> Places:
+        """Return the place of each cell's key, see `Sheet.places`; an item without one has any."""
+        shape = (len(self.items), len(self.benchmark.variants))
+        return _places(np.broadcast_to(self.key[:, None] % self.options, shape))
+
     def correct(self, sheet: Sheet) -> Bools:
         """Return which cells have the key's letter."""
         return np.asarray(sheet.letters == self.key[:, None])
@@ -157,7 +180,8 @@ class Popularity:
     models : int
         The number of models.
     counts : ndarray, shape (items, variants, options)
-        The number of models that give each letter. The sets of one model share its weight.
+        The number of models that give each letter, in memory by letter. The sets of one model
+        share its weight.
     """
 
     layout: Layout
@@ -175,12 +199,12 @@ class Popularity:
     @cached_property
     def accuracy(self) -> Shares:
         """Return the share of models that are correct on each variant."""
-        return self.shares[np.arange(len(self.layout.key)), :, self.layout.key]
+        return take(self.shares, self.layout.key_places)
 
     @cached_property
     def right(self) -> Shares:
         """Return the number of models that are correct on each variant."""
-        return self.counts[np.arange(len(self.layout.key)), :, self.layout.key]
+        return take(self.counts, self.layout.key_places)
 
     @cached_property
     def errors(self) -> float:
@@ -199,6 +223,14 @@ class Popularity:
         item = np.where(total > 0, item / np.maximum(total, 1e-9), 1 / self.layout.options)
         weights = self.counts + item + 1 / self.layout.options
         return np.asarray(weights / weights.sum(axis=2, keepdims=True), dtype=np.float32)
+
+    @cached_property
+    def odds(self) -> FloatArray:
+        """Return the smoothed odds that a model is correct on each variant."""
+        right = np.clip(
+            take(self.smoothed, self.layout.key_places).astype(np.float64), 0.005, 0.995
+        )
+        return np.asarray(right / (1 - right))
 
     @cached_property
     def flips(self) -> FloatArray:
@@ -251,13 +283,17 @@ class Panel:
 
         `name` identifies the statistic, which is computed once per sheet.
         """
-        values: dict[str, list[float]] = {}
-        for other in self.reference:
-            if other.family != sheet.family:
-                value = self.once((name, id(other)), partial(statistic, other))
+
+        def of_each() -> dict[str, float]:
+            values: dict[str, list[float]] = {}
+            for one in self.reference:
+                value = statistic(one)
                 if value is not None:
-                    values.setdefault(other.family, []).append(value)
-        return [float(np.mean(own)) for own in values.values()]
+                    values.setdefault(one.family, []).append(value)
+            return {family: float(np.mean(own)) for family, own in values.items()}
+
+        found = self.once(name, of_each)
+        return [value for family, value in found.items() if family != sheet.family]
 
     @cached_property
     def by_model(self) -> dict[str, Shares]:
@@ -265,36 +301,29 @@ class Panel:
         found: dict[str, list[Sheet]] = {}
         for sheet in self.reference:
             found.setdefault(sheet.family, []).append(sheet)
-        letters = np.arange(self.layout.options)
+        letters = np.arange(self.layout.options)[:, None, None]
         return {
-            family: np.mean(
-                [s.letters[:, :, None] == letters for s in own], axis=0, dtype=np.float32
-            )
+            family: np.asarray(np.mean([letters == s.letters.T for s in own], 0, np.float32)).T
             for family, own in found.items()
         }
 
     @cached_property
     def total(self) -> Shares:
         """Return the sum over all models."""
-        items, variants = len(self.layout.items), len(self.layout.benchmark.variants)
-        shape = (items, variants, self.layout.options)
-        return sum(self.by_model.values(), start=np.zeros(shape, dtype=np.float32))
+        shape = (*self.layout.key_places.shape, self.layout.options)
+        return sum(self.by_model.values(), start=np.zeros(shape, dtype=np.float32, order="F"))
 
     def without(self, *families: str) -> Popularity:
         """Return the answers of all models but these."""
-        out = frozenset(families) & set(self.by_model)
-
-        def subtract() -> Popularity:
-            counts = self.total - sum(self.by_model[family] for family in out)
-            # Subtraction leaves rounding errors.
-            counts = np.where(counts > 1e-4, counts, 0).astype(np.float32)
-            return Popularity(self.layout, len(self.by_model) - len(out), counts)
-
-        return self.once(out, subtract)
+        out = set(families) & set(self.by_model)
+        counts = self.total - sum(self.by_model[family] for family in out)
+        # Subtraction leaves rounding errors.
+        counts *= counts > 1e-4
+        return Popularity(self.layout, len(self.by_model) - len(out), counts)
 
     def others(self, sheet: Sheet) -> Popularity:
         """Return the answers of all models but the sheet's, with whatever strategy."""
-        return self.without(sheet.family)
+        return self.once(("others", sheet.family), partial(self.without, sheet.family))
 
 
 def read_panels(
@@ -374,6 +403,6 @@ def _sheets(
     letter = rows["answer"].map(options).fillna(NO_ANSWER).to_numpy(dtype=code)
     for key, own in rows.groupby(["model", "strategy", "sample"], sort=True).indices.items():
         model, strategy, sample = key
-        letters = np.full((len(places), len(variants)), NO_ROW, dtype=code)
+        letters = np.full((len(places), len(variants)), NO_ROW, dtype=code, order="F")
         letters[item[own], variant[own]] = letter[own]
         yield Sheet(str(model), str(strategy), int(sample), letters)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -11,7 +12,7 @@ import numpy as np
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet
+from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet, take
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -84,18 +85,7 @@ def check_copying(sheet: Sheet, panel: Panel) -> Finding:
     The value is (observed − expected) / (n − expected) repeated answers among the unexpected ones.
     Sheets of the same model and strategy are not compared: they are samples of one answer set.
     """
-
-    def limit(other: Sheet) -> float:
-        if sheet.family == other.family:
-            return SAME_MODEL
-        usual = panel.without(sheet.family, other.family)
-        known = usual.models >= ENOUGH_MODELS and usual.errors >= ENOUGH_ERRORS
-        return DIFFERENT_MODELS if known else FEW_MODELS
-
-    def counts(both: Overlap) -> tuple[FloatArray, FloatArray]:
-        return both.excess, both.room
-
-    return _most_unusual(COPIED, "unexpected answers", sheet, panel, counts, limit)
+    return _most_unusual(COPIED, "unexpected answers", sheet, panel)
 
 
 def check_copied_items(sheet: Sheet, panel: Panel) -> Finding | None:
@@ -106,65 +96,57 @@ def check_copied_items(sheet: Sheet, panel: Panel) -> Finding | None:
     """
     if len(panel.layout.benchmark.variants) < FEWEST_VARIANTS:
         return None
-
-    def limit(other: Sheet) -> float:
-        return ITEMS_SAME_MODEL if sheet.family == other.family else ITEMS
-
-    def counts(both: Overlap) -> tuple[FloatArray, FloatArray]:
-        some = both.items_unusual > 0
-        return both.items_repeated[some], both.items_unusual[some]
-
-    what = "items with unexpected answers"
-    return _most_unusual(COPIED_ITEMS, what, sheet, panel, counts, limit)
+    return _most_unusual(COPIED_ITEMS, "items with unexpected answers", sheet, panel)
 
 
-def _most_unusual(
-    check: str,
-    what: str,
-    sheet: Sheet,
-    panel: Panel,
-    counts: Callable[[Overlap], tuple[FloatArray, FloatArray]],
-    limit: Callable[[Sheet], float],
-) -> Finding:
-    """Return the comparison with the smallest p-value, which is multiplied by their number.
-
-    Parameters
-    ----------
-    check, what : str
-        The name of the check, and what it counts.
-    sheet, panel
-        As for the checks.
-    counts : callable
-        Repetitions, and how many are possible, by item.
-    limit : callable
-        The share of repetitions that honest sets keep, for another sheet.
-    """
-    found = []
-    for other in panel.everything:
-        if other.name == sheet.name:
-            continue
-        make = partial(overlap, sheet, other, panel.without(sheet.family, other.family))
-        # Both directions are in it, and two checks use it.
-        both = panel.once(frozenset((id(sheet), id(other))), make)
-        repeated, possible = counts(both)
-        if np.count_nonzero(possible) >= FEWEST_ITEMS:
-            p = p_above_zero(repeated - limit(other) * possible)
-            value = float(repeated.sum() / possible.sum())
-            found.append((p, value, other, both.same_wrong))
-    if all(other.name == sheet.name for other in panel.everything):
+def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
+    """Return the comparison with the smallest p-value, which is multiplied by their number."""
+    others = [other for other in panel.everything if other.name != sheet.name]
+    if not others:
         return not_checked(check, "there are no other answer sets to compare with")
+    found = []
+    for other in others:
+        # Both directions are in it, and two checks use it.
+        pair = frozenset((id(sheet), id(other)))
+        tested = panel.once(pair, partial(_compare, sheet, other, panel))
+        if check in tested:
+            p, value, limit, wrong = tested[check]
+            found.append((p, -value, other.name, limit, wrong, other))
     if not found:
         return not_checked(check, f"there are fewer than {FEWEST_ITEMS} {what}")
-    p, value, other, wrong = min(found, key=lambda one: (one[0], -one[1], one[2].name))
+    p, value, _, limit, wrong, other = min(found, key=lambda one: one[:3])
     same_model = sheet.family == other.family
     # Unexpected answers that were repeated are answers of both, so there are some.
     alike = (sheet.letters == other.letters)[sheet.answered | other.answered]
-    one_file = not same_model and value >= SAME_FILE and alike.mean() >= SAME_FILE_ALL
-    note = f"Shares {percent(max(value, 0))} of {what} with {other.model} ({other.strategy})"
+    one_file = not same_model and -value >= SAME_FILE and alike.mean() >= SAME_FILE_ALL
+    note = f"Shares {percent(max(-value, 0))} of {what} with {other.model} ({other.strategy})"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
     worst: Flag = "block" if check == COPIED and one_file else "look"
-    return Finding(check, value, limit(other), min(1.0, p * len(found)), worst, note, question)
+    return Finding(check, -value, limit, min(1.0, p * len(found)), worst, note, question)
+
+
+def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, float, float, float]]:
+    """Return p-value, value, limit and share of equal errors of each check of two sheets.
+
+    Only numbers are kept, since a board of 200 models has 19,900 pairs of them.
+    """
+    usual = panel.without(one.family, two.family)
+    if one.family == two.family:
+        limits = SAME_MODEL, ITEMS_SAME_MODEL
+    else:
+        known = usual.models >= ENOUGH_MODELS and usual.errors >= ENOUGH_ERRORS
+        limits = DIFFERENT_MODELS if known else FEW_MODELS, ITEMS
+    both, found = overlap(one, two, usual), {}
+    some = both.items_unusual > 0
+    counts = (both.excess, both.room), (both.items_repeated[some], both.items_unusual[some])
+    for check, (repeated, possible), limit in zip(
+        (COPIED, COPIED_ITEMS), counts, limits, strict=True
+    ):
+        if np.count_nonzero(possible) >= FEWEST_ITEMS:
+            p = p_above_zero(repeated - limit * possible)
+            found[check] = p, float(repeated.sum() / possible.sum()), limit, both.same_wrong
+    return found
 
 
 def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
@@ -201,13 +183,25 @@ def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
 
 def _same_as_any(sheet: Sheet, others: Sequence[Sheet], panel: Panel) -> tuple[Bools, Bools]:
     """Return which items are unusual, and which have the answers of any other model's sheet."""
-    same = np.zeros(len(sheet.letters), dtype=np.bool_)
-    for other in others:
-        if other.family != sheet.family:
-            same |= (other.letters == sheet.letters).all(axis=1)
+    givers = panel.once((MOSAIC, "givers", len(others)), partial(_givers, others))
+    same = [givers.get(row, sheet.family) != sheet.family for row in enumerate(_rows(sheet))]
     expected = _letter_probabilities(sheet, sheet, panel.others(sheet))
     unexpected = sheet.answered & (expected < UNEXPECTED)
-    return np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered)), same
+    return np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered)), np.array(same)
+
+
+def _givers(sheets: Sequence[Sheet]) -> dict[tuple[int, bytes], str | None]:
+    """Return the model that gives each row of answers to an item; None for several."""
+    found: dict[tuple[int, bytes], str | None] = {}
+    for sheet in sheets:
+        for row in enumerate(_rows(sheet)):
+            if found.setdefault(row, sheet.family) != sheet.family:
+                found[row] = None
+    return found
+
+
+def _rows(sheet: Sheet) -> list[bytes]:
+    return [row.tobytes() for row in sheet.letters]
 
 
 def overlap(one: Sheet, two: Sheet, usual: Popularity) -> Overlap:
@@ -259,33 +253,33 @@ def _letter_probabilities(sheet: Sheet, source: Sheet, usual: Popularity) -> Flo
     The log odds of a correct answer are those of the other models plus a constant, as in the Rasch
     model; the constant gives the sheet's own accuracy. Wrong letters keep their popularity.
     """
-    layout = usual.layout
-    rows, columns = np.indices(sheet.letters.shape)
-    shares = usual.smoothed
-    right = shares[rows, columns, layout.key[:, None]].astype(np.float64)
-    shifted = shift_accuracy(right, layout.correct(sheet), sheet.answered)
-    letters = np.maximum(source.letters, 0)
-    given = shares[rows, columns, letters]
-    wrong = given * (1 - shifted) / np.maximum(1 - right, 1e-9)
-    return np.asarray(np.where(letters == layout.key[:, None], shifted, wrong))
+    right = take(usual.smoothed, usual.layout.key_places).astype(np.float64)
+    shifted = shift_accuracy(usual.odds, usual.layout.correct(sheet), sheet.answered)
+    wrong = take(usual.smoothed, source.places) * (1 - shifted) / np.maximum(1 - right, 1e-9)
+    return np.where(source.places == usual.layout.key_places, shifted, wrong)
 
 
-def shift_accuracy(right: FloatArray, correct: Bools, answered: Bools) -> FloatArray:
-    """Shift probabilities on the logit scale until their mean is the share of correct answers.
+def shift_accuracy(odds: FloatArray, correct: Bools, answered: Bools) -> FloatArray:
+    """Multiply odds by a constant, so that the mean probability is the share of correct answers.
 
     Examples
     --------
-    >>> right = np.array([0.2, 0.5, 0.8])
-    >>> shift_accuracy(right, np.array([True, False, True]), np.array([True] * 3)).round(3)
+    >>> odds = np.array([0.25, 1, 4])
+    >>> shift_accuracy(odds, np.array([True, False, True]), np.array([True] * 3)).round(3)
     array([0.381, 0.711, 0.908])
     """
     if not answered.any():
-        return right
-    logits = scipy.special.logit(np.clip(right, 0.005, 0.995))
+        return odds / (1 + odds)
     target = np.clip(correct[answered].mean(), 0.005, 0.995)
-    values, weights = np.unique(logits[answered].round(2), return_counts=True)
+    # Log odds are rounded to 0.01, so that there are few different ones.
+    places = np.rint(100 * np.log(odds[answered])).astype(np.int64)
+    lowest = int(places.min())
+    times = np.bincount(places - lowest)
+    values = np.exp(-(np.flatnonzero(times) + lowest) / 100)
+    weights = times[times > 0] / len(places)
 
     def difference(shift: float) -> float:
-        return float(weights @ scipy.special.expit(values + shift) / weights.sum() - target)
+        return float(weights @ (1 / (1 + values * math.exp(-shift))) - target)
 
-    return np.asarray(scipy.special.expit(logits + scipy.optimize.brentq(difference, -20, 20)))
+    shifted = odds * math.exp(scipy.optimize.brentq(difference, -20, 20))
+    return np.asarray(shifted / (1 + shifted))

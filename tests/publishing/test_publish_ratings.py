@@ -57,8 +57,7 @@ def test_ratings_in_the_folder_are_published_with_every_table_and_without_commen
         assert list(found.columns) == list(table.columns)
         assert len(found) > 0, name
         assert not found.duplicated(list(table.keys)).any(), name
-        for kind in ("csv", "json"):
-            assert (release.path / "downloads" / f"{name}.{kind}").exists()
+        assert (release.path / "downloads" / f"{name}.csv").exists()
     whole = "".join(
         path.read_text(encoding="utf-8", errors="replace")
         for path in release.path.rglob("*")

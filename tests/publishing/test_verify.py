@@ -78,20 +78,33 @@ def test_every_link_of_both_releases_and_of_the_newest_leads_to_a_place_in_the_s
     assert broken_links(published) == []
 
 
-@pytest.mark.parametrize("folder", ["latest", "v/2"])
-def test_the_page_of_releases_leads_to_the_earlier_one_from_both_of_its_places(published, folder):
-    page = published / folder / "reports" / "releases.html"
+def test_the_page_of_releases_leads_to_the_earlier_and_to_the_newest(published):
+    page = published / "v" / "2" / "reports" / "releases.html"
     links = [attributes.get("href") for _, attributes in Markup(page.read_text("utf-8")).tags]
-    earlier = [
-        (page.parent / link).resolve().relative_to(published.resolve()).as_posix()
-        for link in links
-        if link and link.endswith("v/1/index.html")
-    ]
-    assert earlier == ["v/1/index.html"]
-    newest = [link for link in links if link and link.endswith("latest/index.html")]
-    assert [(page.parent / link).resolve() for link in newest] == [
-        (published / "latest" / "index.html").resolve()
-    ]
+    found = [(page.parent / link.partition("#")[0]).resolve() for link in links if link]
+    for name in ("v/1/index.html", "index.html"):
+        assert found.count((published / name).resolve()) == 1
+
+
+def test_each_page_of_the_newest_release_has_a_redirect_in_latest(published):
+    newest, latest = published / "v" / "2", published / "latest"
+    pages = {path.relative_to(newest) for path in newest.rglob("*.html")}
+    assert {path.relative_to(latest) for path in latest.rglob("*") if path.is_file()} == pages
+    there = {latest / page: newest / page for page in pages}
+    for page, target in (there | {published / "index.html": newest / "index.html"}).items():
+        tags = Markup(page.read_text("utf-8")).tags
+        links = [attributes["href"] for _, attributes in tags if "href" in attributes]
+        (sent,) = [a["content"] for _, a in tags if a.get("http-equiv") == "refresh"]
+        assert len(links) == 2  # the canonical address, and one for readers
+        for link in (*links, sent.removeprefix("0; url=")):
+            assert (page.parent / link).resolve() == target.resolve()
+
+
+def test_the_api_of_the_newest_release_has_a_stable_address(published):
+    document = json.loads((published / "api" / "latest" / "models" / "one.json").read_text("utf-8"))
+    page = published / "api" / "latest" / "models" / document["page"]
+    assert page.resolve() == (published / "v" / "2" / "reports" / "models" / "one.html").resolve()
+    assert [path.name for path in (published / "api").iterdir()] == ["latest"]
 
 
 def content(folder):

@@ -248,7 +248,7 @@ def test_changed_documents_do_not_pass_whatever_version_is_claimed(release, vers
         "api/model.schema.json",
         "CITATION.cff",
         "downloads/estimates.csv",
-        "downloads/ranks.json",
+        "downloads/ranks.csv",
         "benchmarks/demo.keys.csv",
     )
     for name in names:

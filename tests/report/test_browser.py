@@ -24,7 +24,7 @@ PAGES = ["index.html", *(f"reports/{name}.html" for name in (
 
 @pytest.fixture(scope="module")
 def address(release):
-    """The newest release of the site, on a loopback server."""
+    """The release of the site, on a loopback server."""
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *arguments: object) -> None:
@@ -33,7 +33,7 @@ def address(release):
     site = release.path.parents[1]
     handler = functools.partial(Quiet, directory=site)
     with served(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
-        yield f"http://127.0.0.1:{server.server_port}/latest"
+        yield f"http://127.0.0.1:{server.server_port}/v/{release.path.name}"
 
 
 @pytest.fixture
@@ -315,7 +315,19 @@ def test_prompt_of_a_model_is_chosen_without_a_script(browser, drawn, tmp_path):
     context.close()
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("place", ["file", "http"])
+def test_a_page_in_latest_leads_to_that_of_the_newest_release(browser, release, address, place):
+    site = {"file": release.path.parents[1].as_uri(), "http": address.rpartition("/v/")[0]}[place]
+    context = browser.new_context()
+    tab = context.new_page()
+    for page in ("index.html", "latest/index.html", "latest/reports/methods.html"):
+        tab.goto(f"{site}/{page}")
+        tab.wait_for_url(f"{site}/v/{release.path.name}/{page.removeprefix('latest/')}")
+    assert tab.get_by_role("heading", level=1).inner_text() == "Methods"
+    context.close()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_the_tables_can_be_downloaded(visit, kind):
     tab = visit(accept_downloads=True)
     link = tab.locator(".downloads a", has_text=kind).first

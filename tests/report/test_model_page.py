@@ -489,7 +489,7 @@ def test_the_first_changing_items_are_listed_and_all_are_a_link_away(
     assert "50 of 60 items" in part
     table = part[: part.index("</table>")]
     assert len(re.findall(r'<th[^>]*scope="row"', table)) == ITEMS_SHOWN
-    assert 'href="../../downloads/flips.csv"' in part
+    assert 'href="../../downloads/flips.parquet"' in part
     assert made.table("flips")["item_id"].nunique() == 50
 
 

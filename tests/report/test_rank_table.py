@@ -22,10 +22,12 @@ from fairstats.report.board.page import (
     difference_matrix,
     matrix_caption,
     overview_table,
+    show_leaderboard,
     why_unranked,
 )
 from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
+from fairstats.report.page_output import collected, drawing
 
 from .undrawn import undrawn
 
@@ -104,6 +106,24 @@ def test_board_shows_the_range_of_ranks(ranked):
     assert rows[-1][0].endswith("† ‡")
     (reason,) = why_unranked(board)
     assert reason.startswith("† guesses is not ranked: accuracy")
+
+
+def test_paper_has_the_first_and_the_last_models_of_a_long_board(ranked, monkeypatch):
+    monkeypatch.setattr("fairstats.report.board.figures.MOST_ON_PAPER", 3)
+    monkeypatch.setattr("fairstats.report.board.figures.ENDS", 1)
+    figures = BoardFigures(ranked.boards[0], ranked)
+    everyone = [own.model for own in figures.sets]
+    assert everyone[2:] == ["unfair", "guesses"]
+    shown = {}
+    for format in ("html", "typst"):
+        with drawing(ranked.path, format):
+            table = overview_table(figures, name="board").as_raw_html()
+            with collected() as parts:
+                show_leaderboard(ranked)
+        text = "\n".join(parts)
+        shown[format] = [len(rows_of(table)), "The site has all 4" in text, "Discordant" in text]
+    # On paper, the tables of single attributes are left out.
+    assert shown == {"html": [4, False, True], "typst": [2, True, False]}
 
 
 def sure(release: Release) -> list[tuple[str, str]]:

@@ -113,7 +113,7 @@ def test_p_value_of_alignment_is_not_too_small_for_unrelated_answers(demo):
 def test_shifted_probabilities_have_the_accuracy_of_the_set():
     right, correct = RNG.uniform(0.05, 0.95, (2, 400))
     answered = RNG.random(400) < 0.9
-    shifted = shift_accuracy(right, correct < 0.7, answered)
+    shifted = shift_accuracy(right / (1 - right), correct < 0.7, answered)
     assert shifted[answered].mean() == pytest.approx((correct < 0.7)[answered].mean(), abs=0.005)
     assert (np.argsort(shifted) == np.argsort(right)).all()
 

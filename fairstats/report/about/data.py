@@ -7,14 +7,13 @@ import pandas as pd
 from fairstats._lib.formatting import MINUS, escape_markdown, listed, number_word, percent
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Words
-from fairstats.exports.catalogues import dataset_markup
-from fairstats.exports.site_files import SITE_FILES
-from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
+from fairstats.exports.catalogues import CROISSANT, dataset_markup
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, formats_of
 from fairstats.release.tables import TABLES
 from fairstats.report.about.methods import has_benchmarks
+from fairstats.report.board.figures import MOST_ON_PAPER
 from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
 from fairstats.report.page_output import (
-    KINDS,
     output_format,
     page_root,
     prose,
@@ -54,10 +53,14 @@ def show_files(release: Release) -> None:
     contents = labels["files"]
     if CHOICE not in {benchmark.kind for benchmark in release.benchmarks.values()}:
         contents = contents | labels["without_choices"]
-    described = {name: (contents[name], KINDS) for name in TABLES}
+    described = {name: contents[name] for name in TABLES}
     if release.earlier:
-        described |= {name: (text, KINDS) for name, text in labels["changes"].items()}
-    files = {name: own for name, own in described.items() if not release.table(name).empty}
+        described |= labels["changes"]
+    files = {
+        name: (text, formats_of(name))
+        for name, text in described.items()
+        if not release.table(name).empty
+    }
     files |= {
         name: (text, ("parquet",))
         for name, text in labels["inputs"].items()
@@ -70,16 +73,9 @@ def show_files(release: Release) -> None:
     lines += [
         f"- [manifest]({page_root()}{MANIFEST}): hashes, versions, arguments",
         f"- [citation]({page_root()}CITATION.cff) for reference managers",
+        f"- [croissant]({root}/{CROISSANT}): description of the data in the format Croissant 1.1",
     ]
     show_markdown("\n".join(lines))
-    show_exports(release)
-
-
-def show_exports(release: Release) -> None:
-    """List the exports for other tools, and describe the data to search engines."""
-    root = f"{page_root()}{DOWNLOADS}"
-    lines = [f"- [{name}]({root}/{name}): {file.contents}" for name, file in SITE_FILES.items()]
-    show_markdown("\n".join(["For other tools:\n", *lines]))
     if output_format() == "html":
         show_html(dataset_markup(release, page_root()))
 
@@ -99,6 +95,10 @@ def show_sources(release: Release) -> None:
             "[Benchmarks](/reports/benchmarks.qmd)."
         )
     show_markdown("## Answers in this release")
+    sets = len(release.manifest["answers"])
+    if output_format() != "html" and sets > MOST_ON_PAPER:
+        show_markdown(f"The Data page of the site lists all {sets} answer sets.")
+        return
     show_table(
         sources_table(release),
         caption=sources_caption(release),

@@ -352,7 +352,7 @@ def _chart(
     # Paper is too narrow for the column; its figures are in the table below.
     head = measure.head if output_format() == "html" else None
     rows: list[tuple[Row, AnswerSet | dict[tuple[str, str], float]]] = []
-    for own in figures.sets:
+    for own in figures.rows:
         texts = [figures.rank(own.model), original_accuracy(own)]
         if head is not None:
             first = panels[0].of(own, metric)

@@ -16,9 +16,12 @@ from fairstats.release.contents import Board, Release
 from fairstats.report.answer_sets import MOST_PANELS, AnswerSet, Pair, sets_of_board, short_label
 from fairstats.report.findings import pair_note
 from fairstats.report.notes import flags_of, screening_of, selected_runs, submissions_of
+from fairstats.report.page_output import output_format
 
 #: The published table with a board's rows for models without released answers.
 PUBLISHED_TABLE = "fairmedqa-3"
+#: With more models than these, paper has the first and the last of the ranked ones.
+MOST_ON_PAPER, ENDS = 50, 10
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,19 @@ class BoardFigures:
     def sets(self) -> list[AnswerSet]:
         """Return the answer sets of the models, the best rank first."""
         return sets_of_board(self.board, self.release)
+
+    @property
+    def shortened(self) -> bool:
+        """Check whether there are too many models for paper, which then shows some of them."""
+        return output_format() != "html" and len(self.sets) > MOST_ON_PAPER
+
+    @property
+    def rows(self) -> list[AnswerSet]:
+        """Return the answer sets that charts and tables show, the best rank first."""
+        if not self.shortened:
+            return self.sets
+        ranked = [own for own in self.sets if own.model in self._ranks] or self.sets
+        return ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
 
     @property
     def label(self) -> str:

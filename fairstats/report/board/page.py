@@ -39,7 +39,7 @@ from fairstats.report.board.charts import (
     measures_of,
     original_accuracy,
 )
-from fairstats.report.board.figures import BoardFigures, Panel, asked_items
+from fairstats.report.board.figures import ENDS, BoardFigures, Panel, asked_items
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.figures import NONE, Figure, p_cell
 from fairstats.report.findings import board_label, findings, unknown_in_practice
@@ -196,10 +196,15 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
                 _show_small(f"{which}{measure.note}")
                 show_chart(measure.draw(figures, measure, f"{name}-{key}"))
     _show_small(_key(figures, release))
+    if figures.shortened:
+        _show_small(
+            f"Shown are the first {ENDS} and the last {ENDS} models in order of rank. The site has "
+            f"all {len(figures.sets)}, and estimates.csv has every figure."
+        )
     _show_unranked(figures)
     _show_screening(figures)
     _show_tables(figures, release, name=name)
-    if len(figures.submissions):
+    if len(figures.submissions) and not figures.shortened:
         with closed("Who sent these answers?"):
             show_table(
                 submissions_table(figures.submissions, board.ordered, name=f"{name}-submissions"),
@@ -305,7 +310,7 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
         f"{_adjusted(figures)}."
     )
     tables = {"all": (overview_table(figures, name=f"{name}-all"), caption)}
-    for number, attribute in enumerate(figures.attributes):
+    for number, attribute in enumerate([] if figures.shortened else figures.attributes):
         text = f"{attribute.label}: {_pairs_of(attribute)}. {limits} "
         table = attribute_table(figures, number, name=f"{name}-a{number}")
         tables[f"a{number}"] = (table, text + discordant_note(board.benchmark))
@@ -369,7 +374,7 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
         }
 
     rows = []
-    for own in figures.sets:
+    for own in figures.rows:
         cells = {
             "model": _model_cell(figures, own.model),
             "rank": figures.rank(own.model),

@@ -457,7 +457,7 @@ def report_vignettes(
         As for `fairstats.benchmarks.vignette_items.read_vignettes`.
     out : path
         A folder, which gets the report (``audit.html``, ``audit.pdf``), findings and flags as
-        parquet, CSV and JSON, the measures (``*.measures.parquet``, for `fairstats.publish`) and
+        parquet and CSV, the measures (``*.measures.parquet``, for `fairstats.publish`) and
         ``manifest.json`` with the hashes of its inputs and of all files.
     answers : iterable of paths
         Answers of models to these items.
