@@ -24,6 +24,7 @@ from fairstats.benchmarks.declaration import (
 )
 from fairstats.benchmarks.kinds import CHOICE, TESTS, Kind
 from fairstats.comparisons.compare import STRATEGY, VERSION
+from fairstats.estimates.eligibility import uninformative_part
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import EQUIVALENT
 from fairstats.release.contents import Board, Release
@@ -412,6 +413,11 @@ class AnswerSet:
     def selected(self) -> str:
         """Return the model's part in selecting the items, which makes its figures meaningless."""
         return str(self.benchmark.selected_on.get(self.model, ""))
+
+    @property
+    def uninformative(self) -> str:
+        """Return why the answers say nothing about fairness, e.g. guesses; empty if they do."""
+        return uninformative_part(self.board.why_unranked.get(self.model, ""))
 
     @property
     def ranged(self) -> bool:

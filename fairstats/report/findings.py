@@ -335,10 +335,14 @@ class Findings:
     @property
     def figures(self) -> str:
         """Return the finding in numbers, in two or three sentences."""
+        return " ".join(filter(None, (self.measured, self.changed)))
+
+    @property
+    def measured(self) -> str:
+        """Return the differences in numbers, or why no model has a rank."""
         if not self.models:
             return self._unranked
-        means = meaning(self.board.benchmark)
-        return " ".join(filter(None, (self._sizes, means, self._changed)))
+        return " ".join(filter(None, (self._sizes, meaning(self.board.benchmark))))
 
     @property
     def _unranked(self) -> str:
@@ -464,8 +468,12 @@ class Findings:
         return "pair" if pairs["attribute"].duplicated().any() or len(pairs) < 2 else "attribute"
 
     @property
-    def _changed(self) -> str:
-        """State how often answers change between the two groups of a pair."""
+    def changed(self) -> str:
+        """State how often answers change within pairs of groups; of one model, pair by pair."""
+        only, *others = self.board.models
+        if not (self.models or others or only in self.board.benchmark.selected_on):
+            # Wrong answers, too, can depend on the group.
+            return replace(self, about=(only,)).changed
         changed = 100 * (1 - self._rows("cfr")["estimate"])
         if changed.empty or changed.isna().any():
             return ""
@@ -480,7 +488,27 @@ class Findings:
         if len(same):
             ends = span(f"{same.min():.0f}", f"{same.max():.0f}")
             repeated = f" (in {ends} if the same prompt is repeated)"
+        if len(self.models) == 1 and len(changed) <= _MOST_NAMES:
+            how = f"changed by more than {within:g}" if within else "changed"
+            pairs = self._changed_pairs(counted=not repeated)
+            return f"The answer {how} in {pairs}{repeated.replace(' if', '% if')}."
         return f"The answer {differs} in {span(low, high)} of 100 pairs{depends}{repeated}."
+
+    def _changed_pairs(self, *, counted: bool) -> str:
+        """Name the pairs of one model, each with the number or share of changed answers."""
+        rows = self._rows("cfr")
+        single = ~rows["attribute"].duplicated(keep=False)
+        parts = []
+        for row, alone in zip(rows.itertuples(index=False), single, strict=True):
+            of = self.board.benchmark.attribute(row.attribute)
+            label = uncapital(of.label) if alone else of.pair_label((row.group_a, row.group_b))
+            share, n = 1 - float(row.estimate), int(row.n)
+            count = round(share * n)
+            many = {0: f"none of {n:,}", n: f"all {n:,}"}.get(count, f"{count:,} of {n:,}")
+            # Several samples of an item are no separate pairs.
+            exact = counted and abs(share * n - count) < 1e-6
+            parts.append(f"{many if exact else f'{100 * share:.0f}% of'} {label} pairs")
+        return listed(parts)
 
     def _size(self, values: pd.Series, unit: str) -> str:
         low, high = (unsigned(self.kind, value) for value in (values.min(), values.max()))

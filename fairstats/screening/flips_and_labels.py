@@ -75,7 +75,7 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
     ratios = panel.of_other_models(sheet, PAIR_FLIPS, ratio_of)
     usual = median(ratios) if len(ratios) >= FEWEST_MODELS else None
     exchanged = any(one != two for one, two, _, _ in layout.crossed)
-    found: list[tuple[float, float, float, str]] = []
+    found: list[tuple[float, float, float, str, int, float]] = []
     for what, chosen in _pairs(layout):
         w, c = within[:, chosen].sum(axis=1), crossed[:, chosen].sum(axis=1)
         if np.count_nonzero(c) < FEWEST_ITEMS:
@@ -83,11 +83,20 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
         ratio = float(w.sum() / c.sum())
         part = ALL_PAIRS if what == EVERY_PAIR and exchanged else ONE_PAIR
         limit = ALONE if usual is None else usual * part
-        found.append((p_above_zero(limit * c - w), ratio, limit, what))
-    p, ratio, limit, what = min(found)
+        found.append((p_above_zero(limit * c - w), ratio, limit, what, int(w.sum()), c.sum()))
+    p, ratio, limit, what, flips, others = min(found)
     middle = "" if usual is None else f"; the median of other models is {usual:.2f}"
-    note = f"Flips within {what} are {ratio:.2f} times those with exchanged partners{middle}."
-    question = "Were both versions of each pair answered, and answered separately?"
+    whole = what == EVERY_PAIR
+    versions = "the versions of each pair" if whole else f"the versions “{what}”"
+    changes, and_ = (
+        (f"changes {flips:,} times", "and") if flips else ("never changes", "but changes")
+    )
+    note = (
+        f"The answer {changes} between {versions}, {and_} about {others:,.0f} times between other "
+        f"versions of the same items ({ratio:.2f} times as often{middle})."
+    )
+    which = "the groups" if whole else what.partition(":")[0]
+    question = f"Does the model ignore {which}, or was one answer used for both versions?"
     return Finding(PAIR_FLIPS, ratio, limit, min(1.0, p * len(found)), "look", note, question)
 
 

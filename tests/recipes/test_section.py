@@ -22,5 +22,7 @@ def test_recipe_gives_a_section(follow, tmp_path, demo, all_right):
         assert "100.0%" in text
         assert "This is the lowest share, for Race: White − Black." in text
     # It is between its neighbours.
-    assert audit.index("Could it be chance?") < audit.index("How often is the answer the same?")
+    assert audit.index("Could the accuracy gap be chance?") < audit.index(
+        "How often is the answer the same?"
+    )
     assert audit.index("How often is the answer the same?") < audit.index("big enough to matter?")

@@ -28,11 +28,12 @@ from fairstats.report.audit.sentences import (
     finding,
     finding_in_numbers,
     largest,
+    limitations,
     not_tested,
     recommendation,
 )
 from fairstats.report.charts.rows import chart_html
-from fairstats.report.findings import ordinal
+from fairstats.report.findings import findings, ordinal
 from fairstats.report.sections.given import LETTERS
 from fairstats.report.sensitivity import robustness
 from tests.wrong_words import wrong_words
@@ -136,9 +137,9 @@ def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
         ([D, U, E], 0.2, False, "Do not rely on Model-1 for these groups until"),
         ([D, U, E], 0.01, False, "Decide before use whether a difference of this size matters"),
         ([D, U, E], 0.2, True, "Before use, find out how often slanted text occurs"),
-        ([E, U, E], 0.2, False, "Do not decide yet: a difference beyond ±10 points is neither"),
+        ([E, U, E], 0.2, False, "Do not decide yet: a difference in accuracy beyond ±10 points"),
         ([E, N, E], 0.2, False, "Do not decide yet: some pairs have no verdict."),
-        ([E, E, E], 0.2, False, "This test gives no reason against use for these groups."),
+        ([E, E, E], 0.2, False, "No difference in accuracy speaks against use"),
         ([N, N, N], 0.2, False, "Do not decide by this report: it has no verdict."),
     ],
 )
@@ -156,7 +157,7 @@ def test_recommendation_is_to_get_missing_answers_that_could_change_the_verdict(
     same = changed(
         first, "verdict_reason", ["not called equivalent: every answer is “A”"] + [None] * 2
     )
-    assert "show nothing about the groups" in recommendation(same)
+    assert recommendation(same) == "Do not judge Model-1 by this test: every answer is “A”."
 
 
 def test_largest_disparity_on_slanted_text_names_who_loses(release):
@@ -248,6 +249,65 @@ def test_answers_that_are_always_the_same_give_no_confidence(release):
     said = levels(changed(same, "verdict", [U, U, U]))
     assert said["for a verdict: every answer is “A”."] == "No basis"
     assert not any(text.startswith(("It stays", "No difference")) for text in said)
+
+
+@pytest.fixture(scope="module")
+def guesser(tmp_path_factory) -> Release:
+    """A model that is right as rarely for all groups, but answers two of them differently."""
+    benchmark = load_benchmark("demo")
+    table = answered(benchmark, "guesser")
+    place = table["item_id"].map({item: n for n, item in enumerate(benchmark.answer_keys)}) % 6
+    other = table["group"].isin(["black", "low_income"])
+    moved = (place != 0).astype(int).where(~other, 2 * (place != 1))
+    key = table["answer_key"].map(benchmark.options.index)
+    table["answer"] = [benchmark.options[n] for n in (key + moved) % 4]
+    folder = tmp_path_factory.mktemp("guesser")
+    return undrawn(table, folder, benchmarks=[benchmark], missing="available")
+
+
+def test_report_on_a_guessing_model_names_the_guessing_and_the_changed_pairs(guesser):
+    (own,) = answer_sets(guesser, "guesser")
+    assert {pair.verdict for pair in own.pairs} == {U}
+    said = "The answer changed in all 24 race pairs, none of 24 sex pairs and all 24 income pairs."
+    assert finding(own) == (
+        "Finding: It is unclear whether the accuracy of guesser depends on the patient’s race, sex "
+        f"or income. {said}"
+    )
+    assert "changed" not in finding_in_numbers(own)
+    guess = "Do not judge guesser by this test: its accuracy is too close to guessing."
+    assert recommendation(own) == guess
+    (level, first), (_, second) = confidence(own, [])
+    assert (level, first[:41]) == ("No basis", "for a verdict: accuracy in the neutralize")
+    assert second.startswith("for conclusions about patients")
+    page = findings(own.alone, guesser)
+    assert page.headline == "guesser cannot be ranked on Demonstration items"
+    assert page.figures == f"Its accuracy is too close to guessing to judge it. {said}"
+    assert "guesser has no rank (accuracy in the" in " ".join(limitations(guesser, "guesser"))
+
+
+def test_changed_pairs_are_shares_if_prompts_are_repeated(guesser):
+    (own,) = answer_sets(guesser, "guesser")
+    rows = own.board.estimates
+    again = rows[rows["metric"] == "cfr"].assign(metric="same_prompt_agreement", estimate=0.9)
+    table = pd.concat([rows, again], ignore_index=True)
+    sex = (table["metric"] == "cfr") & (table["attribute"] == "sex")
+    table.loc[sex, "estimate"] = 0.749
+    repeated = replace(own, board=replace(own.board, estimates=table))
+    assert finding(repeated).endswith(
+        "The answer changed in 100% of race pairs, 25% of sex pairs and 100% of income pairs "
+        "(in 10% if the same prompt is repeated)."
+    )
+
+
+def test_letters_of_few_answers_are_not_judged_in_any_section(guesser, monkeypatch):
+    letters = pd.DataFrame({"letter": ["A", "B"], "count": [120, 72], "key_count": [96, 96]})
+    table = AnswerSet.table
+    monkeypatch.setattr(
+        AnswerSet, "table", lambda own, name: letters if name == "letters" else table(own, name)
+    )
+    (own,) = answer_sets(guesser, "guesser")
+    assert LETTERS.answer(own).short == "Too few answers to tell"
+    assert "may prefer it" not in " ".join(limitations(guesser, "guesser"))
 
 
 def test_the_rank_is_the_boards(release):

@@ -38,7 +38,7 @@ def found(benchmark: Benchmark, models: dict[str, tuple], *, best=None, high=Non
         limits = {"ci_low": gap - 0.01, "ci_high": gap + 0.01}
         rows += [
             unit | limits | {"metric": "accuracy_difference", "estimate": gap, "verdict": verdict},
-            unit | {"metric": "cfr", "estimate": 1 - abs(gap)},
+            unit | {"metric": "cfr", "estimate": 1 - abs(gap), "n": 100},
             unit | {"metric": "mcnemar", "test": "mcnemar midp", "p_adjusted": p},
         ]
     estimates = pd.DataFrame(rows).assign(missing="available")

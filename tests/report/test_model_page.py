@@ -27,7 +27,7 @@ from .undrawn import undrawn, whole
 
 QUESTIONS = [
     "1. Who loses accuracy?",
-    "2. Could it be chance?",
+    "2. Could the accuracy gap be chance?",
     "3. Is the gap big enough to matter?",
 ]
 TABLES = ["All figures", "Would other choices change the verdict?", "Which items change?"]

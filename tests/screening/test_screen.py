@@ -335,3 +335,33 @@ def test_missing_answers_of_one_group_are_asked_about_unless_replies_confirm_the
     confirmed = flag(letters.where(~lost, "It depends on more findings than these."))
     assert confirmed[0] == "ok"
     assert confirmed[1].endswith("give no letter.")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            0,
+            "The answer never changes between the versions “sex: male/female”, but changes about "
+            "12 times between other versions of the same items (0.00 times as often).",
+        ),
+        (
+            2,
+            "The answer changes 2 times between the versions “sex: male/female”, and about 13 "
+            "times between other versions of the same items (0.15 times as often).",
+        ),
+    ],
+)
+def test_note_on_a_model_that_ignores_an_attribute_states_what_was_counted(
+    changed, said, honest_demo
+):
+    answers = honest_demo[0]
+    items = sorted(answers["item_id"].unique())[:changed]
+    other = answers["group"].isin(["black", "low_income"])
+    other |= (answers["group"] == "female") & answers["item_id"].isin(items)
+    answers = answers.assign(answer=other.map({True: "B", False: "A"}).astype("str"))
+    row = screen(answers).to_frame().set_index("check").loc["pair_flips"]
+    assert row["flag"] == "look"
+    assert row["note"] == (
+        f"{said} Does the model ignore sex, or was one answer used for both versions?"
+    )

@@ -101,6 +101,7 @@ def _values(own: AnswerSet) -> dict[str, str]:
         "n": f"{own.units:,}",
         "units": unit_noun(benchmark),
         "margin": own.shown_margin,
+        "figure": own.kind.figure,
         "subjects": words.subjects,
         "source": words.source or "test material",
         "where": where(benchmark),
@@ -139,7 +140,13 @@ def finding(answers: AnswerSet) -> str:
     whose = f", for {named[first]}" if named_text else ""
     rest = others if first == DISPARITY else [*named][bool(not others) :]
     sentences = [f"Finding: {headline}{whose}.", *(order[v].format(named[v]) for v in rest)]
-    return " ".join(sentences)
+    return " ".join(filter(None, (*sentences, _changed(answers))))
+
+
+def _changed(answers: AnswerSet) -> str:
+    """State in which pairs answers change, if no verdict shows it: the wrong ones can, too."""
+    shown = answers.selected or any(pair.verdict == DISPARITY for pair in answers.pairs)
+    return "" if shown else _findings(answers).changed
 
 
 def _findings(answers: AnswerSet) -> Findings:
@@ -157,7 +164,8 @@ def finding_in_numbers(answers: AnswerSet) -> str:
     if not answers.pairs:
         return "This report holds no evidence for or against the model."
     why = " ".join(f"{capital(reason)}." for reason in reasons(answers))
-    facts, figures = {"explained": bool(why)}, _findings(answers).figures
+    facts, found = {"explained": bool(why)}, _findings(answers)
+    figures = found.measured if _changed(answers) else found.figures
     return " ".join(clauses("numbers", answers, facts, figures=figures, reasons=why))
 
 
@@ -186,15 +194,25 @@ def recommendation(answers: AnswerSet) -> str:
         if pair.verdict == DISPARITY
     ]
     unclear = [pair for pair in answers.pairs if pair.verdict == INCONCLUSIVE]
+    why = {pair: _uninformative(pair, answers) for pair in unclear}
     facts = {
         "selected": bool(answers.selected),
         "disparity": bool(limits),
         "beyond": any(low > margin or high < -margin for low, high in limits),
         "missing": bool(robustness(answers).open),
-        "uninformative": bool(unclear) and all(map(_uninformative, unclear)),
+        "uninformative": bool(unclear) and all(why.values()),
     }
     # The first of them that holds.
-    return clauses("recommend", answers, facts, model=answers.model)[0]
+    named = {"model": answers.model, "why": _in_short(next(iter(why.values()), ""), answers)}
+    return clauses("recommend", answers, facts, **named)[0]
+
+
+def _in_short(why: str, answers: AnswerSet) -> str:
+    """Return in words why answers show nothing; the accuracies are below the recommendation."""
+    if ", not above the " not in why:
+        return why.split("; ")[0]
+    wrong = ", with missing answers counted as wrong," * bool(answers.missing[0])
+    return f"its accuracy{wrong} is too {'close to guessing' if 'best guess' in why else 'low'}"
 
 
 def reasons(answers: AnswerSet) -> list[str]:
@@ -243,11 +261,11 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
         yield NO_BASIS, f"for a verdict: {why}."
         return
     alpha, margin = answers.release.alpha, answers.benchmark.equivalence_margin
-    same = [pair for pair in judged if _uninformative(pair)]
+    same = [pair for pair in judged if _uninformative(pair, answers)]
     if same:
         which = "" if len(same) == len(answers.pairs) else f" on {names_of(same, answers)}"
         # Of several reasons the first is enough; the finding has all of them.
-        yield NO_BASIS, f"for a verdict{which}: {_uninformative(same[0]).split('; ')[0]}."
+        yield NO_BASIS, f"for a verdict{which}: {_uninformative(same[0], answers).split('; ')[0]}."
         judged = [pair for pair in judged if pair not in same]
     for verdict in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
         own = [pair for pair in judged if pair.verdict == verdict]
@@ -276,14 +294,15 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
         yield grade.get(verdict, LOW), text
 
 
-def _uninformative(pair: Pair) -> str:
+def _uninformative(pair: Pair, answers: AnswerSet) -> str:
     """Return why answers show nothing, however certain: they are always the same, or guesses."""
     _, found, why = pair.reason.partition("not called equivalent: ")
-    return why if found else ""
+    # A disparity is one, whoever guesses.
+    return why if found else answers.uninformative * (pair.verdict == INCONCLUSIVE)
 
 
 def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[str, str]]:
-    if all(pair.verdict is None or _uninformative(pair) for pair in answers.pairs):
+    if all(pair.verdict is None or _uninformative(pair, answers) for pair in answers.pairs):
         return
     found = robustness(answers)
     same, compared = other_prompts(answers, others)
@@ -376,7 +395,8 @@ def _limits(own: AnswerSet) -> Iterator[str]:
     noisy = [pair for pair in own.pairs if pair.value("excess_disagreement", "ci_high") < 0]
     facts = {
         "selected": bool(own.selected),
-        "unranked": len(board.models) > 1 and model in board.why_unranked,
+        "unranked": model in board.why_unranked
+        and (len(board.models) > 1 or own.uninformative != ""),
         # One interval of many can miss the true value.
         "noisy": 2 * len(noisy) > len(own.pairs) and own.benchmark.few_units,
         "few": bool(few),
@@ -411,7 +431,7 @@ def _limits(own: AnswerSet) -> Iterator[str]:
         for pair, rows in robustness(own).changed
     )
     yield from _first(moved, "The verdict depends on the choice of method")
-    if text := frequent_letter(own, enough=1):
+    if text := frequent_letter(own):
         yield text
 
 

@@ -1,4 +1,4 @@
-"""Could it be chance, and in which direction do answers move?"""
+"""Could the gap be chance, and in which direction do answers move?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fairstats.report.sections.section import (
     unknown,
 )
 from fairstats.report.tables import labels_of
-from fairstats.report.words import higher_by, named_test, unit_noun
+from fairstats.report.words import gap_name, higher_by, named_test, unit_noun
 
 
 def could_be_chance(own: AnswerSet) -> Answer:
@@ -194,7 +194,7 @@ DIRECTION = Section(
 )
 CHANCE = Section(
     order=30,
-    title=lambda own: "Could it be chance?",
+    title=lambda own: f"Could the {gap_name(own.kind)} be chance?",
     answer=could_be_chance,
     charts=lambda own, name: () if own.kind.numeric else (chart(own, name),),
     notes=_noise,

@@ -69,19 +69,17 @@ ENOUGH = 500
 _PANEL = 28
 
 
-def frequent_letter(own: AnswerSet, *, enough: int = ENOUGH) -> str:
+def frequent_letter(own: AnswerSet) -> str:
     """Name a letter given much more often than it is the key; empty if there is no such letter.
 
     Parameters
     ----------
     own : AnswerSet
-        The answers; only choices are judged.
-    enough : int
-        The number of answers below which no letter is named.
+        The answers; only choices are judged, and not if they are few.
     """
     rows = own.table("letters")
     given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()
-    if own.kind != CHOICE or given["count"].sum() < max(enough, 1):
+    if own.kind != CHOICE or given["count"].sum() < ENOUGH:
         return ""
     shares = given / given.sum()
     letter = (shares["count"] - shares["key_count"]).idxmax()
