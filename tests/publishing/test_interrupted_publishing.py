@@ -195,7 +195,7 @@ def test_a_full_disk_is_named_and_leaves_the_site_as_it_was(small_disk, answers,
     assert all(found.problems == () for found in verify(site))
 
 
-@pytest.mark.parametrize("at", [1, 5, 20, 60])
+@pytest.mark.parametrize("at", [1, 3, 6])
 def test_a_disk_that_is_full_while_the_site_is_assembled_leaves_it_as_it_was(
     site, answers, tmp_path, monkeypatch, at
 ):
