@@ -21,12 +21,11 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
@@ -81,6 +80,8 @@ _OLDEST_QUARTO = (1, 9)
 #: The modules with which Quarto runs the cells in this Python.
 _QUARTO_NEEDS = ("ipykernel", "nbclient", "yaml")
 
+#: As many pages are drawn in less time than copies of a process take.
+_FEW_PAGES = 16
 #: The number of this option of Linux (linux/prctl.h).
 _PR_SET_PDEATHSIG = 1
 
@@ -226,11 +227,15 @@ def render_builtin(
     path = release.path.resolve()
     document = _read(project / PDF_PAGE, "typst")
     html = [_read(project / page, "html") for page in pages]
-    with _workers(len(html)) as mapped:
-        texts = mapped(partial(_drawn_page, release=path, project=project), html)
+    with _pool(len(html)) as pool:
+        if isinstance(pool, ProcessPoolExecutor):
+            drawn = [pool.submit(_drawn_page, page, path, project) for page in html]
+        else:
+            # Pandoc, a process, formats a page while the next pages run their cells.
+            drawn = [pool.submit(_site_page, p, _run(p, path, True), project) for p in html]
         # Here, because typst waits for ever in a copy of a process that has used it before.
         _write_pdf(document, _run(document, path, True), project, pdf)
-        texts = list(texts)
+        texts = [page.result() for page in drawn]
     for page, text in zip(html, texts, strict=True):
         target = site / page.path.relative_to(project).with_suffix(".html")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -239,7 +244,7 @@ def render_builtin(
     return f"built-in, pandoc {pypandoc.get_pandoc_version()}"
 
 
-def _drawn_page(page: _Page, *, release: Path, project: Path) -> str:
+def _drawn_page(page: _Page, release: Path, project: Path) -> str:
     """Run the cells of a page of a site; return it as HTML."""
     return _site_page(page, _run(page, release, True), project)
 
@@ -250,16 +255,17 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _workers(tasks: int) -> Iterator[Callable[..., Iterable[str]]]:
-    """Give a `map` that uses all cores if this process can be copied."""
-    cores = min(len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1, tasks)
-    if cores == 1:
-        yield map
+def _pool(pages: int) -> Iterator[Executor]:
+    """Give copies of this process if they are possible and worth it, else threads."""
+    cores = os.cpu_count() or 1
+    if cores == 1 or pages <= _FEW_PAGES or sys.platform != "linux":
+        with ThreadPoolExecutor(cores) as threads:
+            yield threads
         return
     # Waiting copies would outlive a killed process, and keep its output open.
     pool = ProcessPoolExecutor(cores, mp_context=get_context("fork"), initializer=_end_with_parent)
     try:
-        yield pool.map
+        yield pool
     except BrokenProcessPool as error:
         message = "A process that draws pages ended: the system may have too little memory"
         raise RenderError(message) from error

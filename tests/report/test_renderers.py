@@ -177,6 +177,20 @@ def with_cells(project: Path, release, *cells: str) -> str:
     return (site / "reports" / "methods.html").read_text(encoding="utf-8")
 
 
+def test_copies_of_the_process_draw_the_same_pages(release, project, monkeypatch):
+    pages = ["reports/methods.qmd", "reports/data.qmd"]
+    drawn = []
+    for name, few in (("threads", 16), ("copies", 1)):
+        monkeypatch.setattr(render, "_FEW_PAGES", few)
+        site = project.parent / name
+        render_builtin(
+            Release(release.path), project, pages, site=site, pdf=site.with_suffix(".pdf")
+        )
+        drawn.append({path.name: path.read_bytes() for path in site.rglob("*.html")})
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == 2
+
+
 @pytest.mark.parametrize(
     ("cell", "cause"),
     [
