@@ -265,7 +265,7 @@ def same_answers(first: Path, second: Path) -> bool:
 
 
 def faults(requests: int, share: float) -> Any:
-    """One campaign against a server that fails, held against one that was not disturbed."""
+    """One campaign against a server that fails, compared with one that was not disturbed."""
     with tempfile.TemporaryDirectory() as name:
         benchmark = write_benchmark(Path(name), requests)
         with loopback(delay=0.005) as address:

@@ -586,7 +586,7 @@ def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> 
 
 
 def _alike_options(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
-    """Return a problem for options that an answer could not be told apart by."""
+    """Return a problem for options that an answer could not be assigned by."""
     options = benchmark.options
     if len(set(options)) < len(options):
         yield wrong("has an option twice", "remove one", "options")

@@ -186,7 +186,7 @@ def _unclear(
 
 
 def _named(names: Iterable[str], column: str) -> list[str]:
-    """Return the names that usually stand for a column, the likeliest first."""
+    """Return the names that are usually given to a column, the likeliest first."""
     usual = _NAMES[column]
     found = [name for name in names if plain(name) in usual]
     return sorted(found, key=lambda name: usual.index(plain(name)))

@@ -231,8 +231,10 @@ def compare(
         )
         raise InputError([Problem("--new", "are the answers of --old", remedy, value=new)])
     known = load_given(benchmark)
+    snapshots = dict.fromkeys((old_snapshot, new_snapshot))
+    answers = {name: read_answers(paths, snapshot=name) for name in snapshots}
     sides = [
-        answers_of_one(read_answers(paths, snapshot=one[3]), side, *one[:3])
+        answers_of_one(answers[one[3]], side, *one[:3])
         for side, one in zip(("old", "new"), wanted, strict=True)
     ]
     for side in sides:

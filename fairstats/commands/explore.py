@@ -242,11 +242,11 @@ def levels(
 
     No benchmark is needed. The intervals of means and differences are drawn as text.
     """
-    from fairstats.answers.files import EXAMPLE, load_table, read_answers
+    from fairstats.answers.files import load_table, read_answers
     from fairstats.comparisons.levels import compare_levels
 
     check_alpha(alpha)
-    is_table = len(paths) == 1 and not paths[0].is_dir() and str(paths[0]) != EXAMPLE
+    is_table = len(paths) == 1 and paths[0].suffix != "" and not paths[0].is_dir()
     table = load_table(paths[0]) if is_table else read_answers(paths)
     for name, value in typed_pairs("--where", where).items():
         if name not in table:

@@ -230,11 +230,13 @@ def render_builtin(
     with _pool(len(html)) as pool:
         if isinstance(pool, ProcessPoolExecutor):
             drawn = [pool.submit(_drawn_page, page, path, project) for page in html]
+            # Here, because typst waits for ever in a copy of a process that has used it before.
+            _write_pdf(document, _run(document, path, True), project, pdf)
         else:
             # Pandoc, a process, formats a page while the next pages run their cells.
+            typeset = pool.submit(_write_pdf, document, _run(document, path, True), project, pdf)
             drawn = [pool.submit(_site_page, p, _run(p, path, True), project) for p in html]
-        # Here, because typst waits for ever in a copy of a process that has used it before.
-        _write_pdf(document, _run(document, path, True), project, pdf)
+            typeset.result()
         texts = [page.result() for page in drawn]
     for page, text in zip(html, texts, strict=True):
         target = site / page.path.relative_to(project).with_suffix(".html")
