@@ -225,11 +225,14 @@ class Popularity:
         return np.asarray(weights / weights.sum(axis=2, keepdims=True), dtype=np.float32)
 
     @cached_property
+    def expected_right(self) -> FloatArray:
+        """Return the smoothed share of models that are correct on each variant."""
+        return take(self.smoothed, self.layout.key_places).astype(np.float64)
+
+    @cached_property
     def odds(self) -> FloatArray:
         """Return the smoothed odds that a model is correct on each variant."""
-        right = np.clip(
-            take(self.smoothed, self.layout.key_places).astype(np.float64), 0.005, 0.995
-        )
+        right = np.clip(self.expected_right, 0.005, 0.995)
         return np.asarray(right / (1 - right))
 
     @cached_property
