@@ -51,8 +51,8 @@ from fairstats.vignettes.audit import audit_findings
 from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.measures import no_measures
 
-#: Tables for the second process: about half of the time of all.
-_APART = ("screening", "sensitivity", "vignette_findings")
+#: For the second process: what takes most of the time on a large board, about half of all.
+_APART = ("sensitivity", "vignette_findings")
 #: Numbers of answers. A second process takes a few seconds to start, and copies the answers.
 _FEWEST, _MOST = 50_000, 5_000_000
 _ANSWERS, _MADE = "answers.pickle", "tables.pickle"
