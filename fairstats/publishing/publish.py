@@ -20,6 +20,7 @@ import pandas as pd
 from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, wrong
+from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
 from fairstats.answers.files import (
     write_parquet,
@@ -116,6 +117,7 @@ def publish(
     rubrics: Rubrics = (),
     models: str | os.PathLike[str] | None = None,
     pages: str | os.PathLike[str] | None = None,
+    watch: Watch = unwatched,
 ) -> Published:
     """Publish answers as a release of a site, in ``out/v/release/``, with all of its inputs.
 
@@ -161,6 +163,8 @@ def publish(
         `fairstats.report.site_settings.read_pages`. The release keeps them.
     renderer : {"auto", "quarto", "builtin"}
         The renderer that draws the pages.
+    watch : callable, optional
+        Called at each stage, with its name, the number of its parts that are done, and of all.
 
     Returns
     -------
@@ -186,6 +190,7 @@ def publish(
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, but not {LATEST}"
         raise wrong("release", f"{release!r} is not a valid release name", remedy)
     own = None if pages is None else read_pages(Path(pages))
+    watch("reading answers", 0, 0)
     of, hashes = read_inputs(
         answers,
         retrievals,
@@ -203,11 +208,13 @@ def publish(
     }
     named = successors_of(set(of.answers["model"]), earlier, of.benchmarks, models)
     of = replace(of, successors=named)
-    tables = tables_of(of)
+    tables = tables_of(of, watch)
     reasons = {**(read_overruled(models) if models is not None else {}), **(overrule or {})}
     overruled = refuse_blocked(of, tables["screening"], reasons)
     with named_errors(Path(out)), locked(Path(out)):
-        return _publish_into(Path(out), release, of, tables, hashes, overruled, renderer, own)
+        return _publish_into(
+            Path(out), release, of, tables, hashes, overruled, renderer, own, watch
+        )
 
 
 def _publish_into(
@@ -219,8 +226,10 @@ def _publish_into(
     overruled: Mapping[str, str],
     renderer: Renderer,
     own: OwnPages | None,
+    watch: Watch,
 ) -> Published:
     """Write and draw a release, unless it exists already; the caller holds the site's lock."""
+    watch("writing tables", 0, 0)
     facts = facts_of(of, tables)
     final = site / RELEASES / release
     if final.exists():
@@ -260,7 +269,8 @@ def _publish_into(
         if own is not None:
             own.write(building / OWN_PAGES)
         write_documents(made, building)
-        manifest["drawn_by"] = draw_pages(made, building, renderer)
+        manifest["drawn_by"] = draw_pages(made, building, renderer, watch)
+        watch("putting the site together", 0, 0)
         manifest["files"] = file_hashes(building)
         write_manifest(manifest, building)
         try:
@@ -345,6 +355,6 @@ def write_documents(release: Release, folder: Path) -> None:
     write_croissant(release, folder / DOWNLOADS, Options())
 
 
-def draw_pages(release: Release, folder: Path, renderer: Renderer) -> str:
+def draw_pages(release: Release, folder: Path, renderer: Renderer, watch: Watch = unwatched) -> str:
     """Draw the pages and the PDF; return the name of the renderer."""
-    return render(release, site=folder, pdf=folder / PDF, renderer=renderer)
+    return render(release, site=folder, pdf=folder / PDF, renderer=renderer, watch=watch)

@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import temporary_folder
+from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import table_csv, write_text
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.files import write_parquet
@@ -55,6 +56,7 @@ from fairstats.vignettes.measures import no_measures
 _APART = ("sensitivity", "vignette_findings")
 #: Numbers of answers. A second process takes a few seconds to start, and copies the answers.
 _FEWEST, _MOST = 50_000, 5_000_000
+_COMPUTING = "computing tables"
 _ANSWERS, _MADE = "answers.pickle", "tables.pickle"
 
 
@@ -294,13 +296,15 @@ def _constant(mapping: dict[str, Any]) -> MappingProxyType[str, Any]:
 copyreg.pickle(MappingProxyType, lambda mapping: (_constant, (dict(mapping),)))
 
 
-def tables_of(of: ReleaseInputs) -> dict[str, pd.DataFrame]:
+def tables_of(of: ReleaseInputs, watch: Watch = unwatched) -> dict[str, pd.DataFrame]:
     """Compute all tables of a release.
 
     Parameters
     ----------
     of : ReleaseInputs
         What they are computed from.
+    watch : callable, optional
+        Told of the tables that are computed.
 
     Returns
     -------
@@ -311,7 +315,11 @@ def tables_of(of: ReleaseInputs) -> dict[str, pd.DataFrame]:
     if not _FEWEST <= len(of.answers) <= _MOST or (os.cpu_count() or 1) < 2:
         apart = []
     with temporary_folder("tables") as folder, _second_process(of, apart, folder) as process:
-        made = {name: table.make(of) for name, table in TABLES.items() if name not in apart}
+        made: dict[str, pd.DataFrame] = {}
+        for name, table in TABLES.items():
+            if name not in apart:
+                watch(_COMPUTING, len(made), len(TABLES))
+                made[name] = table.make(of)
         if process is not None and process.wait() == 0:
             made |= pickle.loads((folder / _MADE).read_bytes())
     # If the second process failed, e.g. for lack of memory, its tables are computed here.

@@ -17,6 +17,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import releases_of
+from fairstats.release.tables import TABLES
 from tests.report.conftest import answers_of_models
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -55,6 +56,19 @@ def test_manifest_has_the_hash_of_every_file(source, tmp_path):
         assert rows == len(pd.read_parquet(published.path / "downloads" / f"{name}.parquet"))
     assert manifest["libraries"]["pandas"] == pd.__version__
     assert str(tmp_path) not in (published.path / "manifest.json").read_text()
+
+
+def test_stages_are_told_in_order_with_their_parts(source, tmp_path):
+    told = []
+    publish(source, release="2026.11", out=tmp_path / "out", watch=lambda *one: told.append(one))
+    assert list(dict.fromkeys(stage for stage, _, _ in told)) == [
+        "reading answers",
+        "computing tables",
+        "writing tables",
+        "putting the site together",
+    ]
+    assert ("computing tables", 0, len(TABLES)) in told
+    assert all(done < parts for _, done, parts in told if parts)
 
 
 def test_the_estimates_follow_from_the_release_alone(source, tmp_path):
