@@ -46,7 +46,7 @@ from fairstats.retrieval.effects import EFFECT_COLUMNS, retrieval_effects
 from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
 from fairstats.retrieval.variant_lists import RETRIEVER_COLUMNS, asked_with, no_retrievals
 from fairstats.retrieval.voting import VOTE_COLUMNS, vote_counts
-from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
+from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.submissions.records import no_submissions
 from fairstats.vignettes.audit import audit_findings
 from fairstats.vignettes.findings import FINDING_COLUMNS
@@ -218,7 +218,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "screening": ReleaseTable(
         SCREENING_COLUMNS,
         (*UNIT_COLUMNS, "check"),
-        lambda of: screen_checked(of.answers, None, of.benchmarks).to_frame(),
+        lambda of: screen_opened(of.opened).to_frame(),
     ),
     "replication": ReleaseTable(
         REPLICATION_COLUMNS,
