@@ -206,7 +206,7 @@ def publish(
     earlier = {
         entry["model"] for one in releases_of(Path(out)) for entry in one.manifest["answers"]
     }
-    named = successors_of(set(of.answers["model"]), earlier, of.benchmarks, models)
+    named = successors_of(set(of.answers["model"].unique()), earlier, of.benchmarks, models)
     of = replace(of, successors=named)
     tables = tables_of(of, watch)
     reasons = {**(read_overruled(models) if models is not None else {}), **(overrule or {})}

@@ -57,7 +57,7 @@ _APART = ("sensitivity", "vignette_findings")
 #: Numbers of answers. A second process takes a few seconds to start, and copies the answers.
 _FEWEST, _MOST = 50_000, 5_000_000
 _COMPUTING = "computing tables"
-_ANSWERS, _MADE = "answers.pickle", "tables.pickle"
+_ANSWERS, _INPUTS, _MADE = "answers.parquet", "inputs.pickle", "tables.pickle"
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,8 @@ def _second_process(
         yield None
         return
     # A copy, without what this process has computed from the answers.
-    (folder / _ANSWERS).write_bytes(pickle.dumps((replace(of), names)))
+    write_parquet(of.answers, folder / _ANSWERS)
+    (folder / _INPUTS).write_bytes(pickle.dumps((replace(of, answers=of.answers[:0]), names)))
     process = subprocess.Popen(
         # -P: no module of the current folder is imported.
         [sys.executable, "-P", "-m", __name__, str(folder)],
@@ -353,7 +354,8 @@ def _second_process(
 
 def _compute(folder: Path) -> None:
     """Do the work of the second process."""
-    of, names = pickle.loads((folder / _ANSWERS).read_bytes())
+    of, names = pickle.loads((folder / _INPUTS).read_bytes())
+    of = replace(of, answers=pd.read_parquet(folder / _ANSWERS).astype(of.answers.dtypes))
     made = {name: TABLES[name].make(of) for name in names}
     (folder / _MADE).write_bytes(pickle.dumps(made))
 
