@@ -18,6 +18,7 @@ from fairstats.answers.files import (
     RETRIEVALS_SUFFIX,
     answer_files,
     files_ending,
+    refuse_unreadable,
 )
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.strategies import vote_problems
@@ -93,6 +94,7 @@ def read_inputs(
     # Only the name: the path on the publisher's machine is private.
     hashes = [{"name": path.name, "sha256": file.sha256} for path, file in read.items()]
     frame = read_valid([read[path] for path in sources], benchmarks=given)
+    refuse_unreadable(frame, "<answers>")
     frame = frame.sort_values(list(KEY_COLUMNS), ignore_index=True)
     remedy = "remove them: the table `votes` of a release already includes them"
     if problems := vote_problems(frame, ", ".join(map(str, sources)), remedy):

@@ -81,6 +81,9 @@ _LIBRARIES = (
     "typst",
 )
 
+#: Inputs, tables, the hash of each file, and the overruled models with the reasons.
+_Computed = tuple[ReleaseInputs, dict[str, pd.DataFrame], list[dict[str, str]], Mapping[str, str]]
+
 
 @dataclass(frozen=True)
 class Published:
@@ -190,45 +193,49 @@ def publish(
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, but not {LATEST}"
         raise wrong("release", f"{release!r} is not a valid release name", remedy)
     own = None if pages is None else read_pages(Path(pages))
-    watch("reading answers", 0, 0)
-    of, hashes = read_inputs(
-        answers,
-        retrievals,
-        ratings,
-        measures,
-        missing=missing,
-        alpha=alpha,
-        without_retrievals=without_retrievals,
-        benchmarks=benchmarks,
-        rubrics=rubrics,
-    )
-    check_manifests(Path(out))
-    earlier = {
-        entry["model"] for one in releases_of(Path(out)) for entry in one.manifest["answers"]
-    }
-    named = successors_of(set(of.answers["model"].unique()), earlier, of.benchmarks, models)
-    of = replace(of, successors=named)
-    tables = tables_of(of, watch)
-    reasons = {**(read_overruled(models) if models is not None else {}), **(overrule or {})}
-    overruled = refuse_blocked(of, tables["screening"], reasons)
-    with named_errors(Path(out)), locked(Path(out)):
-        return _publish_into(
-            Path(out), release, of, tables, hashes, overruled, renderer, own, watch
+
+    def computed() -> _Computed:
+        watch("reading answers", 0, 0)
+        of, hashes = read_inputs(
+            answers,
+            retrievals,
+            ratings,
+            measures,
+            missing=missing,
+            alpha=alpha,
+            without_retrievals=without_retrievals,
+            benchmarks=benchmarks,
+            rubrics=rubrics,
         )
+        check_manifests(Path(out))
+        earlier = {
+            entry["model"] for one in releases_of(Path(out)) for entry in one.manifest["answers"]
+        }
+        named = successors_of(set(of.answers["model"].unique()), earlier, of.benchmarks, models)
+        of = replace(of, successors=named)
+        tables = tables_of(of, watch)
+        reasons = {**(read_overruled(models) if models is not None else {}), **(overrule or {})}
+        # A copy, without what was counted for the tables.
+        return replace(of), tables, hashes, refuse_blocked(of, tables["screening"], reasons)
+
+    content = [computed()]
+    with named_errors(Path(out)), locked(Path(out)):
+        return _publish_into(Path(out), release, content, renderer, own, watch)
 
 
 def _publish_into(
     site: Path,
     release: str,
-    of: ReleaseInputs,
-    tables: Mapping[str, pd.DataFrame],
-    sources: list[dict[str, str]],
-    overruled: Mapping[str, str],
+    content: list[_Computed],
     renderer: Renderer,
     own: OwnPages | None,
     watch: Watch,
 ) -> Published:
-    """Write and draw a release, unless it exists already; the caller holds the site's lock."""
+    """Write and draw a release, unless it exists already; the caller holds the site's lock.
+
+    It takes the content out of the list, and frees it before it draws the pages.
+    """
+    of, tables, sources, overruled = content.pop()
     watch("writing tables", 0, 0)
     facts = facts_of(of, tables)
     final = site / RELEASES / release
@@ -269,6 +276,7 @@ def _publish_into(
         if own is not None:
             own.write(building / OWN_PAGES)
         write_documents(made, building)
+        del of, tables
         manifest["drawn_by"] = draw_pages(made, building, renderer, watch)
         watch("putting the site together", 0, 0)
         manifest["files"] = file_hashes(building)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import fairstats.publishing.publish
+from fairstats._lib import untrusted_files
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.benchmarks.loading import load_benchmark
@@ -117,6 +118,17 @@ def test_answers_with_a_problem_are_not_published(tmp_path):
 def test_a_release_has_a_name_that_is_a_folder(source, tmp_path, name):
     with pytest.raises(InputError, match="is not a valid release name"):
         publish(source, release=name, out=tmp_path / "out")
+
+
+def test_files_that_are_too_large_together_are_not_published(tmp_path, monkeypatch):
+    files = [
+        write_answers(answers_of_models((name,)), tmp_path / f"{name}.parquet")
+        for name in ("One", "Two")
+    ]
+    monkeypatch.setattr(untrusted_files, "MAX_PARQUET_ROWS", 300)
+    with pytest.raises(InputError, match="more than 300 rows"):
+        publish(files, release="2026.11", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_when_drawing_fails_nothing_is_left(source, tmp_path, monkeypatch):
