@@ -113,6 +113,20 @@ def test_estimates_fit_a_narrow_terminal_and_name_the_columns_left_out(answers, 
         assert "…" not in shown
 
 
+def test_tables_are_divided_on_a_narrow_terminal(answers, monkeypatch):
+    name, *options = "compare", "--old", "One", "--new", "Two"
+    wanted = pd.read_csv(io.StringIO(run(name, answers, *options, "--csv").stdout))
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run(name, answers, *options)
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "…" not in done.stdout
+    varied = [column for column in wanted if wanted[column].nunique(dropna=False) > 1]
+    heads = [line for line in done.stdout.splitlines() if line.startswith("┃")]
+    assert len(heads) > 1
+    assert set(varied) <= set(" ".join(heads).replace("┃", " ").split())
+
+
 def test_reason_of_a_verdict_is_printed(tmp_path):
     frame = answers_of_models(("One",))
     frame.loc[frame["group"].eq("black"), ["answer", "status"]] = [None, "refused"]
