@@ -27,6 +27,7 @@ from fairstats_collectors.mapping_files import (
     MappingFile,
     check_columns,
     field_names,
+    fields_in,
     filled,
     found,
     has_values,
@@ -138,6 +139,21 @@ class Mapped:
             of = self.benchmark
             paths = (of.cluster, "cluster") if of.cluster and not of.clusters else ()
         return next((v for p in paths if (v := value_at(fields, p)) is not ABSENT), ABSENT)
+
+    def fields_of(self, record: Record, column: str) -> set[str]:
+        """Return the names of the file's fields that fill a column; empty if it is a constant."""
+        if column in self.constants:
+            return set()
+        if column in self.columns:
+            paths: Sequence[str] = (self.columns[column],)
+        elif (template := self.declared.set.get(column)) is not None:
+            return {record.columns.get(name, name) for name in fields_in(template)}
+        else:
+            paths = self.declared.map.get(column, (column,))
+        path = next((p for p in paths if value_at(record.fields, p) is not ABSENT), "")
+        whole = found(record.fields, path) is not ABSENT
+        names = [path] if whole else [part.strip() for part in path.split("+")]
+        return {record.columns.get(name, name) for name in names if name}
 
     def is_meant(self, record: Record) -> bool:
         """Check whether a record has the wanted values."""

@@ -357,3 +357,30 @@ def test_path_leads_through_objects_and_lists(path, value):
 @pytest.mark.parametrize("path", ["runs.2", "runs.-1", "runs.²", "runs.1.reply", "other"])
 def test_path_to_nothing_finds_no_value(path):
     assert not is_there(found({"runs": ["A", "B"]}, path))
+
+
+@pytest.mark.parametrize(
+    ("given", "column"),
+    [
+        ({"columns": {"answer": "gold", "answer_key": "gold"}}, "answer"),
+        ({"columns": {"answer_raw": "gold", "answer_key": "gold"}}, "answer_raw"),
+        # Without a mapping, the key is in the field of its own name.
+        ({"columns": {"answer": "answer_key"}}, "answer"),
+        ({"columns": {"answer_key": "answer"}}, "answer"),
+        ({"columns": {"answer_key": "W"}, "wide": {"white": "W"}}, "answer"),
+    ],
+)
+def test_a_field_cannot_be_answer_and_key(tmp_path, given, column):
+    content = "item_id,model,group,answer,answer_key,gold,W\ndemo-01,m,white,A,C,C,C\n"
+    wide = given.get("wide", {})
+    if wide:
+        content = content.replace("group,answer,", "g,a,")
+    if given["columns"].get("answer_raw"):
+        content = content.replace(",answer,", ",reply,")
+    path = wide_file(tmp_path, content)
+    with pytest.raises(InputError) as caught:
+        import_table(path, benchmark="demo", **given)
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.column) == (str(path), column)
+    assert "answer_key" in problem.message
+    assert "with" in problem.remedy
