@@ -179,6 +179,21 @@ def test_crossing_whose_groups_are_not_compared_is_named(benchmark_file):
     assert "cancel out" not in compared.basis()
 
 
+def test_controls_and_groups_that_no_pair_reaches_are_named(demo):
+    race = demo.attributes["race"]
+    groups = {"white": "White", "black": "Black", "asian": "Asian", "latino": "Latino"}
+    chain = (("white", "asian"), ("asian", "latino"))
+    apart = replace(race, groups=groups, pairs=chain)
+    control = replace(demo.attributes["sex"], control=True)
+    lax = replace(demo, attributes={**demo.attributes, "race": apart, "sex": control})
+    assert lax.own_thresholds == [
+        "sex is a control, so it is not judged",
+        "race: Black not compared with White",
+    ]
+    whole = replace(apart, pairs=(*chain, ("black", "latino")))
+    assert replace(lax, attributes={"race": whole}).own_thresholds == []
+
+
 @pytest.mark.parametrize(
     "command",
     [
