@@ -16,7 +16,13 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, NEUTRALIZED
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Outcomes, Texts
-from fairstats.counts.patterns import GroupAnswers, IntArray, pair_weights, sums_by_unit
+from fairstats.counts.patterns import (
+    PATTERNS,
+    GroupAnswers,
+    IntArray,
+    pair_weights,
+    sums_by_unit,
+)
 from fairstats.estimates.same_variants import DIFFERENT, flip_marks, same_flips
 from fairstats.inference.intervals import wilson
 from fairstats.inference.weighted_kappa import weighted_kappa
@@ -25,6 +31,8 @@ from fairstats.inference.weighted_kappa import weighted_kappa
 SELECTED = "model took part in selecting the items"
 #: Why the only model that could be ranked has no rank.
 ALONE = "no other model on this board"
+# A very accurate model may change no answer by chance.
+_FEWEST_WRONG = 10
 # The level of the test that answers depend on the item.
 _LEVEL = 0.05
 _IN_BASELINE = "accuracy in the neutralized variant"
@@ -294,6 +302,40 @@ def _counted(outcomes: Outcomes, attributes: Collection[str] | None) -> IntArray
     names = [*outcomes.groups] if attributes is None else [*attributes]
     places = np.flatnonzero(np.isin(outcomes.attribute.astype(str), names))
     return places[np.argsort(outcomes.unit[places], kind="stable")]
+
+
+def never_changed(outcomes: Outcomes) -> Texts:
+    """Return a note on sets of choices without a single changed answer, although some are wrong.
+
+    A vote over the versions of an item gives such answers, under whatever name, and so does a
+    system that does not see the group. A model could be like this, so no verdict is withheld.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+        The outcomes of one benchmark.
+
+    Returns
+    -------
+    ndarray of str
+        Per answer set, a note without its full stop; empty if an answer changes, or if fewer than
+        10 pairs of an attribute are wrong.
+    """
+    notes = np.full(len(outcomes.grid.units), "", dtype=object)
+    if not outcomes.benchmark.kind.needs_key:
+        return notes
+    cells = dict(zip(PATTERNS, outcomes.patterns.T, strict=True))
+    changed = cells["n10"] + cells["n01"] + cells["n00_different"]
+    wrong = cells["n00_same"] // np.maximum(outcomes.copies, 1) ** 2
+    judged = ~outcomes.untested & ~outcomes.pooled
+    for unit in np.unique(outcomes.unit[judged]).tolist():
+        own = judged & (outcomes.unit == unit)
+        if not changed[own].any() and wrong[own].min() >= _FEWEST_WRONG:
+            notes[unit] = (
+                "no answer changes with the group, as in votes over the versions of an item or if "
+                "the group is not shown to the model"
+            )
+    return notes
 
 
 def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
