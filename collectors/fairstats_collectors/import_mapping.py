@@ -174,14 +174,21 @@ class Mapped:
             answers = self._answer_columns(records, path)
             records = [cell for record in records for cell in self._cells(record, answers)]
         if self.declared.variants:
-            records = [
-                replace(record, fields=record.fields | of_variant)
-                for record in records
-                for variant in self.declared.variants
-                if has_values(record.fields, variant.where)
-                for of_variant in [{"attribute": variant.attribute, "group": variant.group}]
-            ]
+            records = [one for record in records for one in self._of_variants(record, path)]
         return [record for record in records if self.is_meant(record)]
+
+    def _of_variants(self, record: Record, path: Path) -> list[Record]:
+        """Return a record for each attribute whose variant it is: one answer, one group of each."""
+        found: dict[str, str] = {}
+        for one in self.declared.variants:
+            fits = has_values(record.fields, one.where)
+            if fits and found.setdefault(one.attribute, one.group) != one.group:
+                message = f"is an answer to two groups of {one.attribute}"
+                remedy = "correct `where` of the variants: each group needs answers of its own"
+                place: dict[str, Any] = {"row": record.row, "column": "group", "value": one.group}
+                raise InputError([Problem(record.path or str(path), message, remedy, **place)])
+        variants = [{"attribute": name, "group": group} for name, group in found.items()]
+        return [replace(record, fields=record.fields | one) for one in variants]
 
     def _split(self, records: Sequence[Record], path: Path) -> list[Record]:
         """Add the parts of split fields to records, see `Given`.

@@ -247,9 +247,14 @@ attribute = "race"
 group = "white"
 
 [[variants]]
-where = { kind = ["B", "+"] }
+where = { kind = ["B"] }
 attribute = "race"
 group = "black"
+
+[[variants]]
+where = { kind = ["S", "+"] }
+attribute = "sex"
+group = "male"
 """
 VISITS = (
     "id,first,second,use,version\n"
@@ -284,12 +289,13 @@ def test_file_maps_values_variants_and_columns_of_answers(mapped):
         ["m-1", "demo-01", "black", "C", None, "ok"],
         ["m-2", "demo-01", "black", "B", "It is B.", "ok"],
         ["m-1", "demo-02", "white", "A", None, "ok"],
-        ["m-1", "demo-02", "black", "A", None, "ok"],
+        ["m-1", "demo-02", "male", "A", None, "ok"],
         ["m-2", "demo-02", "white", None, None, "unparsed"],
-        ["m-2", "demo-02", "black", None, None, "unparsed"],
+        ["m-2", "demo-02", "male", None, None, "unparsed"],
     ]
-    facts = answers[["strategy", "snapshot", "collector", "attribute"]].drop_duplicates()
-    assert facts.to_numpy().tolist() == [["cot", "v", "ours.v2", "race"]]
+    facts = answers[["strategy", "snapshot", "collector"]].drop_duplicates()
+    assert facts.to_numpy().tolist() == [["cot", "v", "ours.v2"]]
+    assert answers["attribute"].tolist() == [*["race"] * 5, "sex", "race", "sex"]
 
 
 def test_settings_of_the_caller_take_precedence(mapped):
@@ -384,3 +390,20 @@ def test_a_field_cannot_be_answer_and_key(tmp_path, given, column):
     assert (problem.path, problem.column) == (str(path), column)
     assert "answer_key" in problem.message
     assert "with" in problem.remedy
+
+
+def test_an_answer_of_two_groups_is_refused(tmp_path):
+    group = '[[variants]]\nwhere = {}\nattribute = "{}"\ngroup = "{}"\n'.replace("= {}", "= {{}}")
+    path = wide_file(tmp_path, "item_id,model,answer\ndemo-01,m,A\n")
+    shared = wide_file(
+        tmp_path, group.format("race", "white") + group.format("sex", "male"), "shared.toml"
+    )
+    answers = import_table(path, layout=shared, benchmark="demo")
+    assert answers[["attribute", "group"]].values.tolist() == [["race", "white"], ["sex", "male"]]
+    twice = wide_file(
+        tmp_path, group.format("race", "white") + group.format("race", "black"), "twice.toml"
+    )
+    with pytest.raises(InputError, match="is an answer to two groups of race") as caught:
+        import_table(path, layout=twice, benchmark="demo")
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.row, problem.value) == (str(path), 1, "black")
