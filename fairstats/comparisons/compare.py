@@ -38,7 +38,7 @@ from fairstats.comparisons.without_groups import compare_without_groups, without
 from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
-from fairstats.estimates.eligibility import SELECTED, never_changed, why_uninformative
+from fairstats.estimates.eligibility import MIXED, SELECTED, never_changed, why_uninformative
 from fairstats.estimates.same_variants import DIFFERENT, flip_marks, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
@@ -550,8 +550,11 @@ def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha:
 
 def why_no_verdict(sides: Iterable[AnswerSet], questions: str, flips: str) -> str:
     """Return why a comparison gets no verdict; empty if it can get one."""
+    sides = tuple(sides)
     if any(side.grid.selecting[side.place] for side in sides):
         return f"a {SELECTED}"
+    if any(side.grid.mixed[side.place] for side in sides):
+        return MIXED
     if questions:
         return "the questions are different"
     return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""
