@@ -194,6 +194,29 @@ def test_controls_and_groups_that_no_pair_reaches_are_named(demo):
     assert replace(lax, attributes={"race": whole}).own_thresholds == []
 
 
+def test_groups_that_are_hidden_in_the_baseline_are_named(benchmark_file):
+    baseline = """[attributes.baseline]
+label = "Baseline"
+groups = { neutralized = "Neutral", original = "Original", black = "Black patients" }
+pairs = [["original", "neutralized"]]
+"""
+    hidden = load_benchmark(benchmark_file(baseline=baseline))
+    assert "baseline: Black patients not judged, as in the baseline" in hidden.own_thresholds
+
+
+@pytest.mark.parametrize(
+    "labels", ['white = "Black", black = "White"', 'white = "X", black = "x "']
+)
+def test_labels_of_other_groups_are_refused(benchmark_file, labels):
+    race = f"""[attributes.race_2]
+label = "Race"
+groups = {{ {labels} }}
+pairs = [["white", "black"]]
+"""
+    with pytest.raises(InputError, match=r"attributes.race_2.groups.*is the name of the group"):
+        load_benchmark(benchmark_file(baseline=race))
+
+
 @pytest.mark.parametrize(
     "command",
     [
