@@ -138,6 +138,14 @@ def test_release_may_have_an_earlier_declaration(copied):
     assert by_name([earlier])["demo"].equivalence_margin == 0.45
 
 
+def test_two_declarations_of_one_name_are_refused(demo):
+    own, lax = (replace(demo, name="own", equivalence_margin=margin) for margin in (0.05, 0.4))
+    assert list(by_name([own, replace(own)])) == ["own"]
+    for pair in ([own, lax], [lax, own]):
+        with pytest.raises(InputError, match="but a different declaration; give only one"):
+            by_name(pair)
+
+
 # What verdicts rest on
 
 
