@@ -245,9 +245,11 @@ def comparisons_of_kind(
         compared = comparison_of(own, release.benchmarks[str(name)], release.alpha)
         asked = prompted(release, str(name))
         about = flags_of(release.screening).query("benchmark == @name")["model"]
-        names = tuple(one for one in (compared.old, compared.new) if one in set(about))
-        facts = {"prompted": asked, "questioned": tuple(dict.fromkeys(names))}
-        found.setdefault(str(name), []).append(replace(compared, **facts))
+        questioned = tuple(
+            one for one in dict.fromkeys((compared.old, compared.new)) if one in set(about)
+        )
+        full = replace(compared, prompted=asked, questioned=questioned)
+        found.setdefault(str(name), []).append(full)
     return found
 
 
