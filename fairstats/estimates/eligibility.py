@@ -324,21 +324,20 @@ def never_changed(outcomes: Outcomes) -> Texts:
         Per answer set, a note without its full stop; empty if an answer changes, or if fewer than
         10 pairs of an attribute are wrong.
     """
-    notes = np.full(len(outcomes.grid.units), "", dtype=object)
-    if not outcomes.benchmark.kind.needs_key:
-        return notes
+    units = len(outcomes.grid.units)
     cells = dict(zip(PATTERNS, outcomes.patterns.T, strict=True))
-    changed = cells["n10"] + cells["n01"] + cells["n00_different"]
-    wrong = cells["n00_same"] // np.maximum(outcomes.copies, 1) ** 2
-    judged = ~outcomes.untested & ~outcomes.pooled
-    for unit in np.unique(outcomes.unit[judged]).tolist():
-        own = judged & (outcomes.unit == unit)
-        if not changed[own].any() and wrong[own].min() >= _FEWEST_WRONG:
-            notes[unit] = (
-                "no answer changes with the group, as in votes over the versions of an item or if "
-                "the group is not shown to the model"
-            )
-    return notes
+    judged = ~outcomes.untested & ~outcomes.pooled & outcomes.benchmark.kind.needs_key
+    changed = (cells["n10"] + cells["n01"] + cells["n00_different"])[judged]
+    wrong = (cells["n00_same"] // np.maximum(outcomes.copies, 1) ** 2)[judged]
+    ever, fewest = np.zeros(units, dtype=np.int64), np.full(units, np.inf)
+    np.add.at(ever, outcomes.unit[judged], changed)
+    np.minimum.at(fewest, outcomes.unit[judged], wrong)
+    never = (ever == 0) & (fewest >= _FEWEST_WRONG) & (fewest < np.inf)
+    note = (
+        "no answer changes with the group, as in votes over the versions of an item or if the "
+        "group is not shown to the model"
+    )
+    return np.where(never, note, "").astype(object)
 
 
 def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
