@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import align, decimal, draw_intervals, scientific
+from fairstats._lib.formatting import align, decimal, draw_intervals, level, scientific
 from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import VOTED
@@ -50,6 +50,8 @@ def print_estimates(estimates: pd.DataFrame) -> None:
             title += (
                 " (intervals are ranges over all completions of the missing answers, p the highest)"
             )
+        elif (confidence := level(1 - unit["ci_level"].max())) != "95%":
+            title += f"; {confidence} intervals"
         samples = unit["method_note"].str.extract(r"(\d+ samples per item)")[0].dropna()
         if len(samples):
             title += f"; {samples.iloc[0]}, tests flip items"

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet, take
+from fairstats.screening.answer_sheets import NO_ROW, Bools, Panel, Popularity, Sheet, take
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -36,6 +36,8 @@ UNEXPECTED = 0.35
 DIFFERENT_MODELS, FEW_MODELS, ENOUGH_MODELS, ENOUGH_ERRORS = 0.3, 0.6, 5, 0.5
 #: From this share of unexpected answers and of all answers, two models' sets are one file.
 SAME_FILE, SAME_FILE_ALL = 0.99, 0.995
+#: Cohen's kappa of one file: two small models that always give one letter are no copies.
+SAME_FILE_KAPPA = 0.9
 #: Limit for two prompts of one model, which repeat up to 0.83.
 SAME_MODEL = 0.9
 #: The limits for whole items. Released sets repeat at most 0.23 (different models, with any number
@@ -120,8 +122,7 @@ def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
     p, value, _, limit, wrong, other = min(found, key=lambda one: one[:3])
     same_model = sheet.family == other.family
     # Unexpected answers that were repeated are answers of both, so there are some.
-    same = (sheet.letters == other.letters)[sheet.answered | other.answered]
-    one_file = not same_model and -value >= SAME_FILE and same.mean() >= SAME_FILE_ALL
+    one_file = not same_model and -value >= SAME_FILE and _is_one_file(sheet, other)
     note = f"Shares {percent(max(-value, 0))} of {what} with {other.model} ({other.strategy})"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
@@ -184,6 +185,16 @@ def _unexpected(sheet: Sheet, panel: Panel) -> tuple[float, Bools, Bools]:
         return float(expected[unexpected].sum()), unexpected, unusual
 
     return panel.once(("unexpected", id(sheet)), compute)
+
+
+def _is_one_file(one: Sheet, two: Sheet) -> bool:
+    """Check that two sets are the same, and that this is not because both give one letter."""
+    there = one.answered | two.answered
+    pairs = np.stack([one.letters[there], two.letters[there]]) - NO_ROW
+    alike = float((pairs[0] == pairs[1]).mean())
+    shares = [np.bincount(letters, minlength=int(pairs.max()) + 1) for letters in pairs]
+    by_chance = float(np.dot(*shares)) / pairs.shape[1] ** 2
+    return alike >= SAME_FILE_ALL and alike - by_chance > SAME_FILE_KAPPA * (1 - by_chance)
 
 
 def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, float, float, float]]:

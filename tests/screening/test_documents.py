@@ -65,7 +65,10 @@ def test_page_gives_the_limits_of_the_code():
         "letter_shares": ([letters.DIFFERENCE], []),
         "item_difficulty": ([difficulty.FOLLOWED], []),
         "hard_items": ([difficulty.HARD], []),
-        "stored_replies": ([letters.DIFFERENT_REPLIES], [letters.DIFFERENT_REPLIES_BLOCK]),
+        "stored_replies": (
+            [letters.DIFFERENT_REPLIES],
+            [letters.DIFFERENT_REPLIES_BLOCK, letters.SHUFFLED_REPLIES],
+        ),
         "stored_marks": (
             [letters.DIFFERENT_REPLIES_BLOCK],
             [letters.DIFFERENT_REPLIES_BLOCK],

@@ -134,9 +134,43 @@ def test_stored_replies_with_other_letters_are_blocked(honest, synthetic, demo, 
     texts = "The answer is " + honest[0]["answer"] + "."
     agree = screen(honest[0].assign(answer_raw=texts), benchmarks=[synthetic])
     assert by_check(agree, "Model-A").loc["stored_replies", "value"] == 0
-    other = texts.sample(frac=1, random_state=1).to_numpy()
-    differ = screen(honest[0].assign(answer_raw=other), benchmarks=[synthetic])
+    some = texts.where(np.arange(len(texts)) % 3 > 0, of_other_rows(texts))
+    differ = screen(honest[0].assign(answer_raw=some), benchmarks=[synthetic])
     assert by_check(differ, "Model-A").loc["stored_replies", "flag"] == "block"
+
+
+def of_other_rows(texts):
+    return texts.sample(frac=1, random_state=1).to_numpy()
+
+
+def test_replies_to_options_in_a_shuffled_order_do_not_block(honest, synthetic, by_check):
+    rng = np.random.default_rng(1)
+    shown = [
+        "The answer is {}.".format(
+            dict(zip("ABCD", rng.permutation(list("ABCD")), strict=True))[own]
+        )
+        for own in honest[0]["answer"]
+    ]
+    found = screen(honest[0].assign(answer_raw=shown), benchmarks=[synthetic])
+    row = by_check(found, "Model-A").loc["stored_replies"]
+    assert row["flag"] == "look"
+    assert "order" in row["note"]
+
+
+def test_two_models_that_nearly_always_give_one_letter_are_no_copies(honest, synthetic, by_check):
+    rng = np.random.default_rng(1)
+    small = [
+        honest[0].assign(
+            model=f"small-{number}",
+            answer=np.where(rng.random(len(honest[0])) < share, honest[0]["answer"], "A"),
+        )
+        for number, share in enumerate([0, 0, 0.002])
+    ]
+    found = screen(pd.concat([*honest, *small]), benchmarks=[synthetic])
+    for one in small:
+        rows = by_check(found, one["model"].iloc[0])
+        assert "block" not in set(rows["flag"])
+        assert rows.loc["letter_shares", "flag"] == "look"
 
 
 def test_answer_stored_as_unparsed_although_its_reply_has_a_letter_counts(
@@ -259,8 +293,9 @@ def test_command_prints_json_writes_files_and_exits_with_1_only_on_block(
     assert done.exit_code == 0
     assert "letter_shares" in done.stdout
     assert ": 0 block, 1 look, 0 ok" in done.stderr
-    other = "The answer is " + honest_demo[0]["answer"].sample(frac=1, random_state=1) + "."
-    false = honest_demo[0].assign(answer_raw=other.to_numpy(), model="false")
+    texts = "The answer is " + honest_demo[0]["answer"] + "."
+    some = texts.where(np.arange(len(texts)) % 3 > 0, of_other_rows(texts))
+    false = honest_demo[0].assign(answer_raw=some, model="false")
     done = run(write_answers(false, tmp_path / "false.parquet"), "--against", folder)
     assert done.exit_code == 1
     assert "stored_replies" in done.stdout
