@@ -14,6 +14,9 @@ from typing import Any
 
 #: A sha256 in hexadecimal digits, as `hashlib` writes it.
 SHA256 = re.compile(r"[0-9a-f]{64}")
+_PORTABLE = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*(?<!\.)")
+# On Windows, these are devices, with any suffix.
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 #: A web address, whatever it leads to.
 WEB_ADDRESS = re.compile(r"https?://\S+")
 
@@ -76,6 +79,18 @@ def slug(name: str) -> str:
     if plain:
         return readable
     return f"{readable or 'name'}-{digest(name)}"
+
+
+def is_portable(name: str, longest: int = 200) -> bool:
+    """Return whether every system can store a file of this name.
+
+    Examples
+    --------
+    >>> [is_portable(name) for name in ("a_1.csv", "CON", "a\\\\b", "a.", ".a")]
+    [True, False, False, False, False]
+    """
+    portable = _PORTABLE.fullmatch(name) and not _DEVICES.fullmatch(name)
+    return bool(portable) and len(name) <= longest
 
 
 def digest(name: str) -> str:
