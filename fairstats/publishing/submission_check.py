@@ -25,6 +25,7 @@ from fairstats.publishing.diff import verdict_changes
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
 from fairstats.screening.screen import markdown as screening_markdown
+from fairstats.submissions.declaration import NOT_KNOWN
 from fairstats.submissions.folder import (
     ACCEPTANCE_FILE,
     Submission,
@@ -209,7 +210,9 @@ def check_submission(
     others = None if present is None else without_sets(present, answers)
     if others is not None and others.empty:
         others = None
-    screening = screen_checked(answers, others, known).to_frame()
+    declared = submission.declaration.snapshot
+    named = answers if declared == NOT_KNOWN else answers.assign(snapshot=declared)
+    screening = screen_checked(named, others, known).to_frame()
     changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
     return SubmissionCheck(path, submission, (), screening, changes)
 

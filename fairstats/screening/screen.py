@@ -12,6 +12,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import escape_comment
+from fairstats._lib.model_names import models_of_snapshots
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.table_text import table_csv, table_json, write_text
 from fairstats.answers.engine_frames import open_pairs
@@ -20,7 +21,12 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.answer_sheets import Layout, Panel, Sheet, read_panels
-from fairstats.screening.copied_answers import check_copied_items, check_copying, check_mosaic
+from fairstats.screening.copied_answers import (
+    check_copied_items,
+    check_copying,
+    check_mosaic,
+    check_snapshot,
+)
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
 from fairstats.screening.findings import ASKING, Finding
 from fairstats.screening.flips_and_labels import (
@@ -166,10 +172,11 @@ def screen(
     strategies count once. A check that is not possible has the flag ``not_checked``, without a
     value and p-value. It asks for nothing, and clears nothing. Checks of stored replies, marks
     and several samples have no row for sets without them. Checks that the benchmark makes
-    impossible have no row either. Decisions, levels and scores have only the checks of missing
-    answers, rows, replies and marks. In the others, a model that is stricter than others, or that
-    seldom varies its answers, would look like a copy or a forgery. With several samples, each is
-    checked, and the smallest p-value is multiplied by their number.
+    impossible have no row either. A snapshot has a row only if another model states it, too.
+    Decisions, levels and scores have only the checks of missing answers, rows, replies, marks and
+    snapshots. In the others, a model that is stricter than others, or that seldom varies its
+    answers, would look like a copy or a forgery. With several samples, each is checked, and the
+    smallest p-value is multiplied by their number.
 
     References
     ----------
@@ -205,16 +212,28 @@ def screen_checked(
     answers: pd.DataFrame, against: pd.DataFrame | None, benchmarks: Mapping[str, Benchmark]
 ) -> Screening:
     """Screen answers as `screen` does, if they were checked and their benchmarks are loaded."""
+    models = models_of_snapshots(
+        (model, None if pd.isna(snapshot) else snapshot)
+        for table in (answers, against)
+        if table is not None
+        for model, snapshot in _snapshots(table)
+    )
     found = [
         (names, finding)
         for panel in read_panels(answers, against, benchmarks)
-        for names, finding in _screen_version(panel, answers)
+        for names, finding in _screen_version(panel, answers, models)
     ]
     adjusted = adjust_pvalues([finding.p_value for _, finding in found])
     rows = [
         names | _row(finding, float(p)) for (names, finding), p in zip(found, adjusted, strict=True)
     ]
     return Screening(pd.DataFrame(rows, columns=list(SCREENING_COLUMNS)).astype(_DTYPES))
+
+
+def _snapshots(answers: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+    """Return the models with their snapshots, each once."""
+    named = answers.reindex(columns=["model", "snapshot"]).drop_duplicates()
+    return named.itertuples(index=False, name=None)
 
 
 def _row(finding: Finding, p_adjusted: float) -> dict[str, Any]:
@@ -244,7 +263,7 @@ def _checked(
 
 
 def _screen_version(
-    panel: Panel, answers: pd.DataFrame
+    panel: Panel, answers: pd.DataFrame, models: Mapping[str, set[str]]
 ) -> Iterator[tuple[dict[str, str], Finding]]:
     """Yield the key columns and the findings of each answer set of one benchmark version."""
     layout = panel.layout
@@ -258,6 +277,8 @@ def _screen_version(
         ]
         findings += [check_replies(rows, layout), check_marks(rows)]
         findings += [check_samples(samples, rows, layout)]
+        stated = [snapshot for _, snapshot in _snapshots(rows) if not pd.isna(snapshot)]
+        findings += [check_snapshot(str(model), stated, models)]
         for finding in confirm_missing(findings, rows, layout):
             if finding is not None:
                 yield benchmark | {"model": str(model), "strategy": str(strategy)}, finding

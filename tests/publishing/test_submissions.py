@@ -130,6 +130,15 @@ def test_missing_rows_are_a_problem_and_nothing_is_screened(board, benchmark, ho
     assert any("no row" in str(problem) for problem in found.problems)
 
 
+def test_declared_snapshot_of_another_model_is_looked_at(board, benchmark, honest):
+    other = honest[1]["model"].iloc[0]
+    folder = submit(honest[0], board / "submissions" / "new", snapshot=other)
+    found = checked(folder, board, benchmark)
+    (row,) = found.screening[found.screening["flag"] == "look"].to_dict("records")
+    assert row["check"] == "shared_snapshot"
+    assert row["note"].startswith(f"The snapshot {other} is also that of {other}.")
+
+
 def test_majority_votes_are_refused(board, benchmark, honest):
     votes = honest[0].assign(strategy="majority_vote")
     folder = submit(votes, board / "submissions" / "votes", prompts={"majority_vote": "0" * 64})
