@@ -196,7 +196,7 @@ def check_snapshot(
     if not shared or not shared[name]:
         return None
     others = sorted(shared[name])
-    note = f"The snapshot {name} is also that of {first_of(others)}."
+    note = f"The snapshot {name} is also the snapshot or the name of {first_of(others)}."
     question = "Is it the same model? If not, which one gave these answers?"
     return Finding(SNAPSHOT, len(others), 0, math.nan, "look", note, question)
 

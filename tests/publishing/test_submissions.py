@@ -136,7 +136,9 @@ def test_declared_snapshot_of_another_model_is_looked_at(board, benchmark, hones
     found = checked(folder, board, benchmark)
     (row,) = found.screening[found.screening["flag"] == "look"].to_dict("records")
     assert row["check"] == "shared_snapshot"
-    assert row["note"].startswith(f"The snapshot {other} is also that of {other}.")
+    assert row["note"].startswith(
+        f"The snapshot {other} is also the snapshot or the name of {other}."
+    )
 
 
 def test_majority_votes_are_refused(board, benchmark, honest):

@@ -138,7 +138,9 @@ def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, sna
     if named is not None:
         row = rows.loc["shared_snapshot"]
         assert (row["flag"], row["value"]) == ("look", 1)
-        assert row["note"].startswith(f"The snapshot {snapshot} is also that of {named}. ")
+        assert row["note"].startswith(
+            f"The snapshot {snapshot} is also the snapshot or the name of {named}. "
+        )
 
 
 def test_stored_marks_that_disagree_with_letters_are_blocked(honest, synthetic, by_check):
