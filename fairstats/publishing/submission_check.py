@@ -13,7 +13,7 @@ import pandas as pd
 from fairstats._lib.formatting import capital, escape_comment, p_figure, percent
 from fairstats._lib.problems import InputError, Problem, in_lines, printable
 from fairstats._lib.table_text import json_text, records
-from fairstats.answers.benchmark_checks import read_valid
+from fairstats.answers.benchmark_checks import read_valid, same_looking_problems
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import vote_problems
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
@@ -200,7 +200,7 @@ def check_submission(
         _refuse_accepted(submission, accepted)
         answers = read_valid(submission.answer_files, benchmarks=given)
         votes = vote_problems(answers, str(path), "submit the answers that were voted on")
-        if problems := [*mismatches(submission, answers), *votes]:
+        if problems := [*mismatches(submission, answers), *_alike(answers, present, path), *votes]:
             raise InputError(problems)
     except InputError as error:
         return SubmissionCheck(path, submission, error.problems, none, None)
@@ -226,6 +226,17 @@ def _refuse_accepted(submission: Submission, accepted: Iterable[str]) -> None:
     if name.casefold() in {one.casefold() for one in accepted}:
         message = "has the name of an accepted submission"
         raise InputError([Problem(str(path), message, "rename the folder of the new submission")])
+
+
+def _alike(answers: pd.DataFrame, present: pd.DataFrame | None, path: Path) -> list[Problem]:
+    """Report submitted names that look like others on the board."""
+    if present is None:
+        return []
+    names = [
+        table[list(UNIT_COLUMNS)].drop_duplicates().assign(_path=of)
+        for table, of in ((present, "<board>"), (answers, str(path)))
+    ]
+    return same_looking_problems(pd.concat(names))
 
 
 def _declared(submission: Submission) -> str:

@@ -130,6 +130,15 @@ def test_missing_rows_are_a_problem_and_nothing_is_screened(board, benchmark, ho
     assert any("no row" in str(problem) for problem in found.problems)
 
 
+def test_name_that_looks_like_one_on_the_board_is_a_problem(board, benchmark, honest):
+    assert honest[1]["model"].iloc[0] == "Model-B"
+    lisu = "\ua4df\ua4f3\ua4d3\ua4f0\ua4e1-\ua4d0"
+    folder = submit(honest[0].assign(model=lisu), board / "submissions" / "new")
+    found = checked(folder, board, benchmark)
+    assert found.result == "invalid"
+    assert "look the same to a reader: 'Model-B' and" in found.problems[0].message
+
+
 def test_declared_snapshot_of_another_model_is_looked_at(board, benchmark, honest):
     other = honest[1]["model"].iloc[0]
     folder = submit(honest[0], board / "submissions" / "new", snapshot=other)
