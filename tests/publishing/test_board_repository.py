@@ -218,6 +218,8 @@ class Repository:
                 GITHUB_RUN_NUMBER=str(number), SIGNED="true", SIGNING_KEY=secret,
             )  # fmt: skip
             assert found == (0, ""), runner.printed
+            # Whatever is printed about answers is no command.
+            assert (job == "publish") == ("::stop-commands::" in runner.printed)
             assert not list(runner.temporary.glob("*key*"))
             assert key.read_text().splitlines()[1] not in runner.printed
 
