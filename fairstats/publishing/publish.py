@@ -20,6 +20,7 @@ import pandas as pd
 from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, wrong
+from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
 from fairstats.answers.files import (
     write_parquet,
@@ -80,6 +81,9 @@ _LIBRARIES = (
     "typst",
 )
 
+#: Inputs, tables, the hash of each file, and the overruled models with the reasons.
+_Computed = tuple[ReleaseInputs, dict[str, pd.DataFrame], list[dict[str, str]], Mapping[str, str]]
+
 
 @dataclass(frozen=True)
 class Published:
@@ -116,6 +120,7 @@ def publish(
     rubrics: Rubrics = (),
     models: str | os.PathLike[str] | None = None,
     pages: str | os.PathLike[str] | None = None,
+    watch: Watch = unwatched,
 ) -> Published:
     """Publish answers as a release of a site, in ``out/v/release/``, with all of its inputs.
 
@@ -161,6 +166,8 @@ def publish(
         `fairstats.report.site_settings.read_pages`. The release keeps them.
     renderer : {"auto", "quarto", "builtin"}
         The renderer that draws the pages.
+    watch : callable, optional
+        Called at each stage, with its name, the number of its parts that are done, and of all.
 
     Returns
     -------
@@ -186,41 +193,50 @@ def publish(
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, but not {LATEST}"
         raise wrong("release", f"{release!r} is not a valid release name", remedy)
     own = None if pages is None else read_pages(Path(pages))
-    of, hashes = read_inputs(
-        answers,
-        retrievals,
-        ratings,
-        measures,
-        missing=missing,
-        alpha=alpha,
-        without_retrievals=without_retrievals,
-        benchmarks=benchmarks,
-        rubrics=rubrics,
-    )
-    check_manifests(Path(out))
-    earlier = {
-        entry["model"] for one in releases_of(Path(out)) for entry in one.manifest["answers"]
-    }
-    named = successors_of(set(of.answers["model"]), earlier, of.benchmarks, models)
-    of = replace(of, successors=named)
-    tables = tables_of(of)
-    reasons = {**(read_overruled(models) if models is not None else {}), **(overrule or {})}
-    overruled = refuse_blocked(of, tables["screening"], reasons)
+
+    def computed() -> _Computed:
+        watch("reading answers", 0, 0)
+        of, hashes = read_inputs(
+            answers,
+            retrievals,
+            ratings,
+            measures,
+            missing=missing,
+            alpha=alpha,
+            without_retrievals=without_retrievals,
+            benchmarks=benchmarks,
+            rubrics=rubrics,
+        )
+        check_manifests(Path(out))
+        earlier = {
+            entry["model"] for one in releases_of(Path(out)) for entry in one.manifest["answers"]
+        }
+        named = successors_of(set(of.answers["model"].unique()), earlier, of.benchmarks, models)
+        of = replace(of, successors=named)
+        tables = tables_of(of, watch)
+        reasons = {**(read_overruled(models) if models is not None else {}), **(overrule or {})}
+        # A copy, without what was counted for the tables.
+        return replace(of), tables, hashes, refuse_blocked(of, tables["screening"], reasons)
+
+    content = [computed()]
     with named_errors(Path(out)), locked(Path(out)):
-        return _publish_into(Path(out), release, of, tables, hashes, overruled, renderer, own)
+        return _publish_into(Path(out), release, content, renderer, own, watch)
 
 
 def _publish_into(
     site: Path,
     release: str,
-    of: ReleaseInputs,
-    tables: Mapping[str, pd.DataFrame],
-    sources: list[dict[str, str]],
-    overruled: Mapping[str, str],
+    content: list[_Computed],
     renderer: Renderer,
     own: OwnPages | None,
+    watch: Watch,
 ) -> Published:
-    """Write and draw a release, unless it exists already; the caller holds the site's lock."""
+    """Write and draw a release, unless it exists already; the caller holds the site's lock.
+
+    It takes the content out of the list, and frees it before it draws the pages.
+    """
+    of, tables, sources, overruled = content.pop()
+    watch("writing tables", 0, 0)
     facts = facts_of(of, tables)
     final = site / RELEASES / release
     if final.exists():
@@ -260,7 +276,9 @@ def _publish_into(
         if own is not None:
             own.write(building / OWN_PAGES)
         write_documents(made, building)
-        manifest["drawn_by"] = draw_pages(made, building, renderer)
+        del of, tables
+        manifest["drawn_by"] = draw_pages(made, building, renderer, watch)
+        watch("putting the site together", 0, 0)
         manifest["files"] = file_hashes(building)
         write_manifest(manifest, building)
         try:
@@ -345,6 +363,6 @@ def write_documents(release: Release, folder: Path) -> None:
     write_croissant(release, folder / DOWNLOADS, Options())
 
 
-def draw_pages(release: Release, folder: Path, renderer: Renderer) -> str:
+def draw_pages(release: Release, folder: Path, renderer: Renderer, watch: Watch = unwatched) -> str:
     """Draw the pages and the PDF; return the name of the renderer."""
-    return render(release, site=folder, pdf=folder / PDF, renderer=renderer)
+    return render(release, site=folder, pdf=folder / PDF, renderer=renderer, watch=watch)

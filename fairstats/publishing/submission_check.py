@@ -14,7 +14,7 @@ from fairstats._lib.formatting import capital, escape_comment, p_figure, percent
 from fairstats._lib.problems import InputError, Problem, in_lines, printable
 from fairstats._lib.table_text import json_text, records
 from fairstats.answers.benchmark_checks import read_valid, same_looking_problems
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
 from fairstats.answers.strategies import vote_problems
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
 from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
@@ -23,7 +23,7 @@ from fairstats.comparisons.ranking import no_ranking
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.publishing.diff import verdict_changes
 from fairstats.release.tables import TABLES, ReleaseInputs
-from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
+from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.screening.screen import markdown as screening_markdown
 from fairstats.submissions.declaration import NOT_KNOWN
 from fairstats.submissions.folder import (
@@ -212,7 +212,8 @@ def check_submission(
         others = None
     declared = submission.declaration.snapshot
     named = answers if declared == NOT_KNOWN else answers.assign(snapshot=declared)
-    screening = screen_checked(named, others, known).to_frame()
+    against = None if others is None else open_pairs(others, known)
+    screening = screen_opened(open_pairs(named, known), against).to_frame()
     changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
     return SubmissionCheck(path, submission, (), screening, changes)
 

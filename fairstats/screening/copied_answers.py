@@ -56,6 +56,8 @@ RELATED_MODELS = (
 SAME_MODEL_TWICE = "Have the two prompts the same effect, or is one file there twice?"
 #: Fewest variants for which it is unusual that all answers to an item agree.
 FEWEST_VARIANTS = 6
+#: A set is compared with so many sets of other models, and of its own: those most like it.
+MOST_COMPARED = 20
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
     if not others:
         return not_checked(check, "there are no other answer sets to compare with")
     found = []
-    for other in others:
+    alike = _most_alike(sheet, others, panel)
+    for other in alike:
         # Both directions are in it, and two checks use it.
         pair = frozenset((id(sheet), id(other)))
         tested = panel.once(pair, partial(_compare, sheet, other, panel))
@@ -120,13 +123,70 @@ def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
     p, value, _, limit, wrong, other = min(found, key=lambda one: one[:3])
     same_model = sheet.family == other.family
     # Unexpected answers that were repeated are answers of both, so there are some.
-    alike = (sheet.letters == other.letters)[sheet.answered | other.answered]
-    one_file = not same_model and -value >= SAME_FILE and alike.mean() >= SAME_FILE_ALL
+    same = (sheet.letters == other.letters)[sheet.answered | other.answered]
+    one_file = not same_model and -value >= SAME_FILE and same.mean() >= SAME_FILE_ALL
     note = f"Shares {percent(max(-value, 0))} of {what} with {other.model} ({other.strategy})"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
     worst: Flag = "block" if check == COPIED and one_file else "look"
-    return Finding(check, -value, limit, min(1.0, p * len(found)), worst, note, question)
+    tests = len(found) + len(others) - len(alike)
+    return Finding(check, -value, limit, min(1.0, p * tests), worst, note, question)
+
+
+def _most_alike(sheet: Sheet, others: list[Sheet], panel: Panel) -> list[Sheet]:
+    """Return the sheets to compare with: all if they are few, else those most like it.
+
+    Every two sheets of a large board are too many for the exact comparison.
+    """
+    own = np.array([other.family == sheet.family for other in others])
+    if max(own.sum(), (~own).sum()) <= MOST_COMPARED:
+        return others
+    place = {id(one): number for number, one in enumerate(panel.everything)}
+    columns = [place[id(other)] for other in others]
+    chosen = np.zeros(len(others), dtype=bool)
+    for alike in panel.once("alike", partial(_alike, panel)):
+        values = alike[place[id(sheet)], columns]
+        for group in (own, ~own):
+            places = np.flatnonzero(group)
+            chosen[places[np.argsort(-values[places], kind="stable")[:MOST_COMPARED]]] = True
+    return [other for other, yes in zip(others, chosen, strict=True) if yes]
+
+
+def _alike(panel: Panel) -> tuple[FloatArray, FloatArray]:
+    """Return how alike every two sheets are in unexpected answers, and in unusual items.
+
+    It is as in `overlap`, but each sheet's answers are expected from all other models, with its own
+    accuracy.
+    """
+    sheets = panel.everything
+    seen = [_unexpected(sheet, panel) for sheet in sheets]
+    letters = np.stack([sheet.letters for sheet in sheets])
+    answers, items = np.zeros((2, len(sheets), len(sheets)))
+    for place, (_, unexpected, unusual) in enumerate(seen):
+        same = letters == letters[place]
+        answers[place] = (same & unexpected).sum(axis=(1, 2))
+        items[place] = (same.all(axis=2) & unusual).sum(axis=1)
+    expected = np.array([expected for expected, _, _ in seen])
+    many = np.array([np.count_nonzero(unexpected) for _, unexpected, _ in seen])
+    whole = np.array([np.count_nonzero(unusual) for _, _, unusual in seen])
+    repeated = answers + answers.T - np.add.outer(expected, expected)
+    room = np.add.outer(many - expected, many - expected)
+    return (
+        repeated / np.maximum(room, 1e-9),
+        (items + items.T) / np.maximum(np.add.outer(whole, whole), 1),
+    )
+
+
+def _unexpected(sheet: Sheet, panel: Panel) -> tuple[float, Bools, Bools]:
+    """Return the expected repetitions of unexpected answers, those answers, and unusual items."""
+
+    def compute() -> tuple[float, Bools, Bools]:
+        expected = _letter_probabilities(sheet, sheet, panel.others(sheet))
+        unexpected = np.asarray(sheet.answered & (expected < UNEXPECTED))
+        unusual = np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered))
+        return float(expected[unexpected].sum()), unexpected, unusual
+
+    return panel.once(("unexpected", id(sheet)), compute)
 
 
 def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, float, float, float]]:
@@ -205,9 +265,7 @@ def _same_as_any(sheet: Sheet, others: Sequence[Sheet], panel: Panel) -> tuple[B
     """Return which items are unusual, and which have the answers of any other model's sheet."""
     givers = panel.once((MOSAIC, "givers", len(others)), partial(_givers, others))
     same = [givers.get(row, sheet.family) != sheet.family for row in enumerate(_rows(sheet))]
-    expected = _letter_probabilities(sheet, sheet, panel.others(sheet))
-    unexpected = sheet.answered & (expected < UNEXPECTED)
-    return np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered)), np.array(same)
+    return _unexpected(sheet, panel)[2], np.array(same)
 
 
 def _givers(sheets: Sequence[Sheet]) -> dict[tuple[int, bytes], str | None]:
@@ -273,7 +331,7 @@ def _letter_probabilities(sheet: Sheet, source: Sheet, usual: Popularity) -> Flo
     The log odds of a correct answer are those of the other models plus a constant, as in the Rasch
     model; the constant gives the sheet's own accuracy. Wrong letters keep their popularity.
     """
-    right = take(usual.smoothed, usual.layout.key_places).astype(np.float64)
+    right = usual.expected_right
     shifted = shift_accuracy(usual.odds, usual.layout.correct(sheet), sheet.answered)
     wrong = take(usual.smoothed, source.places) * (1 - shifted) / np.maximum(1 - right, 1e-9)
     return np.where(source.places == usual.layout.key_places, shifted, wrong)

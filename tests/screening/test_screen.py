@@ -12,7 +12,7 @@ import pypandoc
 import pytest
 from typer.testing import CliRunner
 
-from fairstats import InputError, write_answers
+from fairstats import InputError, scan_answers, write_answers
 from fairstats.cli import app
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.screen import SCREENING_COLUMNS, count_flags, markdown, screen
@@ -196,16 +196,21 @@ def test_few_wrong_marks_and_those_of_a_corrected_key_do_not_block(honest, synth
         assert by_check(found, "Model-A").loc["stored_marks", "flag"] != "block"
 
 
-@pytest.mark.parametrize(
-    ("answers", "message"),
-    [
-        ([1, 2], "must be a pandas DataFrame"),
-        (pd.DataFrame({"a": [1]}), "is not an answers table"),
-    ],
-)
-def test_what_is_not_an_answers_table_is_refused(answers, message):
-    with pytest.raises(InputError, match=message):
-        screen(answers)
+def test_what_is_not_an_answers_table_is_refused():
+    with pytest.raises(TypeError, match="must be a data frame, not list"):
+        screen([1, 2])
+    with pytest.raises(InputError, match="is not an answers table"):
+        screen(pd.DataFrame({"a": [1]}))
+
+
+def test_answers_in_duckdb_are_screened_as_those_in_memory(honest, synthetic, tmp_path):
+    samples = [honest[0].assign(sample=n, answer=honest[n]["answer"]) for n in range(3)]
+    gaps = honest[3].iloc[5:].assign(benchmark_version="2")
+    answers = pd.concat([*samples, *honest[1:], gaps], ignore_index=True)
+    path = write_answers(answers, tmp_path / "answers.parquet")
+    wanted = screen(answers, benchmarks=[synthetic]).to_frame()
+    found = screen(scan_answers(path, engine="duckdb"), benchmarks=[synthetic]).to_frame()
+    pd.testing.assert_frame_equal(found, wanted)
 
 
 def test_wrong_mark_is_named_with_its_row(honest_demo):
