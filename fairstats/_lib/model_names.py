@@ -111,6 +111,27 @@ def same_model(one: str, other: str) -> bool:
     return _model_name(one).same(_model_name(other))
 
 
+def models_of_snapshots(named: Iterable[tuple[str, str | None]]) -> dict[str, set[str]]:
+    """Return the models that state a snapshot, or have its name, by the snapshot's `snapshot_key`.
+
+    Examples
+    --------
+    >>> found = models_of_snapshots([("A", "a-2026"), ("B", "lab/A-2026"), ("C", None)])
+    >>> sorted(found["a-2026"])
+    ['A', 'B']
+    """
+    found: dict[str, set[str]] = {}
+    for model, snapshot in named:
+        for name in (model, snapshot or model):
+            found.setdefault(snapshot_key(name), set()).add(model)
+    return found
+
+
+def snapshot_key(name: str) -> str:
+    """Return a snapshot's name without its path and regardless of spelling."""
+    return fold_name(name).rpartition("/")[2]
+
+
 class ModelNames(Mapping[str, str]):
     """A mapping by models' names that finds a model in any spelling, see `same_model`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -11,6 +11,8 @@ from statistics import median
 import numpy as np
 import scipy
 
+from fairstats._lib.model_names import snapshot_key
+from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats.screening.answer_sheets import NO_ROW, Bools, Panel, Popularity, Sheet, take
 from fairstats.screening.findings import (
@@ -27,6 +29,7 @@ from fairstats.screening.findings import (
 COPIED = "copied_answers"
 COPIED_ITEMS = "copied_items"
 MOSAIC = "mosaic"
+SNAPSHOT = "shared_snapshot"
 #: An answer is unexpected if its expected probability is below this.
 UNEXPECTED = 0.35
 #: Limit of the repeated share for two models. Two released sets of different models repeat 0.08 of
@@ -250,6 +253,23 @@ def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
         f"set; the median of other models is {percent(usual)}."
     )
     return Finding(MOSAIC, value, limit, p, "look", note, RELATED_MODELS)
+
+
+def check_snapshot(
+    model: str, snapshots: Iterable[str], models: Mapping[str, Set[str]]
+) -> Finding | None:
+    """Look for other models that state a snapshot of this one, or have its name.
+
+    Returns None if there are none. `models` is of `models_of_snapshots`.
+    """
+    shared = {name: models[snapshot_key(name)] - {model} for name in snapshots}
+    name = max(shared, key=lambda one: len(shared[one]), default="")
+    if not shared or not shared[name]:
+        return None
+    others = sorted(shared[name])
+    note = f"The snapshot {name} is also the snapshot or the name of {first_of(others)}."
+    question = "Is it the same model? If not, which one gave these answers?"
+    return Finding(SNAPSHOT, len(others), 0, math.nan, "look", note, question)
 
 
 def _same_as_any(sheet: Sheet, others: Sequence[Sheet], panel: Panel) -> tuple[Bools, Bools]:

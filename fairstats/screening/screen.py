@@ -12,6 +12,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import escape_comment
+from fairstats._lib.model_names import models_of_snapshots
 from fairstats._lib.table_text import table_csv, table_json, write_text
 from fairstats.answers.engine_frames import OpenAnswers, open_pairs
 from fairstats.answers.schema_checks import check_answers
@@ -19,7 +20,12 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.answer_sheets import Layout, Panel, Sheet, read_panels
-from fairstats.screening.copied_answers import check_copied_items, check_copying, check_mosaic
+from fairstats.screening.copied_answers import (
+    check_copied_items,
+    check_copying,
+    check_mosaic,
+    check_snapshot,
+)
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
 from fairstats.screening.findings import ASKING, Finding
 from fairstats.screening.flips_and_labels import (
@@ -166,10 +172,11 @@ def screen(
     strategies count once. A check that is not possible has the flag ``not_checked``, without a
     value and p-value. It asks for nothing, and clears nothing. Checks of stored replies, marks
     and several samples have no row for sets without them. Checks that the benchmark makes
-    impossible have no row either. Decisions, levels and scores have only the checks of missing
-    answers, rows, replies and marks. In the others, a model that is stricter than others, or that
-    seldom varies its answers, would look like a copy or a forgery. With several samples, each is
-    checked, and the smallest p-value is multiplied by their number.
+    impossible have no row either. A snapshot has a row only if another model states it, too.
+    Decisions, levels and scores have only the checks of missing answers, rows, replies, marks and
+    snapshots. In the others, a model that is stricter than others, or that seldom varies its
+    answers, would look like a copy or a forgery. With several samples, each is checked, and the
+    smallest p-value is multiplied by their number.
 
     References
     ----------
@@ -201,10 +208,11 @@ def screen(
 def screen_opened(opened: OpenAnswers, against: OpenAnswers | None = None) -> Screening:
     """Screen answers as `screen` does, after they were checked."""
     recorded = _recorded(opened)
+    shared = _shared_snapshots(opened, against)
     found = [
         (names, finding)
         for panel in read_panels(opened, against)
-        for names, finding in _screen_version(panel, recorded)
+        for names, finding in _screen_version(panel, recorded, shared)
     ]
     adjusted = adjust_pvalues([finding.p_value for _, finding in found])
     rows = [
@@ -244,22 +252,45 @@ def _recorded(opened: OpenAnswers) -> dict[Hashable, pd.DataFrame]:
     return dict(iter(frame.groupby(_SET)))
 
 
+def _shared_snapshots(
+    opened: OpenAnswers, against: OpenAnswers | None
+) -> dict[Hashable, Finding | None]:
+    """Return the finding on the snapshots of each answer set that states any."""
+    named = [
+        table.cells.reindex(columns=[*_SET, "snapshot"]).drop_duplicates()
+        for table in (opened, against)
+        if table is not None
+    ]
+    models = models_of_snapshots(
+        (model, None if pd.isna(snapshot) else snapshot)
+        for table in named
+        for model, snapshot in zip(table["model"], table["snapshot"], strict=True)
+    )
+    return {
+        key: check_snapshot(key[2], rows["snapshot"], models)
+        for key, rows in named[0].dropna(subset="snapshot").groupby(_SET)
+    }
+
+
 def _screen_version(
-    panel: Panel, recorded: Mapping[Hashable, pd.DataFrame]
+    panel: Panel,
+    recorded: Mapping[Hashable, pd.DataFrame],
+    shared: Mapping[Hashable, Finding | None],
 ) -> Iterator[tuple[dict[str, str], Finding]]:
     """Yield the key columns and the findings of each answer set of one benchmark version."""
     layout = panel.layout
     benchmark = {"benchmark": layout.benchmark.name, "benchmark_version": layout.version}
     nothing = pd.DataFrame(columns=["answer"])
     for model, strategy in dict.fromkeys(sheet.name for sheet in panel.screened):
-        rows = recorded.get((*benchmark.values(), model, strategy), nothing)
+        key = (*benchmark.values(), model, strategy)
+        rows = recorded.get(key, nothing)
         samples = [sheet for sheet in panel.screened if sheet.name == (model, strategy)]
         findings = [
             _of_samples([(sheet, check(sheet, panel)) for sheet in samples])
             for check in checks_of(layout)
         ]
         findings += [check_replies(rows, layout), check_marks(rows)]
-        findings += [check_samples(samples, rows, layout)]
+        findings += [check_samples(samples, rows, layout), shared.get(key)]
         for finding in confirm_missing(findings, rows, layout):
             if finding is not None:
                 yield benchmark | {"model": model, "strategy": strategy}, finding

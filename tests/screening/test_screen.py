@@ -121,6 +121,28 @@ def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
     assert rows.loc["resubmitted", "flag"] == "look"
 
 
+@pytest.mark.parametrize(
+    ("snapshot", "named"),
+    [
+        ("gpt-4.1-2025-04-14", "GPT-4.1"),
+        ("openai/GPT_4.1 2025-04-14", "GPT-4.1"),
+        ("gpt-4.1", "GPT-4.1"),
+        ("model-a-2026", None),
+    ],
+)
+def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, snapshot, named):
+    other = honest[1].assign(model="GPT-4.1", snapshot="gpt-4.1-2025-04-14")
+    found = screen(honest[0].assign(snapshot=snapshot), other, benchmarks=[synthetic])
+    rows = by_check(found, "Model-A")
+    assert ("shared_snapshot" in rows.index) == (named is not None)
+    if named is not None:
+        row = rows.loc["shared_snapshot"]
+        assert (row["flag"], row["value"]) == ("look", 1)
+        assert row["note"].startswith(
+            f"The snapshot {snapshot} is also the snapshot or the name of {named}. "
+        )
+
+
 def test_stored_marks_that_disagree_with_letters_are_blocked(honest, synthetic, by_check):
     right = honest[0]["answer"] == honest[0]["answer_key"]
     flags = {}
