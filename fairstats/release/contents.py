@@ -347,10 +347,8 @@ def _parsed(content: bytes) -> pd.DataFrame:
 
 def row_numbers(table: pd.DataFrame, columns: Iterable[str]) -> dict[tuple[str, ...], list[int]]:
     """Return the numbers of the rows with each combination of texts in these columns."""
-    numbers: dict[tuple[str, ...], list[int]] = {}
-    for number, key in enumerate(table[list(columns)].itertuples(index=False, name=None)):
-        numbers.setdefault(key, []).append(number)
-    return numbers
+    groups = table.groupby(list(columns), sort=False).indices
+    return {key: rows.tolist() for key, rows in groups.items()}
 
 
 def plain_first(rows: pd.DataFrame) -> pd.DataFrame:
