@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -39,7 +40,8 @@ from fairstats.report.board.charts import (
     measures_of,
     original_accuracy,
 )
-from fairstats.report.board.figures import ENDS, BoardFigures, Panel, asked_items
+from fairstats.report.board.figures import ENDS, BoardFigures, Panel, asked_items, is_long
+from fairstats.report.board.filters import model_filters
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.figures import NONE, Figure, p_cell
 from fairstats.report.findings import board_label, findings, unknown_in_practice
@@ -81,6 +83,8 @@ _MOST_NAMES = 4
 _FEW_NOTES, _MOST_LISTED = 2, 10
 # More models than these do not fit into the matrix.
 _MOST_COMPARED = 25
+#: The page with all models of long boards.
+ALL_MODELS = "reports/all-models.html"
 #: The colour of each verdict in the chart of gaps; no verdict is the empty text.
 _COLOURS = {
     DISPARITY: "red: disparity",
@@ -92,10 +96,8 @@ _COLOURS = {
 
 def show_leaderboard(release: Release) -> None:
     """Show the finding and the boards of every benchmark, the most informative first."""
-    boards = groupby(release.boards, key=lambda board: board.benchmark.name)
     html = output_format() == "html"
-    for number, (_, own) in enumerate(boards):
-        of_benchmark = list(own)
+    for number, of_benchmark in enumerate(_by_benchmark(release)):
         if number == 0 and html:
             # At the top of the page, where Quarto would move it.
             headline = findings(of_benchmark[0], release).headline
@@ -103,6 +105,19 @@ def show_leaderboard(release: Release) -> None:
         with enclosed('<div class="benchmark">', "</div>"):
             _show_finding(of_benchmark[0], release, titled=number == 0 and html)
             _show_boards(of_benchmark, release, scope=f"boards-{number}")
+
+
+def show_all_models(release: Release) -> None:
+    """Show the boards of each benchmark with a long one, with the rows of all models."""
+    for number, of_benchmark in enumerate(_by_benchmark(release)):
+        if any(map(is_long, of_benchmark)):
+            with enclosed('<div class="benchmark">', "</div>"):
+                _show_boards(of_benchmark, release, scope=f"boards-{number}", every=True)
+
+
+def _by_benchmark(release: Release) -> list[list[Board]]:
+    groups = groupby(release.boards, key=lambda board: board.benchmark.name)
+    return [list(own) for _, own in groups]
 
 
 def _show_finding(board: Board, release: Release, *, titled: bool) -> None:
@@ -141,9 +156,12 @@ def _not_shown(benchmark: Benchmark) -> str:
     return text
 
 
-def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
-    """Show all boards of a benchmark, with the controls that choose the visible parts."""
-    all_figures = [BoardFigures(board, release) for board in boards]
+def _show_boards(boards: list[Board], release: Release, *, scope: str, every: bool = False) -> None:
+    """Show all boards of a benchmark, with the controls that choose the visible parts.
+
+    `every` shows all models of long boards.
+    """
+    all_figures = [BoardFigures(board, release, every) for board in boards]
     sets = {f"b{n}": figures.label for n, figures in enumerate(all_figures)}
     attributes, measures = {"all": "All"}, dict[str, str]()
     for figures in all_figures:
@@ -171,7 +189,17 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
         key: Markup(switch(f"{scope}-{key}", *own)) for key, own in options.items() if shown[key]
     }
     style = Markup("\n".join(rules))
-    opening = filled("board_controls", scope=scope, rules=style, switches=switches, items=items)
+    filters = model_filters(all_figures, release)
+    opening = filled(
+        "board_controls",
+        scope=scope,
+        rules=style,
+        switches=switches,
+        items=items,
+        filters=filters,
+        # Readers look for a model of many by its name.
+        open=any(map(is_long, boards)),
+    )
     with enclosed(opening, "</section>"):
         for number, figures in enumerate(all_figures):
             with enclosed(f'<div data-board="b{number}">', "</div>"):
@@ -187,6 +215,8 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
     # The chart is one picture, so this block is hardly longer than it.
     with on_one_page():
         show_markdown(f"## {title}")
+        if figures.shortened and not paper:
+            _show_shortened(figures)
         for key, measure in measures_of(figures).items():
             # Paper has room for one; the figures of the others are in the table.
             if paper and key != "gap":
@@ -194,9 +224,10 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
             with enclosed(f'<div data-measure="{key}">', "</div>"):
                 which = "" if paper else f"{figures.label}. "
                 _show_small(f"{which}{measure.note}")
-                show_chart(measure.draw(figures, measure, f"{name}-{key}"))
+                with _first_rows(figures, f"{name}-{key}"):
+                    show_chart(measure.draw(figures, measure, f"{name}-{key}"))
     _show_small(_key(figures, release))
-    if figures.shortened:
+    if paper and figures.shortened:
         _show_small(
             f"Shown are the first {ENDS} and the last {ENDS} models in order of rank. The site has "
             f"all {len(figures.sets)}, and estimates.csv has every figure."
@@ -204,10 +235,11 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
     _show_unranked(figures)
     _show_screening(figures)
     _show_tables(figures, release, name=name)
-    if len(figures.submissions) and not figures.shortened:
-        with closed("Who sent these answers?"):
+    if len(figures.submissions) and not (paper and figures.shortened):
+        table, models = f"{name}-submissions", [own.model for own in figures.rows]
+        with closed("Who sent these answers?"), _first_rows(figures, table):
             show_table(
-                submissions_table(figures.submissions, board.ordered, name=f"{name}-submissions"),
+                submissions_table(figures.submissions, models, name=table),
                 caption=_SUBMISSIONS,
                 css_class="estimates compact",
             )
@@ -225,6 +257,27 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
         if not paper:
             links = {"rank_differences": Markup(download_links("rank_differences"))}
             show_html(filled("downloads", links=links, pdf=""))
+
+
+@contextmanager
+def _first_rows(figures: BoardFigures, name: str) -> Iterator[None]:
+    """Link from the following table to that with all models, if it lacks some of a long board."""
+    if output_format() != "html" or not is_long(figures.board):
+        yield
+        return
+    # The page's script takes the other rows from the part of this name on the other page.
+    part = f"{name}-part"
+    with enclosed(f'<div id="{part}">', "</div>"):
+        yield
+        if figures.shortened:
+            _show_shortened(figures, f"{page_root()}{ALL_MODELS}#{part}")
+
+
+def _show_shortened(figures: BoardFigures, href: str = "") -> None:
+    """State how many models are shown; below a table, with the address of that of all models."""
+    shown, models = len(figures.rows), len(figures.sets)
+    ranked = not figures.board.ranked.empty
+    show_html(filled("first_rows", shown=shown, models=models, ranked=ranked, href=href))
 
 
 def _show_small(text: str) -> None:
@@ -310,14 +363,18 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
         f"{_adjusted(figures)}."
     )
     tables = {"all": (overview_table(figures, name=f"{name}-all"), caption)}
-    for number, attribute in enumerate([] if figures.shortened else figures.attributes):
+    paper = output_format() != "html"
+    for number, attribute in enumerate([] if paper and figures.shortened else figures.attributes):
         text = f"{attribute.label}: {_pairs_of(attribute)}. {limits} "
         table = attribute_table(figures, number, name=f"{name}-a{number}")
         tables[f"a{number}"] = (table, text + discordant_note(board.benchmark))
     for key, (table, text) in tables.items():
-        with enclosed(f'<div data-attribute="{key}">', "</div>"):
+        with (
+            enclosed(f'<div data-attribute="{key}">', "</div>"),
+            _first_rows(figures, f"{name}-{key}"),
+        ):
             show_table(table, caption=text, css_class="estimates compact")
-    if output_format() == "html":
+    if not paper:
         names = {"All figures": "estimates", "Ranks": "ranks"}
         links = {label: Markup(download_links(table)) for label, table in names.items()}
         show_html(filled("downloads", links=links, pdf=f"{page_root()}leaderboard.pdf"))
@@ -453,6 +510,7 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
         EVERY,
         sides=("first group", "second group") if several else sides,
         narrow=True,
+        most=sum(pair.attribute == attribute.name for own in figures.rows for pair in own.pairs),
         name=name,
         stub="model",
         heading="Model",
