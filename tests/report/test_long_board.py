@@ -7,6 +7,7 @@ import re
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
@@ -61,6 +62,9 @@ def long(tmp_path_factory, without_screening) -> Release:
     answers = answers.assign(
         answer=answers["answer"].mask(whole, "A"), status=answers["status"].mask(whole, "ok")
     )
+    # The board of another prompt is short.
+    other = answers[answers["model"].isin(["one", "five"])].assign(strategy="cot")
+    answers = pd.concat([answers, other], ignore_index=True)
     return undrawn(answers, folder, every=True, models=declared(folder))
 
 
@@ -103,21 +107,24 @@ def test_short_board_is_on_the_first_page(long, drawn, monkeypatch):
 
 
 def test_models_are_filtered_by_what_they_differ_in(long):
-    (board,) = long.boards
-    found = model_filters([BoardFigures(board, long)], long)
+    boards = [BoardFigures(board, long) for board in long.boards]
+    found = model_filters(boards, long)
     options = {key: list(one.options) for key, one in found.items()}
     assert options["family"] == ['"><b>At</b>', "Atlas", "not declared"]
     # In the order of size; texts that are no size come first.
     assert options["size"] == ["about 8B", "8B", "70B", "1.5T", "not declared"]
     assert options["open"] == ["open", "not declared"]
     assert options["missing"][0] == "none"
-    assert found["missing"].options["none"] == f"b0/{long.slugs['one']}"
+    assert found["missing"].options["none"] == "b0/one b1/one"
     assert found["family"].options["Atlas"] == f"{long.slugs['four']} {long.slugs['one']}"
-    shares = {own.model: own.missing[0] / own.missing[1] for own in BoardFigures(board, long).sets}
+    shares = {
+        f"b{number}/{long.slugs[own.model]}": own.missing[0] / own.missing[1]
+        for number, figures in enumerate(boards)
+        for own in figures.sets
+    }
     limits = {"none": 0, "at most 1%": 0.01, "at most 5%": 0.05, "at most 20%": 0.2}
     for option, models in found["missing"].options.items():
-        few = {m for m, share in shares.items() if share <= limits[option]}
-        assert set(models.split()) == {f"b0/{long.slugs[model]}" for model in few}
+        assert set(models.split()) == {m for m, share in shares.items() if share <= limits[option]}
 
 
 def test_fact_that_all_models_share_is_no_filter(tmp_path, without_screening):
@@ -211,6 +218,10 @@ def test_filters_are_combined_and_kept_in_the_address(tab):
     assert "boards-0-family=Atlas" in tab.url
     tab.get_by_label("Family").select_option("not declared")
     assert rows(tab) == 0
+    # The choices hold for the board of the other prompt, too.
+    tab.get_by_label("Family").select_option("Atlas")
+    tab.get_by_role("radio", name="Reasoning first").check(force=True)
+    assert rows(tab) == 1
 
 
 def test_heading_sorts_all_models(tab):

@@ -17,14 +17,8 @@ from fairstats.release.contents import Release
 from fairstats.report.about.data import benchmark_card
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.page import (
-    _key,
-    difference_matrix,
-    matrix_caption,
-    overview_table,
-    show_leaderboard,
-    why_unranked,
-)
+from fairstats.report.board.page import _key, show_leaderboard, why_unranked
+from fairstats.report.board.tables import difference_matrix, matrix_caption, overview_table
 from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
 from fairstats.report.page_output import collected, drawing
