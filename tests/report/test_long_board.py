@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
+from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -11,7 +13,10 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
+from fairstats.publishing.verify import _inputs
 from fairstats.release.contents import Release
+from fairstats.release.manifest import facts_of, read_manifest
+from fairstats.release.tables import TABLES
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.filters import model_filters
 from fairstats.report.board.page import show_all_models, show_leaderboard
@@ -21,7 +26,7 @@ from fairstats.report.site_pages import STYLE_SHEET, stage
 from tests.serving import served
 
 from .conftest import answers_of_models
-from .undrawn import contents, undrawn
+from .undrawn import contents, undrawn, whole
 
 HOSTILE = '"><script>alert(1)</script>'
 MODELS = ("one", "two", HOSTILE, "four", "five")
@@ -57,11 +62,9 @@ def _shown():
 def long(tmp_path_factory, without_screening) -> Release:
     folder = tmp_path_factory.mktemp("long")
     answers = answers_of_models(MODELS)
-    # All answers of one model are there.
-    whole = answers["model"].eq("one") & answers["answer"].isna()
-    answers = answers.assign(
-        answer=answers["answer"].mask(whole, "A"), status=answers["status"].mask(whole, "ok")
-    )
+    # Only one model lacks answers.
+    lacking = answers["model"].eq("two")
+    answers = pd.concat([whole(answers[~lacking]), answers[lacking]])
     # The board of another prompt is short.
     other = answers[answers["model"].isin(["one", "five"])].assign(strategy="cot")
     answers = pd.concat([answers, other], ignore_index=True)
@@ -82,15 +85,15 @@ def parts_of(page: str) -> dict[str, tuple[str, list[str]]]:
 def test_first_page_has_the_first_rows_of_each_table(long, drawn):
     first, every = drawn(show_leaderboard, long), drawn(show_all_models, long)
     assert "All models" in contents(long)
-    parts, whole = parts_of(first), parts_of(every)
+    parts, complete = parts_of(first), parts_of(every)
     # Charts of three measures, the table of all attributes, and one of each.
     assert len(parts) >= 5
-    assert parts.keys() == whole.keys()
+    assert parts.keys() == complete.keys()
     for name, (head, rows) in parts.items():
-        assert head == whole[name][0], name
+        assert head == complete[name][0], name
         assert len(rows) == SHOWN
-        assert rows == whole[name][1][:SHOWN], name
-        assert len(whole[name][1]) == len(MODELS)
+        assert rows == complete[name][1][:SHOWN], name
+        assert len(complete[name][1]) == len(MODELS)
     links = re.findall(r'href="[./]*reports/all-models.html#([^"]+)">All models', first)
     assert links == list(parts)
     assert first.count("3 of 5 models.") == len(parts)
@@ -115,7 +118,7 @@ def test_models_are_filtered_by_what_they_differ_in(long):
     assert options["size"] == ["about 8B", "8B", "70B", "1.5T", "not declared"]
     assert options["open"] == ["open", "not declared"]
     assert options["missing"][0] == "none"
-    assert found["missing"].options["none"] == "b0/one b1/one"
+    assert len(found["missing"].options["none"].split()) == len(MODELS) - 1 + 2
     assert found["family"].options["Atlas"] == f"{long.slugs['four']} {long.slugs['one']}"
     shares = {
         f"b{number}/{long.slugs[own.model]}": own.missing[0] / own.missing[1]
@@ -129,9 +132,9 @@ def test_models_are_filtered_by_what_they_differ_in(long):
 
 def test_fact_that_all_models_share_is_no_filter(tmp_path, without_screening):
     models = declared(tmp_path, {name: {"family": "Atlas", "open": "false"} for name in MODELS})
-    made = undrawn(answers_of_models(MODELS), tmp_path, models=models)
+    made = undrawn(whole(answers_of_models(MODELS)), tmp_path, models=models)
     (board,) = made.boards
-    assert model_filters([BoardFigures(board, made)], made).keys() <= {"missing"}
+    assert model_filters([BoardFigures(board, made)], made) == {}
 
 
 def test_declared_facts_are_in_the_manifest_and_on_the_model_page(long, drawn):
@@ -144,11 +147,26 @@ def test_declared_facts_are_in_the_manifest_and_on_the_model_page(long, drawn):
 
 
 def test_other_facts_are_other_content(tmp_path, without_screening):
-    answers = answers_of_models(("one", "two"))
+    answers = whole(answers_of_models(("one", "two")))
     undrawn(answers, tmp_path, models=declared(tmp_path, {"one": {"open": "true"}}))
     undrawn(answers, tmp_path, models=declared(tmp_path, {"one": {"open": "true"}}))
     with pytest.raises(InputError, match="is already published with different models"):
         undrawn(answers, tmp_path, models=declared(tmp_path, {"one": {"open": "false"}}))
+
+
+def test_declared_facts_are_part_of_the_verified_content(long):
+    of, tables = _inputs(long, long.manifest), {name: long.table(name) for name in TABLES}
+    assert facts_of(of, tables)["content"] == long.manifest["content"]
+    other = facts_of(replace(of, model_facts={"one": {"open": False}}), tables)["content"]
+    assert {n for n, sha in other.items() if sha != long.manifest["content"][n]} == {"models"}
+
+
+@pytest.mark.parametrize("facts", [{"open": "yes"}, {"family": "x" * 61}, {"maker": "Atlas"}])
+def test_manifest_with_wrong_facts_is_refused(long, tmp_path, facts):
+    manifest = long.manifest | {"models": {"one": facts}}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(InputError, match="is not the manifest of a release"):
+        read_manifest(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -212,11 +230,13 @@ def test_search_finds_models_that_are_not_on_the_page(tab, long):
 def test_filters_are_combined_and_kept_in_the_address(tab):
     tab.get_by_label("Family").select_option("Atlas")
     tab.locator(".tools output", has_text="2 of 5 rows").wait_for()
-    tab.get_by_label("Missing answers").select_option("none")
+    tab.get_by_label("Size").select_option("8B")
     tab.locator(".tools output", has_text="1 of 5 rows").wait_for()
-    assert tab.locator(f"{CHART} th").inner_text().startswith("one")
+    tab.get_by_label("Size").select_option("")
+    tab.get_by_label("Missing answers").select_option("none")
+    assert rows(tab) == 2
     assert "boards-0-family=Atlas" in tab.url
-    tab.get_by_label("Family").select_option("not declared")
+    tab.get_by_label("Family").select_option(DECLARED["two"]["family"])
     assert rows(tab) == 0
     # The choices hold for the board of the other prompt, too.
     tab.get_by_label("Family").select_option("Atlas")
