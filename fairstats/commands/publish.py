@@ -67,8 +67,8 @@ def publish(
     models: Annotated[
         Path | None,
         typer.Option(
-            help="TOML file that declares which model succeeds which, and reasons to overrule "
-            "screening, see docs/site.md."
+            help="TOML file that declares facts about models, which model succeeds which, and "
+            "reasons to overrule screening, see docs/site.md."
         ),
     ] = None,
     pages: Annotated[
@@ -265,7 +265,8 @@ def _print_content(published: Any) -> None:
         if asked is not None and entry["benchmark"] not in retrieved:
             line = f"{entry['model']}, {entry['strategy']}: published without retrievals"
             typer.echo(line, err=True)
-    if without := [page.text for page in PAGES if not page.has_content(release)]:
+    listed = [page for page in PAGES if page.in_navigation]
+    if without := [page.text for page in listed if not page.has_content(release)]:
         typer.echo(f"pages left out (no content in this release): {', '.join(without)}")
 
 

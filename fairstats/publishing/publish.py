@@ -27,7 +27,7 @@ from fairstats.answers.files import (
 )
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
-from fairstats.comparisons.successors import read_overruled, successors_of
+from fairstats.comparisons.successors import facts_of_models, read_overruled, successors_of
 from fairstats.exports.catalogues import write_croissant
 from fairstats.exports.export import Options
 from fairstats.publishing.diff import changes, earlier_comparisons
@@ -159,8 +159,9 @@ def publish(
     models : path, optional
         A TOML file that declares which model is the successor of which, see
         `fairstats.comparisons.successors.read_successors`. The older model may be in an earlier
-        release of the site. Its table ``[overrule]`` holds models and reasons as `overrule` does,
-        which goes first.
+        release of the site. It also declares facts about models, see
+        `fairstats.comparisons.successors.facts_of_models`. Its table ``[overrule]`` holds models
+        and reasons as `overrule` does, which goes first.
     pages : path, optional
         The folder of the publisher's own pages and site.toml, see
         `fairstats.report.site_settings.read_pages`. The release keeps them.
@@ -211,8 +212,10 @@ def publish(
         earlier = {
             entry["model"] for one in releases_of(Path(out)) for entry in one.manifest["answers"]
         }
-        named = successors_of(set(of.answers["model"].unique()), earlier, of.benchmarks, models)
-        of = replace(of, successors=named)
+        there = set(of.answers["model"].unique())
+        named = successors_of(there, earlier, of.benchmarks, models)
+        facts = facts_of_models(there, earlier, models) if models is not None else {}
+        of = replace(of, successors=named, model_facts=facts)
         tables = tables_of(of, watch)
         reasons = {**(read_overruled(models) if models is not None else {}), **(overrule or {})}
         # A copy, without what was counted for the tables.
@@ -267,6 +270,7 @@ def _publish_into(
             "sources": sources,
             "overruled": dict(overruled),
             "successors": dict(of.successors),
+            "models": dict(of.model_facts),
             **facts,
             "previous": previous_release(before[-1]) if before else None,
         }

@@ -171,6 +171,11 @@ class Release:
         """Return the older model of each newer one, which may be in an earlier release."""
         return dict(self.manifest.get("successors", {}))
 
+    @property
+    def model_facts(self) -> dict[str, dict[str, str | bool]]:
+        """Return what the publisher declared about models, e.g. their family."""
+        return dict(self.manifest.get("models", {}))
+
     def table(self, name: str) -> pd.DataFrame:
         """Return one of the release's tables, see `fairstats.release.tables`.
 

@@ -19,6 +19,7 @@ from fairstats._lib.safe_names import SHA256, declared, file_sha256
 from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_files import checked, read_text
 from fairstats.benchmarks.declaration import MissingPolicy
+from fairstats.comparisons.successors import ModelFacts
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, named_release
 
 if TYPE_CHECKING:  # To open a release takes no statistics.
@@ -88,6 +89,7 @@ class _Manifest(_Strict):
     # Why a model's answers were published although screening blocks them.
     overruled: dict[str, str] = {}
     successors: dict[str, str] = {}
+    models: dict[str, ModelFacts] = {}
     rows: dict[str, int]
     answers: list[_AnswerSet]
     content: dict[str, _Sha256]
@@ -171,6 +173,8 @@ def _content(tables: Mapping[str, pd.DataFrame], of: ReleaseInputs) -> dict[str,
     }
     if of.successors:
         texts["successors"] = json.dumps(sorted(of.successors.items()))
+    if of.model_facts:
+        texts["models"] = json.dumps(of.model_facts, sort_keys=True)
     return hashes | {n: hashlib.sha256(text.encode()).hexdigest() for n, text in texts.items()}
 
 

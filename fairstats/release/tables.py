@@ -89,6 +89,8 @@ class ReleaseInputs:
         The rubrics of the ratings, by name.
     successors : mapping of str to str
         The older model of each newer one, see `fairstats.comparisons.successors`.
+    model_facts : mapping
+        What was declared about models, see `fairstats.comparisons.successors.facts_of_models`.
     """
 
     answers: pd.DataFrame
@@ -101,6 +103,7 @@ class ReleaseInputs:
     benchmarks: Mapping[str, Benchmark]
     rubrics: Mapping[str, Rubric]
     successors: Mapping[str, str] = field(default_factory=dict)
+    model_facts: Mapping[str, Mapping[str, str | bool]] = field(default_factory=dict)
 
     @classmethod
     def of_answers(
