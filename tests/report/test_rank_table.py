@@ -8,8 +8,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fairstats._lib.formatting import level, percent
+from fairstats._lib.formatting import escape_markdown, level, percent
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.kinds import KINDS, Words
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.feed import badge
 from fairstats.publishing.json_api import leaderboard_document
@@ -185,6 +186,16 @@ def test_card_states_family_and_ranking_limits(benchmark):
     higher = benchmark_card(replace(benchmark, lowest_accuracy=0.9), 3).replace("\\", "")
     assert f"{percent(0.9)} (declared; the best guess" in higher
     assert f"above {guess} (the best guess)" in benchmark_card(benchmark, 3).replace("\\", "")
+
+
+def test_words_of_a_benchmark_are_text_in_its_card(benchmark):
+    # Raw typst would run in the PDF, and raw HTML in the page.
+    raw = '`#panic("x")`{=typst} `<script>alert(1)</script>`{=html}'
+    words = Words(**dict.fromkeys(("item", "items", "cluster", "clusters", "source"), raw))
+    for kind in KINDS.values():
+        card = benchmark_card(replace(benchmark, words=words, kind=kind, cluster="patient"), 3)
+        assert escape_markdown(raw) in card
+        assert raw not in card
 
 
 def test_reading_notes_claim_no_limit_that_is_not_declared(ranked, benchmark):

@@ -143,6 +143,8 @@ def benchmark_card(benchmark: Benchmark, versions: int) -> str:
         required = f"lower limit of accuracy above {required_accuracy(benchmark)}"
     escaped = {
         "description": benchmark.description,
+        "item": words.item,
+        "sets": words.items,
         "items": _items(benchmark),
         "groups": _attributes(benchmark),
         "required": required,
@@ -154,8 +156,6 @@ def benchmark_card(benchmark: Benchmark, versions: int) -> str:
     return prose(
         "benchmark",
         **{name: escape_markdown(text) for name, text in escaped.items()},
-        item=words.item,
-        sets=words.items,
         variants=str(versions),
         versions="\n".join(sets),
         missing=benchmark.missing,
