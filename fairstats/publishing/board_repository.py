@@ -225,6 +225,9 @@ def accept_submission(
         if one.is_symlink():
             raise InputError([Problem(str(one), "is a link", "restore the folder")])
     target = board / ACCEPTED / folder.name
+    if _is_accepted(folder, target):
+        message = f"is accepted already, as {target}"
+        raise InputError([Problem(str(folder), message, "remove this folder")])
     found = check_submission(
         folder,
         present_answers(board),
@@ -266,8 +269,18 @@ def accept_submission(
     finally:
         shutil.rmtree(building, ignore_errors=True)
     if folder.resolve().parent == (board / SUBMITTED).resolve():
-        shutil.rmtree(folder)
+        # Renamed first, so that a process that is killed leaves no part of a submission.
+        folder.rename(building)
+        shutil.rmtree(building)
     return target, found
+
+
+def _is_accepted(folder: Path, target: Path) -> bool:
+    """Return whether a call that was stopped before the end has accepted this very submission."""
+    files = [one / SUBMISSION_FILE for one in (folder, target)]
+    if not (target / ACCEPTANCE_FILE).is_file() or not all(map(Path.is_file, files)):
+        return False
+    return file_sha256(files[0]) == file_sha256(files[1])
 
 
 def _refuse_overruled(found: SubmissionCheck, overrule: str) -> None:

@@ -310,6 +310,33 @@ def test_accepted_submission_is_moved_with_a_record(submission, board):
     assert read_submission(target).acceptance.block == 0
 
 
+def test_acceptance_that_was_stopped_before_the_removal_says_what_to_remove(
+    prepared, submission, board
+):
+    target, _ = accept_submission(submission, board, by="A keeper")
+    before = sorted((path, path.stat().st_mtime_ns) for path in target.iterdir())
+    shutil.copytree(prepared / "new", submission)
+    with pytest.raises(InputError, match="is accepted already, as .*; remove this folder"):
+        accept_submission(submission, board, by="Another keeper")
+    assert sorted((path, path.stat().st_mtime_ns) for path in target.iterdir()) == before
+    # Another submission of this name is not.
+    declaration = submission / "submission.toml"
+    declaration.write_text(declaration.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="has the name of an accepted submission"):
+        accept_submission(submission, board, by="A keeper")
+
+
+def test_removal_of_a_submission_leaves_no_part_of_it(submission, board, monkeypatch):
+    def stopped(path, **options):
+        if not options:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        accept_submission(submission, board, by="A keeper")
+    assert not submission.exists()
+
+
 def test_blocked_submission_is_accepted_only_with_a_reason(fraud, board):
     with pytest.raises(InputError, match="is blocked by screening: "):
         accept_submission(fraud, board, by="A keeper")
