@@ -27,6 +27,9 @@ _SMALL_CAPITAL = re.compile(r"LATIN LETTER SMALL CAPITAL ([A-Z])")
 _LIKE_DIGITS = str.maketrans("ilo", "110")
 _WORD = re.compile(r"[^\W\d_]+")
 _HIDDEN_KINDS = ("Cc", "Cf", "Zl", "Zp")
+# Controls, line separators, and letters that no file can hold.
+_CONTROLS = ("Cc", "Zl", "Zp", "Cs")
+_DIRECTIONS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 #: Letters, marks and symbols that are blank or invisible in print, by Unicode's property
 #: Default_Ignorable_Code_Point; and the braille pattern without a dot.
 _HIDDEN = frozenset(
@@ -215,6 +218,21 @@ def has_hidden_characters(name: str) -> bool:
     (True, False)
     """
     return name != name.strip() or any(map(is_invisible, name))
+
+
+def is_plain_text(text: str) -> bool:
+    """Return whether a text has no character that reverses it, and no control except for lines.
+
+    Examples
+    --------
+    >>> is_plain_text("café, 5 µg"), is_plain_text("a\N{RIGHT-TO-LEFT OVERRIDE}b")
+    (True, False)
+    """
+    return not any(
+        unicodedata.category(sign) in _CONTROLS or unicodedata.bidirectional(sign) in _DIRECTIONS
+        for sign in text
+        if sign not in "\t\n"
+    )
 
 
 def posing_letters(name: str) -> str:

@@ -269,10 +269,34 @@ REFUSED += [
     for more in [{"keys": "item_id\ni1\n"} | more]
 ]
 REFUSED += [
+    ({"title": 'title = "a\\u001b[31m"'}, "title = 'a\\x1b[31m': has a control character"),
+    ({"title": 'title = " "'}, "title = ' ': is empty"),
+    ({"title": f'title = "{"x" * 501}"'}, "has 501 characters; use at most 500"),
+    ({"citation": f'citation = "{"x" * 5001}"'}, "has 5,001 characters; use at most 5,000"),
+    ({"licence": 'licence = "a\\u0000b"'}, "licence = 'a\\x00b': has a control character"),
+    ({"versions": '[versions]\n1 = "a\\u2028b"'}, "versions.1 = 'a\\u2028b': has a control"),
+    (
+        pairs(f'black = "\\u202eB", {WHITE}', '["black", "white"]'),
+        "groups.black = '\\u202eB': has a control character, or one that reverses the text",
+    ),
+    (
+        {"versions": '[versions]\n1 = "x"\n[words]\nitem = "a\\rb"'},
+        "words.item = 'a\\rb': has a control",
+    ),
+    ({"versions": '[versions]\n1 = "x"\n[words]\nitem = ""'}, "words.item = '': is empty"),
+    (
+        {"versions": '[versions]\n1 = "x"\n[selected_on]\n"a\\u202e" = "x"'},
+        "selected_on = 'a\\u202e': has a",
+    ),
     ({"versions": '[versions]\n" 1" = "x"'}, "versions. 1 = ' 1': has spaces at the ends"),
     (pairs(f'"a\\u202e" = "A", {WHITE}', '["a\\u202e", "white"]'), "is not a possible name"),
     ({"keys": f"item_id,answer_key\n{'i' * 201},A\n"}, "keys.csv: item_id = 'iii"),
 ]
+
+
+def test_long_texts_may_have_lines_and_letters_of_any_script(benchmark_file):
+    note = "Première ligne\\nΔεύτερη\\u00a0γραμμή\\n\\u0645\\u06cc\\u200c\\u062e"
+    load_benchmark(benchmark_file(sources=f'sources = ["none"]\nnotes = ["{note}"]'))
 
 
 @pytest.mark.parametrize(("replaced", "message"), REFUSED)

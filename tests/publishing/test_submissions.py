@@ -316,7 +316,7 @@ def test_acceptance_that_was_stopped_before_the_removal_says_what_to_remove(
     target, _ = accept_submission(submission, board, by="A keeper")
     before = sorted((path, path.stat().st_mtime_ns) for path in target.iterdir())
     shutil.copytree(prepared / "new", submission)
-    with pytest.raises(InputError, match="is accepted already, as .*; remove this folder"):
+    with pytest.raises(InputError, match=r"is accepted already, as .*; remove this folder"):
         accept_submission(submission, board, by="Another keeper")
     assert sorted((path, path.stat().st_mtime_ns) for path in target.iterdir()) == before
     # Another submission of this name is not.
