@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.records import Record
-from fairstats._lib.toml_files import Fault, Table, parse, read_toml
+from fairstats._lib.toml_files import Fault, Table, must, parse, read_toml
 from fairstats.answers.schema import ANSWERS
 
 #: The texts of the options, which a reply may name. Added to the columns of the answers table.
@@ -37,7 +37,7 @@ def check_columns(named: Mapping[str, Any]) -> Mapping[str, Any]:
 def _is_pattern(text: str) -> str:
     try:
         re.compile(text)
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise Fault(f"is not a regular expression ({error})", "correct it") from None
     return text
 
@@ -45,6 +45,17 @@ def _is_pattern(text: str) -> str:
 _COLUMNS = AfterValidator(check_columns)
 Texts = Annotated[
     tuple[str, ...], BeforeValidator(lambda one: (one,) if isinstance(one, str) else one)
+]
+_Names = Annotated[
+    Texts,
+    must(
+        lambda names: all(
+            name.strip("./") and not name.startswith("/") and ".." not in name.split("/")
+            for name in names
+        ),
+        "must be names in the given folder",
+        'write e.g. "*.csv"',
+    ),
 ]
 
 
@@ -67,7 +78,7 @@ class MappingFile(Table):
     """The content of a mapping's TOML file, as docs/import.md describes it."""
 
     benchmark: str | None = None
-    files: Texts = ()
+    files: _Names = ()
     patterns: tuple[Pattern, ...] = ()
     where: dict[str, Texts] = Field(default_factory=dict)
     map: Annotated[dict[str, Texts], _COLUMNS] = Field(default_factory=dict)

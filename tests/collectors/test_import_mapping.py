@@ -313,6 +313,12 @@ def test_settings_of_the_caller_take_precedence(mapped):
         ("[values.answer]", "[values.letter]", "values.letter: is not a column"),
         ("snapshot =", "snap =", "map.snap: is not a column of the answers table"),
         ("[WB+]", "[WB", "is not a regular expression (unterminated character set"),
+        ("[WB+]", "(" * 2000, "is not a regular expression"),
+        ("[WB+]", "a{1,9999999999}", "is not a regular expression (the repetition number"),
+        *(
+            ('"visits*.csv"', name, "must be names in the given folder")
+            for name in ('"/etc/*"', '"../*"', '""', '"."', '["a.csv", "b/../../c"]')
+        ),
         ('attribute = "race"', "attribute = 1", "variants[0].attribute: has the wrong type"),
         ('group = "white"', "", "variants[0].group: is missing"),
         ('benchmark = "demo"', "", "benchmark: is missing"),
