@@ -227,3 +227,15 @@ def test_batch_that_may_exceed_the_budget_is_not_sent(server: Batches, run: Run)
         run(price=(100.0, 100.0), max_cost=0.001)
     assert not server.batches
     assert not server.chats
+
+
+def test_line_that_is_too_long_is_skipped(server: Batches, run: Run) -> None:
+    outcome = server.outcome
+
+    def some(request: dict[str, Any]) -> dict[str, Any]:
+        number = [r["custom_id"] for r in server.sent("batch-0")].index(request["custom_id"])
+        return outcome(request) | {0: {"p": "x" * 2**20}, 1: {"p": [{}] * 30_000}}.get(number, {})
+
+    server.outcome = some  # type: ignore[method-assign,assignment]
+    with pytest.raises(Unfinished, match=r"14 answered, 0 failed, 2 missing"):
+        run()
