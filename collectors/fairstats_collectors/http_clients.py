@@ -231,7 +231,10 @@ def redirected_to(fault: Exception) -> str | None:
     if not 300 <= status < 400:
         return None
     location = getattr(fault, "response").headers.get("location", "")  # noqa: B009
-    return urlsplit(location).hostname or "another address"
+    try:
+        return urlsplit(location).hostname or "another address"
+    except ValueError:
+        return "an invalid address"
 
 
 def endpoint_of(base_url: str) -> str:

@@ -176,6 +176,13 @@ def test_redirect_is_not_followed(serve, benchmark, tmp_path, status):
     assert len(first.requests) == 1
 
 
+@pytest.mark.parametrize("target", ["http://[::1", "http://[x]/", "//\u2100.example"])
+def test_redirect_to_an_invalid_address_is_reported(serve, benchmark, tmp_path, target):
+    location = target.encode().decode("latin-1")
+    server = serve(lambda handler: send(handler, 307, location=location, content_length="0"))
+    assert "the service redirects to" in refused(server, benchmark, tmp_path)
+
+
 def test_reply_with_a_duplicate_name_is_invalid(serve, benchmark, tmp_path):
     def twice(handler: BaseHTTPRequestHandler) -> None:
         body = json.dumps(reply("A")[1])[:-1] + ', "choices": [{"message": {"content": "D"}}]}'

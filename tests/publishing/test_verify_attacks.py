@@ -64,7 +64,8 @@ def first_site(published, tmp_path):
 
 
 def run(*arguments: object):
-    return CliRunner().invoke(app, ["verify", *map(str, arguments)])
+    # In colour, since the runner removes escape sequences from what is not for a terminal.
+    return CliRunner().invoke(app, ["verify", *map(str, arguments)], color=True)
 
 
 @pytest.fixture(scope="module")
@@ -667,3 +668,11 @@ def test_nothing_is_published_after_a_release_whose_tables_are_links(site, tmp_p
     with pytest.raises(InputError, match="is a link"):
         publish(tmp_path / "a.parquet", release="4", out=site)
     assert not (site / "v" / "4").exists()
+
+
+@pytest.mark.parametrize("name", ["4", "\x1b[2J"])
+def test_a_copy_of_a_release_under_another_name_is_named(site, name):
+    shutil.copytree(site / "v" / "3", site / "v" / name)
+    done = run(site)
+    assert "belongs to release 3" in refused(done)
+    assert "\x1b" not in done.output
