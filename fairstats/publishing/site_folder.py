@@ -40,8 +40,9 @@ from fairstats.report.site_settings import settings_of
 
 LATEST, API = "latest", "api"
 _NO_JEKYLL = ".nojekyll"
-#: Files for hosts of static sites, and the documentation. No release is in them.
-_FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "docs", "robots.txt")
+#: Files for hosts of static sites, and the folder of the documentation. No release is in them.
+_FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "robots.txt")
+_DOCS = "docs"
 _OLD = ".old"
 STATEMENT_LIST = "attestations.json"
 SIGNATURES, ATTESTATIONS, KEYS = "signatures", "attestations", "keys"
@@ -192,7 +193,9 @@ def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:
     for path in sorted(site.iterdir()):
         if path.name == RELEASES:
             continue
-        if path.name in _FOR_HOSTS or (path.name.startswith(".") and path.name != _NO_JEKYLL):
+        hidden = path.name.startswith(".") and path.name != _NO_JEKYLL
+        # A folder of this name would be a page, if it has an index.html.
+        if hidden or path.name == _DOCS or (path.name in _FOR_HOSTS and not path.is_dir()):
             foreign.append(path.name)
         elif path.name in (LATEST, API) and path.is_dir() and not path.is_symlink():
             inside, others = regular_files(path)

@@ -195,7 +195,7 @@ def put(
     path = site / f"{kind}s" / (name or f"{list(state_of(site).manifests)[-1]}.{public.short}.json")
     for folder in (path.parent, site / "keys"):
         folder.mkdir(exist_ok=True)
-    path.write_text(json.dumps(envelope))
+    path.write_text(json_text(envelope))
     (site / "keys" / f"{public.short}.pub").write_text(public.pem)
     return path
 
@@ -328,6 +328,25 @@ def test_envelope_that_was_changed_is_refused(change, message, site, board):
     assert f"{path}: " in found
     assert message in found
     assert "; get the " in found or "; remove it" in found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace(": ", ":  ", 1),
+        lambda text: text + "\n",
+        lambda text: json.dumps(json.loads(text)),
+        # The last letter before == has four bits that do not count.
+        lambda text: re.sub('.=="', lambda found: chr(ord(found[0][0]) + 1) + '=="', text),
+    ],
+    ids=["space", "line", "one line", "base64"],
+)
+def test_envelope_that_is_written_in_another_way_is_refused(change, site, board):
+    path = put(site, board)
+    content = path.read_text()
+    path.write_text(change(content))
+    assert path.read_text() != content
+    assert "is not written as fairstats writes it" in messages(site, public(board))
 
 
 @pytest.mark.parametrize(

@@ -303,6 +303,13 @@ def test_files_for_the_host_are_listed_as_not_checked(first_site):
     assert "not checked: .git, CNAME" in done.output
 
 
+@pytest.mark.parametrize("name", ["CNAME", "LICENSE", "README.md", "robots.txt"])
+def test_folders_in_the_place_of_files_for_the_host_are_named(first_site, name):
+    (first_site / name).mkdir()
+    (first_site / name / "index.html").write_text("x")
+    assert f"{first_site / name}: is not part" in refused(run(first_site))
+
+
 def test_changes_since_the_release_before_are_computed_again(site):
     changes = site / "v" / "2" / "downloads"
     table = pd.read_parquet(changes / "answer_set_changes.parquet")
