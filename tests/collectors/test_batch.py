@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fairstats_collectors import batch
+from fairstats_collectors import batch, http_clients
 from fairstats_collectors.campaign import Unfinished
 from fairstats_collectors.collect import collect
 
@@ -239,3 +239,15 @@ def test_line_that_is_too_long_is_skipped(server: Batches, run: Run) -> None:
     server.outcome = some  # type: ignore[method-assign,assignment]
     with pytest.raises(Unfinished, match=r"14 answered, 0 failed, 2 missing"):
         run()
+
+
+def test_file_that_is_too_long_is_reported(
+    server: Batches, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_clients, "MAX_BATCH_BYTES", 1_000)
+    with pytest.raises(InputError, match="the reply is longer than 1,000 bytes"):
+        run()
+    monkeypatch.undo()
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert len(run()) == 16
+    assert len(server.batches) == 1
