@@ -251,7 +251,7 @@ def in_engine() -> Callable[[pd.DataFrame, str], Any]:
 def without_pages() -> Iterator[None]:
     """The look of pages is tested with the pages; in other tests drawing only takes time."""
 
-    def render(release: Any, *, site: Path, pdf: Path, renderer: str) -> str:
+    def render(release: Any, *, site: Path, pdf: Path, renderer: str, **_: Any) -> str:
         site.mkdir(exist_ok=True)
         (site / "index.html").write_text("page")
         pdf.write_text("pdf")

@@ -104,7 +104,7 @@ def import_table(
 
 def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     """Return the columns that the mapping fills, and the other fields under their names."""
-    if problems := _lacking_fields(path, kept, mapped):
+    if problems := [*_lacking_fields(path, kept, mapped), *_keys_as_answers(path, kept, mapped)]:
         raise InputError(problems)
     rows = []
     for record in kept:
@@ -220,7 +220,7 @@ def join_files(
 
 
 def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
-    if problems := _lacking_fields(path, kept, mapped):
+    if problems := [*_lacking_fields(path, kept, mapped), *_keys_as_answers(path, kept, mapped)]:
         raise InputError(problems)
     rows: list[dict[str, Any]] = []
     for record in kept:
@@ -257,6 +257,20 @@ def _lacking_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> list[
         for column, field in mapped.columns.items()
         if kept and all(value_at(record.fields, field) is ABSENT for record in kept)
     ]
+
+
+def _keys_as_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> Iterator[Problem]:
+    """Report fields that are both the answer and the key: every answer would be right."""
+    for column in ("answer", "answer_raw"):
+        both = {
+            name
+            for record in kept
+            for name in mapped.fields_of(record, column) & mapped.fields_of(record, "answer_key")
+        }
+        message = "is also the field of the column answer_key, so every answer would be right"
+        remedy = f"give the field of the model's answers with {_from_field(column)}"
+        for name in sorted(both):
+            yield Problem(str(path), message, remedy, column=column, value=name)
 
 
 def _in_file(problem: Problem, kept: Sequence[Record]) -> Problem:

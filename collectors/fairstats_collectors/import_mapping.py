@@ -27,6 +27,7 @@ from fairstats_collectors.mapping_files import (
     MappingFile,
     check_columns,
     field_names,
+    fields_in,
     filled,
     found,
     has_values,
@@ -139,6 +140,21 @@ class Mapped:
             paths = (of.cluster, "cluster") if of.cluster and not of.clusters else ()
         return next((v for p in paths if (v := value_at(fields, p)) is not ABSENT), ABSENT)
 
+    def fields_of(self, record: Record, column: str) -> set[str]:
+        """Return the names of the file's fields that fill a column; empty if it is a constant."""
+        if column in self.constants:
+            return set()
+        if column in self.columns:
+            paths: Sequence[str] = (self.columns[column],)
+        elif (template := self.declared.set.get(column)) is not None:
+            return {record.columns.get(name, name) for name in fields_in(template)}
+        else:
+            paths = self.declared.map.get(column, (column,))
+        path = next((p for p in paths if value_at(record.fields, p) is not ABSENT), "")
+        whole = found(record.fields, path) is not ABSENT
+        names = [path] if whole else [part.strip() for part in path.split("+")]
+        return {record.columns.get(name, name) for name in names if name}
+
     def is_meant(self, record: Record) -> bool:
         """Check whether a record has the wanted values."""
         return has_values(record.fields, self.where)
@@ -158,14 +174,21 @@ class Mapped:
             answers = self._answer_columns(records, path)
             records = [cell for record in records for cell in self._cells(record, answers)]
         if self.declared.variants:
-            records = [
-                replace(record, fields=record.fields | of_variant)
-                for record in records
-                for variant in self.declared.variants
-                if has_values(record.fields, variant.where)
-                for of_variant in [{"attribute": variant.attribute, "group": variant.group}]
-            ]
+            records = [one for record in records for one in self._of_variants(record, path)]
         return [record for record in records if self.is_meant(record)]
+
+    def _of_variants(self, record: Record, path: Path) -> list[Record]:
+        """Return a record for each attribute whose variant it is: one answer, one group of each."""
+        found: dict[str, str] = {}
+        for one in self.declared.variants:
+            fits = has_values(record.fields, one.where)
+            if fits and found.setdefault(one.attribute, one.group) != one.group:
+                message = f"is an answer to two groups of {one.attribute}"
+                remedy = "correct `where` of the variants: each group needs answers of its own"
+                place: dict[str, Any] = {"row": record.row, "column": "group", "value": one.group}
+                raise InputError([Problem(record.path or str(path), message, remedy, **place)])
+        variants = [{"attribute": name, "group": group} for name, group in found.items()]
+        return [replace(record, fields=record.fields | one) for one in variants]
 
     def _split(self, records: Sequence[Record], path: Path) -> list[Record]:
         """Add the parts of split fields to records, see `Given`.

@@ -95,7 +95,7 @@ class MappingFile(Table):
             value = filled(text, {"path": file.resolve().as_posix(), **fields}) or ""
             match = re.fullmatch(pattern, value)
             if match is None:
-                column = ", ".join(_IN_BRACES.findall(text))
+                column = ", ".join(fields_in(text))
                 message = f"does not match {pattern}"
                 remedy = "use the file as released, or correct the mapping"
                 problem = Problem(str(file), message, remedy, row=record.row, column=column)
@@ -176,9 +176,14 @@ def is_there(value: object) -> bool:
     return value is not ABSENT
 
 
+def fields_in(template: str) -> list[str]:
+    """Return the names of the fields in the braces of a text."""
+    return _IN_BRACES.findall(template)
+
+
 def filled(template: str, fields: Mapping[str, Any]) -> str | None:
     """Return a text with its fields in the braces; None if one is missing."""
-    values = {name: found(fields, name) for name in _IN_BRACES.findall(template)}
+    values = {name: found(fields, name) for name in fields_in(template)}
     if any(value is ABSENT or value is None for value in values.values()):
         return None
     return _IN_BRACES.sub(lambda name: str(values[name[1]]), template)

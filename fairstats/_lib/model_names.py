@@ -18,52 +18,90 @@ _PROVIDER = re.compile(
     "|microsoft|mistralai|ollama|openai|openrouter|together|vertex|vertexai|xai|zhipuai"
     "|api|batch|by|eu|free|from|latest|models|us|via"
 )
-_YEAR, _MONTH, _DAY = r"20[2-4]\d", r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
-# 2024-07-18, 20240718, 2024-07, 0718, 05-20 and 2407 (year and month), at the end of a name.
-_DATE = re.compile(
-    rf"(?P<name>.+?)-(?P<date>{_YEAR}-?{_MONTH}-?{_DAY}|{_YEAR}-{_MONTH}|{_MONTH}-?{_DAY}"
-    rf"|2[2-9]{_MONTH})"
+# Of the same model: how far it is tried or thinks, and a version at a service (Bedrock's -v1:0).
+_EDITION = re.compile("preview|exp|experimental|high|low|minimal")
+_SERVED = re.compile(r"-v\d+:\d[\w:]*")
+_MONTH_NAME = re.compile(
+    "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+    "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"
 )
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_YEAR, _MONTH, _DAY = r"20[2-4]\d", r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
+# Dates at the end of a name, and how to write each as year, month and day, a dot for what is open.
+_DATES = [
+    (re.compile(rf"(?P<name>.+?)-{date}"), form)
+    for date, form in (
+        (rf"({_YEAR})-?({_MONTH})-?({_DAY})", r"\2\3\4"),
+        # 07/08/2024 is a day in July or in August.
+        (rf"({_MONTH})-({_MONTH})-({_YEAR})", r"\4...."),
+        (rf"({_DAY})-({_MONTH})-({_YEAR})", r"\4\3\2"),
+        (rf"({_MONTH})-({_DAY})-({_YEAR})", r"\4\2\3"),
+        (rf"({_YEAR})-({_MONTH})", r"\2\3.."),
+        (rf"({_MONTH})-({_YEAR})", r"\3\2.."),
+        (rf"({_YEAR})", r"\2...."),
+        (rf"({_MONTH})-?({_DAY})", r"....\2\3"),
+        (rf"(2[2-9])({_MONTH})", r"20\2\3.."),
+        # Some snapshots are numbered.
+        (r"(00\d)", r"00000\2"),
+    )
+]
 
 
 class _ModelName(NamedTuple):
-    """A model's name in small letters and digits only, and the digits of the date of a snapshot."""
+    """A model's name in small letters and digits, and a snapshot's date; a dot is any digit."""
 
     name: str
     date: str
 
     def same(self, other: _ModelName) -> bool:
         """Return whether both may name one model; a name without a date has any."""
-        dates = self.date.endswith(other.date) or other.date.endswith(self.date)
+        pairs = zip(self.date, other.date, strict=False)
+        dates = all(a == b or "." in (a, b) for a, b in pairs)
         return bool(self.name) and self.name == other.name and dates
 
 
 def _model_name(name: str) -> _ModelName:
     # A path such as openrouter/openai/gpt-4o-mini ends with the model.
-    parts = [_bare(part) for part in fold_name(name).split("/")]
+    dashed = re.sub(r"\b(\d+)/(\d+)/(\d+)\b", r"\1-\2-\3", fold_name(name))
+    parts = [_bare(part) for part in dashed.split("/")]
     return next((part for part in reversed(parts) if part.name), _ModelName("", ""))
 
 
 def _bare(text: str) -> _ModelName:
-    """Remove providers and the date of a snapshot from the ends of a name."""
-    words, date = re.findall(r"\w+", text.replace("_", "-")), ""
+    """Remove providers, editions and the date of a snapshot from the ends of a name."""
+    words, date = re.findall(r"\w+", _SERVED.sub("", text).replace("_", "-")), ""
     while words:
         if _PROVIDER.fullmatch(words[-1]):
             del words[-1]
         elif _PROVIDER.fullmatch(words[0]):
             del words[0]
-        elif not date and (found := _DATE.fullmatch("-".join(words))):
-            words, date = found["name"].split("-"), found["date"].replace("-", "")
+        elif len(words) > 1 and _EDITION.fullmatch(words[-1]):
+            del words[-1]
+        elif not date and (found := _dated(words)):
+            words, date = found
         else:
             break
     return _ModelName("".join(words), date)
+
+
+def _dated(words: list[str]) -> tuple[list[str], str] | None:
+    """Return the words before a date, and the date; None if there is none."""
+    text = "-".join(
+        f"{_MONTHS.index(month[1]) + 1:02}" if (month := _MONTH_NAME.fullmatch(word)) else word
+        for word in words
+    )
+    for pattern, form in _DATES:
+        if found := pattern.fullmatch(text):
+            return words[: found["name"].count("-") + 1], found.expand(form)
+    return None
 
 
 def same_model(one: str, other: str) -> bool:
     """Return whether two names may be of the same model, or of a model and its snapshot.
 
     Letter case, blanks, punctuation, look-alikes (see `fold_name`), the provider before or after
-    the name, and the date of a snapshot make no difference. Two different dates do.
+    the name, the date of a snapshot, and endings such as "-preview" or "-high" make no difference.
+    Two different dates do.
 
     Examples
     --------
@@ -71,6 +109,27 @@ def same_model(one: str, other: str) -> bool:
     [True, False]
     """
     return _model_name(one).same(_model_name(other))
+
+
+def models_of_snapshots(named: Iterable[tuple[str, str | None]]) -> dict[str, set[str]]:
+    """Return the models that state a snapshot, or have its name, by the snapshot's `snapshot_key`.
+
+    Examples
+    --------
+    >>> found = models_of_snapshots([("A", "a-2026"), ("B", "lab/A-2026"), ("C", None)])
+    >>> sorted(found["a-2026"])
+    ['A', 'B']
+    """
+    found: dict[str, set[str]] = {}
+    for model, snapshot in named:
+        for name in (model, snapshot or model):
+            found.setdefault(snapshot_key(name), set()).add(model)
+    return found
+
+
+def snapshot_key(name: str) -> str:
+    """Return a snapshot's name without its path and regardless of spelling."""
+    return fold_name(name).rpartition("/")[2]
 
 
 class ModelNames(Mapping[str, str]):

@@ -9,36 +9,23 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 #: A sha256 in hexadecimal digits, as `hashlib` writes it.
 SHA256 = re.compile(r"[0-9a-f]{64}")
+_PORTABLE = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*(?<!\.)")
+# On Windows, these are devices, with any suffix.
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 #: A web address, whatever it leads to.
 WEB_ADDRESS = re.compile(r"https?://\S+")
 
-# Capitals first, then small letters. A capital can look like a different Latin letter from its
-# small letter: the Greek capital eta is an H.
-_LOOK_ALIKES = str.maketrans(
-    # Cyrillic
-    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
-    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458"
-    "\u0501\u04bb\u051b\u051d"
-    # Greek
-    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
-    "\u03b1\u03b5\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
-    # Latin without a dot, and small capitals
-    "\u0131"
-    "\u1d00\u0299\u1d04\u1d05\u1d07\ua730\u0262\u029c\u026a\u1d0a\u1d0b\u029f\u1d0d"
-    "\u0274\u1d0f\u1d18\u0280\ua731\u1d1b\u1d1c\u1d20\u1d21\u028f\u1d22",
-    "ABEKMHOPCTYXSIJabekmhopctyxsijdhqwABEZHIKMNOPTYXaeikvoptuxiabcdefghijklmnoprstuvwyz",
-)
-
-
-# A minus sign, and dots that are no full stop.
-_LOOK_ALIKE_SIGNS = str.maketrans("\u2212\u00b7\u2219\u22c5\u06d4", "-....")
-# Next to other letters, l and O look like digits.
-_LIKE_DIGITS = str.maketrans("lo", "10")
+# Latin letters that Unicode does not list among look-alikes.
+_SMALL_CAPITAL = re.compile(r"LATIN LETTER SMALL CAPITAL ([A-Z])")
+# Next to other letters, i, l and O look like digits.
+_LIKE_DIGITS = str.maketrans("ilo", "110")
+_WORD = re.compile(r"[^\W\d_]+")
 _HIDDEN_KINDS = ("Cc", "Cf", "Zl", "Zp")
 #: Letters, marks and symbols that are blank or invisible in print, by Unicode's property
 #: Default_Ignorable_Code_Point; and the braille pattern without a dot.
@@ -76,6 +63,18 @@ def slug(name: str) -> str:
     if plain:
         return readable
     return f"{readable or 'name'}-{digest(name)}"
+
+
+def is_portable(name: str, longest: int = 200) -> bool:
+    """Return whether every system can store a file of this name.
+
+    Examples
+    --------
+    >>> [is_portable(name) for name in ("a_1.csv", "CON", "a\\\\b", "a.", ".a")]
+    [True, False, False, False, False]
+    """
+    portable = _PORTABLE.fullmatch(name) and not _DEVICES.fullmatch(name)
+    return bool(portable) and len(name) <= longest
 
 
 def digest(name: str) -> str:
@@ -120,25 +119,66 @@ def unique_slugs(names: Iterable[str]) -> dict[str, str]:
 def fold_name(name: str) -> str:
     """Return a key that is the same for names that readers would treat as the same.
 
-    Letter case, surrounding blanks, invisible characters, strokes through letters and the kind of
-    separator (blank, underscore, hyphen) make no difference. Cyrillic, Greek and other letters
-    count as the Latin letters that they look like, and other dots as full stops.
+    Letter case, surrounding blanks, invisible characters, marks on Latin letters and the kind of
+    separator (blank, underscore, hyphen) make no difference. Characters count as those that they
+    look like, by Unicode's list of confusable characters (UTS 39).
 
     Examples
     --------
     >>> fold_name(" gpt_4o  Mini"), fold_name("GPT-4\N{CYRILLIC SMALL LETTER O}-mini")
     ('gpt-4o-mini', 'gpt-4o-mini')
     """
-    text = "".join(
-        "-" if unicodedata.category(sign) == "Pd" else sign
-        for sign in unicodedata.normalize("NFKC", name)
-        if unicodedata.category(sign) != "Cf"
-        and sign not in _HIDDEN
-        and not "\u0300" <= sign <= "\u036f"
+    folded = name if name.isascii() else _plain_letters(name)
+    if not (folded := folded.casefold()).isascii():
+        # Case folding can turn a capital into a look-alike.
+        folded = _plain_letters(folded).casefold()
+    return re.sub(r"[\s_\x00-\x1f\x7f-]+", "-", folded).strip("-")
+
+
+def _plain_letters(text: str) -> str:
+    """Return what a text looks like, without invisible characters, and marks on Latin letters."""
+    seen = "".join(
+        _look(sign)
+        for sign in unicodedata.normalize("NFKD", text)
+        if unicodedata.category(sign) != "Cf" and sign not in _HIDDEN
     )
-    folded = text.translate(_LOOK_ALIKE_SIGNS).translate(_LOOK_ALIKES).casefold()
-    # Case folding can turn a capital into a look-alike.
-    return re.sub(r"[\s_\x00-\x1f\x7f-]+", "-", folded.translate(_LOOK_ALIKES)).strip("-")
+    kept: list[str] = []
+    for sign in unicodedata.normalize("NFKD", seen):
+        # In other scripts, marks are vowels.
+        if unicodedata.category(sign) not in ("Mn", "Me") or not (kept and kept[-1].isascii()):
+            kept.append(sign)
+    return "".join(kept)
+
+
+def _look(sign: str) -> str:
+    """Return the character or characters that this one looks like, in ASCII if there are any."""
+    if sign.isascii():
+        return sign
+    if unicodedata.category(sign) == "Pd":
+        return "-"
+    if small := _SMALL_CAPITAL.fullmatch(unicodedata.name(sign, "")):
+        return small[1].lower()
+    prototypes = _prototypes()
+    found = prototypes.get(sign, sign)
+    # Of Cyrillic M, only the capital looks like M; of I, the small letter does not look like l.
+    if not found.isascii() and (capital := prototypes.get(sign.upper(), sign)).isascii():
+        found = capital.lower()
+    return "I" if found == "l" and sign.isupper() else "." if found == "\u00b7" else found
+
+
+@cache
+def _prototypes() -> dict[str, str]:
+    """Return what characters outside of ASCII look like."""
+    from confusable_homoglyphs.confusables import confusables_data
+
+    found = {}
+    for sign, alike in confusables_data.items():
+        # The list has pairs in both directions; a prototype has several characters, or is first.
+        other = alike[0]["c"]
+        if len(alike) == 1 and (len(confusables_data[other]) > 1 or other < sign):
+            # Marks of direction surround letters of Arabic and Hebrew.
+            found[sign.strip("\u200e")] = other.strip("\u200e").replace("rn", "m")
+    return found
 
 
 def normal_name(name: str) -> str:
@@ -178,26 +218,35 @@ def has_hidden_characters(name: str) -> bool:
 
 
 def posing_letters(name: str) -> str:
-    """Return the letters of another script that look like Latin ones, next to Latin letters.
+    """Return the letters outside of ASCII that look like Latin ones, in a name with Latin letters.
 
-    A name in a single script has none, and letters that do not resemble Latin ones are not
-    included.
+    Letters with marks, and words of another script with letters of its own, are not included.
 
     Examples
     --------
     >>> [posing_letters(name) for name in ("GP\u03a4-4", "model-\u03b2")]
     ['Τ', '']
     """
-    letters = [sign for sign in name if sign.isalpha()]
-    posing = [sign for sign in letters if not sign.isascii() and ord(sign) in _LOOK_ALIKES]
-    latin = any(sign.isascii() for sign in letters)
-    return "".join(dict.fromkeys(posing)) if latin else ""
+    if name.isascii() or not any(sign.isascii() and sign.isalpha() for sign in name):
+        return ""
+    found: dict[str, None] = {}
+    for word in _WORD.findall(unicodedata.normalize("NFC", name)):
+        base = {sign: unicodedata.normalize("NFD", sign)[0] for sign in word}
+        mixed = any(letter.isascii() for letter in base.values())
+        posing = []
+        for sign, letter in base.items():
+            look = _look(letter) if mixed else _prototypes().get(letter, letter)
+            if not letter.isascii() and look.isascii() and len(look) == 1:
+                posing.append(sign)
+        if mixed or len(posing) == len(base):
+            found |= dict.fromkeys(posing)
+    return "".join(found)
 
 
 def same_looking(names: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the groups of names that readers would treat as the same, see `fold_name`.
 
-    The letters l and o count as the digits 1 and 0.
+    The letters i, l and o count as the digits 1 and 0, and rn as m.
 
     Examples
     --------
@@ -206,7 +255,8 @@ def same_looking(names: Iterable[str]) -> list[tuple[str, ...]]:
     """
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
-        groups.setdefault(fold_name(name).translate(_LIKE_DIGITS), []).append(name)
+        look = fold_name(name).replace("rn", "m").translate(_LIKE_DIGITS)
+        groups.setdefault(look, []).append(name)
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 

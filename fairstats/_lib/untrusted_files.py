@@ -29,14 +29,16 @@ MAX_FILE_BYTES = 2**30
 MAX_TEXT_FILE_BYTES = 256 * 2**20
 #: Maximum length of a line of a CSV or JSON Lines file, which is one row.
 MAX_LINE_BYTES = 16 * 2**20
-#: Maximum number of rows of a table in memory. DuckDB and Spark accept larger tables.
+#: Maximum number of rows of a text file, and of a parquet file, in memory. DuckDB and Spark accept
+#: larger tables.
 MAX_ROWS = 2_000_000
+MAX_PARQUET_ROWS = 5_000_000
 MAX_COLUMNS = 100
 MAX_HEADER_BYTES = 2**20
 #: Maximum number of cells of a CSV file, and of a parquet file, which needs less memory for
 #: numbers.
 MAX_CELLS = 20_000_000
-MAX_PARQUET_CELLS = 30_000_000
+MAX_PARQUET_CELLS = 75_000_000
 #: Maximum number of values held as Python objects, at about 200 bytes each: those of a JSON file,
 #: and of tables imported row by row.
 MAX_VALUES = 4_000_000
@@ -260,9 +262,9 @@ def _bytes_of_a_letter(content: bytes) -> int:
     return 4 if widest >= 0xF0 else 2 if widest >= 0xC4 else 1
 
 
-def too_many_rows(path: str) -> Problem:
+def too_many_rows(path: str, most: int) -> Problem:
     """Return the problem of a table that is too long for memory."""
-    return Problem(path, f"has more than {MAX_ROWS:,} rows", SPLIT)
+    return Problem(path, f"has more than {most:,} rows", SPLIT)
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -415,7 +417,7 @@ def json_objects(
         if not column:
             rows.append((number, row))
             if len(rows) > MAX_ROWS:
-                raise InputError([*problems, too_many_rows(str(file))])
+                raise InputError([*problems, too_many_rows(str(file), MAX_ROWS)])
             memory += sum(map(sys.getsizeof, row.values()))
             if memory > MAX_TEXT_MEMORY:
                 raise InputError([*problems, too_much_text(file)])

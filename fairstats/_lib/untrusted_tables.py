@@ -100,7 +100,7 @@ def load_csv(
                 for part in parts:
                     rows += len(part)
                     if rows > limits.MAX_ROWS:
-                        raise InputError([too_many_rows(str(file))])
+                        raise InputError([too_many_rows(str(file), limits.MAX_ROWS)])
                     if rows * len(part.columns) > limits.MAX_CELLS:
                         raise InputError([_too_many_cells(str(file), limits.MAX_CELLS)])
                     tables.append(part)
@@ -211,8 +211,8 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     names = [one.name for one in fields]
     if problems := repeated_columns(names, str(file)):
         raise InputError(problems)
-    if rows > limits.MAX_ROWS:
-        raise InputError([too_many_rows(str(file))])
+    if rows > limits.MAX_PARQUET_ROWS:
+        raise InputError([too_many_rows(str(file), limits.MAX_PARQUET_ROWS)])
     if rows * len(fields) > limits.MAX_PARQUET_CELLS:
         raise InputError([_too_many_cells(str(file), limits.MAX_PARQUET_CELLS)])
     if problems := list(_type_problems(fields, str(file))):
@@ -231,8 +231,8 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
             if unpacked > most:
                 message = f"unpacks to more than {most:,} bytes of text"
                 raise InputError([Problem(str(file), message, SPLIT)])
-            if read > limits.MAX_ROWS:
-                raise InputError([too_many_rows(str(file))])
+            if read > limits.MAX_PARQUET_ROWS:
+                raise InputError([too_many_rows(str(file), limits.MAX_PARQUET_ROWS)])
             columns = [_decoded(column) for column in batch.columns]
             batches.append(pyarrow.RecordBatch.from_arrays(columns, names=batch.schema.names))
         empty = reader.schema_arrow.empty_table()

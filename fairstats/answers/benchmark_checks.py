@@ -99,7 +99,7 @@ def read_valid(
             [frame.assign(_path=name) for frame, name in zip(frames, names, strict=True)],
             ignore_index=True,
         )
-        problems.extend(_same_looking_problems(rows))
+        problems.extend(same_looking_problems(rows))
         problems.extend(_missing_items(rows, _known(rows, given)))
     if problems:
         raise InputError(problems)
@@ -150,7 +150,7 @@ def validate_answers(
     rows = answers.assign(_path=path)
     return [
         *_cell_problems(answers, path=path, known=known),
-        *_same_looking_problems(rows),
+        *same_looking_problems(rows),
         *_missing_items(rows, known),
     ]
 
@@ -276,8 +276,8 @@ def _differs(answers: pd.DataFrame, own: pd.Series, column: str) -> pd.Series:
     return (answers[column].notna() & (answers[column] != first)).fillna(False)
 
 
-def _same_looking_problems(answers: pd.DataFrame) -> list[Problem]:
-    """Report names that readers could confuse with each other, in any of the files."""
+def same_looking_problems(answers: pd.DataFrame) -> list[Problem]:
+    """Report names that readers could confuse with each other, in any of the files `_path`."""
     problems = []
     for column in ("benchmark", *_NAMES):
         for group in same_looking(map(str, answers[column].unique()))[:_MOST_NAMES]:

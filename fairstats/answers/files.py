@@ -253,9 +253,18 @@ def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
         raise InputError(
             [Problem(str(path), "must be a .parquet file", "end the name in .parquet")]
         )
-    if len(answers) > untrusted_files.MAX_ROWS:
-        raise InputError([untrusted_files.too_many_rows(str(path))])
+    refuse_unreadable(answers, str(path))
     return write_parquet(check_answers(answers, path=str(path)), path)
+
+
+def refuse_unreadable(answers: pd.DataFrame, path: str) -> None:
+    """Refuse a table that is too large to be read again."""
+    most = untrusted_files.MAX_PARQUET_ROWS, untrusted_files.MAX_PARQUET_CELLS
+    if len(answers) > most[0]:
+        raise InputError([untrusted_files.too_many_rows(path, most[0])])
+    if answers.size > most[1]:
+        message = f"has more than {most[1]:,} cells"
+        raise InputError([Problem(path, message, untrusted_files.SPLIT)])
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> Path:

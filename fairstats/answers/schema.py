@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from fairstats._lib.table_schemas import (
@@ -36,7 +37,17 @@ STATUSES = ("ok", "unparsed", "refused", "error")
 
 RAW_LENGTH = 1_000_000
 TOO_LONG = f"is longer than {RAW_LENGTH:,} characters"
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII
+)
+
+
+def _is_time(text: str) -> bool:
+    """Return whether a text is a time of the calendar, also in UTC."""
+    try:
+        return bool(_TIME.fullmatch(text) and datetime.fromisoformat(text).astimezone(UTC))
+    except (ValueError, OverflowError):
+        return False
 
 
 ANSWER_LENGTH = 60
@@ -69,7 +80,7 @@ ANSWERS = TableSchema(
         "prompt_tokens": optional("Int64", _NOT_NEGATIVE),
         "completion_tokens": optional("Int64", _NOT_NEGATIVE),
         "collected_at": optional(
-            "str", text_rule(_TIME.fullmatch, "must be an ISO 8601 time with a UTC offset")
+            "str", text_rule(_is_time, "must be an ISO 8601 time with a UTC offset")
         ),
         "collector": optional("str", NAME),
         # Host and path of the service that answered, without parts that may be secret.

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from fairstats._lib.formatting import percent, uncapital
 from fairstats._lib.model_names import ModelNames
-from fairstats._lib.problems import Problem
+from fairstats._lib.problems import Problem, first_of
 from fairstats._lib.safe_names import declared, normal_name, text_sha256
 from fairstats.benchmarks.kinds import Kind, Words
 
@@ -77,6 +77,14 @@ class Attribute:
     def pair_label(self, pair: tuple[str, str]) -> str:
         """Return the pair's label for readers, e.g. ``"White − Black"``."""
         return " − ".join(self.groups.get(group, group) for group in pair)
+
+    @property
+    def apart(self) -> list[str]:
+        """Return the groups that no pairs connect to the first pair, not even in several steps."""
+        reached = set(self.pairs[0]) if self.pairs else set(self.groups)
+        for _ in self.pairs:
+            reached |= {group for pair in self.pairs if reached & {*pair} for group in pair}
+        return [group for group in self.groups if group not in reached]
 
 
 @dataclass(frozen=True)
@@ -299,7 +307,18 @@ class Benchmark:
             found.append(f"scores up to {self.same_within:g} apart are the same (default: 0)")
         if not self.items:
             found.append(f"{self.words.items} are not listed, so those left out are not found")
+        baseline = self.attributes.get(BASELINE)
+        more = [g for g in baseline.groups if g not in (ORIGINAL, NEUTRALIZED)] if baseline else []
+        if baseline and more:
+            names = first_of([baseline.groups[group] for group in more], 8)
+            found.append(f"{uncapital(baseline.label)}: {names} not judged, as in the baseline")
+        for one in self.controls:
+            found.append(f"{uncapital(one.label)} is a control, so it is not judged")
         for one in self.varied:
+            if apart := one.apart:
+                names = first_of([one.groups[group] for group in apart], 8)
+                first = one.groups[one.pairs[0][0]]
+                found.append(f"{uncapital(one.label)}: {names} not compared with {first}")
             if one.crosses and not one.pairs:
                 first, second = (uncapital(self.attributes[name].label) for name in one.crosses)
                 found.append(f"gaps of {first} that {second} reverses can cancel out")
@@ -604,6 +623,10 @@ def _alike_options(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Itera
             yield wrong(f"is the option {other!r}", "use another label", f"labels.{option}", label)
 
 
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
 def contradictory_attributes(attributes: Mapping[str, Attribute], path: Path) -> Iterator[Problem]:
     """Return a problem for each attribute with invalid pairs, or with levels of no group."""
     for attribute in attributes.values():
@@ -621,6 +644,12 @@ def contradictory_attributes(attributes: Mapping[str, Attribute], path: Path) ->
             yield Problem(str(path), message, remedy, column=column)
         for message, remedy in _wrong_crossing(attribute, attributes):
             yield Problem(str(path), message, remedy, column=of)
+        meant = {_folded(group): group for group in attribute.groups}
+        for group, label in attribute.groups.items():
+            # Readers would take the figures of one group for those of the other.
+            if (other := meant.setdefault(_folded(label), group)) != group:
+                message, column = f"is the name of the group {other!r}", f"{of}.groups.{group}"
+                yield Problem(str(path), message, "use another label", column=column, value=label)
 
 
 def _wrong_crossing(

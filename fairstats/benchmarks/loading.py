@@ -298,11 +298,19 @@ def by_name(given: Iterable[Benchmark] | Mapping[str, Benchmark]) -> Mapping[str
     Raises
     ------
     InputError
-        If one has the name of a built-in benchmark, but declares something else.
+        If one has the name of a built-in benchmark or of another one given, but declares something
+        else.
     """
     named = list(given.values() if isinstance(given, Mapping) else given)
     _refuse_built_in_names(named)
-    return {benchmark.name: benchmark for benchmark in named}
+    found: dict[str, Benchmark] = {}
+    for benchmark in named:
+        first = found.setdefault(benchmark.name, benchmark)
+        if first is not benchmark and first.sha256 != benchmark.sha256:
+            message = f"has the name of {first.path}, but a different declaration"
+            place = {"column": "name", "value": benchmark.name}
+            raise InputError([Problem(str(benchmark.path), message, "give only one", **place)])
+    return found
 
 
 def _refuse_built_in_names(

@@ -13,6 +13,7 @@ import typer
 
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, parameter, printable
+from fairstats.answers import Engine
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.commands._shared import plugin, plugins
 
@@ -54,6 +55,15 @@ Limit = Annotated[
 ]
 ReleaseFolder = Annotated[
     Path, typer.Option(help="Folder of a release, or the name of one in `site/`.")
+]
+EngineName = Annotated[
+    Engine,
+    typer.Option(
+        "--engine", help="Engine that counts the answers; duckdb and spark read only parquet."
+    ),
+]
+MemoryLimit = Annotated[
+    str, typer.Option(help="Maximum memory that DuckDB may use; it writes the rest to disk.")
 ]
 Alpha = Annotated[float, typer.Option(help="Significance level: 1 − confidence level.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the table as JSON.")]

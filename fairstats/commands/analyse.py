@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.problems import InputError, Problem, in_lines, printable
-from fairstats.answers import MEMORY_LIMIT, Engine
+from fairstats.answers import MEMORY_LIMIT
 from fairstats.benchmarks.declaration import ComparisonPolicy, MissingPolicy
 from fairstats.commands._options import (
     Adjust,
@@ -17,8 +17,10 @@ from fairstats.commands._options import (
     AsCsv,
     AsJson,
     Benchmarks,
+    EngineName,
     From,
     Map,
+    MemoryLimit,
     Missing,
     Model,
     Paths,
@@ -64,17 +66,12 @@ def analyze(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     benchmark: Benchmarks = None,
-    engine: Annotated[
-        Engine,
-        typer.Option(help="Engine that counts the answers; duckdb and spark read only parquet."),
-    ] = "pandas",
+    engine: EngineName = "pandas",
     adjust: Annotated[
         Literal["holm", "hommel", "bh", "by", "max_t"],
         typer.Option(help="Method for adjusting p-values for multiple tests."),
     ] = "holm",
-    memory_limit: Annotated[
-        str, typer.Option(help="Maximum memory that DuckDB may use; it writes the rest to disk.")
-    ] = MEMORY_LIMIT,
+    memory_limit: MemoryLimit = MEMORY_LIMIT,
     margin: Annotated[
         float | None,
         typer.Option(
@@ -280,6 +277,8 @@ def rank(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     benchmark: Benchmarks = None,
+    engine: EngineName = "pandas",
+    memory_limit: MemoryLimit = MEMORY_LIMIT,
 ) -> None:
     """Rank models on the items that all of them were given, with confidence sets for the ranks.
 
@@ -287,7 +286,7 @@ def rank(
     against it. Models at chance, or with too many missing answers, are listed without a rank.
     """
     from fairstats.answers.engine_frames import open_answers
-    from fairstats.answers.files import read_answers
+    from fairstats.answers.engines import engine_problems, scan_answers
     from fairstats.comparisons.ranking import rank_boards
 
     check_alpha(alpha)
@@ -298,13 +297,15 @@ def rank(
         )
         raise InputError([problem])
     try:
-        ranking = rank_boards(
-            open_answers(read_answers(paths), known, only_listed=True),
-            metric,
-            missing=missing,
-            alpha=alpha,
-            benchmarks=known,
-        )
+        with engine_problems(engine):
+            answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)
+            ranking = rank_boards(
+                open_answers(answers, known, only_listed=True),
+                metric,
+                missing=missing,
+                alpha=alpha,
+                benchmarks=known,
+            )
     except ValueError as error:
         if isinstance(error, InputError):
             raise

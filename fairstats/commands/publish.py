@@ -23,6 +23,7 @@ from fairstats.commands._options import (
     load_rubric_files,
     typed_pairs,
 )
+from fairstats.commands._progress import watching
 from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
 from fairstats.exports.export import EXPORTS, Options, write_export
 from fairstats.publishing.serving import DEFAULT_PORT, SiteServer
@@ -66,8 +67,8 @@ def publish(
     models: Annotated[
         Path | None,
         typer.Option(
-            help="TOML file that declares which model succeeds which, and reasons to overrule "
-            "screening, see docs/site.md."
+            help="TOML file that declares facts about models, which model succeeds which, and "
+            "reasons to overrule screening, see docs/site.md."
         ),
     ] = None,
     pages: Annotated[
@@ -79,28 +80,33 @@ def publish(
     alpha: Alpha = 0.05,
     benchmark: Benchmarks = None,
     rubric_file: RubricFiles = None,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Print how long each stage took.")
+    ] = False,
 ) -> None:
     """Publish answers as an immutable release with estimates, manifest, site and PDF."""
     from fairstats.publishing.publish import publish as publish_release
 
     check_alpha(alpha)
-    published = publish_release(
-        answers,
-        release=release,
-        out=out,
-        retrievals=retrievals or (),
-        without_retrievals=without_retrievals,
-        overrule=typed_pairs("--overrule", overrule),
-        ratings=ratings or (),
-        measures=measures or (),
-        missing=missing,
-        alpha=alpha,
-        renderer=renderer,
-        pages=pages,
-        benchmarks=load_given(benchmark),
-        rubrics=load_rubric_files(rubric_file),
-        models=models,
-    )
+    with watching(timings=timings) as watch:
+        published = publish_release(
+            answers,
+            release=release,
+            out=out,
+            retrievals=retrievals or (),
+            without_retrievals=without_retrievals,
+            overrule=typed_pairs("--overrule", overrule),
+            ratings=ratings or (),
+            measures=measures or (),
+            missing=missing,
+            alpha=alpha,
+            renderer=renderer,
+            pages=pages,
+            benchmarks=load_given(benchmark),
+            rubrics=load_rubric_files(rubric_file),
+            models=models,
+            watch=watch,
+        )
     _print_published(published)
     _print_content(published)
 
@@ -259,7 +265,8 @@ def _print_content(published: Any) -> None:
         if asked is not None and entry["benchmark"] not in retrieved:
             line = f"{entry['model']}, {entry['strategy']}: published without retrievals"
             typer.echo(line, err=True)
-    if without := [page.text for page in PAGES if not page.has_content(release)]:
+    listed = [page for page in PAGES if page.in_navigation]
+    if without := [page.text for page in listed if not page.has_content(release)]:
         typer.echo(f"pages left out (no content in this release): {', '.join(without)}")
 
 

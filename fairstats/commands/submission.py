@@ -151,7 +151,11 @@ def check(
     """
     from fairstats._lib.atomic_files import whole_file
     from fairstats._lib.table_text import write_text
-    from fairstats.publishing.board_repository import board_benchmarks, present_answers
+    from fairstats.publishing.board_repository import (
+        accepted_names,
+        board_benchmarks,
+        present_answers,
+    )
     from fairstats.publishing.submission_check import check_submission
 
     known = {one.name: one for one in load_given(benchmark)}
@@ -166,6 +170,7 @@ def check(
             message = "and --against exclude each other"
             raise InputError([Problem("--board", message, "give one of them")])
         present, known = present_answers(board), board_benchmarks(board, known)
+        options["accepted"] = accepted_names(board)
     found = [check_submission(one, present, benchmarks=known, **options) for one in folders]
     texts = {
         "json": f"[{','.join(one.to_json() for one in found)}]\n",

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.problems import InputError, Problem, printable
-from fairstats.commands._options import AsCsv, AsJson, Benchmarks, Paths, load_given
+from fairstats.answers import MEMORY_LIMIT
+from fairstats.commands._options import (
+    AsCsv,
+    AsJson,
+    Benchmarks,
+    EngineName,
+    MemoryLimit,
+    Paths,
+    load_given,
+)
 from fairstats.commands._shared import (
     print_problems,
     print_table,
@@ -170,22 +179,25 @@ def screen(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     benchmark: Benchmarks = None,
+    engine: EngineName = "pandas",
+    memory_limit: MemoryLimit = MEMORY_LIMIT,
 ) -> None:
     """Check answer sets for copied, shifted, forced or invented answers.
 
-    Exits with 1 if a check has the flag "block".
+    Exits with 1 if a check has the flag "block". Stored replies are read only by pandas.
     """
-    from fairstats.answers.files import read_answers
+    from fairstats.answers.engines import engine_problems, scan_answers
     from fairstats.screening.screen import count_flags, write_screening
     from fairstats.screening.screen import screen as run
 
     known = {one.name: one for one in load_given(benchmark)}
-    answers = read_answers(paths)
     trusted = None
     if against:
         reference = read_trusted(against)
         trusted, known = reference.answers, reference.benchmarks | known
-    found = run(answers, trusted, benchmarks=known)
+    with engine_problems(engine):
+        answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)
+        found = run(answers, trusted, benchmarks=known)
     table = found.to_frame()
     if out is not None:
         for path in write_screening(found, out):

@@ -38,7 +38,7 @@ from fairstats.comparisons.without_groups import compare_without_groups, without
 from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
-from fairstats.estimates.eligibility import SELECTED, why_uninformative
+from fairstats.estimates.eligibility import MIXED, SELECTED, never_changed, why_uninformative
 from fairstats.estimates.same_variants import DIFFERENT, flip_marks, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
@@ -238,6 +238,12 @@ def changes_of(
         for name, side in zip(("old", "new"), sides, strict=True)
         if votes_among([side.unit["strategy"]])
     ]
+    counted = [count_grid(side.grid) for side in sides]
+    voted += [
+        f"{name} answers: {note}"
+        for name, side, of in zip(("old", "new"), sides, counted, strict=True)
+        if (note := never_changed(of)[side.place])
+    ]
     columns = None if rows else [*PAIR, "metric", *_FIGURES]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
@@ -253,7 +259,7 @@ def changes_of(
     )
     table = table.merge(change_ranges(compared), on=[*PAIR, "metric"], how="left")
     table["p_worst"] = worst_p_values(table, compared, n_resamples, rng)
-    guessing = (why_uninformative(count_grid(side.grid))[side.place] for side in sides)
+    guessing = (why_uninformative(of)[side.place] for side, of in zip(sides, counted, strict=True))
     return table.assign(**dict(zip(("guessing_old", "guessing_new"), guessing, strict=True)))
 
 
@@ -544,8 +550,11 @@ def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha:
 
 def why_no_verdict(sides: Iterable[AnswerSet], questions: str, flips: str) -> str:
     """Return why a comparison gets no verdict; empty if it can get one."""
+    sides = tuple(sides)
     if any(side.grid.selecting[side.place] for side in sides):
         return f"a {SELECTED}"
+    if any(side.grid.mixed[side.place] for side in sides):
+        return MIXED
     if questions:
         return "the questions are different"
     return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""

@@ -1,4 +1,4 @@
-"""Declared successors, i.e. the next version of a model, and reasons to overrule screening."""
+"""What is declared about models: facts, the next version, and reasons to overrule screening."""
 
 from __future__ import annotations
 
@@ -8,17 +8,44 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.toml_files import Table, parse, read_toml
+from fairstats._lib.toml_files import Fault, Flag, Table, must, parse, read_toml
 
+#: The facts about a model, with their names for readers.
+FACTS = {"family": "Family", "size": "Size", "open": "Weights", "licence": "Licence"}
 _EXAMPLE = "docs/site.md"
+# Each is a choice on the leaderboard.
+_LONGEST = 60
+_Fact = Annotated[
+    str,
+    must(
+        lambda text: 0 < len(text) <= _LONGEST and text == text.strip() and text.isprintable(),
+        f"must be 1 to {_LONGEST} printable characters without spaces around them",
+        "shorten or correct it",
+    ),
+]
 
 
-class _Model(Table):
-    successor_of: Annotated[str, Field(min_length=1)]
+class ModelFacts(Table):
+    """Facts about a model; `open` is whether its weights can be downloaded."""
+
+    family: _Fact | None = None
+    size: _Fact | None = None
+    open: Flag | None = None
+    licence: _Fact | None = None
+
+
+class _Model(ModelFacts):
+    successor_of: Annotated[str, must(len, "is empty", "name the older model")] | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> _Model:
+        if not self.model_fields_set:
+            raise Fault("declares nothing", f"add one of successor_of, {', '.join(FACTS)}")
+        return self
 
 
 class _File(Table):
@@ -69,9 +96,55 @@ def read_successors(path: str | os.PathLike[str]) -> dict[str, str]:
     """
     file = Path(path)
     found = parse(_File, read_toml(file), file, example=_EXAMPLE)
-    older = {name: model.successor_of for name, model in found.models.items()}
+    older = {name: one.successor_of for name, one in found.models.items() if one.successor_of}
     _refuse_cycles(older, older, file)
     return older
+
+
+def facts_of_models(
+    models: Collection[str], earlier: Collection[str], path: str | os.PathLike[str]
+) -> dict[str, dict[str, str | bool]]:
+    """Return the declared facts about the models of a release.
+
+    Parameters
+    ----------
+    models, earlier : collection of str
+        As for `successors_of`.
+    path : path
+        A TOML file as of `read_successors`, with any of `FACTS` in the table of a model.
+
+    Returns
+    -------
+    dict of str to dict
+        The facts of each model of the release with any, by their keys.
+
+    Raises
+    ------
+    InputError
+        If a key is unknown, has the wrong type or a value that is too long, or a model is not in
+        the release or an earlier one.
+    """
+    file = Path(path)
+    declared = parse(_File, read_toml(file), file, example=_EXAMPLE).models
+    there = {*models, *earlier}
+    if unknown := [name for name in declared if name not in there]:
+        raise InputError([_unknown(path, name, there, f"models.{name}") for name in unknown])
+    facts = {
+        name: one.model_dump(include=set(FACTS), exclude_none=True)
+        for name, one in sorted(declared.items())
+        if name in models
+    }
+    return {name: own for name, own in facts.items() if own}
+
+
+def _unknown(
+    path: str | os.PathLike[str], name: str, there: Collection[str], column: str, value: str = ""
+) -> Problem:
+    """Report a model that is not among those of the releases, with the closest one."""
+    closest = get_close_matches(name, sorted(there), n=1)
+    remedy = f"did you mean {closest[0]}?" if closest else "correct or remove it"
+    message = f"{name} is not a model of this release or an earlier one"
+    return Problem(str(path), message, remedy, column=column, value=value or name)
 
 
 def known_successors(benchmarks: Collection[str]) -> dict[str, str]:
@@ -120,10 +193,8 @@ def successors_of(
     problems = []
     for newer, older in declared.items():
         for unknown in sorted({newer, older} - there):
-            closest = get_close_matches(unknown, sorted(there - {newer, older}), n=1)
-            remedy = f"did you mean {closest[0]}?" if closest else "correct or remove it"
-            message = f"{unknown} is not a model of this release or an earlier one"
-            problems.append(_problem(path, newer, older, message, remedy))
+            column = f"models.{newer}.successor_of"
+            problems.append(_unknown(path, unknown, there - {newer, older}, column, older))
     if problems:
         raise InputError(problems)
     _refuse_cycles(known | declared, declared, path)

@@ -71,6 +71,8 @@ class Grid:
     selecting : ndarray of bool
         Whether the model of each answer set took part in selecting the items, by its name or by a
         snapshot of its answers.
+    mixed : ndarray of bool
+        Whether the groups of each answer set were answered by different snapshots of its model.
     """
 
     benchmark: Benchmark
@@ -85,6 +87,7 @@ class Grid:
     cluster: IntArray
     cluster_names: npt.NDArray[np.object_]
     selecting: npt.NDArray[np.bool_]
+    mixed: npt.NDArray[np.bool_]
 
     @cached_property
     def columns(self) -> dict[tuple[str, str], int]:
@@ -288,6 +291,7 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
         numbers,
         *_clusters(opened, benchmark, items),
         _selecting(opened, benchmark, units),
+        _mixed(opened, benchmark, units),
     )
 
 
@@ -330,6 +334,25 @@ def _selecting(
         sets = pd.MultiIndex.from_frame(named[list(UNIT_COLUMNS)])
         found |= pd.MultiIndex.from_frame(units).isin(sets)
     return found
+
+
+def _mixed(opened: OpenAnswers, benchmark: Benchmark, units: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return the answer sets whose groups were answered by different snapshots of the model.
+
+    Their differences are between snapshots too. An update during a run changes few shares.
+    """
+    cells = opened.cells
+    if "snapshot" not in cells or cells["snapshot"].nunique(dropna=False) < 2:
+        return np.zeros(len(units), dtype=bool)
+    names = [one.name for one in (*benchmark.varied, *benchmark.controls)]
+    own = cells[(cells["benchmark"] == benchmark.name) & cells["attribute"].isin(names)]
+    keys = [*UNIT_COLUMNS, "attribute", "group"]
+    known = own.assign(snapshot=own["snapshot"].astype(object).fillna(""))
+    rows = known.groupby([*keys, "snapshot"])["rows"].sum().unstack(fill_value=0)
+    shares = rows.div(rows.sum(axis=1), axis=0).groupby(level=keys[:-1])
+    apart = (shares.max() - shares.min()).max(axis=1).groupby(level=list(UNIT_COLUMNS)).max()
+    found = apart.reindex(pd.MultiIndex.from_frame(units)).to_numpy()
+    return np.asarray(np.nan_to_num(found) > benchmark.largest_missing)
 
 
 def _turns(cell: IntArray, sample: IntArray) -> tuple[IntArray, bool]:
@@ -427,6 +450,7 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         numbers,
         *_clusters(opened, benchmark, items),
         _selecting(opened, benchmark, units),
+        _mixed(opened, benchmark, units),
     )
 
 

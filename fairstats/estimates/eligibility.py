@@ -16,15 +16,25 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, NEUTRALIZED
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Outcomes, Texts
-from fairstats.counts.patterns import GroupAnswers, IntArray, pair_weights, sums_by_unit
+from fairstats.counts.patterns import (
+    PATTERNS,
+    GroupAnswers,
+    IntArray,
+    pair_weights,
+    sums_by_unit,
+)
 from fairstats.estimates.same_variants import DIFFERENT, flip_marks, same_flips
 from fairstats.inference.intervals import wilson
 from fairstats.inference.weighted_kappa import weighted_kappa
 
 #: Why a model has no rank and no verdict on a benchmark.
 SELECTED = "model took part in selecting the items"
+#: Why a model has no rank and no verdict if its groups cannot be compared.
+MIXED = "groups were answered by different snapshots of the model"
 #: Why the only model that could be ranked has no rank.
 ALONE = "no other model on this board"
+# A very accurate model may change no answer by chance.
+_FEWEST_WRONG = 10
 # The level of the test that answers depend on the item.
 _LEVEL = 0.05
 _IN_BASELINE = "accuracy in the neutralized variant"
@@ -63,7 +73,8 @@ def why_unranked(
     reasons = []
     for unit, guesses in enumerate(guessing):
         selected = SELECTED * bool(outcomes.grid.selecting[unit])
-        texts = (selected, missing.get(unit), guesses, others[unit])
+        mixed = MIXED * bool(outcomes.grid.mixed[unit])
+        texts = (selected, mixed, missing.get(unit), guesses, others[unit])
         reasons.append("; ".join(filter(None, texts)))
     return np.array(reasons, dtype=object)
 
@@ -294,6 +305,39 @@ def _counted(outcomes: Outcomes, attributes: Collection[str] | None) -> IntArray
     names = [*outcomes.groups] if attributes is None else [*attributes]
     places = np.flatnonzero(np.isin(outcomes.attribute.astype(str), names))
     return places[np.argsort(outcomes.unit[places], kind="stable")]
+
+
+def never_changed(outcomes: Outcomes) -> Texts:
+    """Return a note on sets of choices without a single changed answer, although some are wrong.
+
+    A vote over the versions of an item gives such answers, under whatever name, and so does a
+    system that does not see the group. A model could be like this, so no verdict is withheld.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+        The outcomes of one benchmark.
+
+    Returns
+    -------
+    ndarray of str
+        Per answer set, a note without its full stop; empty if an answer changes, or if fewer than
+        10 pairs of an attribute are wrong.
+    """
+    units = len(outcomes.grid.units)
+    cells = dict(zip(PATTERNS, outcomes.patterns.T, strict=True))
+    judged = ~outcomes.untested & ~outcomes.pooled & outcomes.benchmark.kind.needs_key
+    changed = (cells["n10"] + cells["n01"] + cells["n00_different"])[judged]
+    wrong = (cells["n00_same"] // np.maximum(outcomes.copies, 1) ** 2)[judged]
+    ever, fewest = np.zeros(units, dtype=np.int64), np.full(units, np.inf)
+    np.add.at(ever, outcomes.unit[judged], changed)
+    np.minimum.at(fewest, outcomes.unit[judged], wrong)
+    never = (ever == 0) & (fewest >= _FEWEST_WRONG) & (fewest < np.inf)
+    note = (
+        "no answer changes with the group, as in votes over the versions of an item or if the "
+        "group is not shown to the model"
+    )
+    return np.where(never, note, "").astype(object)
 
 
 def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:

@@ -23,7 +23,12 @@ from fairstats.counts.patterns import (
     apply_policy,
     missing_per_group,
 )
-from fairstats.estimates.eligibility import SELECTED, why_other_variants, why_uninformative
+from fairstats.estimates.eligibility import (
+    MIXED,
+    SELECTED,
+    why_other_variants,
+    why_uninformative,
+)
 from fairstats.estimates.tested_pairs import Completions, TestedPairs, tested_pairs
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
@@ -479,6 +484,7 @@ def _obstacles(outcomes: Outcomes) -> Texts:
     n = outcomes.patterns.sum(axis=1)
     reasons = np.full(len(outcomes), "", dtype=object)
     reasons[:] = outcomes.once(why_other_variants)[outcomes.unit]
+    reasons[outcomes.grid.mixed[outcomes.unit]] = MIXED
     reasons[outcomes.grid.selecting[outcomes.unit]] = SELECTED
     reasons[(missing_a == n) | (missing_b == n)] = "a group has no answers"
     reasons[_unequal_samples(outcomes)] = "items have different numbers of samples"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.formatting import uncapital
 from fairstats._lib.problems import InputError, Problem, keyword, parameter
 from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import Benchmark
@@ -175,9 +176,7 @@ class Check:
         if self.judged:
             name = "AD" if kind is CHOICE else f"absolute {METRICS[kind.difference].label.lower()}"
             return name
-        label = METRICS[self.metric].label
-        if not label.isupper():
-            label = label[0].lower() + label[1:]
+        label = uncapital(METRICS[self.metric].label)
         label = label.format(a=a or "group a", b=b or "group b")
         return f"absolute {label}" if self.is_absolute else label
 

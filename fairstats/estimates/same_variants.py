@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
@@ -320,6 +321,7 @@ def variant_sets(
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    most: int | None = None,
 ) -> pd.DataFrame:
     """Apply `same_variants` to every two answer sets of a benchmark.
 
@@ -329,6 +331,9 @@ def variant_sets(
         The answers table.
     missing, alpha, benchmarks
         As in `same_variants`. The level is per pair, without adjustment.
+    most : int, optional
+        Compare each set only with so many sets of each version: those with the most flips, which
+        say most about the variants. By default, it is compared with all.
 
     Returns
     -------
@@ -341,7 +346,11 @@ def variant_sets(
         benchmark = own.benchmark
         units = list(own.units.itertuples(index=False, name=None))
         flips = [flip_marks(own.of_unit(unit), missing) for unit in range(len(units))]
-        for (unit_a, one), (unit_b, other) in combinations(zip(units, flips, strict=True), 2):
+        compared = _most_flips(own.units["benchmark_version"], flips, most)
+        sets = zip(units, flips, compared, strict=True)
+        for (unit_a, one, one_of), (unit_b, other, other_of) in combinations(sets, 2):
+            if not (one_of or other_of):
+                continue
             found = same_flips(
                 one, other, smallest_same=benchmark.same_variants_odds_ratio, alpha=alpha
             )
@@ -353,3 +362,12 @@ def variant_sets(
             keys = dict(zip(VARIANT_SET_COLUMNS, sides, strict=False))
             rows.append(keys | found.to_row())
     return pd.DataFrame(rows, columns=list(VARIANT_SET_COLUMNS))
+
+
+def _most_flips(
+    versions: pd.Series, flips: Sequence[pd.DataFrame], most: int | None
+) -> npt.NDArray[np.bool_]:
+    """Return which sets are among those of their version with the most flips."""
+    number = pd.Series([float(np.nansum(np.abs(marks))) for marks in flips])
+    ranks = number.groupby(versions.to_numpy()).rank(method="first", ascending=False)
+    return np.asarray(ranks <= (len(flips) if most is None else most))

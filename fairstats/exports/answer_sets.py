@@ -11,6 +11,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from fairstats._lib.model_names import models_of_snapshots, snapshot_key
 from fairstats._lib.safe_names import slug
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
@@ -51,6 +52,8 @@ class AnswerSet:
     def model_id(self) -> str:
         """Return the model's id: ``developer/name`` if known, else its only snapshot or its name.
 
+        A snapshot that another model of the release also states, or has as its name, is no id.
+
         Examples
         --------
         A model named ``meta-llama/Llama-3.1-8B`` keeps its name. ``GPT-4.1`` with the snapshot
@@ -58,7 +61,10 @@ class AnswerSet:
         """
         if _WITH_DEVELOPER.fullmatch(self.model) or len(self.snapshots) != 1:
             return self.model
-        return self.snapshots[0]
+        entries = self.release.manifest["answers"]
+        models = models_of_snapshots((one["model"], one.get("snapshot")) for one in entries)
+        own = models[snapshot_key(self.snapshots[0])] == {self.model}
+        return self.snapshots[0] if own else self.model
 
     @property
     def developer(self) -> str | None:

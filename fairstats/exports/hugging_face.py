@@ -60,7 +60,7 @@ def write_hf(release: Release, folder: Path, options: Options) -> list[Path]:
         if entries:
             place = Path(one.folder).relative_to(slug(one.benchmark.name))
             path = folder / "models" / place / ".eval_results" / f"{slug(one.label)}.yaml"
-            if path in written:  # two names of one snapshot
+            if path in written:  # the models "a" and "unknown/a"
                 path = path.with_name(f"{slug(one.label)}-{slug(one.model)}.yaml")
             written.append(write_text(yaml_text(entries), path))
     for name, dataset in datasets.items():
@@ -130,11 +130,13 @@ def _notes(one: AnswerSet, row: dict[Any, Any]) -> str:
         better = f"closer to 0 is better, in {one.benchmark.kind.unit}"
         if not one.benchmark.kind.numeric:
             better = "closer to 0 is better, as a share"
+    model = " ".join([one.model, *(f"({name})" for name in one.snapshots)])
     notes = [f"{metric.label}, {row['group_a']} and {row['group_b']}: {better}"]
     if pd.notna(row["ci_level"]) and pd.notna(row["ci_low"]):
         limits = f"{row['ci_low']:.4f} to {row['ci_high']:.4f}"
         notes.append(f"{level(1 - row['ci_level'])} interval {limits}")
-    notes += [f"{row['n']} pairs", f"missing answers: {row['missing']}", f"prompt: {one.strategy}"]
+    notes += [f"{row['n']} pairs", f"missing answers: {row['missing']}"]
+    notes += [f"model: {model}", f"prompt: {one.strategy}"]
     if role := one.benchmark.selected_on.get(one.model):
         notes.append(f"not informative for this model, which took part in the selection: {role}")
     return "; ".join(notes)

@@ -51,7 +51,7 @@ def weighted_kappa(
         In [−1, 1]; `n` is the number of units. NaN if all levels are the same, or without pairs. If
         one group's levels are constant, κ is 0. In these cases, and with one unit, the limits are
         −1 and 1. The limits are also −1 and 1 if leaving out one unit makes a group's levels
-        constant.
+        constant, or no unit changes κ, e.g. if all levels are opposite.
 
     Raises
     ------
@@ -141,9 +141,11 @@ def _kappa(sums: FloatArray, many: FloatArray, alpha: float) -> tuple[float, flo
     without = 1 - left_observed / left_expected
     variance = (n_units - 1) / n_units * float(many @ (without - estimate) ** 2)
     low, high, method = 1.0, -1.0, "jackknife, wilson t"
-    if variance > 0 and abs(estimate) < 1:
+    # A kappa of 1 or -1 may be rounded.
+    share = (estimate + 1) / 2
+    if variance > _ROUNDING**2 and _ROUNDING < share < 1 - _ROUNDING:
         quantile = float(scipy.stats.t.isf(alpha / 2, n_units - 1))
-        low, high = (2 * x - 1 for x in wilson_limits((estimate + 1) / 2, variance / 4, quantile))
+        low, high = (2 * x - 1 for x in wilson_limits(share, variance / 4, quantile))
     squares = sums[:, 3] + sums[:, 4] - 2 * sums[:, 5]
     differs = squares > _ROUNDING
     parts = np.where(differs, squares, 0.0) * n_units / total[0]
@@ -155,6 +157,9 @@ def _kappa(sums: FloatArray, many: FloatArray, alpha: float) -> tuple[float, flo
         if wider[0] < low or wider[1] > high:
             method = "jackknife, at least by score limits of the disagreement"
         low, high = min(low, wider[0]), max(high, wider[1])
+    if low > high:
+        # All pairs are opposite, or no unit changes kappa: nothing shows how much it varies.
+        return estimate, -1.0, 1.0, "none (no unit changes kappa)"
     return estimate, max(low, -1.0), min(high, 1.0), method
 
 

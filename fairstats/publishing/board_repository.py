@@ -34,6 +34,7 @@ from fairstats.submissions.folder import (
     acceptance_of,
     acceptance_text,
     declared_facts,
+    refuse_name,
 )
 
 #: The files of a new repository, and the templates in ``data/board`` that they are made from.
@@ -50,9 +51,6 @@ _FILES = {
 _LONGEST_NAME = 100
 #: Folders of a board's repository.
 ACCEPTED, SUBMITTED, BENCHMARKS = "accepted", "submissions", "benchmarks"
-
-
-_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,59}")
 
 
 def create_board(
@@ -155,7 +153,7 @@ def create_submission(
     """
     if os.path.lexists(out):
         raise InputError([Problem(str(out), "already exists", "choose another folder")])
-    _refuse_name(out)
+    refuse_name(out)
     frame = read_answers(answers)
     models = sorted(frame["model"].unique())
     if len(models) > 1:
@@ -180,12 +178,6 @@ def create_submission(
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return empty_keys(values)
-
-
-def _refuse_name(path: Path) -> None:
-    if not _NAME.fullmatch(path.name):
-        remedy = "use up to 60 letters, digits, dots, hyphens and underscores"
-        raise InputError([Problem(str(path), "is not a valid name of a submission", remedy)])
 
 
 def accept_submission(
@@ -225,24 +217,26 @@ def accept_submission(
         that, or the other way round. If the board has answers of the same answer set, or a
         submission of this name. Then nothing is changed.
     """
-    _refuse_name(folder)
-    accepted = board / ACCEPTED
-    if not accepted.is_dir() or accepted.is_symlink():
+    refuse_name(folder)
+    if not (board / ACCEPTED).is_dir():
         remedy = "give a folder made by `fairstats site init`"
         raise InputError([Problem(str(board), f"has no folder {ACCEPTED}", remedy)])
-    target = accepted / folder.name
-    if os.path.lexists(target):
-        remedy = "rename the folder of the new submission"
-        raise InputError([Problem(str(target), "already exists", remedy)])
+    for one in (board / ACCEPTED, board / SUBMITTED):
+        if one.is_symlink():
+            raise InputError([Problem(str(one), "is a link", "restore the folder")])
+    target = board / ACCEPTED / folder.name
     found = check_submission(
-        folder, present_answers(board), benchmarks=board_benchmarks(board, benchmarks)
+        folder,
+        present_answers(board),
+        benchmarks=board_benchmarks(board, benchmarks),
+        accepted=accepted_names(board),
     )
     submission = found.submission
     if found.problems or submission is None or found.preview is None:
         raise InputError(found.problems)
     _refuse_overruled(found, overrule)
     if found.preview.replaced:
-        remedy = f"remove the older submission from {accepted} if this one replaces it"
+        remedy = f"remove the older submission from {target.parent} if this one replaces it"
         raise InputError(
             [
                 Problem(str(folder), "has answers that the board already has", remedy, value=name)
@@ -303,6 +297,11 @@ def present_answers(board: Path) -> pd.DataFrame | None:
     if not any(accepted.rglob("*.parquet")):
         return None
     return read_answers(accepted)
+
+
+def accepted_names(board: Path) -> list[str]:
+    """Return the names of the folders of a board's accepted answers."""
+    return [one.name for one in (board / ACCEPTED).glob("*")]
 
 
 def board_benchmarks(

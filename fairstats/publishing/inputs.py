@@ -11,13 +11,14 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.answers.benchmark_checks import read_valid
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.answers.files import (
     MEASURES_SUFFIX,
     RATINGS_SUFFIX,
     RETRIEVALS_SUFFIX,
     answer_files,
     files_ending,
+    refuse_unreadable,
 )
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.strategies import vote_problems
@@ -36,7 +37,7 @@ from fairstats.retrieval.variant_lists import (
     open_retrievals,
     refuse_lacking,
 )
-from fairstats.screening.screen import screen_checked
+from fairstats.screening.screen import screen_opened
 from fairstats.submissions.folder import accepted_submissions
 from fairstats.submissions.records import submission_records
 from fairstats.vignettes.measures import no_measures, read_measures
@@ -93,6 +94,7 @@ def read_inputs(
     # Only the name: the path on the publisher's machine is private.
     hashes = [{"name": path.name, "sha256": file.sha256} for path, file in read.items()]
     frame = read_valid([read[path] for path in sources], benchmarks=given)
+    refuse_unreadable(frame, "<answers>")
     frame = frame.sort_values(list(KEY_COLUMNS), ignore_index=True)
     remedy = "remove them: the table `votes` of a release already includes them"
     if problems := vote_problems(frame, ", ".join(map(str, sources)), remedy):
@@ -304,7 +306,7 @@ def _not_overruled(
     rest = blocked[~blocked["model"].isin([*overruled])]
     if len(rest) < len(blocked) and len(rest):
         kept = of.answers[~of.answers["model"].isin([*overruled])]
-        again = blocked_sets(screen_checked(kept, None, of.benchmarks).to_frame())
+        again = blocked_sets(screen_opened(open_answers(kept, of.benchmarks)).to_frame())
         still = pd.MultiIndex.from_frame(again[list(UNIT_COLUMNS)])
         rest = rest[pd.MultiIndex.from_frame(rest[list(UNIT_COLUMNS)]).isin(still)]
     return [

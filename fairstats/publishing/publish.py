@@ -20,13 +20,14 @@ import pandas as pd
 from fairstats._lib.atomic_files import named_errors, unfinished
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, wrong
+from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
 from fairstats.answers.files import (
     write_parquet,
 )
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
-from fairstats.comparisons.successors import read_overruled, successors_of
+from fairstats.comparisons.successors import facts_of_models, read_overruled, successors_of
 from fairstats.exports.catalogues import write_croissant
 from fairstats.exports.export import Options
 from fairstats.publishing.diff import changes, earlier_comparisons
@@ -80,6 +81,9 @@ _LIBRARIES = (
     "typst",
 )
 
+#: Inputs, tables, the hash of each file, and the overruled models with the reasons.
+_Computed = tuple[ReleaseInputs, dict[str, pd.DataFrame], list[dict[str, str]], Mapping[str, str]]
+
 
 @dataclass(frozen=True)
 class Published:
@@ -116,6 +120,7 @@ def publish(
     rubrics: Rubrics = (),
     models: str | os.PathLike[str] | None = None,
     pages: str | os.PathLike[str] | None = None,
+    watch: Watch = unwatched,
 ) -> Published:
     """Publish answers as a release of a site, in ``out/v/release/``, with all of its inputs.
 
@@ -154,13 +159,16 @@ def publish(
     models : path, optional
         A TOML file that declares which model is the successor of which, see
         `fairstats.comparisons.successors.read_successors`. The older model may be in an earlier
-        release of the site. Its table ``[overrule]`` holds models and reasons as `overrule` does,
-        which goes first.
+        release of the site. It also declares facts about models, see
+        `fairstats.comparisons.successors.facts_of_models`. Its table ``[overrule]`` holds models
+        and reasons as `overrule` does, which goes first.
     pages : path, optional
         The folder of the publisher's own pages and site.toml, see
         `fairstats.report.site_settings.read_pages`. The release keeps them.
     renderer : {"auto", "quarto", "builtin"}
         The renderer that draws the pages.
+    watch : callable, optional
+        Called at each stage, with its name, the number of its parts that are done, and of all.
 
     Returns
     -------
@@ -186,41 +194,52 @@ def publish(
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, but not {LATEST}"
         raise wrong("release", f"{release!r} is not a valid release name", remedy)
     own = None if pages is None else read_pages(Path(pages))
-    of, hashes = read_inputs(
-        answers,
-        retrievals,
-        ratings,
-        measures,
-        missing=missing,
-        alpha=alpha,
-        without_retrievals=without_retrievals,
-        benchmarks=benchmarks,
-        rubrics=rubrics,
-    )
-    check_manifests(Path(out))
-    earlier = {
-        entry["model"] for one in releases_of(Path(out)) for entry in one.manifest["answers"]
-    }
-    named = successors_of(set(of.answers["model"]), earlier, of.benchmarks, models)
-    of = replace(of, successors=named)
-    tables = tables_of(of)
-    reasons = {**(read_overruled(models) if models is not None else {}), **(overrule or {})}
-    overruled = refuse_blocked(of, tables["screening"], reasons)
+
+    def computed() -> _Computed:
+        watch("reading answers", 0, 0)
+        of, hashes = read_inputs(
+            answers,
+            retrievals,
+            ratings,
+            measures,
+            missing=missing,
+            alpha=alpha,
+            without_retrievals=without_retrievals,
+            benchmarks=benchmarks,
+            rubrics=rubrics,
+        )
+        check_manifests(Path(out))
+        earlier = {
+            entry["model"] for one in releases_of(Path(out)) for entry in one.manifest["answers"]
+        }
+        there = set(of.answers["model"].unique())
+        named = successors_of(there, earlier, of.benchmarks, models)
+        facts = facts_of_models(there, earlier, models) if models is not None else {}
+        of = replace(of, successors=named, model_facts=facts)
+        tables = tables_of(of, watch)
+        reasons = {**(read_overruled(models) if models is not None else {}), **(overrule or {})}
+        # A copy, without what was counted for the tables.
+        return replace(of), tables, hashes, refuse_blocked(of, tables["screening"], reasons)
+
+    content = [computed()]
     with named_errors(Path(out)), locked(Path(out)):
-        return _publish_into(Path(out), release, of, tables, hashes, overruled, renderer, own)
+        return _publish_into(Path(out), release, content, renderer, own, watch)
 
 
 def _publish_into(
     site: Path,
     release: str,
-    of: ReleaseInputs,
-    tables: Mapping[str, pd.DataFrame],
-    sources: list[dict[str, str]],
-    overruled: Mapping[str, str],
+    content: list[_Computed],
     renderer: Renderer,
     own: OwnPages | None,
+    watch: Watch,
 ) -> Published:
-    """Write and draw a release, unless it exists already; the caller holds the site's lock."""
+    """Write and draw a release, unless it exists already; the caller holds the site's lock.
+
+    It takes the content out of the list, and frees it before it draws the pages.
+    """
+    of, tables, sources, overruled = content.pop()
+    watch("writing tables", 0, 0)
     facts = facts_of(of, tables)
     final = site / RELEASES / release
     if final.exists():
@@ -251,6 +270,7 @@ def _publish_into(
             "sources": sources,
             "overruled": dict(overruled),
             "successors": dict(of.successors),
+            "models": dict(of.model_facts),
             **facts,
             "previous": previous_release(before[-1]) if before else None,
         }
@@ -260,7 +280,9 @@ def _publish_into(
         if own is not None:
             own.write(building / OWN_PAGES)
         write_documents(made, building)
-        manifest["drawn_by"] = draw_pages(made, building, renderer)
+        del of, tables
+        manifest["drawn_by"] = draw_pages(made, building, renderer, watch)
+        watch("putting the site together", 0, 0)
         manifest["files"] = file_hashes(building)
         write_manifest(manifest, building)
         try:
@@ -345,6 +367,6 @@ def write_documents(release: Release, folder: Path) -> None:
     write_croissant(release, folder / DOWNLOADS, Options())
 
 
-def draw_pages(release: Release, folder: Path, renderer: Renderer) -> str:
+def draw_pages(release: Release, folder: Path, renderer: Renderer, watch: Watch = unwatched) -> str:
     """Draw the pages and the PDF; return the name of the renderer."""
-    return render(release, site=folder, pdf=folder / PDF, renderer=renderer)
+    return render(release, site=folder, pdf=folder / PDF, renderer=renderer, watch=watch)

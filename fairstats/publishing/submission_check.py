@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from fairstats._lib.formatting import capital, escape_comment, p_figure, percent
-from fairstats._lib.problems import InputError, Problem, in_lines
+from fairstats._lib.problems import InputError, Problem, in_lines, printable
 from fairstats._lib.table_text import json_text, records
-from fairstats.answers.benchmark_checks import read_valid
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.benchmark_checks import read_valid, same_looking_problems
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
 from fairstats.answers.strategies import vote_problems
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
 from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
@@ -23,9 +23,15 @@ from fairstats.comparisons.ranking import no_ranking
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.publishing.diff import verdict_changes
 from fairstats.release.tables import TABLES, ReleaseInputs
-from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
+from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.screening.screen import markdown as screening_markdown
-from fairstats.submissions.folder import Submission, mismatches, read_submission
+from fairstats.submissions.declaration import NOT_KNOWN
+from fairstats.submissions.folder import (
+    ACCEPTANCE_FILE,
+    Submission,
+    mismatches,
+    read_submission,
+)
 
 Result = Literal["ok", "look", "block", "invalid"]
 #: What each result means, for the submitter and the board's keeper.
@@ -97,10 +103,12 @@ class SubmissionCheck:
         """Return everything as a JSON object."""
         declared = None if self.submission is None else self.submission.declaration
         found: dict[str, Any] = {
-            "submission": self.path.name,
+            "submission": printable(self.path.name),
             "result": self.result,
             "declaration": None if declared is None else declared.model_dump(mode="json"),
-            "problems": [asdict(problem) for problem in self.problems],
+            "problems": [
+                asdict(replace(problem, path=printable(problem.path))) for problem in self.problems
+            ],
             "screening": records(self.screening),
         }
         if self.preview is not None:
@@ -114,7 +122,7 @@ class SubmissionCheck:
     def to_markdown(self) -> str:
         """Return a comment for a pull request, with every text of the submission escaped."""
         parts = [
-            f"## Submission {escape_comment(self.path.name)}: {self.result}",
+            f"## Submission {escape_comment(printable(self.path.name))}: {self.result}",
             f"{escape_comment(capital(MEANINGS[self.result]))}.",
         ]
         if self.submission is not None:
@@ -140,6 +148,7 @@ def check_submission(
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    accepted: Iterable[str] = (),
 ) -> SubmissionCheck:
     """Validate and screen a submission, and preview how it would change a board.
 
@@ -152,6 +161,8 @@ def check_submission(
         board is empty.
     missing, alpha, benchmarks
         As in `fairstats.analyze`.
+    accepted : iterable of str
+        Names of the board's accepted submissions, which this one must not have.
 
     Returns
     -------
@@ -186,9 +197,10 @@ def check_submission(
     submission, none = None, pd.DataFrame(columns=list(SCREENING_COLUMNS))
     try:
         submission = read_submission(path)
+        _refuse_accepted(submission, accepted)
         answers = read_valid(submission.answer_files, benchmarks=given)
         votes = vote_problems(answers, str(path), "submit the answers that were voted on")
-        if problems := [*mismatches(submission, answers), *votes]:
+        if problems := [*mismatches(submission, answers), *_alike(answers, present, path), *votes]:
             raise InputError(problems)
     except InputError as error:
         return SubmissionCheck(path, submission, error.problems, none, None)
@@ -198,9 +210,34 @@ def check_submission(
     others = None if present is None else without_sets(present, answers)
     if others is not None and others.empty:
         others = None
-    screening = screen_checked(answers, others, known).to_frame()
+    declared = submission.declaration.snapshot
+    named = answers if declared == NOT_KNOWN else answers.assign(snapshot=declared)
+    against = None if others is None else open_pairs(others, known)
+    screening = screen_opened(open_pairs(named, known), against).to_frame()
     changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
     return SubmissionCheck(path, submission, (), screening, changes)
+
+
+def _refuse_accepted(submission: Submission, accepted: Iterable[str]) -> None:
+    """Refuse a submission with a record of its acceptance, or with the name of an accepted one."""
+    path, name = submission.path, submission.path.absolute().name
+    if submission.acceptance is not None:
+        message = "is written by the keeper of a board who accepts the submission"
+        raise InputError([Problem(str(path / ACCEPTANCE_FILE), message, "remove it")])
+    if name.casefold() in {one.casefold() for one in accepted}:
+        message = "has the name of an accepted submission"
+        raise InputError([Problem(str(path), message, "rename the folder of the new submission")])
+
+
+def _alike(answers: pd.DataFrame, present: pd.DataFrame | None, path: Path) -> list[Problem]:
+    """Report submitted names that look like others on the board."""
+    if present is None:
+        return []
+    names = [
+        table[list(UNIT_COLUMNS)].drop_duplicates().assign(_path=of)
+        for table, of in ((present, "<board>"), (answers, str(path)))
+    ]
+    return same_looking_problems(pd.concat(names))
 
 
 def _declared(submission: Submission) -> str:

@@ -387,6 +387,7 @@ def _inputs(release: Release, manifest: dict[str, Any]) -> ReleaseInputs:
         benchmarks=release.benchmarks,
         rubrics=release.rubrics,
         successors=release.successors,
+        model_facts=release.model_facts,
     )
 
 

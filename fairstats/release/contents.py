@@ -171,6 +171,11 @@ class Release:
         """Return the older model of each newer one, which may be in an earlier release."""
         return dict(self.manifest.get("successors", {}))
 
+    @property
+    def model_facts(self) -> dict[str, dict[str, str | bool]]:
+        """Return what the publisher declared about models, e.g. their family."""
+        return dict(self.manifest.get("models", {}))
+
     def table(self, name: str) -> pd.DataFrame:
         """Return one of the release's tables, see `fairstats.release.tables`.
 
@@ -347,10 +352,8 @@ def _parsed(content: bytes) -> pd.DataFrame:
 
 def row_numbers(table: pd.DataFrame, columns: Iterable[str]) -> dict[tuple[str, ...], list[int]]:
     """Return the numbers of the rows with each combination of texts in these columns."""
-    numbers: dict[tuple[str, ...], list[int]] = {}
-    for number, key in enumerate(table[list(columns)].itertuples(index=False, name=None)):
-        numbers.setdefault(key, []).append(number)
-    return numbers
+    groups = table.groupby(list(columns), sort=False).indices
+    return {key: rows.tolist() for key, rows in groups.items()}
 
 
 def plain_first(rows: pd.DataFrame) -> pd.DataFrame:

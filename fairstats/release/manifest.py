@@ -19,6 +19,7 @@ from fairstats._lib.safe_names import SHA256, declared, file_sha256
 from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_files import checked, read_text
 from fairstats.benchmarks.declaration import MissingPolicy
+from fairstats.comparisons.successors import ModelFacts
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, named_release
 
 if TYPE_CHECKING:  # To open a release takes no statistics.
@@ -88,6 +89,7 @@ class _Manifest(_Strict):
     # Why a model's answers were published although screening blocks them.
     overruled: dict[str, str] = {}
     successors: dict[str, str] = {}
+    models: dict[str, ModelFacts] = {}
     rows: dict[str, int]
     answers: list[_AnswerSet]
     content: dict[str, _Sha256]
@@ -101,6 +103,7 @@ class _Manifest(_Strict):
 
 
 _MANIFEST = TypeAdapter(_Manifest)
+_ROWS_AT_ONCE = 100_000
 
 
 def write_manifest(manifest: Mapping[str, Any], folder: Path) -> None:
@@ -163,12 +166,25 @@ def _content(tables: Mapping[str, pd.DataFrame], of: ReleaseInputs) -> dict[str,
 
     They decide whether two releases are the same: everything else can be computed from these.
     """
-    texts = {name: table.to_csv(index=False) for name, table in tables.items()}
-    for kind, given in (("benchmarks", of.benchmarks), ("rubrics", of.rubrics)):
-        texts[kind] = "".join(declared(given[name]) for name in sorted(given))
+    hashes = {name: _csv_sha256(table) for name, table in tables.items()}
+    texts = {
+        kind: "".join(declared(given[name]) for name in sorted(given))
+        for kind, given in (("benchmarks", of.benchmarks), ("rubrics", of.rubrics))
+    }
     if of.successors:
         texts["successors"] = json.dumps(sorted(of.successors.items()))
-    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    if of.model_facts:
+        texts["models"] = json.dumps(of.model_facts, sort_keys=True)
+    return hashes | {n: hashlib.sha256(text.encode()).hexdigest() for n, text in texts.items()}
+
+
+def _csv_sha256(table: pd.DataFrame) -> str:
+    """Return the hash of a table as CSV, which is made in parts: all of it can be large."""
+    found = hashlib.sha256()
+    for start in range(0, max(len(table), 1), _ROWS_AT_ONCE):
+        part = table.iloc[start : start + _ROWS_AT_ONCE]
+        found.update(part.to_csv(index=False, header=start == 0).encode())
+    return found.hexdigest()
 
 
 def read_manifest(path: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import temporary_folder
+from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import table_csv, write_text
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.files import write_parquet
@@ -45,17 +46,18 @@ from fairstats.retrieval.effects import EFFECT_COLUMNS, retrieval_effects
 from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
 from fairstats.retrieval.variant_lists import RETRIEVER_COLUMNS, asked_with, no_retrievals
 from fairstats.retrieval.voting import VOTE_COLUMNS, vote_counts
-from fairstats.screening.screen import SCREENING_COLUMNS, screen_checked
+from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.submissions.records import no_submissions
 from fairstats.vignettes.audit import audit_findings
 from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.measures import no_measures
 
-#: Tables for the second process: about half of the time of all.
-_APART = ("screening", "sensitivity", "vignette_findings")
+#: For the second process: what takes most of the time on a large board, about half of all.
+_APART = ("sensitivity", "vignette_findings")
 #: Numbers of answers. A second process takes a few seconds to start, and copies the answers.
 _FEWEST, _MOST = 50_000, 5_000_000
-_ANSWERS, _MADE = "answers.pickle", "tables.pickle"
+_COMPUTING = "computing tables"
+_ANSWERS, _INPUTS, _MADE = "answers.parquet", "inputs.pickle", "tables.pickle"
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class ReleaseInputs:
         The rubrics of the ratings, by name.
     successors : mapping of str to str
         The older model of each newer one, see `fairstats.comparisons.successors`.
+    model_facts : mapping
+        What was declared about models, see `fairstats.comparisons.successors.facts_of_models`.
     """
 
     answers: pd.DataFrame
@@ -99,6 +103,7 @@ class ReleaseInputs:
     benchmarks: Mapping[str, Benchmark]
     rubrics: Mapping[str, Rubric]
     successors: Mapping[str, str] = field(default_factory=dict)
+    model_facts: Mapping[str, Mapping[str, str | bool]] = field(default_factory=dict)
 
     @classmethod
     def of_answers(
@@ -216,7 +221,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "screening": ReleaseTable(
         SCREENING_COLUMNS,
         (*UNIT_COLUMNS, "check"),
-        lambda of: screen_checked(of.answers, None, of.benchmarks).to_frame(),
+        lambda of: screen_opened(of.opened).to_frame(),
     ),
     "replication": ReleaseTable(
         REPLICATION_COLUMNS,
@@ -294,13 +299,15 @@ def _constant(mapping: dict[str, Any]) -> MappingProxyType[str, Any]:
 copyreg.pickle(MappingProxyType, lambda mapping: (_constant, (dict(mapping),)))
 
 
-def tables_of(of: ReleaseInputs) -> dict[str, pd.DataFrame]:
+def tables_of(of: ReleaseInputs, watch: Watch = unwatched) -> dict[str, pd.DataFrame]:
     """Compute all tables of a release.
 
     Parameters
     ----------
     of : ReleaseInputs
         What they are computed from.
+    watch : callable, optional
+        Told of the tables that are computed.
 
     Returns
     -------
@@ -311,7 +318,11 @@ def tables_of(of: ReleaseInputs) -> dict[str, pd.DataFrame]:
     if not _FEWEST <= len(of.answers) <= _MOST or (os.cpu_count() or 1) < 2:
         apart = []
     with temporary_folder("tables") as folder, _second_process(of, apart, folder) as process:
-        made = {name: table.make(of) for name, table in TABLES.items() if name not in apart}
+        made: dict[str, pd.DataFrame] = {}
+        for name, table in TABLES.items():
+            if name not in apart:
+                watch(_COMPUTING, len(made), len(TABLES))
+                made[name] = table.make(of)
         if process is not None and process.wait() == 0:
             made |= pickle.loads((folder / _MADE).read_bytes())
     # If the second process failed, e.g. for lack of memory, its tables are computed here.
@@ -327,7 +338,8 @@ def _second_process(
         yield None
         return
     # A copy, without what this process has computed from the answers.
-    (folder / _ANSWERS).write_bytes(pickle.dumps((replace(of), names)))
+    write_parquet(of.answers, folder / _ANSWERS)
+    (folder / _INPUTS).write_bytes(pickle.dumps((replace(of, answers=of.answers[:0]), names)))
     process = subprocess.Popen(
         # -P: no module of the current folder is imported.
         [sys.executable, "-P", "-m", __name__, str(folder)],
@@ -345,7 +357,8 @@ def _second_process(
 
 def _compute(folder: Path) -> None:
     """Do the work of the second process."""
-    of, names = pickle.loads((folder / _ANSWERS).read_bytes())
+    of, names = pickle.loads((folder / _INPUTS).read_bytes())
+    of = replace(of, answers=pd.read_parquet(folder / _ANSWERS).astype(of.answers.dtypes))
     made = {name: TABLES[name].make(of) for name in names}
     (folder / _MADE).write_bytes(pickle.dumps(made))
 

@@ -70,6 +70,7 @@ def named_pairs(
     *,
     sides: tuple[str, str],
     narrow: bool = False,
+    most: int | None = None,
     **options: Any,
 ) -> GT:
     """Show pairs with their names in other columns, as `pairs_table`.
@@ -86,6 +87,8 @@ def named_pairs(
         The names of the first and second groups.
     narrow : bool
         Whether columns are narrow on paper.
+    most : int, optional
+        The number of pairs to show, the first ones, with the columns that all of them have.
     **options
         Those of `written_table`.
     """
@@ -93,7 +96,7 @@ def named_pairs(
     labels = _labels(own, sides)
     there = {column: labels[column] for column in columns if any(row[column] for row in rows)}
     right = [column for column in there if column != "verdict"]
-    return written_table(rows, there, right=right, **options)
+    return written_table(rows[:most], there, right=right, **options)
 
 
 def _labels(own: AnswerSet, sides: tuple[str, str]) -> dict[str, str | BaseText]:

@@ -38,6 +38,7 @@ from fairstats._lib.formatting import convert, counted, escape_markdown
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, RenderError, keyword
 from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.stages import Watch, unwatched
 from fairstats.answers.files import write_parquet
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.page_output import (
@@ -80,6 +81,8 @@ _OLDEST_QUARTO = (1, 9)
 #: The modules with which Quarto runs the cells in this Python.
 _QUARTO_NEEDS = ("ipykernel", "nbclient", "yaml")
 
+#: The name of this stage of publishing.
+DRAWING = "drawing pages"
 #: As many pages are drawn in less time than copies of a process take.
 _FEW_PAGES = 16
 #: The number of this option of Linux (linux/prctl.h).
@@ -88,7 +91,14 @@ _PR_SET_PDEATHSIG = 1
 Renderer = Literal["auto", "quarto", "builtin"]
 
 
-def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "auto") -> str:
+def render(
+    release: Release,
+    *,
+    site: Path,
+    pdf: Path,
+    renderer: Renderer = "auto",
+    watch: Watch = unwatched,
+) -> str:
     """Draw the site and the PDF of a release.
 
     Parameters
@@ -101,6 +111,8 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
         The file for the PDF.
     renderer : {"auto", "quarto", "builtin"}
         ``auto`` uses Quarto 1.9 or newer if it is on the path, else the built-in renderer.
+    watch : callable, optional
+        Told of the pages that are drawn.
 
     Returns
     -------
@@ -131,8 +143,9 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
         program = None
     with temporary_folder("pages") as project:
         pages = stage(release, project)
+        watch(DRAWING, 0, len(pages))
         if program is None:
-            drawn_by = render_builtin(release, project, pages, site=site, pdf=pdf)
+            drawn_by = render_builtin(release, project, pages, site=site, pdf=pdf, watch=watch)
         else:
             _render_quarto(program, release, project, site=site, pdf=pdf)
             drawn_by = f"quarto {version}"
@@ -200,7 +213,13 @@ class _Page:
 
 
 def render_builtin(
-    release: Release, project: Path, pages: Sequence[str], *, site: Path, pdf: Path
+    release: Release,
+    project: Path,
+    pages: Sequence[str],
+    *,
+    site: Path,
+    pdf: Path,
+    watch: Watch = unwatched,
 ) -> str:
     """Draw a staged project.
 
@@ -214,6 +233,8 @@ def render_builtin(
         The pages of the site.
     site, pdf : Path
         Where to.
+    watch : callable, optional
+        As in `render`.
 
     Returns
     -------
@@ -237,7 +258,10 @@ def render_builtin(
             typeset = pool.submit(_write_pdf, document, _run(document, path, True), project, pdf)
             drawn = [pool.submit(_site_page, p, _run(p, path, True), project) for p in html]
             typeset.result()
-        texts = [page.result() for page in drawn]
+        texts = []
+        for one in drawn:
+            texts.append(one.result())
+            watch(DRAWING, len(texts), len(pages))
     for page, text in zip(html, texts, strict=True):
         target = site / page.path.relative_to(project).with_suffix(".html")
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ from fairstats.benchmarks.kinds import CHOICE, DECISION, KINDS, LEVEL
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.about.methods import has_benchmarks
+from fairstats.report.board.figures import is_long
 from fairstats.report.site_settings import (
     HEADER,
     MADE,
@@ -45,6 +46,7 @@ _HAS: Mapping[str, Callable[[Release], bool]] = {
     "vignettes": lambda release: not release.table("vignette_findings").empty,
     "benchmarks": has_benchmarks,
     "replication": lambda release: not release.replication.empty,
+    "all-models": lambda release: any(map(is_long, release.boards)),
 }
 
 
@@ -75,6 +77,7 @@ class Page:
 #: The pages of a site, in the order of its navigation; each model has one on top.
 PAGES = (
     Page("index.qmd", "Leaderboard"),
+    Page("reports/all-models.qmd", "All models", in_navigation=False),
     Page("reports/versions.qmd", "Compare versions"),
     Page("reports/strategies.qmd", "Compare prompts"),
     Page("reports/retrieval.qmd", "Retrieval"),

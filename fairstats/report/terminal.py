@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import align, decimal, draw_intervals, scientific
+from fairstats._lib.formatting import align, decimal, draw_intervals, level, scientific
 from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import VOTED
@@ -24,6 +25,8 @@ _LESS = (
     "h", "AD", "margin", "mid-p", "missing a, b", "ratio", "n10, n01", "a higher, b higher", "n",
     "rate a", "rate b", "mean a", "mean b", "CFR",
 )  # fmt: skip
+#: Width to which a terminal wraps the texts of other tables.
+_LONG_TEXT = 36
 #: Width to which a narrow terminal wraps the names of pairs before it leaves out columns.
 _PAIR = 24
 
@@ -47,6 +50,8 @@ def print_estimates(estimates: pd.DataFrame) -> None:
             title += (
                 " (intervals are ranges over all completions of the missing answers, p the highest)"
             )
+        elif (confidence := level(1 - unit["ci_level"].max())) != "95%":
+            title += f"; {confidence} intervals"
         samples = unit["method_note"].str.extract(r"(\d+ samples per item)")[0].dropna()
         if len(samples):
             title += f"; {samples.iloc[0]}, tests flip items"
@@ -159,18 +164,52 @@ def print_table(table: pd.DataFrame) -> None:
         value = _text(name, table[name].iloc[0])
         if value:
             console.print(f"{name}: {escape(value)}", highlight=False)
-    shown = Table()
-    columns = [name for name in table if name not in shared]
+    columns = {
+        name: [_text(str(name), value) for value in table[name]]
+        for name in table
+        if name not in shared
+    }
     if shared and not columns:
         return
-    for name in columns:
-        numeric = pd.api.types.is_numeric_dtype(table[name])
-        # Do not cut off text in a file or a pipe.
-        no_wrap = not console.is_terminal
-        shown.add_column(name, justify="right" if numeric else "left", no_wrap=no_wrap)
-    for row in table[columns].to_dict("records"):
-        shown.add_row(*(escape(_text(str(name), value)) for name, value in row.items()))
-    console.print(shown)
+    # Do not cut off text in a file or a pipe.
+    whole = console.width == 2 * _WIDTH
+    for block in _blocks(table, columns, console.width):
+        shown = Table()
+        for name in block:
+            numeric = pd.api.types.is_numeric_dtype(table[name])
+            shown.add_column(
+                name,
+                justify="right" if numeric else "left",
+                no_wrap=whole,
+                max_width=None if whole else _LONG_TEXT,
+            )
+        for row in zip(*(columns[name] for name in block), strict=True):
+            shown.add_row(*map(escape, row))
+        console.print(shown)
+
+
+def _blocks(
+    table: pd.DataFrame, columns: Mapping[str, Sequence[str]], width: int
+) -> list[list[str]]:
+    """Divide columns into tables that fit; each begins with the texts that name its rows."""
+    from rich.cells import cell_len
+
+    room = {
+        name: 3 + min(max(map(cell_len, [str(name), *texts])), _LONG_TEXT)
+        for name, texts in columns.items()
+    }
+    names = list(takewhile(lambda name: not pd.api.types.is_numeric_dtype(table[name]), columns))
+    if 1 + sum(room.values()) <= width or len(names) == len(columns):
+        return [list(columns)]
+    while names and sum(room[name] for name in names) > 0.75 * width:
+        names.pop()
+    blocks: list[list[str]] = [[*names]]
+    for name in [name for name in columns if name not in names]:
+        there = blocks[-1]
+        if len(there) > len(names) and 1 + sum(room[one] for one in [*there, name]) > width:
+            blocks.append([*names])
+        blocks[-1].append(name)
+    return blocks
 
 
 def _console(width: int) -> Console:
@@ -178,7 +217,7 @@ def _console(width: int) -> Console:
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal else Console(width=width)
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=width)
 
 
 def _text(name: str, value: object) -> str:

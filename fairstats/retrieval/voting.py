@@ -195,9 +195,14 @@ def vote_counts(
     alpha = check_alpha(alpha)
     if answers.empty:
         return _typed([])
-    units = _votes(_single(answers, benchmarks)).groupby(list(UNIT_COLUMNS), sort=True)
-    rows = [dict(zip(UNIT_COLUMNS, unit, strict=True)) | _count(own, alpha) for unit, own in units]
-    return _typed(rows)
+    single = _single(answers, benchmarks)
+    units = single[single["attribute"] != BASELINE].groupby(list(UNIT_COLUMNS), sort=True)
+    return _typed(
+        [
+            dict(zip(UNIT_COLUMNS, unit, strict=True)) | _count(_votes(own), alpha)
+            for unit, own in units
+        ]
+    )
 
 
 def _nothing_to_vote_on() -> InputError:

@@ -14,12 +14,13 @@ import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.safe_names import fold_name
+from fairstats.answers.engine_frames import OpenAnswers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import load_items
+from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, item_grid
 
 #: Codes of cells without a letter. Codes from 0 are positions in ``Benchmark.options``.
-NO_ANSWER = -1
-NO_ROW = -2
+NO_ANSWER, NO_ROW = MISSING, NOT_ASKED
 
 T = TypeVar("T")
 Codes = npt.NDArray[np.signedinteger[Any]]
@@ -225,11 +226,14 @@ class Popularity:
         return np.asarray(weights / weights.sum(axis=2, keepdims=True), dtype=np.float32)
 
     @cached_property
+    def expected_right(self) -> FloatArray:
+        """Return the smoothed share of models that are correct on each variant."""
+        return take(self.smoothed, self.layout.key_places).astype(np.float64)
+
+    @cached_property
     def odds(self) -> FloatArray:
         """Return the smoothed odds that a model is correct on each variant."""
-        right = np.clip(
-            take(self.smoothed, self.layout.key_places).astype(np.float64), 0.005, 0.995
-        )
+        right = np.clip(self.expected_right, 0.005, 0.995)
         return np.asarray(right / (1 - right))
 
     @cached_property
@@ -326,83 +330,74 @@ class Panel:
         return self.once(("others", sheet.family), partial(self.without, sheet.family))
 
 
-def read_panels(
-    answers: pd.DataFrame, against: pd.DataFrame | None, benchmarks: Mapping[str, Benchmark]
-) -> Iterator[Panel]:
-    """Yield the panel of each benchmark version among `answers`, in order.
+def read_panels(opened: OpenAnswers, against: OpenAnswers | None) -> Iterator[Panel]:
+    """Yield the panel of each benchmark version among the answers, in order.
 
     Parameters
     ----------
-    answers : pandas.DataFrame
-        The checked answers to screen.
-    against : pandas.DataFrame or None
-        Checked answers from which to estimate the usual ones; by default `answers`.
-    benchmarks : mapping of str to Benchmark
-        The benchmarks of both.
+    opened : OpenAnswers
+        The answers to screen.
+    against : OpenAnswers or None
+        Answers from which to estimate the usual ones; by default those to screen.
     """
-    for (name, version), rows in answers.groupby(["benchmark", "benchmark_version"], sort=True):
-        benchmark = benchmarks[str(name)]
-        own = None
-        if against is not None:
-            own = against[
-                (against["benchmark"] == name) & (against["benchmark_version"] == version)
-            ]
-        both = pd.concat([own, rows])
-        keys = _keys(both, benchmark)
-        known = benchmark.items
-        items = (*known, *sorted(keys.keys() - set(known)))
-        options = _options(both, benchmark)
-        key = np.array([options.get(keys.get(item), -1) for item in items], dtype=np.int32)
-        units = _units(both, benchmark, items)
-        layout = Layout(benchmark, str(version), items, key, units)
-        screened = tuple(_sheets(rows, layout, options))
-        reference = screened if own is None else tuple(_sheets(own, layout, options))
-        yield Panel(layout, screened, reference)
+    for name, benchmark in sorted(opened.benchmarks.items()):
+        own, trusted = item_grid(opened, benchmark), None
+        if against is not None and name in against.benchmarks:
+            trusted = item_grid(against, benchmark)
+        for version in own.units["benchmark_version"].unique():
+            of_version = _of_version(own, version)
+            usual = None if trusted is None else _of_version(trusted, version)
+            grids = [of_version] if usual is None else [usual, of_version]
+            layout, options = _layout(benchmark, version, grids)
+            screened = tuple(_sheets(of_version, layout, options))
+            reference = screened
+            if against is not None:
+                reference = () if usual is None else tuple(_sheets(usual, layout, options))
+            yield Panel(layout, screened, reference)
 
 
-def _keys(rows: pd.DataFrame, benchmark: Benchmark) -> dict[str, str | None]:
-    """Return the key of each item; None without one."""
-    if "answer_key" not in rows:
-        rows = rows.assign(answer_key=None)
-    given = rows[["item_id", "answer_key"]].drop_duplicates()
-    return dict(given.itertuples(index=False, name=None)) | dict(benchmark.answer_keys)
+def _of_version(grid: Grid, version: str) -> Grid:
+    versions = grid.units["benchmark_version"].to_numpy()
+    return grid.rows(versions[grid.unit] == version)
 
 
-def _options(rows: pd.DataFrame, benchmark: Benchmark) -> dict[str | None, int]:
-    """Return the place of each answer as it is written: among the options, or among all scores."""
-    given = {str(text) for text in rows["answer"].dropna().unique()} | set(benchmark.options)
-    stored = {text: benchmark.canonical(text) for text in given}
-    names = list(benchmark.options) or sorted({n for n in stored.values() if n}, key=float)
-    places = {name: place for place, name in enumerate(names)}
-    return {text: places[name] for text, name in stored.items() if name is not None}
+def _layout(benchmark: Benchmark, version: str, grids: list[Grid]) -> tuple[Layout, dict[str, int]]:
+    """Return the layout of these answers, and the place of each option, or of each score."""
+    given = {option for grid in grids for option in grid.options}
+    names = benchmark.options or sorted(given, key=float)
+    options = {name: place for place, name in enumerate(names)}
+    keys: dict[str, int] = {}
+    clusters: dict[str, str] = {}
+    for grid in grids:
+        first = ~pd.Index(grid.items).duplicated()
+        places = np.array([*(options[name] for name in grid.options), -1])
+        keys |= zip(grid.items[first], places[grid.key[first]].tolist(), strict=True)
+        clusters |= zip(grid.items[first], grid.unit_names[first], strict=True)
+    items = (*benchmark.items, *sorted(keys.keys() - set(benchmark.items)))
+    keys |= {item: options[key] for item, key in benchmark.answer_keys.items()}
+    key = np.array([keys.get(item, -1) for item in items], dtype=np.int32)
+    units = None
+    if benchmark.cluster is not None:
+        clusters = {**clusters, **benchmark.clusters}
+        # An item without a cluster is a unit by itself.
+        of_item = [clusters.get(item, f"\0{item}") for item in items]
+        units = np.asarray(pd.factorize(np.array(of_item, dtype=object))[0], dtype=np.int64)
+    return Layout(benchmark, version, items, key, units), options
 
 
-def _units(
-    rows: pd.DataFrame, benchmark: Benchmark, items: tuple[str, ...]
-) -> npt.NDArray[np.int64] | None:
-    """Return the number of each item's cluster; None if items are independent."""
-    if benchmark.cluster is None:
-        return None
-    clusters: Mapping[str, str] = benchmark.clusters
-    if not clusters:
-        known = rows[["item_id", "cluster"]].drop_duplicates().astype(str)
-        clusters = dict(known.itertuples(index=False, name=None))
-    # An item without a cluster is a unit by itself.
-    names = [clusters.get(item, f"\0{item}") for item in items]
-    return np.asarray(pd.factorize(np.array(names, dtype=object))[0], dtype=np.int64)
-
-
-def _sheets(
-    rows: pd.DataFrame, layout: Layout, options: Mapping[str | None, int]
-) -> Iterator[Sheet]:
-    places = {item: place for place, item in enumerate(layout.items)}
-    variants = pd.MultiIndex.from_tuples(layout.benchmark.variants)
-    code = np.int8 if len(set(options.values())) < 127 else np.int32
-    item = rows["item_id"].map(places).to_numpy()
-    variant = variants.get_indexer(pd.MultiIndex.from_frame(rows[["attribute", "group"]]))
-    letter = rows["answer"].map(options).fillna(NO_ANSWER).to_numpy(dtype=code)
-    for key, own in rows.groupby(["model", "strategy", "sample"], sort=True).indices.items():
-        model, strategy, sample = key
-        letters = np.full((len(places), len(variants)), NO_ROW, dtype=code, order="F")
-        letters[item[own], variant[own]] = letter[own]
-        yield Sheet(str(model), str(strategy), int(sample), letters)
+def _sheets(grid: Grid, layout: Layout, options: Mapping[str, int]) -> Iterator[Sheet]:
+    """Yield a sheet for each sample of each answer set."""
+    code = np.int8 if len(options) < 127 else np.int32
+    # Without an answer, and not asked, count from the end.
+    letters_of = np.array([*(options[name] for name in grid.options), NO_ROW, NO_ANSWER], code)
+    places = pd.Index(layout.items)
+    shape = (len(layout.items), len(layout.benchmark.variants))
+    for unit in np.unique(grid.unit).tolist():
+        own = grid.of_unit(unit)
+        model, strategy = own.units.loc[unit, ["model", "strategy"]]
+        place, asked = places.get_indexer(own.items), own.answers != NOT_ASKED
+        for sample in np.unique(own.numbers[asked]).tolist():
+            row, variant, turn = np.nonzero(asked & (own.numbers == sample))
+            letters = np.full(shape, NO_ROW, dtype=code, order="F")
+            letters[place[row], variant] = letters_of[own.answers[row, variant, turn]]
+            yield Sheet(str(model), str(strategy), sample, letters)

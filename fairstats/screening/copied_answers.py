@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -11,8 +11,10 @@ from statistics import median
 import numpy as np
 import scipy
 
+from fairstats._lib.model_names import snapshot_key
+from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet, take
+from fairstats.screening.answer_sheets import NO_ROW, Bools, Panel, Popularity, Sheet, take
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -27,6 +29,7 @@ from fairstats.screening.findings import (
 COPIED = "copied_answers"
 COPIED_ITEMS = "copied_items"
 MOSAIC = "mosaic"
+SNAPSHOT = "shared_snapshot"
 #: An answer is unexpected if its expected probability is below this.
 UNEXPECTED = 0.35
 #: Limit of the repeated share for two models. Two released sets of different models repeat 0.08 of
@@ -36,6 +39,8 @@ UNEXPECTED = 0.35
 DIFFERENT_MODELS, FEW_MODELS, ENOUGH_MODELS, ENOUGH_ERRORS = 0.3, 0.6, 5, 0.5
 #: From this share of unexpected answers and of all answers, two models' sets are one file.
 SAME_FILE, SAME_FILE_ALL = 0.99, 0.995
+#: Cohen's kappa of one file: two small models that always give one letter are no copies.
+SAME_FILE_KAPPA = 0.9
 #: Limit for two prompts of one model, which repeat up to 0.83.
 SAME_MODEL = 0.9
 #: The limits for whole items. Released sets repeat at most 0.23 (different models, with any number
@@ -53,6 +58,8 @@ RELATED_MODELS = (
 SAME_MODEL_TWICE = "Have the two prompts the same effect, or is one file there twice?"
 #: Fewest variants for which it is unusual that all answers to an item agree.
 FEWEST_VARIANTS = 6
+#: A set is compared with so many sets of other models, and of its own: those most like it.
+MOST_COMPARED = 20
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,8 @@ def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
     if not others:
         return not_checked(check, "there are no other answer sets to compare with")
     found = []
-    for other in others:
+    alike = _most_alike(sheet, others, panel)
+    for other in alike:
         # Both directions are in it, and two checks use it.
         pair = frozenset((id(sheet), id(other)))
         tested = panel.once(pair, partial(_compare, sheet, other, panel))
@@ -117,13 +125,79 @@ def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
     p, value, _, limit, wrong, other = min(found, key=lambda one: one[:3])
     same_model = sheet.family == other.family
     # Unexpected answers that were repeated are answers of both, so there are some.
-    alike = (sheet.letters == other.letters)[sheet.answered | other.answered]
-    one_file = not same_model and -value >= SAME_FILE and alike.mean() >= SAME_FILE_ALL
+    one_file = not same_model and -value >= SAME_FILE and _is_one_file(sheet, other)
     note = f"Shares {percent(max(-value, 0))} of {what} with {other.model} ({other.strategy})"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
     worst: Flag = "block" if check == COPIED and one_file else "look"
-    return Finding(check, -value, limit, min(1.0, p * len(found)), worst, note, question)
+    tests = len(found) + len(others) - len(alike)
+    return Finding(check, -value, limit, min(1.0, p * tests), worst, note, question)
+
+
+def _most_alike(sheet: Sheet, others: list[Sheet], panel: Panel) -> list[Sheet]:
+    """Return the sheets to compare with: all if they are few, else those most like it.
+
+    Every two sheets of a large board are too many for the exact comparison.
+    """
+    own = np.array([other.family == sheet.family for other in others])
+    if max(own.sum(), (~own).sum()) <= MOST_COMPARED:
+        return others
+    place = {id(one): number for number, one in enumerate(panel.everything)}
+    columns = [place[id(other)] for other in others]
+    chosen = np.zeros(len(others), dtype=bool)
+    for alike in panel.once("alike", partial(_alike, panel)):
+        values = alike[place[id(sheet)], columns]
+        for group in (own, ~own):
+            places = np.flatnonzero(group)
+            chosen[places[np.argsort(-values[places], kind="stable")[:MOST_COMPARED]]] = True
+    return [other for other, yes in zip(others, chosen, strict=True) if yes]
+
+
+def _alike(panel: Panel) -> tuple[FloatArray, FloatArray]:
+    """Return how alike every two sheets are in unexpected answers, and in unusual items.
+
+    It is as in `overlap`, but each sheet's answers are expected from all other models, with its own
+    accuracy.
+    """
+    sheets = panel.everything
+    seen = [_unexpected(sheet, panel) for sheet in sheets]
+    letters = np.stack([sheet.letters for sheet in sheets])
+    answers, items = np.zeros((2, len(sheets), len(sheets)))
+    for place, (_, unexpected, unusual) in enumerate(seen):
+        same = letters == letters[place]
+        answers[place] = (same & unexpected).sum(axis=(1, 2))
+        items[place] = (same.all(axis=2) & unusual).sum(axis=1)
+    expected = np.array([expected for expected, _, _ in seen])
+    many = np.array([np.count_nonzero(unexpected) for _, unexpected, _ in seen])
+    whole = np.array([np.count_nonzero(unusual) for _, _, unusual in seen])
+    repeated = answers + answers.T - np.add.outer(expected, expected)
+    room = np.add.outer(many - expected, many - expected)
+    return (
+        repeated / np.maximum(room, 1e-9),
+        (items + items.T) / np.maximum(np.add.outer(whole, whole), 1),
+    )
+
+
+def _unexpected(sheet: Sheet, panel: Panel) -> tuple[float, Bools, Bools]:
+    """Return the expected repetitions of unexpected answers, those answers, and unusual items."""
+
+    def compute() -> tuple[float, Bools, Bools]:
+        expected = _letter_probabilities(sheet, sheet, panel.others(sheet))
+        unexpected = np.asarray(sheet.answered & (expected < UNEXPECTED))
+        unusual = np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered))
+        return float(expected[unexpected].sum()), unexpected, unusual
+
+    return panel.once(("unexpected", id(sheet)), compute)
+
+
+def _is_one_file(one: Sheet, two: Sheet) -> bool:
+    """Check that two sets are the same, and that this is not because both give one letter."""
+    there = one.answered | two.answered
+    pairs = np.stack([one.letters[there], two.letters[there]]) - NO_ROW
+    alike = float((pairs[0] == pairs[1]).mean())
+    shares = [np.bincount(letters, minlength=int(pairs.max()) + 1) for letters in pairs]
+    by_chance = float(np.dot(*shares)) / pairs.shape[1] ** 2
+    return alike >= SAME_FILE_ALL and alike - by_chance > SAME_FILE_KAPPA * (1 - by_chance)
 
 
 def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, float, float, float]]:
@@ -181,13 +255,28 @@ def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
     return Finding(MOSAIC, value, limit, p, "look", note, RELATED_MODELS)
 
 
+def check_snapshot(
+    model: str, snapshots: Iterable[str], models: Mapping[str, Set[str]]
+) -> Finding | None:
+    """Look for other models that state a snapshot of this one, or have its name.
+
+    Returns None if there are none. `models` is of `models_of_snapshots`.
+    """
+    shared = {name: models[snapshot_key(name)] - {model} for name in snapshots}
+    name = max(shared, key=lambda one: len(shared[one]), default="")
+    if not shared or not shared[name]:
+        return None
+    others = sorted(shared[name])
+    note = f"The snapshot {name} is also the snapshot or the name of {first_of(others)}."
+    question = "Is it the same model? If not, which one gave these answers?"
+    return Finding(SNAPSHOT, len(others), 0, math.nan, "look", note, question)
+
+
 def _same_as_any(sheet: Sheet, others: Sequence[Sheet], panel: Panel) -> tuple[Bools, Bools]:
     """Return which items are unusual, and which have the answers of any other model's sheet."""
     givers = panel.once((MOSAIC, "givers", len(others)), partial(_givers, others))
     same = [givers.get(row, sheet.family) != sheet.family for row in enumerate(_rows(sheet))]
-    expected = _letter_probabilities(sheet, sheet, panel.others(sheet))
-    unexpected = sheet.answered & (expected < UNEXPECTED)
-    return np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered)), np.array(same)
+    return _unexpected(sheet, panel)[2], np.array(same)
 
 
 def _givers(sheets: Sequence[Sheet]) -> dict[tuple[int, bytes], str | None]:
@@ -253,7 +342,7 @@ def _letter_probabilities(sheet: Sheet, source: Sheet, usual: Popularity) -> Flo
     The log odds of a correct answer are those of the other models plus a constant, as in the Rasch
     model; the constant gives the sheet's own accuracy. Wrong letters keep their popularity.
     """
-    right = take(usual.smoothed, usual.layout.key_places).astype(np.float64)
+    right = usual.expected_right
     shifted = shift_accuracy(usual.odds, usual.layout.correct(sheet), sheet.answered)
     wrong = take(usual.smoothed, source.places) * (1 - shifted) / np.maximum(1 - right, 1e-9)
     return np.where(source.places == usual.layout.key_places, shifted, wrong)

@@ -41,6 +41,8 @@ ROWS_MOVED = "Is each answer in the row of its item, and are letters counted fro
 DIFFERENCE = 0.4
 #: Shares of stored replies that our parser reads differently. Another parser may differ on a few.
 DIFFERENT_REPLIES, DIFFERENT_REPLIES_BLOCK = 0.02, 0.1
+#: If options are asked in a shuffled order, half or more of the replies have another letter.
+SHUFFLED_REPLIES = 0.4
 #: An optional column that is not part of the schema: whether a row counts as correct.
 MARK_COLUMN = "correct"
 _MARKS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
@@ -142,8 +144,9 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
 
     A reply from which no answer can be read shows nothing: replies have many forms. A set is
     blocked only for letters that their replies do not contain at all. Another parser may choose
-    another letter of several, or read none. Decisions, levels and scores are never blocked. Returns
-    None without stored replies.
+    another letter of several, or read none. If options were asked in a shuffled order, the stored
+    letter is that of the benchmark's order, and most replies have another one: then a set is not
+    blocked either. Nor are decisions, levels and scores. Returns None without stored replies.
     """
     if "answer_raw" not in rows:
         return None
@@ -164,10 +167,13 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
         return None
     share = differ / known
     p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
-    worst: Flag = "block" if other / known >= DIFFERENT_REPLIES_BLOCK else "look"
+    low, high = DIFFERENT_REPLIES_BLOCK, SHUFFLED_REPLIES
+    worst: Flag = "block" if low <= other / known < high else "look"
     what = "letter" if layout.has_letters else "answer"
     note = f"{differ:,} of {known:,} stored replies give another {what} than the stored one."
     question = "Were the replies read by another parser, or are they those of another run?"
+    if layout.has_letters and other / known >= SHUFFLED_REPLIES:
+        question = "Were the options asked in another order, or are the replies of another run?"
     return Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note, question)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,20 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import escape_comment
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.model_names import models_of_snapshots
 from fairstats._lib.table_text import table_csv, table_json, write_text
-from fairstats.answers.engine_frames import open_pairs
+from fairstats.answers.engine_frames import OpenAnswers, open_pairs
 from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.answer_sheets import Layout, Panel, Sheet, read_panels
-from fairstats.screening.copied_answers import check_copied_items, check_copying, check_mosaic
+from fairstats.screening.copied_answers import (
+    check_copied_items,
+    check_copying,
+    check_mosaic,
+    check_snapshot,
+)
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
 from fairstats.screening.findings import ASKING, Finding
 from fairstats.screening.flips_and_labels import (
@@ -121,8 +126,8 @@ class Screening:
 
 
 def screen(
-    answers: pd.DataFrame,
-    against: pd.DataFrame | None = None,
+    answers: Any,
+    against: Any = None,
     *,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> Screening:
@@ -130,10 +135,11 @@ def screen(
 
     Parameters
     ----------
-    answers : pandas.DataFrame
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answer sets to check. A column ``correct`` (true or false) may be added to the columns
-        of `answers_schema`; it is compared with the letters.
-    against : pandas.DataFrame, optional
+        of `answers_schema`; it is compared with the letters. Stored replies and marks are read only
+        in a pandas frame.
+    against : pandas or Polars frame, DuckDB relation, PySpark DataFrame, optional
         Trusted answer sets, e.g. of a release, from which the usual answers are estimated. By
         default, these are the other sets among `answers`. Copies are looked for in both.
     benchmarks : iterable of Benchmark
@@ -166,10 +172,11 @@ def screen(
     strategies count once. A check that is not possible has the flag ``not_checked``, without a
     value and p-value. It asks for nothing, and clears nothing. Checks of stored replies, marks
     and several samples have no row for sets without them. Checks that the benchmark makes
-    impossible have no row either. Decisions, levels and scores have only the checks of missing
-    answers, rows, replies and marks. In the others, a model that is stricter than others, or that
-    seldom varies its answers, would look like a copy or a forgery. With several samples, each is
-    checked, and the smallest p-value is multiplied by their number.
+    impossible have no row either. A snapshot has a row only if another model states it, too.
+    Decisions, levels and scores have only the checks of missing answers, rows, replies, marks and
+    snapshots. In the others, a model that is stricter than others, or that seldom varies its
+    answers, would look like a copy or a forgery. With several samples, each is checked, and the
+    smallest p-value is multiplied by their number.
 
     References
     ----------
@@ -189,26 +196,23 @@ def screen(
     >>> constant.loc["letter_shares", "flag"]
     'look'
     """
-    marks = read_marks(answers) if isinstance(answers, pd.DataFrame) else None
     known = by_name(benchmarks)
-    checked, declared = _checked(answers, "answers", known)
-    trusted = None
-    if against is not None:
-        trusted, more = _checked(against, "against", known)
-        declared = more | declared
+    marks = read_marks(answers) if isinstance(answers, pd.DataFrame) else None
+    trusted = None if against is None else open_pairs(_checked(against, "against"), known)
+    checked = _checked(answers, "answers")
     if marks is not None:
         checked = checked.assign(**{MARK_COLUMN: marks.to_numpy()})
-    return screen_checked(checked, trusted, declared)
+    return screen_opened(open_pairs(checked, known), trusted)
 
 
-def screen_checked(
-    answers: pd.DataFrame, against: pd.DataFrame | None, benchmarks: Mapping[str, Benchmark]
-) -> Screening:
-    """Screen answers as `screen` does, if they were checked and their benchmarks are loaded."""
+def screen_opened(opened: OpenAnswers, against: OpenAnswers | None = None) -> Screening:
+    """Screen answers as `screen` does, after they were checked."""
+    recorded = _recorded(opened)
+    shared = _shared_snapshots(opened, against)
     found = [
         (names, finding)
-        for panel in read_panels(answers, against, benchmarks)
-        for names, finding in _screen_version(panel, answers)
+        for panel in read_panels(opened, against)
+        for names, finding in _screen_version(panel, recorded, shared)
     ]
     adjusted = adjust_pvalues([finding.p_value for _, finding in found])
     rows = [
@@ -232,35 +236,64 @@ def _row(finding: Finding, p_adjusted: float) -> dict[str, Any]:
     }
 
 
-def _checked(
-    answers: object, name: str, known: Mapping[str, Benchmark]
-) -> tuple[pd.DataFrame, dict[str, Benchmark]]:
-    """Check a table against the schema and its benchmarks."""
+def _checked(answers: Any, name: str) -> Any:
+    """Check a table in memory against the schema; an engine's was checked when it was opened."""
     if not isinstance(answers, pd.DataFrame):
-        remedy = "read files with fairstats.read_answers"
-        raise InputError([Problem(f"<{name}>", "must be a pandas DataFrame", remedy)])
-    frame = check_answers(answers.drop(columns=MARK_COLUMN, errors="ignore"), path=f"<{name}>")
-    return frame, open_pairs(frame, known).benchmarks
+        return answers
+    return check_answers(answers.drop(columns=MARK_COLUMN, errors="ignore"), path=f"<{name}>")
+
+
+def _recorded(opened: OpenAnswers) -> dict[Hashable, pd.DataFrame]:
+    """Return the rows of each answer set, if something was recorded beside its answers."""
+    frame = opened.frame.to_native()
+    columns = {"answer_raw", "temperature", MARK_COLUMN}
+    if not isinstance(frame, pd.DataFrame) or columns.isdisjoint(frame.columns):
+        return {}
+    return dict(iter(frame.groupby(_SET)))
+
+
+def _shared_snapshots(
+    opened: OpenAnswers, against: OpenAnswers | None
+) -> dict[Hashable, Finding | None]:
+    """Return the finding on the snapshots of each answer set that states any."""
+    named = [
+        table.cells.reindex(columns=[*_SET, "snapshot"]).drop_duplicates()
+        for table in (opened, against)
+        if table is not None
+    ]
+    models = models_of_snapshots(
+        (model, None if pd.isna(snapshot) else snapshot)
+        for table in named
+        for model, snapshot in zip(table["model"], table["snapshot"], strict=True)
+    )
+    return {
+        key: check_snapshot(key[2], rows["snapshot"], models)
+        for key, rows in named[0].dropna(subset="snapshot").groupby(_SET)
+    }
 
 
 def _screen_version(
-    panel: Panel, answers: pd.DataFrame
+    panel: Panel,
+    recorded: Mapping[Hashable, pd.DataFrame],
+    shared: Mapping[Hashable, Finding | None],
 ) -> Iterator[tuple[dict[str, str], Finding]]:
     """Yield the key columns and the findings of each answer set of one benchmark version."""
     layout = panel.layout
     benchmark = {"benchmark": layout.benchmark.name, "benchmark_version": layout.version}
-    own = answers[(answers[list(benchmark)] == list(benchmark.values())).all(axis=1)]
-    for (model, strategy), rows in own.groupby(["model", "strategy"], sort=True):
+    nothing = pd.DataFrame(columns=["answer"])
+    for model, strategy in dict.fromkeys(sheet.name for sheet in panel.screened):
+        key = (*benchmark.values(), model, strategy)
+        rows = recorded.get(key, nothing)
         samples = [sheet for sheet in panel.screened if sheet.name == (model, strategy)]
         findings = [
             _of_samples([(sheet, check(sheet, panel)) for sheet in samples])
             for check in checks_of(layout)
         ]
         findings += [check_replies(rows, layout), check_marks(rows)]
-        findings += [check_samples(samples, rows, layout)]
+        findings += [check_samples(samples, rows, layout), shared.get(key)]
         for finding in confirm_missing(findings, rows, layout):
             if finding is not None:
-                yield benchmark | {"model": str(model), "strategy": str(strategy)}, finding
+                yield benchmark | {"model": model, "strategy": strategy}, finding
 
 
 def _of_samples(found: list[tuple[Sheet, Finding | None]]) -> Finding | None:

@@ -47,12 +47,19 @@ def _sha256_or_unknown(text: str) -> str:
     return text if text == NOT_KNOWN else _sha256(text)
 
 
+def _number_in_json(value: str | float | bool) -> str | float | bool:
+    if not isinstance(value, str) and not abs(value) < 2**63:
+        raise ValueError("is not a number that every reader of JSON accepts")
+    return value
+
+
 Line = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=_LONGEST),
     AfterValidator(printable_only),
 ]
 Sha256 = Annotated[str, AfterValidator(_sha256)]
+Setting = Annotated[Line | int | float | bool, AfterValidator(_number_in_json)]
 
 
 class Declaration(BaseModel):
@@ -88,7 +95,7 @@ class Declaration(BaseModel):
     training_data: Line = Field(
         description="What is known about the benchmark's items in the model's training data."
     )
-    settings: dict[Line, Line | int | float | bool] = Field(
+    settings: dict[Line, Setting] = Field(
         default_factory=dict,
         description="Settings that are not the provider's defaults, e.g. temperature = 0.",
     )

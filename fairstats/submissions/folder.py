@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.safe_names import text_sha256
+from fairstats._lib.safe_names import is_portable, text_sha256
 from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.answers.files import RETRIEVALS_SUFFIX, SUFFIXES
@@ -29,6 +29,7 @@ from fairstats.submissions.declaration import (
 ACCEPTANCE_FILE = "acceptance.toml"
 #: Columns whose single value must be the declared setting of this name.
 _SETTINGS = ("temperature", "max_tokens", "seed")
+_LONGEST_NAME = 60
 _CREATE = "create the submission again with `fairstats submission init`"
 
 
@@ -91,17 +92,29 @@ def read_submission(path: Path) -> Submission:
     ------
     InputError
         If the declaration is missing or invalid. If a file was changed, is missing, is not
-        declared, or is a link. If the record of the acceptance is about another declaration.
+        declared, or is a link. If a system could not store the names of the folder and its files.
+        If the record of the acceptance is about another declaration.
     """
     if not path.is_dir() or path.is_symlink():
         remedy = f"give a folder with a file {SUBMISSION_FILE}"
         raise InputError([Problem(str(path), "is not the folder of a submission", remedy)])
+    folder = path.absolute()
+    refuse_name(folder)
     inside = {one.name: one for one in sorted(path.iterdir())}
     problems = [
-        Problem(str(one), "is not a regular file", "remove it, or copy the file it points to")
-        for one in inside.values()
-        if one.is_symlink() or not one.is_file()
+        Problem(str(one), f"differs from {other.name} only by case", "rename one of them")
+        for one, others in ((folder, folder.parent), *((one, path) for one in inside.values()))
+        for other in others.iterdir()
+        if other.name != one.name and other.name.casefold() == one.name.casefold()
     ]
+    for one in inside.values():
+        if one.is_symlink() or not one.is_file():
+            remedy = "remove it, or copy the file it points to"
+            problems.append(Problem(str(one), "is not a regular file", remedy))
+        if not is_portable(one.name):
+            message = "has a name that not every system can store"
+            remedy = "use letters, digits, dots, hyphens and underscores"
+            problems.append(Problem(str(one), message, remedy))
     if problems:
         raise InputError(problems)
     source = read_once(path / SUBMISSION_FILE, 1 << 20)
@@ -138,6 +151,14 @@ def read_submission(path: Path) -> Submission:
     if ACCEPTANCE_FILE in inside:
         acceptance = _read_acceptance(inside[ACCEPTANCE_FILE], source.sha256)
     return Submission(path, declaration, source, tuple(files), acceptance)
+
+
+def refuse_name(path: Path) -> None:
+    """Raise a problem unless this can be the folder of a submission on every system."""
+    if not is_portable(path.name, _LONGEST_NAME):
+        message = "is not a valid name of a submission"
+        remedy = f"use up to {_LONGEST_NAME} letters, digits, dots, hyphens and underscores"
+        raise InputError([Problem(str(path), message, remedy)])
 
 
 def _read_acceptance(path: Path, sha256: str) -> Acceptance:

@@ -12,6 +12,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import FileBytes
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.files import read_answer_file
+from fairstats.submissions.declaration import Setting
 from fairstats.submissions.folder import Submission
 
 _DECLARED = (
@@ -31,7 +32,7 @@ _ACCEPTED = ("accepted_by", "accepted_at", "overruled", "submission_sha256")
 #: Columns of the table, in order. Texts are as declared; ``settings`` is JSON.
 SUBMISSION_COLUMNS = (*UNIT_COLUMNS, *_DECLARED, *_ACCEPTED)
 _DTYPES = dict.fromkeys(SUBMISSION_COLUMNS, "str") | {"attempts": "int64"}
-_SETTINGS = TypeAdapter(dict[str, str | int | float])
+_SETTINGS = TypeAdapter(dict[str, Setting])
 _LONGEST = 10_000
 _TAKE_AGAIN = "download the release again from where it was published"
 
@@ -57,7 +58,9 @@ def _rows(submission: Submission) -> Iterable[Mapping[str, object]]:
     facts = declared.model_dump(exclude={"model", "prompts", "files"}) | {
         "started": declared.started.isoformat(),
         "ended": declared.ended.isoformat(),
-        "settings": json.dumps(declared.settings, ensure_ascii=False, sort_keys=True),
+        "settings": json.dumps(
+            declared.settings, ensure_ascii=False, sort_keys=True, allow_nan=False
+        ),
         "accepted_by": accepted.accepted_by,
         "accepted_at": accepted.accepted_at.isoformat(),
         "overruled": accepted.overruled,

@@ -32,6 +32,9 @@ from fairstats.vignettes.measures import check_measures
 from fairstats.vignettes.selection import selection_findings, selection_flags
 from fairstats.vignettes.variant_sets import variant_set_findings, variant_set_flags
 
+#: Every two of 200 answer sets are 19,900 pairs, far more than is needed to judge a set.
+MOST_COMPARED = 20
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -187,7 +190,7 @@ def _of_answers(
     keys, shared_wrong = key_findings(opened, alpha=alpha)
     known = opened.benchmarks
     selection = selection_findings(opened, missing=missing, alpha=alpha, benchmarks=known)
-    pairs = variant_sets(opened, missing=missing, alpha=alpha, benchmarks=known)
+    pairs = variant_sets(opened, missing=missing, alpha=alpha, benchmarks=known, most=MOST_COMPARED)
     findings = [keys, selection, variant_set_findings(pairs)]
     flags = [shared_wrong, selection_flags(selection, alpha=alpha), variant_set_flags(pairs)]
     return findings, flags

@@ -21,6 +21,11 @@ from fairstats._lib.model_names import ModelNames, same_model
         ("gpt-4-0314", "gpt-4-0613"),
         ("gemini-1.5-pro", "gemini-2.5-pro"),
         ("Phi-3", "Phi-3-mini"),
+        ("Phi-3", "Phi-3-medium"),
+        ("DeepSeek-V3", "DeepSeek-V2"),
+        ("DeepSeek", "DeepSeek-V3"),
+        ("gemini-1.5-pro-001", "gemini-1.5-pro-002"),
+        ("GPT-4o (May 2024)", "gpt-4o-2024-11-20"),
     ],
 )
 def test_different_models_are_not_the_same(one, other):
@@ -41,6 +46,16 @@ def test_different_models_are_not_the_same(one, other):
         ("gpt-4o-2024-07-18", "GPT-4o (0718)"),
         ("GPT-4o-mini", "openai/gpt-4o-mini:free"),
         ("GPT-4o-mini", "us.openai.gpt-4o-mini"),
+        ("GPT-4o-mini", "GPT-4o-mini (July 2024)"),
+        ("GPT-4o-mini", "GPT-4o mini, 18.07.2024"),
+        ("gpt-4o-mini-2024-07-18", "GPT-4o-mini (18/07/2024)"),
+        ("gpt-4o-mini-2024-07-18", "GPT-4o mini, Jul. 2024"),
+        ("GPT-4o-mini", "gpt-4o-mini-preview"),
+        ("o3-mini", "o3-mini-2025-01-31 (high)"),
+        ("Gemini-2.5-Pro", "models/gemini-2.5-pro-preview-05-06"),
+        ("Gemini-1.5-Pro", "gemini-1.5-pro-002"),
+        ("Claude-3.5-Sonnet", "us.anthropic.claude-3-5-sonnet-20240620-v1:0"),
+        ("mistral-large-2411", "Mistral Large 2024-11-18"),
     ],
 )
 def test_spellings_and_snapshots_are_the_same_model(one, other):

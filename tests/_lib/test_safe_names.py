@@ -77,6 +77,17 @@ def test_engine_refuses_names_in_another_spelling(tmp_path):
         ("GPT-4", "GPT-4\N{COMBINING LONG STROKE OVERLAY}"),
         ("GPT-4.1", "GPT-4\N{MIDDLE DOT}1"),
         ("GPT-4.1", "GPT-4.l"),
+        ("GPT-4.1", "GPT-4.I"),
+        ("GPT-4.1", "\ua4d6\ua4d1\ua4d4-4.1"),  # Lisu
+        ("GPT-4.1", "\u13c0\u13e2\u13a2-4.1"),  # Cherokee
+        ("GPT-4.1", "\N{LATIN SMALL LETTER SCRIPT G}PT-4.1"),
+        ("GPT-4.1", "GPT\N{MODIFIER LETTER MINUS SIGN}4.1"),
+        ("GPT-4.1", "GPT-4\N{LISU LETTER TONE MYA TI}1"),
+        ("GPT-4.1", "GPT-4.1\N{COMBINING ENCLOSING CIRCLE}"),
+        ("GPT-4.1", "GP\N{LATIN CAPITAL LETTER T WITH DOT ABOVE}-4.1"),
+        ("Gemini", "Gernini"),
+        ("MINI", "M\N{CYRILLIC CAPITAL LETTER BYELORUSSIAN-UKRAINIAN I}NI"),
+        ("model", "\N{CYRILLIC SMALL LETTER EM}odel"),
         ("GPT-4o", "GPT-40"),
         ("cot", "\N{CYRILLIC SMALL LETTER ES}\N{CYRILLIC SMALL LETTER O}t"),
     ],
@@ -101,7 +112,10 @@ def test_code_points_of_look_alike_letters_are_named(whole):
 
 @pytest.mark.parametrize(
     "name",
-    ["GPT-4", "\N{GREEK SMALL LETTER BETA}-model", "\N{CJK UNIFIED IDEOGRAPH-901A} Max", "СОРЕ-2"],
+    [
+        *("GPT-4", "\N{GREEK SMALL LETTER BETA}-model", "\N{CJK UNIFIED IDEOGRAPH-901A} Max"),
+        *("СОРЕ-2", "Jais-العربية", "Bjørn-7B", "Việt-7B", "カタカナ-7B", "Русская-7B"),
+    ],
 )
 def test_name_in_one_script_is_valid(name, whole):
     assert validate_answers(whole.assign(model=name)) == []

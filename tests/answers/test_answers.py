@@ -165,6 +165,9 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
         ("latency_s", float("inf"), "is not a number"),
         ("collected_at", "2025-01-01 12:00", "ISO 8601"),
         ("collected_at", "2025-01-01T12:00:00", "ISO 8601"),
+        ("collected_at", "2025-02-30T12:00:00Z", "ISO 8601"),
+        ("collected_at", "2025-01-01T24:00:00Z", "ISO 8601"),
+        ("collected_at", "9999-12-31T23:59:59-14:00", "ISO 8601"),
         ("collector", "a\tb", "printable"),
     ],
 )

@@ -57,7 +57,8 @@ def write_columns(path: Path, **columns: Any) -> Path:
 TEXT = (".csv", ".jsonl")
 #: Suffixes, a limit and its value, rows that keep it, rows that do not, and the problem.
 LIMITS = [
-    ((*TEXT, ".parquet"), "MAX_ROWS", 3, [{}] * 3, [{}] * 4, "more than 3 rows"),
+    (TEXT, "MAX_ROWS", 3, [{}] * 3, [{}] * 4, "more than 3 rows"),
+    ((".parquet",), "MAX_PARQUET_ROWS", 3, [{}] * 3, [{}] * 4, "more than 3 rows"),
     (
         TEXT,
         "MAX_LINE_BYTES",
@@ -172,10 +173,11 @@ def test_file_of_too_many_columns_is_refused(suffix, tmp_path):
     assert "columns" in problem_of(tmp_path / f"a{suffix}").message
 
 
-def test_more_rows_than_can_be_read_are_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(untrusted_files, "MAX_ROWS", 2)
+@pytest.mark.parametrize(("limit", "most"), [("MAX_PARQUET_ROWS", 2), ("MAX_PARQUET_CELLS", 30)])
+def test_more_rows_than_can_be_read_are_not_written(limit, most, tmp_path, monkeypatch):
+    monkeypatch.setattr(untrusted_files, limit, most)
     (problem,) = problems_of(lambda: write_answers(rows({}, {}, {}), tmp_path / "a.parquet"))
-    assert "more than 2 rows" in problem.message
+    assert f"more than {most} " in problem.message
     assert not list(tmp_path.iterdir())
 
 

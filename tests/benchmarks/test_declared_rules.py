@@ -138,6 +138,14 @@ def test_release_may_have_an_earlier_declaration(copied):
     assert by_name([earlier])["demo"].equivalence_margin == 0.45
 
 
+def test_two_declarations_of_one_name_are_refused(demo):
+    own, lax = (replace(demo, name="own", equivalence_margin=margin) for margin in (0.05, 0.4))
+    assert list(by_name([own, replace(own)])) == ["own"]
+    for pair in ([own, lax], [lax, own]):
+        with pytest.raises(InputError, match="but a different declaration; give only one"):
+            by_name(pair)
+
+
 # What verdicts rest on
 
 
@@ -177,6 +185,44 @@ def test_crossing_whose_groups_are_not_compared_is_named(benchmark_file):
     )
     assert "gaps of race that sex reverses can cancel out" in marginal.basis()
     assert "cancel out" not in compared.basis()
+
+
+def test_controls_and_groups_that_no_pair_reaches_are_named(demo):
+    race = demo.attributes["race"]
+    groups = {"white": "White", "black": "Black", "asian": "Asian", "latino": "Latino"}
+    chain = (("white", "asian"), ("asian", "latino"))
+    apart = replace(race, groups=groups, pairs=chain)
+    control = replace(demo.attributes["sex"], control=True)
+    lax = replace(demo, attributes={**demo.attributes, "race": apart, "sex": control})
+    assert lax.own_thresholds == [
+        "sex is a control, so it is not judged",
+        "race: Black not compared with White",
+    ]
+    whole = replace(apart, pairs=(*chain, ("black", "latino")))
+    assert replace(lax, attributes={"race": whole}).own_thresholds == []
+
+
+def test_groups_that_are_hidden_in_the_baseline_are_named(benchmark_file):
+    baseline = """[attributes.baseline]
+label = "Baseline"
+groups = { neutralized = "Neutral", original = "Original", black = "Black patients" }
+pairs = [["original", "neutralized"]]
+"""
+    hidden = load_benchmark(benchmark_file(baseline=baseline))
+    assert "baseline: Black patients not judged, as in the baseline" in hidden.own_thresholds
+
+
+@pytest.mark.parametrize(
+    "labels", ['white = "Black", black = "White"', 'white = "X", black = "x "']
+)
+def test_labels_of_other_groups_are_refused(benchmark_file, labels):
+    race = f"""[attributes.race_2]
+label = "Race"
+groups = {{ {labels} }}
+pairs = [["white", "black"]]
+"""
+    with pytest.raises(InputError, match=r"attributes.race_2.groups.*is the name of the group"):
+        load_benchmark(benchmark_file(baseline=race))
 
 
 @pytest.mark.parametrize(

@@ -247,9 +247,14 @@ attribute = "race"
 group = "white"
 
 [[variants]]
-where = { kind = ["B", "+"] }
+where = { kind = ["B"] }
 attribute = "race"
 group = "black"
+
+[[variants]]
+where = { kind = ["S", "+"] }
+attribute = "sex"
+group = "male"
 """
 VISITS = (
     "id,first,second,use,version\n"
@@ -284,12 +289,13 @@ def test_file_maps_values_variants_and_columns_of_answers(mapped):
         ["m-1", "demo-01", "black", "C", None, "ok"],
         ["m-2", "demo-01", "black", "B", "It is B.", "ok"],
         ["m-1", "demo-02", "white", "A", None, "ok"],
-        ["m-1", "demo-02", "black", "A", None, "ok"],
+        ["m-1", "demo-02", "male", "A", None, "ok"],
         ["m-2", "demo-02", "white", None, None, "unparsed"],
-        ["m-2", "demo-02", "black", None, None, "unparsed"],
+        ["m-2", "demo-02", "male", None, None, "unparsed"],
     ]
-    facts = answers[["strategy", "snapshot", "collector", "attribute"]].drop_duplicates()
-    assert facts.to_numpy().tolist() == [["cot", "v", "ours.v2", "race"]]
+    facts = answers[["strategy", "snapshot", "collector"]].drop_duplicates()
+    assert facts.to_numpy().tolist() == [["cot", "v", "ours.v2"]]
+    assert answers["attribute"].tolist() == [*["race"] * 5, "sex", "race", "sex"]
 
 
 def test_settings_of_the_caller_take_precedence(mapped):
@@ -357,3 +363,47 @@ def test_path_leads_through_objects_and_lists(path, value):
 @pytest.mark.parametrize("path", ["runs.2", "runs.-1", "runs.²", "runs.1.reply", "other"])
 def test_path_to_nothing_finds_no_value(path):
     assert not is_there(found({"runs": ["A", "B"]}, path))
+
+
+@pytest.mark.parametrize(
+    ("given", "column"),
+    [
+        ({"columns": {"answer": "gold", "answer_key": "gold"}}, "answer"),
+        ({"columns": {"answer_raw": "gold", "answer_key": "gold"}}, "answer_raw"),
+        # Without a mapping, the key is in the field of its own name.
+        ({"columns": {"answer": "answer_key"}}, "answer"),
+        ({"columns": {"answer_key": "answer"}}, "answer"),
+        ({"columns": {"answer_key": "W"}, "wide": {"white": "W"}}, "answer"),
+    ],
+)
+def test_a_field_cannot_be_answer_and_key(tmp_path, given, column):
+    content = "item_id,model,group,answer,answer_key,gold,W\ndemo-01,m,white,A,C,C,C\n"
+    wide = given.get("wide", {})
+    if wide:
+        content = content.replace("group,answer,", "g,a,")
+    if given["columns"].get("answer_raw"):
+        content = content.replace(",answer,", ",reply,")
+    path = wide_file(tmp_path, content)
+    with pytest.raises(InputError) as caught:
+        import_table(path, benchmark="demo", **given)
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.column) == (str(path), column)
+    assert "answer_key" in problem.message
+    assert "with" in problem.remedy
+
+
+def test_an_answer_of_two_groups_is_refused(tmp_path):
+    group = '[[variants]]\nwhere = {}\nattribute = "{}"\ngroup = "{}"\n'.replace("= {}", "= {{}}")
+    path = wide_file(tmp_path, "item_id,model,answer\ndemo-01,m,A\n")
+    shared = wide_file(
+        tmp_path, group.format("race", "white") + group.format("sex", "male"), "shared.toml"
+    )
+    answers = import_table(path, layout=shared, benchmark="demo")
+    assert answers[["attribute", "group"]].values.tolist() == [["race", "white"], ["sex", "male"]]
+    twice = wide_file(
+        tmp_path, group.format("race", "white") + group.format("race", "black"), "twice.toml"
+    )
+    with pytest.raises(InputError, match="is an answer to two groups of race") as caught:
+        import_table(path, layout=twice, benchmark="demo")
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.row, problem.value) == (str(path), 1, "black")

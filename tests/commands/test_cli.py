@@ -94,6 +94,8 @@ def test_plain_output_is_a_table(answers):
     done = run("analyze", answers)
     assert "race: white − black" in done.stdout
     assert "1, Two, plain; missing: available" in done.stdout
+    assert "intervals" not in done.stdout
+    assert "available; 90% intervals" in run("analyze", answers, "--alpha", "0.1").stdout
     assert run("analyze", answers, "--missing", "bounds").exit_code == 0
     head = next(line for line in done.stdout.splitlines() if line.startswith("pair"))
     assert ("mid-p" in head, "margin" in head, "left out" in done.stdout) == (True, True, False)
@@ -111,6 +113,20 @@ def test_estimates_fit_a_narrow_terminal_and_name_the_columns_left_out(answers, 
         assert "mid-p" in left_out.split("; ")
         assert not set(left_out.split("; ")) & set(head.split())
         assert "…" not in shown
+
+
+def test_tables_are_divided_on_a_narrow_terminal(answers, monkeypatch):
+    name, *options = "compare", "--old", "One", "--new", "Two"
+    wanted = pd.read_csv(io.StringIO(run(name, answers, *options, "--csv").stdout))
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run(name, answers, *options)
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "…" not in done.stdout
+    varied = [column for column in wanted if wanted[column].nunique(dropna=False) > 1]
+    heads = [line for line in done.stdout.splitlines() if line.startswith("┃")]
+    assert len(heads) > 1
+    assert set(varied) <= set(" ".join(heads).replace("┃", " ").split())
 
 
 def test_reason_of_a_verdict_is_printed(tmp_path):

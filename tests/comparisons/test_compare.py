@@ -357,3 +357,11 @@ def test_votes_are_named_in_a_comparison(answers):
     (note,) = set(compare(old, new.assign(strategy="majority_vote"))["method_note"])
     assert f"new answers: {VOTED}" in note
     assert "old answers" not in note
+
+
+def test_votes_under_another_name_are_named_in_a_comparison(answers):
+    old, new = (answers(signs, model=model) for model, signs in (
+        ("old", ["AB"] * 20 + ["AA"] * 20), ("new", ["BB"] * 20 + ["AA"] * 20)
+    ))  # fmt: skip
+    (note,) = set(compare(old, new)["method_note"])
+    assert note.startswith("new answers: no answer changes with the group")

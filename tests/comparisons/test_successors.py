@@ -8,6 +8,7 @@ import pytest
 
 from fairstats._lib.problems import InputError
 from fairstats.comparisons.successors import (
+    facts_of_models,
     known_successors,
     read_overruled,
     read_successors,
@@ -31,7 +32,7 @@ def test_file_gives_the_older_model_of_each(tmp_path):
     ("text", "message"),
     [
         ("[models.B]\nsuccesor_of = 'A'", "did you mean successor_of?"),
-        ("[models.B]", "models.B.successor_of: is missing"),
+        ("[models.B]", "models.B: declares nothing; add one of successor_of, family"),
         ("[models.B]\nsuccessor_of = 4", "models.B.successor_of: has the wrong type"),
         ("[models.B]\nsuccessor_of = ''", "models.B.successor_of"),
         ("[model.B]\nsuccessor_of = 'A'", "did you mean models?"),
@@ -93,3 +94,45 @@ def test_known_successors_are_those_of_a_benchmark(tmp_path):
     declared = file_of(tmp_path, **{"GPT-5": "GPT-5-Mini"})
     found = successors_of({"GPT-5", "GPT-5-Mini"}, (), ["fairmedqa"], declared)
     assert found == {"GPT-5": "GPT-5-Mini", "GPT-5-Mini": "GPT-4.1-Mini"}
+
+
+def declared(folder, *lines: str):
+    path = folder / "models.toml"
+    path.write_text("\n".join(['[models."model-2"]', *lines]), encoding="utf-8")
+    return path
+
+
+def test_file_gives_the_facts_of_each_model(tmp_path):
+    path = declared(
+        tmp_path, 'family = "<b>At|as"', "open = false", 'successor_of = "model-1"', "[models.old]",
+        'size = "8B"', "[models.model-1]", 'successor_of = "old"',
+    )  # fmt: skip
+    found = facts_of_models({"model-2", "model-1"}, {"old"}, path)
+    assert found == {"model-2": {"family": "<b>At|as", "open": False}}
+    assert read_successors(path) == {"model-2": "model-1", "model-1": "old"}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("open = 1", "model-2.open: has the wrong type; write true or false"),
+        ("open = 'yes'", "model-2.open: has the wrong type"),
+        ("size = 70", "model-2.size: has the wrong type; write a text"),
+        ("family = ['Atlas']", "model-2.family: has the wrong type"),
+        ("licence = ''", "must be 1 to 60 printable characters"),
+        (f"licence = '{'x' * 61}'", "must be 1 to 60 printable characters"),
+        ("family = 'Atlas '", "without spaces around them"),
+        ("family = 'At\u202elas'", "must be 1 to 60 printable characters"),
+        ('licence = "MIT\\nor GPL"', "must be 1 to 60 printable characters"),
+        ("license = 'MIT'", "did you mean licence?"),
+    ],
+)
+def test_wrong_fact_is_refused(tmp_path, line, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        facts_of_models({"model-2"}, (), declared(tmp_path, line))
+
+
+def test_facts_of_an_unknown_model_are_refused(tmp_path):
+    path = declared(tmp_path, "open = true")
+    with pytest.raises(InputError, match=r"model-2 is not a model .*; did you mean model-1\?"):
+        facts_of_models({"model-1"}, (), path)

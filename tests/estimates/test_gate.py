@@ -236,6 +236,35 @@ def test_majority_votes_are_refused(check, fair):
             check(fair.assign(strategy=name), LIMITS)
 
 
+def test_votes_under_another_name_pass_with_a_caution(check, fair, benchmark):
+    vote = fair.groupby("item_id")["answer"].agg(lambda answers: answers.mode()[0])
+    voted = fair.assign(strategy="panel", answer=fair["item_id"].map(vote))
+    table = check(voted)
+    assert results(table) == ["pass"]
+    assert table["reason"].str.contains("no answer changes with the group, as in votes").all()
+    assert "as in votes" in gate_lines(table, [benchmark])[0]
+    # A model that is right everywhere is no vote, and one changed answer is enough.
+    right = check(fair.assign(answer=fair["answer_key"]))
+    assert (results(right), right["reason"].notna().any()) == (["pass"], False)
+    assert not check(fair)["reason"].notna().any()
+
+
+def test_groups_of_different_snapshots_are_no_pass(fair, benchmark, check):
+    second = fair["group"].isin(["black", "female"])
+    mixed = fair.assign(snapshot=second.map({True: "m-1", False: "m-2"}))
+    table = check(mixed)
+    assert results(table) == ["cannot tell"]
+    assert table["reason"].str.contains("different snapshots").all()
+    # An update during the run, between items or within one.
+    items = fair["item_id"].rank(method="dense")
+    for late in (items > 200, (items > 200) | ((items == 200) & second)):
+        updated = fair.assign(snapshot=late.map({True: "m-2", False: None}))
+        assert results(check(updated)) == ["pass"]
+    found = analyze(mixed, benchmarks=[benchmark])
+    verdicts = found[found["metric"] == "accuracy_difference"]
+    assert verdicts["verdict"].isna().all()
+
+
 def test_snapshot_of_a_model_that_selected_the_items_is_no_pass(fair, benchmark):
     changed = replace(benchmark, selected_on={"Chooser-1": "selected the items"})
     table = gate(fair.assign(snapshot="chooser-1-2026-01-31"), LIMITS, benchmarks=[changed])

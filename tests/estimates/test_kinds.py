@@ -245,6 +245,16 @@ def test_answers_that_do_not_agree_with_the_key_are_not_equivalent(kind, declare
 
 
 @pytest.mark.parametrize("kind", DECLARED)
+def test_opposites_of_the_key_are_not_equivalent(kind, declare):
+    signs = list(SIGNS[kind])
+    key = np.resize(signs, 3000)
+    given = [signs[-1 - signs.index(sign)] for sign in key]
+    judged = judged_with_keys(declare, kind, given, key)
+    assert judged["verdict"] == "inconclusive"
+    assert "with the key could be chance" in judged["verdict_reason"]
+
+
+@pytest.mark.parametrize("kind", DECLARED)
 def test_answers_are_judged_without_a_key_that_varies(kind, declare):
     given = np.random.default_rng(5).choice(list(SIGNS[kind]), 3000)
     judged = judged_with_keys(declare, kind, given, np.full(3000, SIGNS[kind][-1]))

@@ -202,6 +202,22 @@ def test_every_two_sets_are_compared_and_contradictions_flagged(answers):
     assert findings["model"].tolist()[:2] == ["c → a", "c → a"]
 
 
+def test_many_sets_are_compared_with_those_that_flip_most(answers):
+    flips = {f"m{number}": np.eye(12)[:, :3] * 0 for number in range(5)}
+    for number, marks in enumerate(flips.values()):
+        marks[: 2 + number, 0] = 1
+    given = [answers(marks, model=name) for name, marks in flips.items()]
+    other = answers(flips["m0"], model="other", benchmark_version="0")
+    table = variant_sets(pd.concat([*given, other]), benchmarks=SILENT, most=1)
+    pairs = set(zip(table["model_a"], table["model_b"], strict=True))
+    # Each set of version 1 with m4, and each set with the only one of version 0.
+    assert pairs == {(f"m{n}", "m4") for n in range(4)} | {("other", f"m{n}") for n in range(5)}
+    every = variant_sets(pd.concat([*given, other]), benchmarks=SILENT)
+    pd.testing.assert_frame_equal(
+        table, every.merge(table[["model_a", "model_b"]])[list(VARIANT_SET_COLUMNS)]
+    )
+
+
 def test_no_pair_has_no_finding(answers):
     table = variant_sets(answers(np.eye(3)), benchmarks=SILENT)
     assert table.empty

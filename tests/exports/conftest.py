@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -53,12 +54,14 @@ def answers_to(benchmark: str) -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def release_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Release]:
     """Return a release of answers with its estimates, as `fairstats publish` writes them."""
-    made: dict[str, Release] = {}
 
-    def build(benchmark: str) -> Release:
-        if benchmark not in made:
-            made[benchmark] = _written(answers_to(benchmark), tmp_path_factory.mktemp("release"))
-        return made[benchmark]
+    @cache
+    def build(benchmark: str, *, snapshot: str | None = None) -> Release:
+        """All models state the snapshot, if it is given."""
+        answers = answers_to(benchmark)
+        if snapshot is not None:
+            answers = answers.assign(snapshot=snapshot)
+        return _written(answers, tmp_path_factory.mktemp("release"))
 
     return build
 

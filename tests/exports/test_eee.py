@@ -177,3 +177,10 @@ class TestImport:
         with pytest.raises(InputError) as error:
             import_eee(path, benchmark="demo")
         assert [(p.row, p.column) for p in error.value.problems] == [(1, message)]
+
+
+def test_models_that_state_one_snapshot_have_ids_of_their_own(release_of, tmp_path):
+    release = release_of("biasmedqa", snapshot="lab/model-1-2026")
+    records = records_of(write_eee(release, tmp_path, Options()))
+    assert [one["model_info"]["id"] for one in records] == release.models
+    assert len({one["evaluation_id"] for one in records}) == len(records)

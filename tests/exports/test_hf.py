@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import slug
 from fairstats.exports.export import Options
 from fairstats.exports.hugging_face import write_hf
 from tests.exports.conftest import HOSTILE
@@ -42,6 +43,19 @@ def test_name_of_a_model_cannot_leave_the_folder(release, tmp_path):
     paths = write_hf(release, out, Options(dataset={name: "org/data"}))
     assert all(path.resolve().is_relative_to(out.resolve()) for path in paths)
     assert HOSTILE not in str(paths)
+
+
+@pytest.mark.parametrize("snapshot", ["lab/model-1-2026", "Model-1"])
+def test_model_that_states_the_snapshot_of_another_has_a_path_and_a_name_of_its_own(
+    release_of, tmp_path, snapshot
+):
+    release = release_of("biasmedqa", snapshot=snapshot)
+    paths = write_hf(release, tmp_path, Options(dataset={"biasmedqa": "org/data"}))
+    places = [path.relative_to(tmp_path).parts[:3] for path in paths[:-1]]
+    assert places == [("models", "unknown", slug(name)) for name in release.models]
+    for path, model in zip(paths, release.models, strict=False):
+        (first, *_) = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert f"model: {model} ({snapshot}); " in first["notes"]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,14 @@ def test_one_constant_group_leaves_kappa_unknown(other):
         assert found.ci == (-1, 1)
 
 
+@pytest.mark.parametrize("n", [5, 300])
+def test_opposite_levels_have_the_widest_limits(n):
+    levels = 1.0 + np.arange(n) % 5
+    found = weighted_kappa(levels, 6 - levels, limits=(1, 5))
+    assert found.estimate == pytest.approx(-1)
+    assert found.ci == (-1, 1)
+
+
 def test_one_unit_or_none_has_the_widest_limits():
     one = weighted_kappa([1, 2, 3], [1, 2, 4], ["x"] * 3, limits=LEVELS)
     none = weighted_kappa([], [], limits=LEVELS)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -60,7 +62,9 @@ TABLES.update(known_tables(shared / "tables"))
 app()
 """
     (folder / "fairstats").write_text(script)
-    (folder / "fairstats").chmod(0o755)
+    (folder / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    for name in ("fairstats", "python"):
+        (folder / name).chmod(0o755)
     atexit.register(shutil.rmtree, folder)
     return folder
 
@@ -77,31 +81,79 @@ def fairstats(*arguments: object) -> Result:
     return CliRunner().invoke(app, list(map(str, arguments)))
 
 
-def run_steps(folder: Path, workflow: str, job: str, **variables: str) -> tuple[int, str, str]:
-    """Run the scripts of a workflow's job as GitHub does, except for the installation.
+class Runner:
+    """A machine that runs one job of a workflow as GitHub does, with the actions that it uses."""
 
-    Returns
-    -------
-    The exit code, the name of the last step that ran, and what the steps printed.
-    """
-    path = folder / ".github" / "workflows" / f"{workflow}.yml"
-    steps = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"][job]["steps"]
-    printed = ""
-    for step in steps:
-        if "run" not in step or step["name"] == "Install":
-            continue
-        done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step["run"]],
-            cwd=folder,
-            env=environment(**variables),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        printed += done.stdout
-        if done.returncode:
-            return done.returncode, step["name"], printed
-    return 0, steps[-1].get("name", ""), printed
+    def __init__(self, folder: Path, origin: Path, artifacts: Path) -> None:
+        self.workspace, self.temporary = folder / "workspace", folder / "temporary"
+        self.origin, self.artifacts = origin, artifacts
+        for path in (self.workspace, self.temporary, artifacts):
+            path.mkdir(parents=True, exist_ok=True)
+        self.summary = folder / "summary.md"
+        self.printed = ""
+
+    def run(
+        self,
+        path: Path,
+        job: str,
+        ref: str = "main",
+        *,
+        skip: str = "",
+        only: str = "",
+        **variables: str,
+    ) -> tuple[int, str]:
+        """Run a job of a workflow's file; return its exit code and the name of the last step."""
+        steps = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"][job]["steps"]
+        for step in steps:
+            name = step.get("name", step.get("uses"))
+            if name == skip or only not in ("", name):
+                continue
+            if "uses" in step:
+                self.use(step["uses"].partition("@")[0], step.get("with", {}), ref)
+                continue
+            done = subprocess.run(
+                ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step["run"]],
+                cwd=self.workspace,
+                env=environment(
+                    RUNNER_TEMP=str(self.temporary),
+                    GITHUB_STEP_SUMMARY=str(self.summary),
+                    **{name: variables.get(name, "") for name in step.get("env", {})},
+                    **{k: v for k, v in variables.items() if k.startswith("GITHUB_")},
+                ),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="surrogateescape",
+            )
+            self.printed += done.stdout
+            if done.returncode:
+                return done.returncode, step["name"]
+        return 0, ""
+
+    def use(self, action: str, given: dict[str, str], ref: str) -> None:
+        """Do what an action does."""
+        match action.removeprefix("actions/"):
+            case "checkout":
+                folder = self.workspace / given.get("path", "")
+                depth = f"--depth={given.get('fetch-depth', 1)}"
+                git(self.workspace, "init", "--quiet", folder)
+                git(folder, "remote", "add", "origin", f"file://{self.origin}")
+                git(folder, "fetch", "--quiet", depth, "origin", ref)
+                git(folder, "checkout", "--quiet", "FETCH_HEAD")
+            case "upload-artifact" if given["name"] == "unsigned":
+                shutil.copy(self.temporary / "site.tar", self.artifacts)
+            case "download-artifact":
+                name = {"unsigned": "site.tar", "github-pages": "artifact.tar"}[given["name"]]
+                shutil.copy(self.artifacts / name, self.workspace)
+            case "upload-pages-artifact":
+                assert given["include-hidden-files"] is True
+                tar = ["tar", "--dereference", "--hard-dereference", "--exclude=.git", "-cf"]
+                tar += [self.artifacts / "artifact.tar", "--directory", given["path"], "."]
+                subprocess.run(tar, cwd=self.workspace, check=True)
+            case "setup-python" | "upload-artifact":
+                pass
+            case _:
+                raise AssertionError(action)
 
 
 class Repository:
@@ -109,13 +161,19 @@ class Repository:
 
     def __init__(self, folder: Path, benchmark, honest) -> None:
         self.folder, self.origin = folder, folder / "origin.git"
+        self.keeper = folder / "keeper"
         git(folder, "init", "--quiet", "--bare", "--initial-branch=main", self.origin)
-        keeper = folder / "keeper"
+        keeper = self.keeper
         git(folder, "clone", "--quiet", self.origin, keeper)
         create_board(keeper, title="A board", benchmarks=[benchmark])
         for one in honest:
             name = one["model"].iloc[0]
             write_answers(one, keeper / "accepted" / "first" / f"{name}.parquet")
+        (keeper / "submissions" / "rival").mkdir()
+        (keeper / "submissions" / "rival" / "submission.toml").write_text('model = "rival"\n')
+        # This version is installed already.
+        for name in ("requirements.txt", "signing.txt"):
+            (keeper / name).write_text("# nothing\n")
         self.commit(keeper, "Start the board")
         git(keeper, "push", "--quiet", "origin", "HEAD:main")
 
@@ -136,31 +194,34 @@ class Repository:
         self.commit(clone, f"Submit {branch}")
         git(clone, "push", "--quiet", "origin", branch)
 
-    def check(self, branch: str) -> tuple[int, str, str, str]:
+    def check(self, branch: str, skip: str = "") -> tuple[int, str, str, str]:
         """Run the check of a pull request; return its result and the summary for the page."""
-        clone = self.clone(f"check-{branch}", branch)
-        temporary = self.folder / f"runner-{branch}"
-        temporary.mkdir()
-        summary = temporary / "summary.md"
-        base = git(clone, "rev-parse", "origin/main")
-        code, step, printed = run_steps(
-            clone, "check", "check",
-            BASE=base, RUNNER_TEMP=str(temporary), GITHUB_STEP_SUMMARY=str(summary),
-        )  # fmt: skip
-        return code, step, printed, summary.read_text() if summary.exists() else ""
+        # GitHub merges the pull request, and takes the workflow from the result.
+        clone = self.clone(f"merge-{branch}")
+        git(clone, "merge", "--quiet", "--no-ff", "--no-edit", f"origin/{branch}")
+        git(clone, "push", "--quiet", "origin", f"HEAD:refs/pull/{branch}/merge")
+        runner = Runner(self.folder / f"check-{branch}", self.origin, self.folder / "artifacts")
+        workflow = self.keeper / ".github" / "workflows" / "check.yml"
+        code, step = runner.run(workflow, "check", f"refs/pull/{branch}/merge", skip=skip)
+        summary = runner.summary
+        return code, step, runner.printed, summary.read_text() if summary.exists() else ""
 
     def publish(self, number: int, key: Path) -> None:
-        clone = self.clone(f"publish-{number}")
-        temporary = self.folder / f"runner-{number}"
-        temporary.mkdir()
-        code, step, printed = run_steps(
-            clone, "publish", "publish",
-            GITHUB_RUN_NUMBER=str(number), RUNNER_TEMP=str(temporary),
-            SIGNING_KEY=key.read_text().strip(),
-        )  # fmt: skip
-        assert code == 0, (step, printed)
-        assert not any(temporary.iterdir())
-        assert key.read_text().splitlines()[1] not in printed
+        secret = key.read_text().strip()
+        for job in ("publish", "sign", "save"):
+            runner = Runner(
+                self.folder / f"{job}-{number}", self.origin, self.folder / f"artifacts-{number}"
+            )
+            workflow = self.keeper / ".github" / "workflows" / "publish.yml"
+            found = runner.run(
+                workflow, job,
+                GITHUB_RUN_NUMBER=str(number), SIGNED="true", SIGNING_KEY=secret,
+            )  # fmt: skip
+            assert found == (0, ""), runner.printed
+            # Whatever is printed about answers is no command.
+            assert (job == "publish") == ("::stop-commands::" in runner.printed)
+            assert not list(runner.temporary.glob("*key*"))
+            assert key.read_text().splitlines()[1] not in runner.printed
 
 
 @pytest.fixture(scope="module")
@@ -195,11 +256,7 @@ def repository(tmp_path_factory, benchmark, honest):
         (file,) = path.glob("*.parquet")
         file.write_bytes(file.read_bytes()[:-100])
 
-    def other(folder: Path) -> None:
-        good(folder)
-        (folder / "requirements.txt").write_text("something-else\n")
-
-    for branch, change in (("good", good), ("fraud", fraud), ("broken", broken), ("other", other)):
+    for branch, change in (("good", good), ("fraud", fraud), ("broken", broken)):
         made.pull_request(branch, change)
     return made
 
@@ -210,17 +267,114 @@ def repository(tmp_path_factory, benchmark, honest):
         ("good", 0, "", "## Submission good: ok"),
         ("fraud", 1, "Check", "## Submission fraud: block"),
         ("broken", 1, "Check", "## Submission broken: invalid"),
-        ("other", 1, "Only submissions", ""),
     ],
 )
 def test_pull_request_is_checked_with_a_summary(repository, branch, code, step, result):
     found = repository.check(branch)
     assert found[:2] == (code, step), found[2]
     assert found[3].startswith(result)
-    if branch == "other":
-        assert found[2].splitlines()[-1] == "requirements.txt"
-    elif branch != "broken":
+    if branch != "broken":
         assert "What would change" in found[3]
+
+
+ONLY_NEW = "Only new submissions"
+SUBMITTED = Path("submissions") / "new" / "submission.toml"
+
+
+def added(name: str | bytes) -> Callable[[Path], None]:
+    """Return a change that adds a file."""
+
+    def change(folder: Path) -> None:
+        path = folder / os.fsdecode(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("text\n")
+
+    return change
+
+
+def submissions_replaced_by_a_link(folder: Path) -> None:
+    shutil.rmtree(folder / "submissions")
+    (folder / "submissions").symlink_to("accepted")
+
+
+def file_replaced_by_a_link(folder: Path) -> None:
+    (folder / SUBMITTED).unlink()
+    (folder / SUBMITTED).symlink_to("/etc/passwd")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (added("requirements.txt"), "requirements.txt"),
+        (added("pip.py"), "pip.py"),
+        (added("accepted/mine/a.csv"), "accepted/mine/a.csv"),
+        (added(".github/workflows/check.yml"), ".github/workflows/check.yml"),
+        (added("submissions/rival/more.csv"), "submissions/rival/more.csv"),
+        (added("submissions/rival/submission.toml"), "submissions/rival/submission.toml"),
+        (added("submissions/new/a/b.csv"), "submissions/new/a/b.csv"),
+        (added("submissions/.hidden/b.csv"), "submissions/.hidden/b.csv"),
+        (added("submissions/new/a\\b.csv"), "a\\\\b.csv"),
+        (added(b"submissions/new/\xff.csv"), "$'submissions/new/\\377.csv'"),
+        (added("submissions/new/\n::notice::ok"), "$'submissions/new/\\n::notice::ok'"),
+        (added("submissions/new/##[error]ok"), r"submissions/new/##\[error\]ok"),
+        (lambda folder: shutil.rmtree(folder / "submissions" / "rival"), "rival/submission.toml"),
+        (submissions_replaced_by_a_link, "submissions/rival/submission.toml"),
+        (file_replaced_by_a_link, str(SUBMITTED)),
+    ],
+)
+def test_pull_request_that_changes_more_than_its_own_folder_is_refused(
+    repository, request, change, named
+):
+    branch = f"refused-{request.node.callspec.indices['change']}"
+
+    def change_more(folder: Path) -> None:
+        added(str(SUBMITTED))(folder)
+        change(folder)
+
+    repository.pull_request(branch, change_more)
+    code, step, printed, _ = repository.check(branch)
+    assert (code, step) == (1, ONLY_NEW), printed
+    assert named in printed
+    for line in printed.splitlines():
+        assert not line.startswith("::")
+        assert "##[" not in line
+
+
+@pytest.mark.parametrize("skip", ["", ONLY_NEW])
+def test_no_code_of_a_pull_request_is_run(repository, skip):
+    branch = f"code-{bool(skip)}"
+    marker = repository.folder / f"{branch}.ran"
+
+    def change(folder: Path) -> None:
+        for place in (folder, folder / "submissions" / branch):
+            place.mkdir(exist_ok=True)
+            for name in ("pip", "fairstats", "sitecustomize", "typer"):
+                (place / f"{name}.py").write_text(f"open({str(marker)!r}, 'w')\n")
+
+    repository.pull_request(branch, change)
+    code, step, printed, _ = repository.check(branch, skip)
+    assert code != 0
+    assert step == ("Check" if skip else ONLY_NEW), printed
+    assert not marker.exists()
+
+
+def test_names_of_a_submission_are_no_commands_to_the_runner(repository, honest):
+    def change(folder: Path) -> None:
+        # The first is a command at the start of a line only, the second anywhere in it.
+        for name, model in (("one", "::notice title=Check::ok"), ("two", "##[error]ok")):
+            submit(honest[0].assign(model=model), folder / "submissions" / name)
+
+    repository.pull_request("commands", change)
+    code, _, printed, _ = repository.check("commands")
+    before, stopped, after = printed.partition("::stop-commands::")
+    token, _, inside = stopped and after.partition("\n")
+    inside, resumed, after = inside.partition(f"::{token}::")
+    assert code == 0
+    assert "::notice" in inside
+    assert "[error]" in inside
+    assert resumed
+    assert "::notice" not in before + after
+    assert "##[" not in printed
 
 
 def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
@@ -291,27 +445,52 @@ def test_folder_with_files_is_refused(tmp_path):
 
 def test_workflows_have_only_the_needed_rights(tmp_path):
     create_board(tmp_path)
-    found = {
-        name: yaml.safe_load((tmp_path / ".github" / "workflows" / f"{name}.yml").read_text())
+    texts = {
+        name: (tmp_path / ".github" / "workflows" / f"{name}.yml").read_text()
         for name in ("check", "publish")
     }
+    found = {name: yaml.safe_load(text) for name, text in texts.items()}
     assert all(one["permissions"] == {"contents": "read"} for one in found.values())
-    rights = {
-        (name, job): steps.get("permissions")
-        for name, one in found.items()
-        for job, steps in one["jobs"].items()
+    jobs = {(name, job): of for name, one in found.items() for job, of in one["jobs"].items()}
+    # The job that reads the answers has neither the key nor the right to write.
+    assert {key: (job.get("permissions"), "environment" in job) for key, job in jobs.items()} == {
+        ("check", "check"): (None, False),
+        ("publish", "publish"): (None, False),
+        ("publish", "sign"): (None, True),
+        ("publish", "save"): ({"contents": "write"}, False),
+        ("publish", "deploy"): ({"pages": "write", "id-token": "write"}, True),
     }
-    assert rights == {
-        ("check", "check"): None,
-        ("publish", "publish"): {"contents": "write"},
-        ("publish", "deploy"): {"pages": "write", "id-token": "write"},
-    }
-    # PyYAML reads the key `on` as true.
-    assert set(found["check"][True]) == {"pull_request"}
-    (checkout,) = [
-        s for s in found["check"]["jobs"]["check"]["steps"] if "checkout" in s.get("uses", "")
-    ]
+    assert {key[1] for key, job in jobs.items() if "secrets." in str(job)} == {"sign"}
+    assert "fairstats" not in str(jobs["publish", "save"])
+    # PyYAML reads the key `on` as true. With a list of paths, other changes would not be checked.
+    assert found["check"][True] == "pull_request"
+    (checkout,) = [s for s in jobs["check", "check"]["steps"] if "checkout" in s.get("uses", "")]
     assert checkout["with"]["persist-credentials"] is False
     # Texts of a pull request are never part of a script.
-    scripts = [s["run"] for s in found["check"]["jobs"]["check"]["steps"] if "run" in s]
+    scripts = [s["run"] for job in jobs.values() for s in job["steps"] if "run" in s]
     assert not any("${{" in script for script in scripts)
+    # Without a shell of its own, a step does not fail with the first program of a pipe.
+    assert all(one["defaults"] == {"run": {"shell": "bash"}} for one in found.values())
+    used = [line for text in texts.values() for line in text.splitlines() if "uses:" in line]
+    assert all(re.search(r" actions/[a-z-]+@[0-9a-f]{40} # v[0-9.]+$", line) for line in used)
+
+
+def test_key_is_removed_if_signing_fails(tmp_path):
+    create_board(tmp_path / "board")
+    workflow = tmp_path / "board" / ".github" / "workflows" / "publish.yml"
+    runner = Runner(tmp_path / "sign", tmp_path, tmp_path / "artifacts")
+    found = runner.run(workflow, "sign", only="Sign", SIGNING_KEY="no key")
+    assert found == (1, "Sign"), runner.printed
+    assert "board.key" in runner.printed
+    assert not any(runner.temporary.iterdir())
+
+
+def test_links_of_a_built_site_are_not_followed(tmp_path):
+    create_board(tmp_path / "board")
+    workflow = tmp_path / "board" / ".github" / "workflows" / "publish.yml"
+    runner = Runner(tmp_path / "sign", tmp_path, tmp_path / "artifacts")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "a").symlink_to("/etc/passwd")
+    pack = ["tar", "-cf", runner.workspace / "site.tar", "--directory", tmp_path / "site", "."]
+    subprocess.run(pack, check=True)
+    assert runner.run(workflow, "sign", only="Unpack") == (1, "Unpack")

@@ -11,12 +11,14 @@ import pandas as pd
 import pytest
 
 import fairstats.publishing.publish
+from fairstats._lib import untrusted_files
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import releases_of
+from fairstats.release.tables import TABLES
 from tests.report.conftest import answers_of_models
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -55,6 +57,19 @@ def test_manifest_has_the_hash_of_every_file(source, tmp_path):
         assert rows == len(pd.read_parquet(published.path / "downloads" / f"{name}.parquet"))
     assert manifest["libraries"]["pandas"] == pd.__version__
     assert str(tmp_path) not in (published.path / "manifest.json").read_text()
+
+
+def test_stages_are_told_in_order_with_their_parts(source, tmp_path):
+    told = []
+    publish(source, release="2026.11", out=tmp_path / "out", watch=lambda *one: told.append(one))
+    assert list(dict.fromkeys(stage for stage, _, _ in told)) == [
+        "reading answers",
+        "computing tables",
+        "writing tables",
+        "putting the site together",
+    ]
+    assert ("computing tables", 0, len(TABLES)) in told
+    assert all(done < parts for _, done, parts in told if parts)
 
 
 def test_the_estimates_follow_from_the_release_alone(source, tmp_path):
@@ -103,6 +118,17 @@ def test_answers_with_a_problem_are_not_published(tmp_path):
 def test_a_release_has_a_name_that_is_a_folder(source, tmp_path, name):
     with pytest.raises(InputError, match="is not a valid release name"):
         publish(source, release=name, out=tmp_path / "out")
+
+
+def test_files_that_are_too_large_together_are_not_published(tmp_path, monkeypatch):
+    files = [
+        write_answers(answers_of_models((name,)), tmp_path / f"{name}.parquet")
+        for name in ("One", "Two")
+    ]
+    monkeypatch.setattr(untrusted_files, "MAX_PARQUET_ROWS", 300)
+    with pytest.raises(InputError, match="more than 300 rows"):
+        publish(files, release="2026.11", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_when_drawing_fails_nothing_is_left(source, tmp_path, monkeypatch):

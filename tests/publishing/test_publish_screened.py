@@ -36,9 +36,11 @@ def refusing(monkeypatch):
 
 @pytest.fixture
 def other_replies(demo, all_right, tmp_path):
-    """The answers of a model with stored replies that give other letters, and of one without."""
+    """The answers of a model with some stored replies of other letters, and of one without."""
     right = all_right(demo).assign(model="right")
-    replies = "The answer is " + right["answer"].map(dict(zip("ABCD", "BCDA", strict=True))) + "."
+    letters = right["answer"].map(dict(zip("ABCD", "BCDA", strict=True)))
+    letters = letters.where(right.index % 3 == 0, right["answer"])
+    replies = "The answer is " + letters + "."
     other = right.assign(model="other", answer_raw=replies)
     return write_answers(pd.concat([right, other], ignore_index=True), tmp_path / "in.parquet")
 

@@ -37,7 +37,7 @@ PAGE = "<p>Release</p>"
 def small_releases(few_tables):
     """Pages that take no time to draw, with the part that names the release."""
 
-    def render(release, *, site, pdf, renderer):
+    def render(release, *, site, pdf, renderer, watch):
         site.mkdir(exist_ok=True)
         (site / "index.html").write_text(PAGE)
         pdf.write_text("pdf")

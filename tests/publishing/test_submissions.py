@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shutil
 
@@ -31,6 +32,7 @@ from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.model.page import show_model
 from fairstats.submissions.folder import read_submission
+from fairstats.submissions.records import check_submissions
 from tests.screening.frauds import copied
 from tests.submission_files import (
     FACTS,
@@ -129,6 +131,26 @@ def test_missing_rows_are_a_problem_and_nothing_is_screened(board, benchmark, ho
     assert any("no row" in str(problem) for problem in found.problems)
 
 
+def test_name_that_looks_like_one_on_the_board_is_a_problem(board, benchmark, honest):
+    assert honest[1]["model"].iloc[0] == "Model-B"
+    lisu = "\ua4df\ua4f3\ua4d3\ua4f0\ua4e1-\ua4d0"
+    folder = submit(honest[0].assign(model=lisu), board / "submissions" / "new")
+    found = checked(folder, board, benchmark)
+    assert found.result == "invalid"
+    assert "look the same to a reader: 'Model-B' and" in found.problems[0].message
+
+
+def test_declared_snapshot_of_another_model_is_looked_at(board, benchmark, honest):
+    other = honest[1]["model"].iloc[0]
+    folder = submit(honest[0], board / "submissions" / "new", snapshot=other)
+    found = checked(folder, board, benchmark)
+    (row,) = found.screening[found.screening["flag"] == "look"].to_dict("records")
+    assert row["check"] == "shared_snapshot"
+    assert row["note"].startswith(
+        f"The snapshot {other} is also the snapshot or the name of {other}."
+    )
+
+
 def test_majority_votes_are_refused(board, benchmark, honest):
     votes = honest[0].assign(strategy="majority_vote")
     folder = submit(votes, board / "submissions" / "votes", prompts={"majority_vote": "0" * 64})
@@ -163,6 +185,18 @@ def test_markdown_shows_texts_of_the_submission_literally(board, benchmark, hone
     assert "<td>&lt;/details&gt;#\u2060 Title | x</td>" in page
 
 
+def test_record_of_an_acceptance_by_the_submitter_is_a_problem(
+    submission, board, benchmark, tmp_path
+):
+    copy = shutil.copytree(submission, tmp_path / "new")
+    target, _ = accept_submission(submission, board, by="A keeper")
+    shutil.copy(target / "acceptance.toml", copy)
+    shutil.rmtree(target)
+    found = checked(copy, board, benchmark)
+    assert found.result == "invalid"
+    assert "acceptance.toml: is written by the keeper" in str(found.problems[0])
+
+
 # The command
 
 
@@ -178,6 +212,26 @@ def test_command_exits_with_1_only_for_problems_and_blocked_answers(run, submiss
     done = run("submission", "check", submission, fraud, "--board", board)
     assert done.exit_code == 1
     assert "block: screening blocks these answers" in done.output
+
+
+def test_submission_that_cannot_be_read_does_not_stop_the_check_of_others(
+    run, submission, board, tmp_path
+):
+    paths = [submission.with_name(os.fsdecode(b"\xff")), submission.with_name("file-name")]
+    paths += [submission.with_name("nan")]
+    for path in paths:
+        shutil.copytree(submission, path)
+    (paths[1] / os.fsdecode(b"\xff.parquet")).touch()
+    declared = (paths[2] / "submission.toml").read_text()
+    declared = declared.replace("[prompts]", "[settings]\na = nan\n[prompts]")
+    (paths[2] / "submission.toml").write_text(declared.replace("[settings]\n\n", ""))
+    done = run("submission", "check", *paths, submission, "--board", board, "--out", tmp_path)
+    assert done.exit_code == 1, done.exception
+    found = json.loads((tmp_path / "submission.json").read_text(encoding="utf-8"))
+    assert [one["result"] for one in found] == ["invalid", "invalid", "invalid", "ok"]
+    assert found[0]["submission"] == r"\udcff"
+    assert "a = 'nan'" in done.output
+    assert "## Submission new: ok" in (tmp_path / "submission.md").read_text(encoding="utf-8")
 
 
 def test_command_writes_json_and_markdown(run, submission, board, tmp_path):
@@ -282,6 +336,23 @@ def test_answers_that_the_board_has_are_not_accepted_twice(board, honest):
         accept_submission(folder, board, by="A keeper")
 
 
+def test_name_of_an_accepted_submission_is_taken_in_any_case(run, submission, board):
+    (board / "accepted" / "NEW").mkdir()
+    done = run("submission", "check", submission, "--board", board)
+    assert done.exit_code == 1
+    assert "has the name of an accepted submission" in done.output
+    with pytest.raises(InputError, match="has the name of an accepted submission"):
+        accept_submission(submission, board, by="A keeper")
+
+
+def test_board_whose_folders_are_links_is_refused(submission, board, tmp_path):
+    elsewhere = (board / "submissions").rename(tmp_path / "elsewhere")
+    (board / "submissions").symlink_to(elsewhere)
+    with pytest.raises(InputError, match="submissions: is a link"):
+        accept_submission(board / "submissions" / "new", board, by="A keeper")
+    assert (elsewhere / "new").is_dir()
+
+
 def test_folder_that_is_not_a_board_is_refused(submission, tmp_path):
     with pytest.raises(InputError, match="has no folder accepted"):
         accept_submission(submission, tmp_path, by="A keeper")
@@ -366,6 +437,21 @@ def test_part_of_a_submission_is_not_published(board, benchmark, honest, tmp_pat
     (part,) = target.glob("*plain.parquet")
     with pytest.raises(InputError, match="is part of the submission, but is left out"):
         publish(part, release="1", out=tmp_path / "site", benchmarks=[benchmark])
+
+
+@pytest.mark.parametrize("settings", ['{"a": NaN}', '{"a": Infinity}', '{"a": 1e999}'])
+def test_settings_that_are_not_json_fail_verification(
+    submission, board, benchmark, tmp_path, settings
+):
+    accept_submission(submission, board, by="A keeper")
+    made = publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
+    table = Release(made.path).submissions
+    with pytest.raises(InputError, match="is not a JSON object of texts and numbers"):
+        check_submissions(
+            table.astype(object).assign(settings=settings),
+            Release(made.path).table("answers"),
+            path="submissions.parquet",
+        )
 
 
 def test_changed_record_in_a_release_fails_verification(submission, board, benchmark, tmp_path):

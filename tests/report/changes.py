@@ -61,10 +61,12 @@ def declared_successors(folder: Path, **older: str) -> Path:
 def release_of(rows: list[dict[str, Any]], **declared: Any) -> SimpleNamespace:
     """The part of a release that is used by the sentences, charts and tables of changes."""
     estimates = declared.pop("estimates", pd.DataFrame(rows, columns=_VERDICTS))
+    flags = [("demo", model, "look") for model in declared.pop("questioned", ())]
     benchmark = replace(load_benchmark("demo"), **declared)
     return SimpleNamespace(
         all_comparisons=pd.DataFrame(rows).assign(release_old=None),
         estimates=estimates,
+        screening=pd.DataFrame(flags, columns=["benchmark", "model", "flag"]),
         benchmarks={"demo": benchmark},
         alpha=0.05,
         policies=["available"],

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.report.changes.findings import prompt_finding, version_finding
+from fairstats.report.changes.findings import prompt_finding, version_answer, version_finding
 from fairstats.report.changes.page import change_chart, change_table, how_to_read_changes
 from fairstats.report.changes.rows import changes_of, comparisons_of_kind
 from fairstats.report.charts.rows import chart_html, chart_svg
@@ -70,6 +70,17 @@ def bare(table):
 def test_version_findings(snapshot):
     found = {name: version_sentences(*rows) for name, rows in VERSIONS.items()}
     assert found == snapshot
+
+
+def test_questions_of_screening_are_next_to_the_verdict():
+    rows = [row | {"n": 40} for row in compared(BETTER)]
+    old, new = rows[0]["model_old"], rows[0]["model_new"]
+    for asked in ([], ["other"], [old], [new, old]):
+        (own,) = of(rows, questioned=asked)
+        about = [name for name in (old, new) if name in asked]
+        for text in (version_finding([own]), version_answer(own)[1]):
+            assert ("creening has a question" in text) == bool(about)
+            assert all(name in text.partition("creening has")[2] for name in about)
 
 
 def test_versions_asked_different_questions_get_no_verdict():

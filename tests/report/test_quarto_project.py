@@ -16,6 +16,7 @@ import pytest
 import typst
 
 from fairstats._lib.problems import InputError
+from fairstats._lib.stages import Watch
 from fairstats.release.contents import Release
 from fairstats.report import page_output, render
 from fairstats.report.page_output import (
@@ -434,7 +435,7 @@ def test_auto_does_not_take_a_quarto_that_is_too_old(old_quarto, release, tmp_pa
     for module in render._QUARTO_NEEDS:
         pytest.importorskip(module, reason="without it no Quarto is looked for")
 
-    def draw(*arguments: object, site: Path, pdf: Path) -> str:
+    def draw(*arguments: object, site: Path, pdf: Path, watch: Watch) -> str:
         site.mkdir()
         return "built-in"
 

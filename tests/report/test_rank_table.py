@@ -17,14 +17,8 @@ from fairstats.release.contents import Release
 from fairstats.report.about.data import benchmark_card
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.page import (
-    _key,
-    difference_matrix,
-    matrix_caption,
-    overview_table,
-    show_leaderboard,
-    why_unranked,
-)
+from fairstats.report.board.page import _key, show_leaderboard, why_unranked
+from fairstats.report.board.tables import difference_matrix, matrix_caption, overview_table
 from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
 from fairstats.report.page_output import collected, drawing
@@ -109,7 +103,7 @@ def test_board_shows_the_range_of_ranks(ranked):
 
 
 def test_paper_has_the_first_and_the_last_models_of_a_long_board(ranked, monkeypatch):
-    monkeypatch.setattr("fairstats.report.board.figures.MOST_ON_PAPER", 3)
+    monkeypatch.setattr("fairstats.report.board.figures.MOST_SHOWN", 3)
     monkeypatch.setattr("fairstats.report.board.figures.ENDS", 1)
     figures = BoardFigures(ranked.boards[0], ranked)
     everyone = [own.model for own in figures.sets]
@@ -123,7 +117,7 @@ def test_paper_has_the_first_and_the_last_models_of_a_long_board(ranked, monkeyp
         text = "\n".join(parts)
         shown[format] = [len(rows_of(table)), "The site has all 4" in text, "Discordant" in text]
     # On paper, the tables of single attributes are left out.
-    assert shown == {"html": [4, False, True], "typst": [2, True, False]}
+    assert shown == {"html": [3, False, True], "typst": [2, True, False]}
 
 
 def sure(release: Release) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.about.releases import moved_table
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.page import attribute_table, difference_matrix, overview_table
+from fairstats.report.board.tables import attribute_table, difference_matrix, overview_table
 from fairstats.report.changed_items import flip_table
 from fairstats.report.changes.page import change_table
 from fairstats.report.changes.rows import changes_of, comparisons_of_kind

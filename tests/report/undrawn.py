@@ -39,7 +39,7 @@ def undrawn(
     The release lacks tables that few pages read, unless `every` is true.
     """
 
-    def render(release, *, site, pdf, renderer):
+    def render(release, *, site, pdf, renderer, watch):
         assert site.is_dir()
         return "nothing"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from string import ascii_uppercase
 
 import numpy as np
 import pandas as pd
@@ -192,7 +193,7 @@ def honest_panel(
         rows.assign(
             benchmark=benchmark.name,
             benchmark_version=version,
-            model=f"Model-{LETTERS[number]}",
+            model=f"Model-{ascii_uppercase[number]}",
             strategy="plain",
             sample=0,
             answer=np.array(benchmark.options, dtype=object)[

@@ -8,11 +8,13 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 
 from fairstats import load_benchmark
+from fairstats.screening import copied_answers
 from fairstats.screening.screen import screen
 from tests.screening.frauds import (
     BLOCKED,
     FRAUDS,
     copied,
+    copied_items,
     forced,
     key_of_easiest,
     mosaic,
@@ -138,6 +140,25 @@ def test_copies_among_the_screened_sets_do_not_hide_each_other(honest, synthetic
     for one in copies:
         rows = by_check(found, one["model"].iloc[0])
         assert "look" in set(rows.loc[["copied_answers", "copied_items"], "flag"])
+
+
+def test_copy_among_many_sets_is_found_as_by_comparing_all(synthetic, by_check, monkeypatch):
+    sets = honest_panel(synthetic, 25, rng=np.random.default_rng(11))
+    own = [sets[0].assign(strategy=f"prompt-{number}") for number in range(22)]
+    whole = copied_items(0.5)(sets[1], sets[9], synthetic, np.random.default_rng(12))
+    answers = pd.concat([*own, whole, *sets[2:]], ignore_index=True)
+    name, source = whole["model"].iloc[0], sets[9]["model"].iloc[0]
+
+    def rows():
+        table = screen(answers, benchmarks=[synthetic]).to_frame()
+        own = table[(table["model"] == name) & table["check"].str.startswith("copied")]
+        return own.drop(columns="p_adjusted").reset_index(drop=True)
+
+    found = rows()
+    assert set(found["flag"]) == {"look"}
+    assert found["note"].str.contains(f"{source} ").all()
+    monkeypatch.setattr(copied_answers, "MOST_COMPARED", len(answers))
+    pd.testing.assert_frame_equal(found, rows())
 
 
 def test_set_put_together_from_many_others_is_flagged(honest, synthetic, by_check):

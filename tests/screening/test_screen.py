@@ -12,7 +12,7 @@ import pypandoc
 import pytest
 from typer.testing import CliRunner
 
-from fairstats import InputError, write_answers
+from fairstats import InputError, scan_answers, write_answers
 from fairstats.cli import app
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.screen import SCREENING_COLUMNS, count_flags, markdown, screen
@@ -121,6 +121,28 @@ def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
     assert rows.loc["resubmitted", "flag"] == "look"
 
 
+@pytest.mark.parametrize(
+    ("snapshot", "named"),
+    [
+        ("gpt-4.1-2025-04-14", "GPT-4.1"),
+        ("openai/GPT_4.1 2025-04-14", "GPT-4.1"),
+        ("gpt-4.1", "GPT-4.1"),
+        ("model-a-2026", None),
+    ],
+)
+def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, snapshot, named):
+    other = honest[1].assign(model="GPT-4.1", snapshot="gpt-4.1-2025-04-14")
+    found = screen(honest[0].assign(snapshot=snapshot), other, benchmarks=[synthetic])
+    rows = by_check(found, "Model-A")
+    assert ("shared_snapshot" in rows.index) == (named is not None)
+    if named is not None:
+        row = rows.loc["shared_snapshot"]
+        assert (row["flag"], row["value"]) == ("look", 1)
+        assert row["note"].startswith(
+            f"The snapshot {snapshot} is also the snapshot or the name of {named}. "
+        )
+
+
 def test_stored_marks_that_disagree_with_letters_are_blocked(honest, synthetic, by_check):
     right = honest[0]["answer"] == honest[0]["answer_key"]
     flags = {}
@@ -134,9 +156,43 @@ def test_stored_replies_with_other_letters_are_blocked(honest, synthetic, demo, 
     texts = "The answer is " + honest[0]["answer"] + "."
     agree = screen(honest[0].assign(answer_raw=texts), benchmarks=[synthetic])
     assert by_check(agree, "Model-A").loc["stored_replies", "value"] == 0
-    other = texts.sample(frac=1, random_state=1).to_numpy()
-    differ = screen(honest[0].assign(answer_raw=other), benchmarks=[synthetic])
+    some = texts.where(np.arange(len(texts)) % 3 > 0, of_other_rows(texts))
+    differ = screen(honest[0].assign(answer_raw=some), benchmarks=[synthetic])
     assert by_check(differ, "Model-A").loc["stored_replies", "flag"] == "block"
+
+
+def of_other_rows(texts):
+    return texts.sample(frac=1, random_state=1).to_numpy()
+
+
+def test_replies_to_options_in_a_shuffled_order_do_not_block(honest, synthetic, by_check):
+    rng = np.random.default_rng(1)
+    shown = [
+        "The answer is {}.".format(
+            dict(zip("ABCD", rng.permutation(list("ABCD")), strict=True))[own]
+        )
+        for own in honest[0]["answer"]
+    ]
+    found = screen(honest[0].assign(answer_raw=shown), benchmarks=[synthetic])
+    row = by_check(found, "Model-A").loc["stored_replies"]
+    assert row["flag"] == "look"
+    assert "order" in row["note"]
+
+
+def test_two_models_that_nearly_always_give_one_letter_are_no_copies(honest, synthetic, by_check):
+    rng = np.random.default_rng(1)
+    small = [
+        honest[0].assign(
+            model=f"small-{number}",
+            answer=np.where(rng.random(len(honest[0])) < share, honest[0]["answer"], "A"),
+        )
+        for number, share in enumerate([0, 0, 0.002])
+    ]
+    found = screen(pd.concat([*honest, *small]), benchmarks=[synthetic])
+    for one in small:
+        rows = by_check(found, one["model"].iloc[0])
+        assert "block" not in set(rows["flag"])
+        assert rows.loc["letter_shares", "flag"] == "look"
 
 
 def test_answer_stored_as_unparsed_although_its_reply_has_a_letter_counts(
@@ -174,16 +230,21 @@ def test_few_wrong_marks_and_those_of_a_corrected_key_do_not_block(honest, synth
         assert by_check(found, "Model-A").loc["stored_marks", "flag"] != "block"
 
 
-@pytest.mark.parametrize(
-    ("answers", "message"),
-    [
-        ([1, 2], "must be a pandas DataFrame"),
-        (pd.DataFrame({"a": [1]}), "is not an answers table"),
-    ],
-)
-def test_what_is_not_an_answers_table_is_refused(answers, message):
-    with pytest.raises(InputError, match=message):
-        screen(answers)
+def test_what_is_not_an_answers_table_is_refused():
+    with pytest.raises(TypeError, match="must be a data frame, not list"):
+        screen([1, 2])
+    with pytest.raises(InputError, match="is not an answers table"):
+        screen(pd.DataFrame({"a": [1]}))
+
+
+def test_answers_in_duckdb_are_screened_as_those_in_memory(honest, synthetic, tmp_path):
+    samples = [honest[0].assign(sample=n, answer=honest[n]["answer"]) for n in range(3)]
+    gaps = honest[3].iloc[5:].assign(benchmark_version="2")
+    answers = pd.concat([*samples, *honest[1:], gaps], ignore_index=True)
+    path = write_answers(answers, tmp_path / "answers.parquet")
+    wanted = screen(answers, benchmarks=[synthetic]).to_frame()
+    found = screen(scan_answers(path, engine="duckdb"), benchmarks=[synthetic]).to_frame()
+    pd.testing.assert_frame_equal(found, wanted)
 
 
 def test_wrong_mark_is_named_with_its_row(honest_demo):
@@ -254,8 +315,9 @@ def test_command_prints_json_writes_files_and_exits_with_1_only_on_block(
     assert done.exit_code == 0
     assert "letter_shares" in done.stdout
     assert ": 0 block, 1 look, 0 ok" in done.stderr
-    other = "The answer is " + honest_demo[0]["answer"].sample(frac=1, random_state=1) + "."
-    false = honest_demo[0].assign(answer_raw=other.to_numpy(), model="false")
+    texts = "The answer is " + honest_demo[0]["answer"] + "."
+    some = texts.where(np.arange(len(texts)) % 3 > 0, of_other_rows(texts))
+    false = honest_demo[0].assign(answer_raw=some, model="false")
     done = run(write_answers(false, tmp_path / "false.parquet"), "--against", folder)
     assert done.exit_code == 1
     assert "stored_replies" in done.stdout

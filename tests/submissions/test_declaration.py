@@ -57,6 +57,9 @@ def test_missing_values_are_written_empty_and_each_is_reported():
     [
         ({"submitter": ...}, "submitter: is missing; write it: who sends these answers"),
         ({"submitter": "  "}, "submitter: is empty"),
+        ({"settings": {"a": float("nan")}}, "settings.a = 'nan': is not a number that"),
+        ({"settings": {"a": float("-inf")}}, "settings.a = '-inf': is not a number that"),
+        ({"settings": {"a": 10**400}}, "settings.a = '1000"),
         ({"submitter": "a\nb"}, "submitter = 'a\\nb': has characters that cannot be printed"),
         ({"submitter": "a\u202eb"}, "has characters that cannot be printed"),
         ({"provider": "x" * 501}, "provider = 'xxx"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -75,6 +76,28 @@ def test_file_that_is_not_as_declared_is_refused(folder, change, problem):
     (file,) = folder.glob("*.parquet")
     change(file)
     assert problem in message_of(folder)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("CON", "nul.parquet", "com1.csv", "a.", "a b.csv", "a\\b.csv", "a:b", "é.csv", "-a"),
+        *(".git", b"\xff.parquet", "a" * 201),
+    ],
+)
+def test_name_that_other_systems_cannot_check_out_is_refused(folder, name):
+    (folder / os.fsdecode(name)).touch()
+    assert "has a name that not every system can store" in message_of(folder)
+    renamed = folder.rename(folder.with_name(os.fsdecode(name)))
+    assert "is not a valid name of a submission" in message_of(renamed)
+
+
+def test_names_that_differ_only_by_case_are_refused(folder):
+    (folder / "Submission.toml").touch()
+    assert "Submission.toml: differs from submission.toml only by case" in message_of(folder)
+    (folder / "Submission.toml").unlink()
+    (folder.with_name("M")).mkdir()
+    assert "differs from M only by case" in message_of(folder)
 
 
 def test_folder_without_declaration_is_refused(tmp_path):

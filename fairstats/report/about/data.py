@@ -11,7 +11,7 @@ from fairstats.exports.catalogues import CROISSANT, dataset_markup
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, formats_of
 from fairstats.release.tables import TABLES
 from fairstats.report.about.methods import has_benchmarks
-from fairstats.report.board.figures import MOST_ON_PAPER
+from fairstats.report.board.figures import MOST_SHOWN
 from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
 from fairstats.report.page_output import (
     output_format,
@@ -96,7 +96,7 @@ def show_sources(release: Release) -> None:
         )
     show_markdown("## Answers in this release")
     sets = len(release.manifest["answers"])
-    if output_format() != "html" and sets > MOST_ON_PAPER:
+    if output_format() != "html" and sets > MOST_SHOWN:
         show_markdown(f"The Data page of the site lists all {sets} answer sets.")
         return
     show_table(

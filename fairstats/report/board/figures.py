@@ -20,8 +20,9 @@ from fairstats.report.page_output import output_format
 
 #: The published table with a board's rows for models without released answers.
 PUBLISHED_TABLE = "fairmedqa-3"
-#: With more models than these, paper has the first and the last of the ranked ones.
-MOST_ON_PAPER, ENDS = 50, 10
+#: With more models than these, the site has the first ones on its first page and all on another.
+#: Paper has this many of the first and of the last ones.
+MOST_SHOWN, ENDS = 50, 10
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,13 @@ class BoardFigures:
         The board to show.
     release : Release
         Provides the published figures without answers, and the number of answers.
+    every : bool
+        Whether to show all models of a long board.
     """
 
     board: Board
     release: Release
+    every: bool = False
 
     @cached_property
     def sets(self) -> list[AnswerSet]:
@@ -70,14 +74,16 @@ class BoardFigures:
 
     @property
     def shortened(self) -> bool:
-        """Check whether there are too many models for paper, which then shows some of them."""
-        return output_format() != "html" and len(self.sets) > MOST_ON_PAPER
+        """Check whether there are too many models for the page, which then shows some of them."""
+        return is_long(self.board) and not self.every
 
     @property
     def rows(self) -> list[AnswerSet]:
         """Return the answer sets that charts and tables show, the best rank first."""
         if not self.shortened:
             return self.sets
+        if output_format() == "html":
+            return self.sets[:MOST_SHOWN]
         ranked = [own for own in self.sets if own.model in self._ranks] or self.sets
         return ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
 
@@ -244,6 +250,11 @@ class BoardFigures:
         for model, rows in own.groupby("model", sort=False):
             keys = zip(rows["attribute"], rows["metric"], strict=True)
             yield str(model), dict(zip(keys, rows["printed_value"], strict=True))
+
+
+def is_long(board: Board) -> bool:
+    """Check whether a board has more models than the first page shows."""
+    return len(board.models) > MOST_SHOWN
 
 
 def asked_items(board: Board, release: Release) -> tuple[int, int | None]:

@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import (
-    capital,
-    counted,
-    decimal,
-    escape_markdown,
-    level,
-    number_word,
-    percent,
-)
+from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
-from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.board.charts import (
     CHOSEN,
     FLAGGED,
     PUBLISHED,
     SELECTED,
-    SIGNED_MEAN,
     UNRANKED,
-    accuracy_head,
     limits_note,
-    marks_of,
     measures_of,
-    original_accuracy,
 )
-from fairstats.report.board.figures import ENDS, BoardFigures, Panel, asked_items
+from fairstats.report.board.figures import ENDS, BoardFigures, asked_items, is_long
+from fairstats.report.board.filters import model_filters
+from fairstats.report.board.tables import (
+    attribute_table,
+    difference_matrix,
+    matrix_caption,
+    overview_table,
+)
 from fairstats.report.charts.rows import show_chart
-from fairstats.report.figures import NONE, Figure, p_cell
 from fairstats.report.findings import board_label, findings, unknown_in_practice
 from fairstats.report.notes import flag_notes, screening_summary, selection_notes, submissions_table
 from fairstats.report.page_output import (
@@ -58,19 +49,7 @@ from fairstats.report.page_output import (
     switch,
     switch_rules,
 )
-from fairstats.report.pairs_table import EVERY, named_pairs
-from fairstats.report.tables import breakable, share, written_table
-from fairstats.report.words import (
-    counted_items,
-    difference_name,
-    discordant_note,
-    named_test,
-    noun,
-    words_of,
-)
-
-if TYPE_CHECKING:
-    from great_tables import GT
+from fairstats.report.words import counted_items, discordant_note, named_test, noun, words_of
 
 _SUBMISSIONS = (
     "As declared by the submitters. Attempts: complete runs that were made, of which one is shown."
@@ -81,6 +60,8 @@ _MOST_NAMES = 4
 _FEW_NOTES, _MOST_LISTED = 2, 10
 # More models than these do not fit into the matrix.
 _MOST_COMPARED = 25
+#: The page with all models of long boards.
+ALL_MODELS = "reports/all-models.html"
 #: The colour of each verdict in the chart of gaps; no verdict is the empty text.
 _COLOURS = {
     DISPARITY: "red: disparity",
@@ -92,10 +73,8 @@ _COLOURS = {
 
 def show_leaderboard(release: Release) -> None:
     """Show the finding and the boards of every benchmark, the most informative first."""
-    boards = groupby(release.boards, key=lambda board: board.benchmark.name)
     html = output_format() == "html"
-    for number, (_, own) in enumerate(boards):
-        of_benchmark = list(own)
+    for number, of_benchmark in enumerate(_by_benchmark(release)):
         if number == 0 and html:
             # At the top of the page, where Quarto would move it.
             headline = findings(of_benchmark[0], release).headline
@@ -103,6 +82,19 @@ def show_leaderboard(release: Release) -> None:
         with enclosed('<div class="benchmark">', "</div>"):
             _show_finding(of_benchmark[0], release, titled=number == 0 and html)
             _show_boards(of_benchmark, release, scope=f"boards-{number}")
+
+
+def show_all_models(release: Release) -> None:
+    """Show the boards of each benchmark with a long one, with the rows of all models."""
+    for number, of_benchmark in enumerate(_by_benchmark(release)):
+        if any(map(is_long, of_benchmark)):
+            with enclosed('<div class="benchmark">', "</div>"):
+                _show_boards(of_benchmark, release, scope=f"boards-{number}", every=True)
+
+
+def _by_benchmark(release: Release) -> list[list[Board]]:
+    groups = groupby(release.boards, key=lambda board: board.benchmark.name)
+    return [list(own) for _, own in groups]
 
 
 def _show_finding(board: Board, release: Release, *, titled: bool) -> None:
@@ -141,9 +133,12 @@ def _not_shown(benchmark: Benchmark) -> str:
     return text
 
 
-def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
-    """Show all boards of a benchmark, with the controls that choose the visible parts."""
-    all_figures = [BoardFigures(board, release) for board in boards]
+def _show_boards(boards: list[Board], release: Release, *, scope: str, every: bool = False) -> None:
+    """Show all boards of a benchmark, with the controls that choose the visible parts.
+
+    `every` shows all models of long boards.
+    """
+    all_figures = [BoardFigures(board, release, every) for board in boards]
     sets = {f"b{n}": figures.label for n, figures in enumerate(all_figures)}
     attributes, measures = {"all": "All"}, dict[str, str]()
     for figures in all_figures:
@@ -171,7 +166,17 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
         key: Markup(switch(f"{scope}-{key}", *own)) for key, own in options.items() if shown[key]
     }
     style = Markup("\n".join(rules))
-    opening = filled("board_controls", scope=scope, rules=style, switches=switches, items=items)
+    filters = model_filters(all_figures, release)
+    opening = filled(
+        "board_controls",
+        scope=scope,
+        rules=style,
+        switches=switches,
+        items=items,
+        filters=filters,
+        # Readers look for a model of many by its name.
+        open=any(map(is_long, boards)),
+    )
     with enclosed(opening, "</section>"):
         for number, figures in enumerate(all_figures):
             with enclosed(f'<div data-board="b{number}">', "</div>"):
@@ -187,6 +192,8 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
     # The chart is one picture, so this block is hardly longer than it.
     with on_one_page():
         show_markdown(f"## {title}")
+        if figures.shortened and not paper:
+            _show_shortened(figures)
         for key, measure in measures_of(figures).items():
             # Paper has room for one; the figures of the others are in the table.
             if paper and key != "gap":
@@ -194,9 +201,10 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
             with enclosed(f'<div data-measure="{key}">', "</div>"):
                 which = "" if paper else f"{figures.label}. "
                 _show_small(f"{which}{measure.note}")
-                show_chart(measure.draw(figures, measure, f"{name}-{key}"))
+                with _first_rows(figures, f"{name}-{key}"):
+                    show_chart(measure.draw(figures, measure, f"{name}-{key}"))
     _show_small(_key(figures, release))
-    if figures.shortened:
+    if paper and figures.shortened:
         _show_small(
             f"Shown are the first {ENDS} and the last {ENDS} models in order of rank. The site has "
             f"all {len(figures.sets)}, and estimates.csv has every figure."
@@ -204,10 +212,11 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
     _show_unranked(figures)
     _show_screening(figures)
     _show_tables(figures, release, name=name)
-    if len(figures.submissions) and not figures.shortened:
-        with closed("Who sent these answers?"):
+    if len(figures.submissions) and not (paper and figures.shortened):
+        table, models = f"{name}-submissions", [own.model for own in figures.rows]
+        with closed("Who sent these answers?"), _first_rows(figures, table):
             show_table(
-                submissions_table(figures.submissions, board.ordered, name=f"{name}-submissions"),
+                submissions_table(figures.submissions, models, name=table),
                 caption=_SUBMISSIONS,
                 css_class="estimates compact",
             )
@@ -225,6 +234,27 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
         if not paper:
             links = {"rank_differences": Markup(download_links("rank_differences"))}
             show_html(filled("downloads", links=links, pdf=""))
+
+
+@contextmanager
+def _first_rows(figures: BoardFigures, name: str) -> Iterator[None]:
+    """Link from the following table to that with all models, if it lacks some of a long board."""
+    if output_format() != "html" or not is_long(figures.board):
+        yield
+        return
+    # The page's script takes the other rows from the part of this name on the other page.
+    part = f"{name}-part"
+    with enclosed(f'<div id="{part}">', "</div>"):
+        yield
+        if figures.shortened:
+            _show_shortened(figures, f"{page_root()}{ALL_MODELS}#{part}")
+
+
+def _show_shortened(figures: BoardFigures, href: str = "") -> None:
+    """State how many models are shown; below a table, with the address of that of all models."""
+    shown, models = len(figures.rows), len(figures.sets)
+    ranked = not figures.board.ranked.empty
+    show_html(filled("first_rows", shown=shown, models=models, ranked=ranked, href=href))
 
 
 def _show_small(text: str) -> None:
@@ -310,14 +340,18 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
         f"{_adjusted(figures)}."
     )
     tables = {"all": (overview_table(figures, name=f"{name}-all"), caption)}
-    for number, attribute in enumerate([] if figures.shortened else figures.attributes):
+    paper = output_format() != "html"
+    for number, attribute in enumerate([] if paper and figures.shortened else figures.attributes):
         text = f"{attribute.label}: {_pairs_of(attribute)}. {limits} "
         table = attribute_table(figures, number, name=f"{name}-a{number}")
         tables[f"a{number}"] = (table, text + discordant_note(board.benchmark))
     for key, (table, text) in tables.items():
-        with enclosed(f'<div data-attribute="{key}">', "</div>"):
+        with (
+            enclosed(f'<div data-attribute="{key}">', "</div>"),
+            _first_rows(figures, f"{name}-{key}"),
+        ):
             show_table(table, caption=text, css_class="estimates compact")
-    if output_format() == "html":
+    if not paper:
         names = {"All figures": "estimates", "Ranks": "ranks"}
         links = {label: Markup(download_links(table)) for label, table in names.items()}
         show_html(filled("downloads", links=links, pdf=f"{page_root()}leaderboard.pdf"))
@@ -336,204 +370,3 @@ def _adjusted(figures: BoardFigures) -> str:
     texts = estimates.loc[estimates["attribute"].isin(varied), "adjust_method"]
     counts = texts.dropna().str.extract(r"^holm over (\d+) tests")[0].unique()
     return f", Holm-adjusted over {counted(int(counts[0]), 'test')}" if len(counts) == 1 else ""
-
-
-def overview_table(figures: BoardFigures, *, name: str) -> GT:
-    """Show one row per model: its rate, AD and CFR by pair, the extreme p and h, missing answers.
-
-    Choices have AD, the largest p and h. Other answers have the signed difference, and the smallest
-    p: most of their pairs are not expected to differ.
-
-    Parameters
-    ----------
-    figures : BoardFigures
-        The board's figures.
-    name : str
-        The table's id, unique on the page.
-    """
-    from great_tables import html
-
-    panels = figures.overview if figures.many or not figures.panels else figures.panels
-    panels = [panel for panel in panels if not panel.shared]
-    kind = figures.board.benchmark.kind
-    choice = kind == CHOICE
-    gap = {"label": "AD ↓", "note": "accuracy disparity, points"}
-    if not choice:
-        gap = {"label": capital(noun(kind)), "note": f"{difference_name(kind)}, {kind.unit}"}
-    heads = {
-        "ad" if choice else kind.difference: gap,
-        "cfr": {"label": "CFR ↑", "note": "same answer, %"},
-    }
-    columns = {metric: [f"{metric}{n}" for n in range(len(panels))] for metric in heads}
-
-    def by_panel(cell: Callable[[Panel, str], str]) -> dict[str, str]:
-        return {
-            column: cell(panel, metric)
-            for metric, own in columns.items()
-            for column, panel in zip(own, panels, strict=True)
-        }
-
-    rows = []
-    for own in figures.rows:
-        cells = {
-            "model": _model_cell(figures, own.model),
-            "rank": figures.rank(own.model),
-            "accuracy": _cell(own.original) if own.original else original_accuracy(own),
-            "h": _span([abs(pair.value("cohens_h")) for pair in own.pairs]),
-            "p": p_cell((max if choice else min)(own.p_values, default=math.nan)),
-            "missing": _missing(own),
-        }
-        rows.append(cells | by_panel(partial(_of_panel, own)))
-    for model, values in figures.published():
-        cells = dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), NONE)
-        cells["model"] = filled(
-            "model_cell", label=breakable(model), marks=f" {PUBLISHED}", href="", note=""
-        )
-        rows.append(cells | by_panel(partial(_as_published, values)))
-    labels = {"rank": "Rank", "accuracy": accuracy_head(figures)}
-    for own_columns in columns.values():
-        labels |= dict(zip(own_columns, _labels(panels), strict=True))
-    if not choice and panels[:1] == [figures.pooled]:
-        labels[f"{kind.difference}0"] = SIGNED_MEAN
-    labels |= {"h": "Cohen’s |h|"} if choice else {}
-    labels["p"] = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
-    labels["missing"] = "Missing"
-    table = written_table(
-        rows, labels, name=name, stub="model", heading="Model", right=list(labels)
-    )
-    for metric, head in heads.items():
-        table = table.tab_spanner(label=html(filled("spanner", **head)), columns=columns[metric])
-    return table
-
-
-def _missing(own: AnswerSet) -> str:
-    """Return the share of missing answers, and that of refusals."""
-    missing, whole = own.missing
-    if not whole:
-        return NONE
-    refused = f" ({percent(own.refused / whole)} refused)" if own.refused else ""
-    return percent(missing / whole) + refused
-
-
-def _of_panel(own: AnswerSet, panel: Panel, metric: str) -> str:
-    found = panel.of(own, metric)
-    return _cell(found[0].figure(metric)) if found else NONE
-
-
-def _as_published(values: dict[tuple[str, str], float], panel: Panel, metric: str) -> str:
-    value = values.get((panel.attribute, metric))
-    return NONE if value is None else share(value)
-
-
-def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
-    """Make a table of one attribute's models and pairs, with every figure behind the verdict.
-
-    Parameters
-    ----------
-    figures : BoardFigures
-        The board's figures.
-    number : int
-        The position of the attribute.
-    name : str
-        The table's id, unique on the page.
-    """
-    attribute = figures.attributes[number]
-    several = len(attribute.pairs) > 1
-    first, second = attribute.pairs[0]
-    sides = (attribute.groups[first], attribute.groups[second])
-    cases = [
-        ({"model": _model_cell(figures, own.model, note=pair.note if several else "")}, pair)
-        for own in figures.sets
-        for pair in own.pairs
-        if pair.attribute == attribute.name
-    ]
-    return named_pairs(
-        cases,
-        figures.sets[0],
-        EVERY,
-        sides=("first group", "second group") if several else sides,
-        narrow=True,
-        name=name,
-        stub="model",
-        heading="Model",
-    )
-
-
-def _model_cell(figures: BoardFigures, model: str, *, note: str = "") -> str:
-    """Return a model's name with its marks, and a link to its page."""
-    address = f"{page_root()}reports/models/{figures.release.slugs[model]}.html"
-    href = address if output_format() == "html" else ""
-    marks = marks_of(figures, model)
-    return filled("model_cell", label=breakable(model), marks=marks, href=href, note=note)
-
-
-def _cell(figure: Figure) -> str:
-    """Return a figure and its limits: on one line on a screen, on two on paper."""
-    return figure.cell(broken=output_format() != "html")
-
-
-def _span(values: list[float]) -> str:
-    known = [value for value in values if pd.notna(value)]
-    if not known:
-        return "–"
-    low, high = decimal(min(known), 2), decimal(max(known), 2)
-    return low if low == high else f"{low}–{high}"
-
-
-def _labels(panels: list[Panel]) -> list[str]:
-    """Return the panels' headings, with the pair if an attribute has several."""
-    several = {p.label for p in panels if [q.label for q in panels].count(p.label) > 1}
-    return [f"{p.label}: {p.note}" if p.label in several else p.label for p in panels]
-
-
-_DIFFER, _SAME = "≠", "n.s."
-
-
-def difference_matrix(board: Board, *, name: str) -> GT:
-    """Draw the matrix: one row and one column per ranked model, the best first.
-
-    Parameters
-    ----------
-    board : Board
-        With at least two ranked models.
-    name : str
-        The table's id, unique on the page.
-    """
-    from great_tables import html
-
-    models = list(board.ranked["model"])
-    found = board.differences.set_index(["model_b", "model_a"])
-    rows = [
-        {"model": f"{number}\u00a0{breakable(model)}"}
-        | {
-            f"c{other}": _difference(found.loc[(model, better)])
-            for other, better in enumerate(models[: number - 1], start=1)
-        }
-        for number, model in enumerate(models, start=1)
-    ]
-    numbers = [f"c{number}" for number in range(1, len(models))]
-    bold = Markup("<b>{}</b>")
-    table = written_table(
-        rows,
-        {column: html(bold.format(column.removeprefix("c"))) for column in numbers},
-        name=name,
-        stub="model",
-        heading=html(bold.format("Model")),
-        html=numbers,
-    )
-    return table.cols_align("center", columns=numbers)
-
-
-def matrix_caption(release: Release) -> str:
-    """Explain the marks of the matrix."""
-    return (
-        f"{_DIFFER}: the two models differ in their mean absolute difference over the attributes "
-        f"(adjusted p at most {release.alpha:g}). {_SAME}: not significant. The numbers in the "
-        "cells are adjusted p-values. Columns are numbered like the rows."
-    )
-
-
-def _difference(row: pd.Series) -> str:
-    differ = bool(row["differ"])
-    p = p_cell(float(row["p_adjusted"])).replace("\u00a0", "\u202f")
-    return filled("difference", differ=differ, mark=_DIFFER if differ else _SAME, p=p)

@@ -38,7 +38,7 @@ def version_answer(one: Comparison) -> tuple[dict[str, str], str]:
     items = counted_items(one.benchmark, int(max(pair.gap["n"] for pair in one.pairs)))
     basis = ", ".join([*[prompt_label(one.prompt)] * one.prompted, items])
     notes = dict.fromkeys([*(pair.reason for pair in one.pairs), one.note])
-    texts = [_details(one), basis, *filter(None, notes)]
+    texts = [_details(one), basis, *filter(None, notes), *_questions([one])]
     short = labels_of("changes")["short"]
     words = {pair.name: short[_word(one, pair)] for pair in one.pairs}
     return words, " ".join(f"{capital(text)}." for text in texts)
@@ -66,7 +66,15 @@ def version_finding(compared: Sequence[Comparison]) -> str:
         text = f"{who} {'are' if len(names) > 1 else 'is'} {words}."
         sentences.append(capital(text if before == last else f"compared with {before}, {text}"))
         last = before
-    return " ".join(sentences)
+    return " ".join([*sentences, *(f"{capital(text)}." for text in _questions(compared))])
+
+
+def _questions(compared: Sequence[Comparison]) -> Iterator[str]:
+    """Name the models whose answers may be invented or copied, for all that screening can see."""
+    models = list(dict.fromkeys(name for one in compared for name in one.questioned))
+    if models:
+        whose = listed(models) if len(models) <= _LISTED else counted(len(models), "model")
+        yield f"screening has a question about the answers of {whose}: see the leaderboard"
 
 
 def _words(one: Comparison) -> str:

@@ -19,6 +19,7 @@ from fairstats.comparisons.change_verdicts import BETTER
 from fairstats.release.contents import Release
 from fairstats.report.charts.rows import largest
 from fairstats.report.findings import prompted, set_label
+from fairstats.report.notes import flags_of
 from fairstats.report.words import plain, signed_range
 
 #: The readers' names for the figures of a comparison of choices, and their meanings.
@@ -147,6 +148,8 @@ class Comparison:
     prompted: bool = True
     #: The earlier release with the answers of the older model; None if they are in this one.
     release: str | None = None
+    #: The models among the two that screening has a question about.
+    questioned: tuple[str, ...] = ()
 
     @property
     def charted(self) -> tuple[PairChange, ...]:
@@ -241,7 +244,12 @@ def comparisons_of_kind(
     for (name, *_), own in rows.groupby(_SETS, sort=False, dropna=False):
         compared = comparison_of(own, release.benchmarks[str(name)], release.alpha)
         asked = prompted(release, str(name))
-        found.setdefault(str(name), []).append(replace(compared, prompted=asked))
+        about = flags_of(release.screening).query("benchmark == @name")["model"]
+        questioned = tuple(
+            one for one in dict.fromkeys((compared.old, compared.new)) if one in set(about)
+        )
+        full = replace(compared, prompted=asked, questioned=questioned)
+        found.setdefault(str(name), []).append(full)
     return found
 
 

@@ -19,6 +19,7 @@ from fairstats._lib.formatting import (
 )
 from fairstats.benchmarks.declaration import BASELINE, POOLED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES
+from fairstats.comparisons.successors import FACTS
 from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
 from fairstats.report.answer_sets import (
     AnswerSet,
@@ -28,6 +29,7 @@ from fairstats.report.answer_sets import (
     missing_reasons,
     span_of,
 )
+from fairstats.report.board.filters import shown_fact
 from fairstats.report.changed_items import flip_table, flip_texts
 from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
@@ -330,6 +332,7 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
         "key_figures",
         facts=[_rank(own), _gap(own, whole), ("Same answer (CFR)", *same), _rate(own)],
         tested=_tested(sets),
+        declared=_declared(own),
         command=f"fairstats report {release.slugs[own.model]} --release "
         f"{DEFAULT_SITE}/{RELEASES}/{release.name}",
         submitted=submission_facts(sent),
@@ -399,6 +402,13 @@ def _known(own: AnswerSet, figure: Figure, unit: str) -> tuple[str, str]:
     if own.ranged:
         return f"{figure.limits}{unit}", "over all possible missing answers"
     return figure.label, _NO_ANSWERS
+
+
+def _declared(own: AnswerSet) -> str:
+    """Return the facts that the publisher declared about the model; empty without any."""
+    facts = own.release.model_facts.get(own.model, {})
+    shown = {label: shown_fact(facts, fact) for fact, label in FACTS.items()}
+    return " · ".join(f"{label}: {text}" for label, text in shown.items() if text)
 
 
 def _tested(sets: list[AnswerSet]) -> list[str]:

@@ -14,7 +14,7 @@ from fairstats._lib.formatting import capital, level, listed, number_word, p_val
 from fairstats.estimates.specifications import SMALLEST
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
-from fairstats.report.charts.marks import dot, interval, tick
+from fairstats.report.charts.marks import Axis, dot, interval, tick
 from fairstats.report.charts.rows import Cell, Chart, Row
 from fairstats.report.figures import FOUR_FIFTHS, MOST_RATIO, NONE, Figure, figure_of, p_cell
 from fairstats.report.page_output import NEUTRAL_DARK
@@ -47,6 +47,8 @@ from fairstats.report.words import (
 
 #: The standard sizes of differences; each kind of answers has some.
 _SIZES = ("odds_ratio", "cohens_h", "weighted_kappa", "standardized_difference")
+#: With more other models than these, dots that nearly coincide are drawn once.
+_MOST_DOTS = 50
 
 
 def answer(own: AnswerSet) -> Answer:
@@ -118,7 +120,7 @@ def chart(own: AnswerSet, name: str) -> Chart:
     def cell(pair: Pair) -> Cell:
         gap, there = pair.gap, others[pair]
         marks = Markup().join(
-            dot(axis, v, colour=NEUTRAL_DARK, hollow=True, y="80%") for v in there
+            dot(axis, v, colour=NEUTRAL_DARK, hollow=True, y="80%") for v in _apart(there, axis)
         )
         marks += interval(axis, *gap.all) + above(axis, gap.middle, gap.label, "18%")
         said = f"{pair.note}: {gap.written(unit)}"
@@ -128,6 +130,17 @@ def chart(own: AnswerSet, name: str) -> Chart:
 
     caption = f"{capital(gap_name(kind))}s{'' if kind.numeric else ' in percentage points'}"
     return pair_chart(own, name, caption, axis, cell, height=54)
+
+
+def _apart(values: Sequence[float], axis: Axis) -> Sequence[float]:
+    """Return the values; of many, those that are not drawn on top of another one."""
+    if len(values) <= _MOST_DOTS:
+        return values
+    kept: list[float] = []
+    for value in sorted(values):
+        if not kept or axis.place(value) - axis.place(kept[-1]) >= 1:
+            kept.append(value)
+    return kept
 
 
 def differences_chart(own: AnswerSet, *, name: str) -> Chart:
