@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.atomic_files import named_errors
+from fairstats._lib.atomic_files import locked, named_errors, unfinished
 from fairstats._lib.installation import __version__, resource
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.safe_names import file_sha256
@@ -167,7 +167,7 @@ def create_submission(
         for key in empty_keys(values):
             if key in KEYS and key != "files":
                 values[key] = ask(key)
-    building = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    building = unfinished(out)
     try:
         with named_errors(building):
             building.mkdir(parents=True)
@@ -254,9 +254,9 @@ def accept_submission(
         block=int(flags.get("block", 0)),
         overruled=overrule,
     )
-    building = board / f".{folder.name}.{os.getpid()}.tmp"
+    building = unfinished(board / folder.name)
     try:
-        with named_errors(building):
+        with named_errors(building), locked(board):
             building.mkdir()
             # The bytes that were checked, even if a file has changed since.
             for file in (submission.source, *submission.files):

@@ -14,6 +14,7 @@ import pypandoc
 import pytest
 from typer.testing import CliRunner
 
+from fairstats._lib.atomic_files import unfinished
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
 from fairstats.cli import app
@@ -301,7 +302,10 @@ def test_name_of_a_submission_has_at_most_60_characters(run, honest, tmp_path):
 
 def test_accepted_submission_is_moved_with_a_record(submission, board):
     before = {path.name: path.read_bytes() for path in submission.iterdir()}
+    left = unfinished(board / "killed")
+    left.mkdir()
     target, _ = accept_submission(submission, board, by="A keeper")
+    assert not left.exists()
     assert not submission.exists()
     after = {path.name: path.read_bytes() for path in target.iterdir()}
     record = after.pop("acceptance.toml").decode()
