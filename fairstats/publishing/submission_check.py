@@ -22,6 +22,7 @@ from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.comparisons.ranking import no_ranking
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.publishing.diff import verdict_changes
+from fairstats.publishing.inputs import read_used, refuse_without
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.screening.screen import markdown as screening_markdown
@@ -149,6 +150,7 @@ def check_submission(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     accepted: Iterable[str] = (),
+    retrievals: Iterable[Path] = (),
 ) -> SubmissionCheck:
     """Validate and screen a submission, and preview how it would change a board.
 
@@ -163,6 +165,8 @@ def check_submission(
         As in `fairstats.analyze`.
     accepted : iterable of str
         Names of the board's accepted submissions, which this one must not have.
+    retrievals : iterable of Path
+        The board's files of retrievals.
 
     Returns
     -------
@@ -210,6 +214,12 @@ def check_submission(
     others = None if present is None else without_sets(present, answers)
     if others is not None and others.empty:
         others = None
+    try:
+        files = [*retrievals, *submission.retrieval_files]
+        everything = answers if others is None else pd.concat([others, answers])
+        refuse_without(answers, read_used(files, everything, known))
+    except InputError as error:
+        return SubmissionCheck(path, submission, error.problems, none, None)
     declared = submission.declaration.snapshot
     named = answers if declared == NOT_KNOWN else answers.assign(snapshot=declared)
     against = None if others is None else open_pairs(others, known)
