@@ -511,10 +511,22 @@ def test_strategy_with_snippets_needs_their_retrievals(board, benchmark, honest,
     assert create_submission(tmp_path / "in", folder, FACTS | {"prompts": prompts}) == []
     accept_submission(folder, board, by="A. Keeper")
     assert not {"text", "title"} & set(read_retrievals(retrieval_files(board)).columns)
-    # The lists of one submission are those of others, too.
     again = honest[1].assign(model="Another", strategy="plain+bm25@2", snapshot="another-1")
-    submit(again, board / "submissions" / "again", prompts=prompts, snapshot="another-1")
-    accept_submission(
-        board / "submissions" / "again", board, by="A. Keeper", overrule="Made from Model-B."
-    )
+    for name in ("without", "with"):
+        (tmp_path / name).mkdir()
+        write_answers(again.assign(model=name), tmp_path / name / "a.parquet")
+    shutil.copy(tmp_path / "in" / "a.retrievals.parquet", tmp_path / "with")
+    facts = FACTS | {"prompts": prompts, "snapshot": "another-1"}
+    # The lists of one submission are those of others, too.
+    for name in ("without", "with"):
+        create_submission(tmp_path / name, board / "submissions" / name, facts)
+        found = check_submission(
+            board / "submissions" / name,
+            present_answers(board),
+            benchmarks=[benchmark],
+            retrievals=retrieval_files(board / "accepted"),
+        )
+        assert found.problems == ()
+    why = "Made from Model-B."
+    accept_submission(board / "submissions" / "with", board, by="A. Keeper", overrule=why)
     publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
