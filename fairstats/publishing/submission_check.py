@@ -13,6 +13,7 @@ import pandas as pd
 from fairstats._lib.formatting import capital, escape_comment, p_figure, percent
 from fairstats._lib.problems import InputError, Problem, in_lines, printable
 from fairstats._lib.table_text import json_text, records
+from fairstats._lib.untrusted_files import FileBytes
 from fairstats.answers.benchmark_checks import read_valid, same_looking_problems
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
 from fairstats.answers.strategies import vote_problems
@@ -215,7 +216,7 @@ def check_submission(
     if others is not None and others.empty:
         others = None
     try:
-        files = [*retrievals, *submission.retrieval_files]
+        files: list[Path | FileBytes] = [*retrievals, *submission.retrieval_files]
         everything = answers if others is None else pd.concat([others, answers])
         refuse_without(answers, read_used(files, everything, known))
     except InputError as error:

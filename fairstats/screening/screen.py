@@ -297,7 +297,8 @@ def _screen_version(
         ]
         findings += [check_replies(rows, layout), check_marks(rows)]
         if recorded is None:
-            findings.append(not_checked(REPLIES, "stored replies are read only by pandas"))
+            why = "only pandas reads stored replies, which can also explain missing answers"
+            findings.append(not_checked(REPLIES, why))
         findings += [check_samples(samples, rows, layout), shared.get(key)]
         for finding in confirm_missing(findings, rows, layout):
             if finding is not None:
