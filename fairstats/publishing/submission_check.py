@@ -151,7 +151,7 @@ def check_submission(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     accepted: Iterable[str] = (),
-    retrievals: Iterable[Path] = (),
+    retrievals: Iterable[Path] | None = None,
 ) -> SubmissionCheck:
     """Validate and screen a submission, and preview how it would change a board.
 
@@ -166,8 +166,9 @@ def check_submission(
         As in `fairstats.analyze`.
     accepted : iterable of str
         Names of the board's accepted submissions, which this one must not have.
-    retrievals : iterable of Path
-        The board's files of retrievals.
+    retrievals : iterable of Path, optional
+        The board's files of retrievals. If given, answers with retrieved snippets need theirs, here
+        or in the submission.
 
     Returns
     -------
@@ -216,9 +217,12 @@ def check_submission(
     if others is not None and others.empty:
         others = None
     try:
-        files: list[Path | FileBytes] = [*retrievals, *submission.retrieval_files]
-        everything = answers if others is None else pd.concat([others, answers])
-        refuse_without(answers, read_used(files, everything, known))
+        files: list[Path | FileBytes] = [*(retrievals or ()), *submission.retrieval_files]
+        # Without the board's retrievals, nothing is known of those of its answers.
+        own = others is None or retrievals is None
+        lists = read_used(files, answers if own else pd.concat([others, answers]), known)
+        if retrievals is not None:
+            refuse_without(answers, lists)
     except InputError as error:
         return SubmissionCheck(path, submission, error.problems, none, None)
     declared = submission.declaration.snapshot

@@ -491,7 +491,8 @@ def test_strategy_with_snippets_needs_their_retrievals(board, benchmark, honest,
     asked = honest[0].assign(strategy="plain+bm25@2")
     prompts = {"plain+bm25@2": "0" * 64}
     submit(asked, board / "submissions" / "none", prompts=prompts)
-    found = checked(board / "submissions" / "none", board, benchmark)
+    assert checked(board / "submissions" / "none", board, benchmark).problems == ()
+    found = check_submission(board / "submissions" / "none", benchmarks=[benchmark], retrievals=())
     assert [problem.value for problem in found.problems] == ["plain+bm25@2"]
     with pytest.raises(InputError, match="the retrievals file is missing"):
         accept_submission(board / "submissions" / "none", board, by="A. Keeper")
