@@ -167,8 +167,7 @@ def open_journal(
         try:
             yield journal
         finally:
-            failed = all(reply.status == "failed" for reply in journal.replies().values())
-            if failed and not has_batch(journal):
+            if not journal.has_replies and not has_batch(journal):
                 journal.discard()
 
 

@@ -10,13 +10,21 @@ import asyncio
 import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from itertools import islice
+from tempfile import TemporaryFile
+from typing import IO, Any, Final, cast
 
 from fairstats._lib.untrusted_files import parse_json
 from fairstats.asking.models import Reply, Task
 from fairstats_collectors.campaign import note_names
 from fairstats_collectors.chat_requests import Service
-from fairstats_collectors.http_clients import within_deadline
+from fairstats_collectors.http_clients import (
+    MAX_REPLY_BYTES,
+    has_many_parts,
+    http_library,
+    within_deadline,
+)
 from fairstats_collectors.journal import Journal
 
 _BATCH, _MARK = "batch", "mark"
@@ -24,6 +32,8 @@ _ENDPOINT: Final = "/v1/chat/completions"
 _OVER = ("completed", "failed", "expired", "cancelled")
 # The limit of one OpenAI batch; the next start sends the rest.
 _LARGEST = 50_000
+# Each reply can have megabytes.
+_KEPT_AT_ONCE = 20
 
 
 async def run_batch(
@@ -80,8 +90,12 @@ async def run_batch(
         by_key = {service.key(task): task for task in tasks}
         for file in (batch.output_file_id, batch.error_file_id):
             if file:
-                content = (await within_deadline(client.files.content(file))).content
-                journal.keep(_replies(service, content, by_key))
+                with TemporaryFile(dir=journal.path.parent) as stored:
+                    await within_deadline(_fetch(service, file, stored))
+                    stored.seek(0)
+                    replies = _replies(service, stored, by_key)
+                    while some := list(islice(replies, _KEPT_AT_ONCE)):
+                        journal.keep(some)
         # Only now: replies that were not fetched are fetched by the next start.
         journal.note(_BATCH, "")
 
@@ -132,11 +146,31 @@ async def _orphan(service: Service, journal: Journal) -> str | None:
     return None
 
 
-def _replies(service: Service, content: bytes, tasks: Mapping[str, Task]) -> Iterator[Reply]:
-    """Return the replies in a batch's file; lines of unknown tasks are skipped."""
-    for line in content.decode("utf-8", "replace").split("\n"):
+async def _fetch(service: Service, file: str, stored: IO[bytes]) -> None:
+    """Write a batch's file to the disk, since it may not fit into memory."""
+    import openai
+
+    try:
+        async with service.client.files.with_streaming_response.content(file) as response:
+            async for part in response.iter_bytes():
+                stored.write(part)
+        return
+    except http_library().HTTPError as error:
+        message = f"the replies were not received ({error})"
+    raise openai.APIConnectionError(message=message, request=cast(Any, None))
+
+
+def _replies(service: Service, stored: IO[bytes], tasks: Mapping[str, Task]) -> Iterator[Reply]:
+    """Return the replies in a batch's file; lines that are too long are skipped.
+
+    So are those of unknown tasks.
+    """
+    # The parts of a longer line are not JSON.
+    for line in iter(partial(stored.readline, MAX_REPLY_BYTES), b""):
+        if has_many_parts(line):
+            continue
         try:
-            row = parse_json(line)
+            row = parse_json(line.decode("utf-8", "replace"))
             task = tasks[row["custom_id"]]
         except (ValueError, LookupError, TypeError, RecursionError):
             continue

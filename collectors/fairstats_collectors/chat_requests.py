@@ -133,12 +133,12 @@ class Service:
             try:
                 response = await self._post(task, retries)
             except openai.OpenAIError as error:
-                fault = error
+                # With its traceback, it would hold this frame, and itself.
+                fault = error.with_traceback(None)
                 break
             try:
-                completion = _parsed(response.content)
-                found, fault = self.read(completion), None
-                suspect = self._doubles.suspect(response.content, completion, suspect)
+                found, suspect = self._found(response.content, suspect)
+                fault = None
                 if suspect is not None:
                     await close_connection(response)
                     raise ValueError("the reply is to another request")
@@ -146,11 +146,17 @@ class Service:
                 found["latency_s"] = response.elapsed.total_seconds()
                 break
             except (ValueError, RecursionError) as error:
-                fault = error
+                # Not the error itself: its traceback would hold the reply.
+                fault = ValueError(str(error))
         if fault:
             cause = f" ({fault.__cause__})" if fault.__cause__ else ""
             found = {"status": "failed", "text": f"{type(fault).__name__}: {fault}{cause}"}
         return self.reply(task, found), fault
+
+    def _found(self, content: bytes, suspect: int | None) -> tuple[dict[str, Any], int | None]:
+        """Return what `read` finds in a body, and whether it came before; see `Doubles`."""
+        completion = _parsed(content)
+        return self.read(completion), self._doubles.suspect(content, completion, suspect)
 
     def reply(self, task: Task, found: Mapping[str, Any]) -> Reply:
         """Return the journal's row for a task, from the facts known about it."""

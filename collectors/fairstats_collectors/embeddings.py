@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -37,9 +38,9 @@ _TABLE = (
     "CREATE TABLE vectors (model TEXT, endpoint TEXT, sha256 TEXT, vector BLOB NOT NULL, "
     "PRIMARY KEY (model, endpoint, sha256)) STRICT"
 )
-_BATCH = 64  # texts a request
+# Texts a request, and dimensions: `http_clients` limits replies accordingly.
+_BATCH, _WIDEST = 32, 8_192
 _CONCURRENCY = 4
-_WIDEST = 65_536
 _SAY_S = 5
 
 Array = NDArray[np.float32]
@@ -95,10 +96,13 @@ def service_embedder(
         async def work() -> None:
             for some in batches:
                 body = {"model": model, "input": some, "encoding_format": "float"}
-                reply: Any = await within_deadline(
-                    client.post("/embeddings", cast_to=object, body=body)
-                )
-                keep(some, _vectors(reply, len(some)))
+                asking = client.post("/embeddings", cast_to=object, body=body)
+                try:
+                    # No name for the reply: it would hold it until the next one is there.
+                    keep(some, _vectors(await within_deadline(asking), len(some)))
+                except ValueError as error:
+                    clear_frames(error.__traceback__)
+                    raise
 
         async with client:
             await asyncio.gather(*(work() for _ in range(_CONCURRENCY)))
@@ -109,7 +113,8 @@ def service_embedder(
         try:
             return in_a_loop(run(_batches(texts), keep))
         except openai.OpenAIError as error:
-            message = hide(f"{type(error).__name__}: {error}")[:1000]
+            cause = f" ({error.__cause__})" if error.__cause__ else ""
+            message = hide(f"{type(error).__name__}: {error}{cause}")[:1000]
         except (ValueError, RecursionError) as error:  # JSON's among them
             message = hide(f"the reply contains no valid embeddings ({error})")[:1000]
         # Outside the handler, to keep the service's unfiltered message out of tracebacks.

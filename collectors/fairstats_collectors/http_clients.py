@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -19,13 +21,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The longest reply that is read, and the longest file of a batch's replies.
-MAX_REPLY_BYTES = 16 * 2**20
+#: The longest reply that is read: a chat completion is kilobytes.
+MAX_REPLY_BYTES = 2**20
+#: The longest error. Its reason is cut to a fraction of that.
+MAX_ERROR_BYTES = 2**16
+#: The longest reply with embeddings: 32 texts in 8,192 dimensions.
+MAX_EMBEDDINGS_BYTES = 6 * 2**20
+#: The longest file of a batch's replies. It is not held in memory.
 MAX_BATCH_BYTES = 512 * 2**20
+#: The most texts, lists and objects in a reply. Parsed, one takes up to 60 times its bytes.
+MAX_PARTS = 20_000
 #: The longest time of a request with all its retries, in seconds. The client limits only the time
 #: between two bytes, so a service that sends a byte now and then never reaches that limit.
 DEADLINE_S = 900.0
 
+_BLOCK = 2**16
+_PART = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[{]', re.DOTALL)
 _KEY_LENGTH = 8  # a shorter "key" is a placeholder such as "EMPTY", and no secret
 
 
@@ -111,14 +122,19 @@ def _limited_client(*, proxies: bool) -> Any:
             return getattr(self._stream, "elapsed", None)
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
+            size, block = 0, bytearray()
             async for part in self._stream:
                 size += len(part)
                 if size > self._most:
                     raise library.RemoteProtocolError(
                         f"the reply is longer than {self._most:,} bytes"
                     )
-                yield part
+                # The client keeps a list of all parts, which may have one byte each.
+                block += part
+                if len(block) >= _BLOCK:
+                    yield bytes(block)
+                    block.clear()
+            yield bytes(block)
 
         async def aclose(self) -> None:
             await self._stream.aclose()
@@ -133,11 +149,14 @@ def _limited_client(*, proxies: bool) -> Any:
                     raise library.RemoteProtocolError(
                         f"the reply is compressed ({encoding}), although it must not be"
                     )
-                is_batch = request.url.path.endswith("/content")
-                most = MAX_BATCH_BYTES if is_batch else MAX_REPLY_BYTES
-                response.stream = Capped(response.stream, most)
+                response.stream = Capped(response.stream, _longest(response))
                 if not stream:
                     await response.aread()
+                    # Before the client parses it, as it does with errors.
+                    if has_many_parts(response.content):
+                        raise library.RemoteProtocolError(
+                            f"the reply has more than {MAX_PARTS:,} texts, lists and objects"
+                        )
             except BaseException:
                 await response.aclose()
                 raise
@@ -150,6 +169,29 @@ def _limited_client(*, proxies: bool) -> Any:
         verify=_ssl_context(library, proxies, *trusted),
         headers={"Accept-Encoding": "identity"},
     )
+
+
+def _longest(response: Any) -> int:
+    """Return the most bytes of a reply."""
+    if not response.is_success:
+        return MAX_ERROR_BYTES
+    path = response.request.url.path
+    if path.endswith("/content"):
+        return MAX_BATCH_BYTES
+    return MAX_EMBEDDINGS_BYTES if path.endswith("/embeddings") else MAX_REPLY_BYTES
+
+
+def has_many_parts(content: bytes) -> bool:
+    """Check whether JSON has more texts, lists and objects than a reply needs, before parsing it.
+
+    Examples
+    --------
+    >>> has_many_parts(b'["' + b"[" * 30_000 + b'"]'), has_many_parts(b"[" * 30_000)
+    (False, True)
+    """
+    if sum(map(content.count, (b'"', b"[", b"{"))) <= MAX_PARTS:
+        return False
+    return next(islice(_PART.finditer(content), MAX_PARTS, None), None) is not None
 
 
 @cache
@@ -189,7 +231,10 @@ def redirected_to(fault: Exception) -> str | None:
     if not 300 <= status < 400:
         return None
     location = getattr(fault, "response").headers.get("location", "")  # noqa: B009
-    return urlsplit(location).hostname or "another address"
+    try:
+        return urlsplit(location).hostname or "another address"
+    except ValueError:
+        return "an invalid address"
 
 
 def endpoint_of(base_url: str) -> str:

@@ -27,7 +27,8 @@ from fairstats.answers.schema import ANSWERS, STATUSES
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.asking.answer_from_reply import ParsedAnswer
 from fairstats.asking.value_from_reply import read_reply
-from fairstats.benchmarks.declaration import Benchmark, is_no_answer, is_number, is_refusal
+from fairstats.benchmarks.declaration import Benchmark, is_number
+from fairstats.benchmarks.refusals import is_no_answer, is_refusal
 from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclared
 from fairstats_collectors.mapping_files import (
     ABSENT,

@@ -300,6 +300,15 @@ class Journal:
                 raise self.not_ours("parameters", text) from None
         return found
 
+    @property
+    def has_replies(self) -> bool:
+        """Check whether any request succeeded."""
+        other = "SELECT EXISTS (SELECT 1 FROM replies WHERE status <> 'failed')"
+        try:
+            return bool(self._database.execute(other).fetchone()[0])
+        except sqlite3.Error as error:
+            raise self._problem(error) from None
+
     def close(self) -> None:
         """Write everything into the one file, and release it."""
         with suppress(OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import tempfile
@@ -10,7 +11,73 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_NAME = re.compile(r"fairstats-[a-z]+-(\d+)-\w+")
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import digest
+
+try:
+    import fcntl
+except ImportError:  # not on this system: two processes can change a folder at once there
+    fcntl = None  # type: ignore[assignment]
+
+# Processes of other machines or containers have numbers of their own, and locks as well on most
+# network file systems. So what they left unfinished is not removed here.
+_MACHINE = digest(platform.node())
+_TEMPORARY = re.compile(rf"\..+\.{_MACHINE}-\d+\.tmp")
+_NAME = re.compile(rf"fairstats-[a-z]+-{_MACHINE}-(\d+)-\w+")
+
+
+def unfinished(path: Path) -> Path:
+    """Return the hidden path next to `path` where this process makes it, to rename it at the end.
+
+    Examples
+    --------
+    >>> unfinished(Path("a.txt")).match(".a.txt.*-*.tmp")
+    True
+    """
+    return path.with_name(f".{path.name}.{_MACHINE}-{os.getpid()}.tmp")
+
+
+@contextmanager
+def locked(folder: Path, *inside: str) -> Iterator[None]:
+    """Hold a folder, which is created if missing; other processes of this machine wait.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder. It is itself what is locked: no file is needed, which would be published with
+        it, or could be in another place for another process. The system releases the lock when the
+        process ends, even after a crash.
+    inside : str
+        Folders in it. What dead processes of this machine left unfinished in all of these is
+        removed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        except OSError as error:
+            message = f"cannot be locked ({error.strerror})"
+            remedy = "use a folder on a disk of this machine, and copy it"
+            raise InputError([Problem(str(folder), message, remedy)]) from None
+        for path in (folder, *(folder / name for name in inside)):
+            if not path.is_symlink():
+                _sweep_unfinished(path)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _sweep_unfinished(folder: Path) -> None:
+    """Remove what is unfinished in a folder of which nobody else of this machine has the lock."""
+    for path in [path for path in folder.glob(".*.tmp") if _TEMPORARY.fullmatch(path.name)]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 @contextmanager
@@ -27,7 +94,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     ('all of it', 1)
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = unfinished(path)
     try:
         with named_errors(path):
             yield temporary
@@ -71,8 +138,8 @@ def temporary_folder(kind: str, *, within: Path | None = None) -> Iterator[Path]
     Yields
     ------
     Path
-        The folder. Its name contains the process id. Folders of processes that ended without
-        removing them (because they were killed) are removed first.
+        The folder. Its name contains the machine and the process id. Folders of this machine's
+        processes that ended without removing them (because they were killed) are removed first.
 
     Examples
     --------
@@ -84,7 +151,7 @@ def temporary_folder(kind: str, *, within: Path | None = None) -> Iterator[Path]
     """
     parent = within or Path(tempfile.gettempdir())
     _sweep(parent)
-    prefix = f"fairstats-{kind}-{os.getpid()}-"
+    prefix = f"fairstats-{kind}-{_MACHINE}-{os.getpid()}-"
     with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as folder:
         yield Path(folder)
 

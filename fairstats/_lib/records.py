@@ -324,7 +324,8 @@ def xlsx_records(path: Path) -> list[Record]:
     Raises
     ------
     InputError
-        If the file is not a workbook, is too large, or has a duplicate column.
+        If the file is not a workbook, is too large, or has a duplicate column or a title above its
+        columns.
     """
     with workbook(path, max_unpacked=MAX_UNPACKED, formulas=True, max_tags=MAX_TAGS) as book:
         sheet = book.worksheets[0]
@@ -337,6 +338,10 @@ def xlsx_records(path: Path) -> list[Record]:
         records: list[Record] = []
         characters = 0
         for number, cells in enumerate(rows, start=1):
+            if number == 1 and len(columns) == 1 and sum(_value(c) is not None for c in cells) > 1:
+                message = f"the first row has only one name, {next(iter(columns.values()))!r}"
+                remedy = "delete the rows above the one with the names of the columns"
+                raise InputError([Problem(str(path), message[:200], remedy)])
             fields = dict.fromkeys(columns.values())
             for place, name in columns.items():
                 fields[name] = _value(cells[place]) if place < len(cells) else None

@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -261,10 +261,11 @@ def posing_letters(name: str) -> str:
     return "".join(found)
 
 
-def same_looking(names: Iterable[str]) -> list[tuple[str, ...]]:
+def same_looking(names: Iterable[str], shown: Callable[[str], str] = str) -> list[tuple[str, ...]]:
     """Return the groups of names that readers would treat as the same, see `fold_name`.
 
-    The letters i, l and o count as the digits 1 and 0, and rn as m.
+    The letters i, l and o count as the digits 1 and 0, and rn as m. `shown` returns what readers
+    see of a name.
 
     Examples
     --------
@@ -273,7 +274,7 @@ def same_looking(names: Iterable[str]) -> list[tuple[str, ...]]:
     """
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
-        look = fold_name(name).replace("rn", "m").translate(_LIKE_DIGITS)
+        look = fold_name(shown(name)).replace("rn", "m").translate(_LIKE_DIGITS)
         groups.setdefault(look, []).append(name)
     return [tuple(group) for group in groups.values() if len(group) > 1]
 

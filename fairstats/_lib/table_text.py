@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ import pandas as pd
 INFINITE = "infinite"
 
 # Spreadsheets run a cell that begins with one of these as a formula; some also the full-width
-# signs.
-_FORMULA = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
+# signs. In many countries, a semicolon begins a new cell. The script of reports/template.html has
+# the same rule.
+_FORMULA = re.compile(r"(^|;)(?=[=+\-@\t\n＝＋－＠])")
 #: Rows that are held as Python objects at a time.
 _BATCH_ROWS = 65_536
 
@@ -128,7 +130,7 @@ def _safe(value: Any) -> Any:
         return value
     # A lone carriage return would not be quoted, and readers would end the row there.
     text = value.replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return _FORMULA.sub(r"\1'", text)
 
 
 def _rows(table: pd.DataFrame) -> Iterator[list[Any]]:

@@ -12,6 +12,7 @@ from fairstats._lib.safe_names import has_hidden_characters, posing_letters, sam
 from fairstats.answers.engine_frames import absent_keys, not_an_answer
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
 from fairstats.answers.schema_checks import column_problems, duplicate_problems, repeated_answers
+from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import by_name, load_benchmarks
 
@@ -280,7 +281,12 @@ def same_looking_problems(answers: pd.DataFrame) -> list[Problem]:
     """Report names that readers could confuse with each other, in any of the files `_path`."""
     problems = []
     for column in ("benchmark", *_NAMES):
-        for group in same_looking(map(str, answers[column].unique()))[:_MOST_NAMES]:
+        names = [str(name) for name in answers[column].unique()]
+        groups = same_looking(names)
+        if column == "strategy":
+            # "cot" is shown as "reasoning first", which another strategy could be named.
+            groups = list(dict.fromkeys([*groups, *same_looking(names, strategy_label)]))
+        for group in groups[:_MOST_NAMES]:
             rows = answers[answers[column].isin(group)]
             shown = " and ".join(f"{name!r}{_codes(name, ' ({})')}" for name in group[:4])
             problems.append(

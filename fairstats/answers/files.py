@@ -37,7 +37,8 @@ COMMENTS_SUFFIX = ".comments.csv"
 _MOST_ROWS = 100
 #: The word for the shipped answers, wherever files are named and none has this name.
 EXAMPLE = "example"
-_NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFIX)
+#: Suffixes of files in a folder of answers that are no answers.
+NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFIX)
 
 
 def read_answers(
@@ -335,7 +336,7 @@ def _files_of_sets(folder: Path) -> dict[tuple[str, ...], list[Path]]:
     """Return the parquet files in a folder by the answer sets that they hold."""
     found: dict[tuple[str, ...], list[Path]] = {}
     for path in sorted(folder.glob("*.parquet")):
-        if path.name.endswith(_NO_ANSWERS):
+        if path.name.endswith(NO_ANSWERS):
             continue
         try:
             table = load_parquet(path)
@@ -386,7 +387,7 @@ def answer_files(
             except InputError as error:
                 problems.extend(error.problems)
                 continue
-            inside = [p for p in inside if not p.name.endswith(_NO_ANSWERS)]
+            inside = [p for p in inside if not p.name.endswith(NO_ANSWERS)]
             if not inside:
                 problems.append(
                     Problem(

@@ -33,7 +33,6 @@ from fairstats.asking.reply_patterns import (
     LIMITED,
     OTHER_OPTION,
     REASON,
-    REFUSAL,
     RETRACTION,
     SENTENCE,
     SENTENCE_END,
@@ -41,6 +40,7 @@ from fairstats.asking.reply_patterns import (
     letter_patterns,
     plain_text,
 )
+from fairstats.benchmarks.refusals import REFUSAL
 
 Status = Literal["ok", "unparsed", "refused"]
 

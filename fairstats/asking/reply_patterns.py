@@ -80,25 +80,6 @@ def without_thinking(raw: str) -> str:
 CUT_OFF = re.compile(r"(?i)\banswer ?(?:is|would be|:) ?:?$")
 SENTENCE_END = re.compile(r"(?<=[.!?]) |\n")
 
-# "I cannot give aspirin" is medicine, "I cannot give advice" a refusal: giving needs its object.
-REFUSAL = re.compile(
-    r"""(?xi) \b (?:I|we) (?:'m|\ am|\ are|\ must|\ have\ to)?
-    \ (?:cannot|can't|won't|will\ not|decline|refuse|unable
-      |not\ (?:able|allowed|qualified|comfortable)) \b
-    [^.!?\n]{0,40}? \b (?: help|assist|answer(?:ing)?|comply|respond|diagnose|advise|choose|select
-      |determine|engage|fulfil+|do\ (?:that|this)(?=[.!,\n]|$)
-      | (?:provid|giv|offer) [^.!?\n]{0,40}? (?:advice|answer|diagnos|opinion|recommend|information)
-    )
-    | \b (?:I|we)\ (?:do\ not|don't)\ (?:provide|give|offer)\ [^.!?\n]{0,40}?
-      (?:advice|diagnos|opinion)
-    | \b(?:no\ puedo|não\ posso|non\ posso) [^.!?\n]{0,40}?
-      (?:conse[lj]|consigli|respond|rispond|ajud|ayud|aiut|diagn)
-    | \bje\ ne\ (?:peux|suis) [^.!?\n]{0,40}? (?:conseil|répondre|aider|diagnostic)
-    | \bich\ (?:kann|darf) [^.!?\n]{0,20}? \b(?:keine?n?|nicht)\b [^.!?\n]{0,40}?
-      (?:beratung|rat\b|auskunft|antwort|helfen|diagnos)
-    | (?:无法|無法|不能)(?:提供|回答|给出|給出)"""
-)
-
 # A sentence that retracts an earlier statement.
 RETRACTION = re.compile(
     r"""(?xi) (?:^|[.!?]\ |\n|-\ ) (?:but\ |oh,?\ |hmm,?\ )?

@@ -22,7 +22,6 @@ from fairstats.asking.reply_patterns import (
     FINAL,
     FOREIGN,
     FOREIGN_HEDGE,
-    REFUSAL,
     RETRACTION,
     SENTENCE_END,
     plain_text,
@@ -52,8 +51,9 @@ from fairstats.asking.value_patterns import (
     SCALE,
     noun_cues,
 )
-from fairstats.benchmarks.declaration import Benchmark, is_refusal
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import MOST_OPTION
+from fairstats.benchmarks.refusals import REFUSAL, is_refusal
 
 #: The values that a rule read. None is a value that is not possible, or one of a range.
 Found = set[str | None]

@@ -14,10 +14,10 @@ from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
     ORIGINAL,
-    is_no_answer,
     is_number,
 )
 from fairstats.benchmarks.loading import MOST_OPTION
+from fairstats.benchmarks.refusals import is_no_answer
 
 #: A column with more different short texts holds names or replies, not options.
 MOST_OPTIONS = 12

@@ -18,11 +18,10 @@ from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
     POOLED,
-    is_no_answer,
     is_number,
-    is_refusal,
 )
 from fairstats.benchmarks.loading import builtin_benchmarks
+from fairstats.benchmarks.refusals import REFUSAL, is_no_answer, is_refusal
 
 #: The mark of a line that needs a person's decision.
 DECIDE = "DECIDE"
@@ -216,9 +215,13 @@ def _is_absent(text: str) -> bool:
     return is_no_answer(text) and not is_refusal(text)
 
 
+def _refuses(text: str) -> bool:
+    return is_refusal(text) or REFUSAL.search(text) is not None
+
+
 def _refusals_in(found: pd.Series) -> list[str]:
-    """Return the words for refusals, unless they are so frequent that they are an option."""
-    named = [text for text in found.index if is_refusal(text)]
+    """Return the texts that refuse, unless they are so frequent that they are an option."""
+    named = [text for text in found.index if _refuses(text)]
     others = [text for text in found.index if text not in named and not is_no_answer(text)]
     rare = found[named].sum() <= MOST_REFUSED * found.sum()
     return named if rare and len(others) > 1 else []

@@ -430,38 +430,6 @@ def is_number(text: str) -> bool:
     return _number(text) is not None
 
 
-_NO_ANSWER = re.compile(
-    r"(?i)(?:unclear|unknown|unparsed|unparsable|unparseable|undetermined|invalid|error|failed"
-    r"|none|null|nan|n/?a|missing|no answer|not available|[-–—?.\s]*)"
-)
-_REFUSAL = re.compile(
-    r"(?i)\W*(?:refus(?:ed|al|es?)|declin(?:ed?|es)|blocked|content[ _-]filter(?:ed)?|safety)"
-    r"(?: to (?:answer|respond|reply))?\W*"
-)
-
-
-def is_no_answer(text: str) -> bool:
-    """Return whether a text in a released file means that there is no answer.
-
-    Examples
-    --------
-    >>> is_no_answer("Unclear"), is_no_answer("n/a"), is_no_answer("no")
-    (True, True, False)
-    """
-    return _NO_ANSWER.fullmatch(text) is not None or is_refusal(text)
-
-
-def is_refusal(text: str) -> bool:
-    """Return whether a text in a released file means that the model refused to answer.
-
-    Examples
-    --------
-    >>> is_refusal("Refused"), is_refusal("declined to answer"), is_refusal("n/a")
-    (True, True, False)
-    """
-    return _REFUSAL.fullmatch(text) is not None
-
-
 def _number(text: str) -> float | None:
     """Return a plain decimal number; None for other texts."""
     if not re.fullmatch(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", text):

@@ -152,11 +152,13 @@ def check(
     from fairstats._lib.atomic_files import whole_file
     from fairstats._lib.table_text import write_text
     from fairstats.publishing.board_repository import (
+        ACCEPTED,
         accepted_names,
         board_benchmarks,
         present_answers,
     )
     from fairstats.publishing.submission_check import check_submission
+    from fairstats.retrieval.retrievals_table import retrieval_files
 
     known = {one.name: one for one in load_given(benchmark)}
     options: dict[str, Any] = {}
@@ -171,6 +173,7 @@ def check(
             raise InputError([Problem("--board", message, "give one of them")])
         present, known = present_answers(board), board_benchmarks(board, known)
         options["accepted"] = accepted_names(board)
+        options["retrievals"] = retrieval_files(board / ACCEPTED)
     found = [check_submission(one, present, benchmarks=known, **options) for one in folders]
     texts = {
         "json": f"[{','.join(one.to_json() for one in found)}]\n",

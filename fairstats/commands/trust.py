@@ -150,7 +150,7 @@ def _print_verified(results: list[Verification], *, attesting: bool = False) -> 
         else:
             files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
             rows = [f"{count:,} {name}" for name, count in found.rows.items() if count]
-            typer.echo(f"{found.path}: verified {', '.join([files, *rows])}")
+            typer.echo(printable(f"{found.path}: verified {', '.join([files, *rows])}"))
         for note in found.notes:
             typer.echo(printable(f"{found.path}: {note}"))
     if any(found.problems for found in results):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import align, counted, decimal, draw_intervals, listed, scientific
-from fairstats._lib.problems import InputError, Problem, printable
+from fairstats._lib.problems import InputError, Problem, parameter, printable
 from fairstats.inference._checks import check_alpha, check_choice, check_numbers
 from fairstats.inference.clustered_answers import flip_test
 from fairstats.inference.differences import difference_interval, mean_difference
@@ -173,7 +173,7 @@ def compare_levels(
     differences = pd.DataFrame({pair: scored.differences(*pair) for pair in pairs})
     if differences.isna().all(axis=None):
         message = "the levels have no item in common"
-        remedy = "give item=, the column of what all levels were scored on"
+        remedy = f"give {parameter('item')}, the column of what all levels were scored on"
         raise InputError([Problem("<scores>", message, remedy, column=scored.item[0])])
     at = alpha / len(pairs) if simultaneous else alpha
     rows = [_pair_row(scored, pair, at) for pair in pairs]

@@ -13,16 +13,28 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.atomic_files import named_errors
+from fairstats._lib.atomic_files import locked, named_errors, unfinished
 from fairstats._lib.installation import __version__, resource
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.safe_names import file_sha256
-from fairstats.answers.files import read_answers, write_answer_sets
+from fairstats.answers.files import (
+    NO_ANSWERS,
+    RETRIEVALS_SUFFIX,
+    SUFFIXES,
+    read_answers,
+    write_answer_sets,
+)
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name, load_benchmark
 from fairstats.publishing.submission_check import SubmissionCheck, check_submission
 from fairstats.report.site_settings import SETTINGS
+from fairstats.retrieval.retrievals_table import (
+    RETRIEVAL_COLUMNS,
+    read_retrievals,
+    retrieval_files,
+    write_retrievals,
+)
 from fairstats.submissions.declaration import (
     KEYS,
     SUBMISSION_FILE,
@@ -167,11 +179,14 @@ def create_submission(
         for key in empty_keys(values):
             if key in KEYS and key != "files":
                 values[key] = ask(key)
-    building = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    building = unfinished(out)
     try:
         with named_errors(building):
             building.mkdir(parents=True)
             paths = write_answer_sets(frame, building)
+            if retrieved := retrieval_files(answers):
+                lists = read_retrievals(retrieved)[list(RETRIEVAL_COLUMNS)]
+                paths.append(write_retrievals(lists, building / f"used{RETRIEVALS_SUFFIX}"))
             values["files"] = {path.name: file_sha256(path) for path in paths}
             (building / SUBMISSION_FILE).write_text(declaration_text(values), encoding="utf-8")
             building.rename(out)
@@ -231,6 +246,7 @@ def accept_submission(
     found = check_submission(
         folder,
         present_answers(board),
+        retrievals=retrieval_files(board / ACCEPTED),
         benchmarks=board_benchmarks(board, benchmarks),
         accepted=accepted_names(board),
     )
@@ -257,9 +273,9 @@ def accept_submission(
         block=int(flags.get("block", 0)),
         overruled=overrule,
     )
-    building = board / f".{folder.name}.{os.getpid()}.tmp"
+    building = unfinished(board / folder.name)
     try:
-        with named_errors(building):
+        with named_errors(building), locked(board):
             building.mkdir()
             # The bytes that were checked, even if a file has changed since.
             for file in (submission.source, *submission.files):
@@ -307,7 +323,8 @@ def _refuse_overruled(found: SubmissionCheck, overrule: str) -> None:
 def present_answers(board: Path) -> pd.DataFrame | None:
     """Return the accepted answers of a board; None if there are none."""
     accepted = board / ACCEPTED
-    if not any(accepted.rglob("*.parquet")):
+    names = [one.name for one in accepted.rglob("*")]
+    if not any(n.lower().endswith(SUFFIXES) and not n.endswith(NO_ANSWERS) for n in names):
         return None
     return read_answers(accepted)
 

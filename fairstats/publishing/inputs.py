@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -100,14 +100,14 @@ def read_inputs(
     if problems := vote_problems(frame, ", ".join(map(str, sources)), remedy):
         raise InputError(problems)
     known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
-    lists = _read_retrievals([read[path] for path in retrieved], frame, known)
+    lists = read_used([read[path] for path in retrieved], frame, known)
     judgements = (
         read_ratings([read[path] for path in judged], rubrics=rubrics) if judged else no_ratings()
     )
     asked_by = load_rubrics(judgements["rubric"].unique(), rubrics)
     of_vignettes = _read_measures([read[path] for path in measured], known)
     if not without_retrievals:
-        _refuse_without(frame, lists)
+        refuse_without(frame, lists)
     of = ReleaseInputs(
         frame, lists, judgements, of_vignettes, records, missing, alpha, known, asked_by
     )
@@ -136,8 +136,8 @@ def refuse_level(alpha: float) -> None:
         raise wrong("alpha", "is not allowed in a release", remedy, value=alpha)
 
 
-def _read_retrievals(
-    files: list[FileBytes], answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
+def read_used(
+    files: Sequence[Path | FileBytes], answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
 ) -> pd.DataFrame:
     """Read the retrievals of a release: all that its answers used, or an empty table."""
     if not files:
@@ -167,7 +167,10 @@ def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) 
 
 
 def _refuse_others(
-    what: str, table: pd.DataFrame, benchmarks: Mapping[str, Benchmark], files: list[FileBytes]
+    what: str,
+    table: pd.DataFrame,
+    benchmarks: Mapping[str, Benchmark],
+    files: Sequence[Path | FileBytes],
 ) -> None:
     """Refuse rows of a benchmark that no answer is to."""
     for name in sorted(set(table["benchmark"]) - set(benchmarks)):
@@ -176,7 +179,7 @@ def _refuse_others(
         raise InputError([Problem(paths, message, "remove them", column="benchmark", value=name)])
 
 
-def _refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
+def refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
     """Refuse answers that were generated with snippets if no retrievals identify the snippets."""
     searched = set(retrievals["benchmark"])
     lacking = [key[2] for key in asked_with(answers) if key[0] not in searched]

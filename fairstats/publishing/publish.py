@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.atomic_files import named_errors
+from fairstats._lib.atomic_files import named_errors, unfinished
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, wrong
 from fairstats._lib.stages import Watch, unwatched
@@ -251,7 +251,7 @@ def _publish_into(
     before = [open_release(other.path) for other in releases_of(site)]
     created_at = datetime.now(UTC)
     _refuse_place(release, before, created_at)
-    building = final.with_name(f".{release}.{os.getpid()}.tmp")
+    building = unfinished(final)
     try:
         (building / DOWNLOADS).mkdir(parents=True)
         made = Release(building)

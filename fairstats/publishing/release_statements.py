@@ -388,11 +388,12 @@ def signed_payload(
     InputError
         If the file is too large, not UTF-8 or not an envelope, or has another type of payload, or
         does not have exactly one signature. If its key is not among `keys`, or the signature is
-        wrong.
+        wrong. If it is not written as `sign_payload` does.
     """
     message = "is not a signed statement of fairstats"
     remedy = "get the file again from whoever signed it, or remove it"
-    found = checked(_ENVELOPE, read_text(path, LARGEST_ENVELOPE), path, message, remedy)
+    text = read_text(path, LARGEST_ENVELOPE)
+    found = checked(_ENVELOPE, text, path, message, remedy)
     (signature,) = found.signatures
     keyid = signature.keyid
     if keyid not in keys:
@@ -400,11 +401,16 @@ def signed_payload(
         remedy = "get the public key from the same place as this file"
         raise InputError([Problem(str(path), message, remedy)])
     public = SSlibKey.from_crypto(keys[keyid].ed25519, keyid=keyid)
-    envelope = Envelope(found.payload, PAYLOAD_TYPE, {})
+    signed = Signature(keyid, signature.sig.hex())
+    envelope = Envelope(found.payload, PAYLOAD_TYPE, {keyid: signed})
     try:
-        public.verify_signature(Signature(keyid, signature.sig.hex()), envelope.pae())
+        public.verify_signature(signed, envelope.pae())
     except UnverifiedSignatureError:
         message = f"was changed, or was not signed with the key {keyid[:16]} that it names"
         remedy = "get the file again from whoever signed it"
         raise InputError([Problem(str(path), message, remedy)]) from None
+    # Nobody signed the spaces, or the unused bits of base64.
+    if text != json_text(envelope.to_dict()):
+        message = "is not written as fairstats writes it: it has other spaces, or another base64"
+        raise InputError([Problem(str(path), message, remedy)])
     return keys[keyid], found.payload

@@ -52,6 +52,8 @@ class SiteServer(ThreadingHTTPServer):
         If the folder is not a site, or the port is not available.
     """
 
+    # Browsers open many connections at once; a further one than the default of 5 waits a second.
+    request_queue_size = 256
     # On Windows the option would let two servers listen at one port.
     allow_reuse_address = os.name != "nt"
 
@@ -77,14 +79,16 @@ class SiteServer(ThreadingHTTPServer):
         return f"http://{LOOPBACK}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report an error, unless the reader closed the connection in the middle of a file."""
-        if not isinstance(sys.exception(), ConnectionError):
+        """Report an error, unless the reader left or stopped reading in the middle of a file."""
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
 
 class _Handler(SimpleHTTPRequestHandler):
     server: SiteServer
     server_version = "fairstats"
+    #: Seconds that a client may be silent.
+    timeout = 30
 
     def __init__(self, request: Any, client_address: Any, server: SiteServer) -> None:
         super().__init__(request, client_address, server, directory=str(server.root))
@@ -100,15 +104,19 @@ class _Handler(SimpleHTTPRequestHandler):
         return super().send_head()
 
     def _inside(self) -> bool:
-        """Check whether the requested file is in the folder, after following links."""
+        """Check whether the requested file is a file of the folder, after following links.
+
+        A pipe would be waited for, for ever.
+        """
         path = Path(self.translate_path(self.path))
         try:
             # For a folder, its page is sent, which may also be a link.
             found = [path.resolve(), *((path / name).resolve() for name in _PAGES)]
+            plain = all(one.is_file() or one.is_dir() for one in found if one.exists())
         except (OSError, ValueError):
             # A file cannot have such a name.
             return False
-        return all(target.is_relative_to(self.server.root) for target in found)
+        return plain and all(target.is_relative_to(self.server.root) for target in found)
 
     def list_directory(self, path: Any) -> None:
         """Refuse to list a folder that has no page."""

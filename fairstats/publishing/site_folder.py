@@ -19,36 +19,30 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from fairstats._lib.atomic_files import named_errors
+from fairstats._lib import atomic_files
+from fairstats._lib.atomic_files import named_errors, unfinished
 from fairstats._lib.formatting import escape_html
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.safe_names import digest, file_sha256
+from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import checked, read_text, refuse_links
 from fairstats.publishing.feed import FEED, atom_feed, release_entry
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, releases_of
 from fairstats.release.manifest import regular_files
 from fairstats.report.site_settings import settings_of
 
-try:
-    import fcntl
-except ImportError:  # not on this system: publications can overlap there
-    fcntl = None  # type: ignore[assignment]
-
 LATEST, API = "latest", "api"
 _NO_JEKYLL = ".nojekyll"
-#: Files for hosts of static sites, and the documentation. No release is in them.
-_FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "docs", "robots.txt")
-_TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
+#: Files for hosts of static sites, and the folder of the documentation. No release is in them.
+_FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "robots.txt")
+_DOCS = "docs"
 _OLD = ".old"
 STATEMENT_LIST = "attestations.json"
 SIGNATURES, ATTESTATIONS, KEYS = "signatures", "attestations", "keys"
@@ -58,38 +52,9 @@ _LARGEST_LIST = 8 << 20
 _REMEDY = "remove it, and run `fairstats attestations` on the site"
 
 
-@contextmanager
-def locked(site: Path) -> Iterator[None]:
-    """Hold a site for one publication at a time; another on this machine waits for its end.
-
-    The system releases the lock when its process ends, even after a crash.
-    """
-    name = digest(str(site.resolve()))
-    path = Path(tempfile.gettempdir()) / f"fairstats-{name}.lock"
-    # The folder is open to every user of the machine: a link there could lead to any file.
-    no_links = getattr(os, "O_NOFOLLOW", 0)
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | no_links, 0o600)
-    except OSError as error:
-        message, remedy = f"cannot be opened ({error.strerror})", "remove it, or set TMPDIR"
-        raise InputError([Problem(str(path), message, remedy)]) from None
-    with os.fdopen(descriptor, "r+") as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            # Nobody else publishes here now, so unfinished files were left by a process that died.
-            _sweep(site)
-        yield
-
-
-def _sweep(site: Path) -> None:
-    """Remove the temporary files and folders of interrupted publications."""
-    folders = [site, *(site / name for name in (RELEASES, *STATEMENT_FOLDERS))]
-    for path in [path for one in folders if not one.is_symlink() for path in one.glob(".*.tmp")]:
-        if _TEMPORARY.fullmatch(path.name):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+def locked(site: Path) -> AbstractContextManager[None]:
+    """Hold a site for one publication at a time; another on this machine waits for its end."""
+    return atomic_files.locked(site, RELEASES, *STATEMENT_FOLDERS)
 
 
 def assemble(site: Path) -> None:
@@ -107,7 +72,7 @@ def assemble(site: Path) -> None:
     """
     if not site_problems(site, intact=True)[1]:
         return
-    building = site / f".site.{os.getpid()}.tmp"
+    building = unfinished(site / "site")
     try:
         for name, content in derived_files(site):
             path = building / name
@@ -228,7 +193,9 @@ def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:
     for path in sorted(site.iterdir()):
         if path.name == RELEASES:
             continue
-        if path.name in _FOR_HOSTS or (path.name.startswith(".") and path.name != _NO_JEKYLL):
+        hidden = path.name.startswith(".") and path.name != _NO_JEKYLL
+        # A folder of this name would be a page, if it has an index.html.
+        if hidden or path.name == _DOCS or (path.name in _FOR_HOSTS and not path.is_dir()):
             foreign.append(path.name)
         elif path.name in (LATEST, API) and path.is_dir() and not path.is_symlink():
             inside, others = regular_files(path)

@@ -13,6 +13,7 @@ import pandas as pd
 from fairstats._lib.formatting import capital, escape_comment, p_figure, percent
 from fairstats._lib.problems import InputError, Problem, in_lines, printable
 from fairstats._lib.table_text import json_text, records
+from fairstats._lib.untrusted_files import FileBytes
 from fairstats.answers.benchmark_checks import read_valid, same_looking_problems
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
 from fairstats.answers.strategies import vote_problems
@@ -22,6 +23,7 @@ from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.comparisons.ranking import no_ranking
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.publishing.diff import verdict_changes
+from fairstats.publishing.inputs import read_used, refuse_without
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.screening.screen import markdown as screening_markdown
@@ -149,6 +151,7 @@ def check_submission(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     accepted: Iterable[str] = (),
+    retrievals: Iterable[Path] | None = None,
 ) -> SubmissionCheck:
     """Validate and screen a submission, and preview how it would change a board.
 
@@ -163,6 +166,9 @@ def check_submission(
         As in `fairstats.analyze`.
     accepted : iterable of str
         Names of the board's accepted submissions, which this one must not have.
+    retrievals : iterable of Path, optional
+        The board's files of retrievals. If given, answers with retrieved snippets need theirs, here
+        or in the submission.
 
     Returns
     -------
@@ -210,6 +216,15 @@ def check_submission(
     others = None if present is None else without_sets(present, answers)
     if others is not None and others.empty:
         others = None
+    try:
+        files: list[Path | FileBytes] = [*(retrievals or ()), *submission.retrieval_files]
+        # Without the board's retrievals, nothing is known of those of its answers.
+        own = others is None or retrievals is None
+        lists = read_used(files, answers if own else pd.concat([others, answers]), known)
+        if retrievals is not None:
+            refuse_without(answers, lists)
+    except InputError as error:
+        return SubmissionCheck(path, submission, error.problems, none, None)
     declared = submission.declaration.snapshot
     named = answers if declared == NOT_KNOWN else answers.assign(snapshot=declared)
     against = None if others is None else open_pairs(others, known)

@@ -20,7 +20,14 @@ from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_files import checked, read_text
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.successors import ModelFacts
-from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, named_release
+from fairstats.release.contents import (
+    MANIFEST,
+    RELEASES,
+    Release,
+    is_release,
+    named_release,
+    releases_of,
+)
 
 if TYPE_CHECKING:  # To open a release takes no statistics.
     from fairstats.release.tables import ReleaseInputs
@@ -232,7 +239,7 @@ def open_release(path: str | os.PathLike[str]) -> Release:
     Parameters
     ----------
     path : path
-        The release's folder, or the name of a release in ``site/``.
+        The release's folder, the name of a release in ``site/``, or a site with one release.
 
     Raises
     ------
@@ -243,8 +250,13 @@ def open_release(path: str | os.PathLike[str]) -> Release:
     if not folder.is_dir():
         folder = named_release(folder) or folder
     if not is_release(folder):
-        remedy = "give the folder of a release, e.g. site/v/2026.11"
-        raise InputError([Problem(str(folder), "contains no release", remedy)])
+        there = [release.path for release in releases_of(folder)]
+        if len(there) != 1:
+            message = "is a site with several releases" if there else "contains no release"
+            example = there[-1] if there else "site/v/2026.11"
+            remedy = f"give the folder of a release, e.g. {example}"
+            raise InputError([Problem(str(folder), message, remedy)])
+        folder = there[0]
     if problems := list(file_problems(folder, read_manifest(folder)["files"])):
         raise InputError(problems)
     return Release(folder)

@@ -417,8 +417,12 @@ class Findings:
         """Name the models with the smallest and the largest average of several ranked ones."""
         least, most = self.models[0], self.models[-1]
         average = pd.Series({model: self._average_gap(model) for model in self.models})
+        counted = average[least] > average.min() or average[most] < average.max()
+        if counted:
+            # The figures by which the models are ranked.
+            average = self.board.ranked.set_index("model")["least_favourable"]
         first, last = (list(average.index[_tied(sign * average)]) for sign in (-1, 1))
-        if average[least] > average.min() or average[most] < average.max():
+        if counted:
             case = "counted"
         elif len(first) == len(self.models):
             case = "same"
@@ -431,8 +435,6 @@ class Findings:
         return self._say(
             "compared",
             case,
-            first=least,
-            last=most,
             fewest=fewest,
             most=largest,
             smallest=f"{unsigned(self.kind, average[least])} {self.kind.unit}",

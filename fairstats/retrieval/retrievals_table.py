@@ -242,7 +242,7 @@ def read_retrievals(
     Parameters
     ----------
     source : path, or iterable of paths
-        One or more files, which are combined.
+        One or more files, which are combined. Rows may be in several of them.
 
     Returns
     -------
@@ -271,7 +271,9 @@ def read_retrievals(
         frames.append(check_retrievals(load_parquet(read.get(path, path)), path=str(path)))
     if len(frames) == 1:
         return frames[0]
-    return check_retrievals(pd.concat(frames, ignore_index=True), path=str(paths[-1]))
+    # Lists that several submissions used are in the file of each.
+    together = pd.concat(frames).drop_duplicates(list(RETRIEVAL_COLUMNS), ignore_index=True)
+    return check_retrievals(together, path=str(paths[-1]))
 
 
 def write_retrievals(retrievals: pd.DataFrame, path: str | os.PathLike[str]) -> Path:

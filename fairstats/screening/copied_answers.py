@@ -219,6 +219,12 @@ def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, flo
     ):
         if np.count_nonzero(possible) >= FEWEST_ITEMS:
             p = p_above_zero(repeated - limit * possible)
+            there = possible > 0
+            if np.array_equal(repeated[there], possible[there]):
+                # Few items of accurate sets count, so t is small even for copies. Independent items
+                # that are repeated with a mean probability of at most the limit are all repeated
+                # with at most this one. It is doubled for the choice between two tests.
+                p = min(p, 2 * limit ** np.count_nonzero(there))
             found[check] = p, float(repeated.sum() / possible.sum()), limit, both.same_wrong
     return found
 

@@ -27,7 +27,7 @@ from fairstats.screening.copied_answers import (
     check_snapshot,
 )
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
-from fairstats.screening.findings import ASKING, Finding
+from fairstats.screening.findings import ASKING, Finding, not_checked
 from fairstats.screening.flips_and_labels import (
     check_flip_level,
     check_labels,
@@ -35,6 +35,7 @@ from fairstats.screening.flips_and_labels import (
 )
 from fairstats.screening.letters_and_keys import (
     MARK_COLUMN,
+    REPLIES,
     check_alignment,
     check_letters,
     check_marks,
@@ -243,11 +244,16 @@ def _checked(answers: Any, name: str) -> Any:
     return check_answers(answers.drop(columns=MARK_COLUMN, errors="ignore"), path=f"<{name}>")
 
 
-def _recorded(opened: OpenAnswers) -> dict[Hashable, pd.DataFrame]:
-    """Return the rows of each answer set, if something was recorded beside its answers."""
+def _recorded(opened: OpenAnswers) -> dict[Hashable, pd.DataFrame] | None:
+    """Return the rows of each answer set, if something was recorded beside its answers.
+
+    Returns None if the engine does not read it.
+    """
     frame = opened.frame.to_native()
     columns = {"answer_raw", "temperature", MARK_COLUMN}
-    if not isinstance(frame, pd.DataFrame) or columns.isdisjoint(frame.columns):
+    if not isinstance(frame, pd.DataFrame):
+        return None
+    if columns.isdisjoint(frame.columns):
         return {}
     return dict(iter(frame.groupby(_SET)))
 
@@ -274,7 +280,7 @@ def _shared_snapshots(
 
 def _screen_version(
     panel: Panel,
-    recorded: Mapping[Hashable, pd.DataFrame],
+    recorded: Mapping[Hashable, pd.DataFrame] | None,
     shared: Mapping[Hashable, Finding | None],
 ) -> Iterator[tuple[dict[str, str], Finding]]:
     """Yield the key columns and the findings of each answer set of one benchmark version."""
@@ -283,13 +289,16 @@ def _screen_version(
     nothing = pd.DataFrame(columns=["answer"])
     for model, strategy in dict.fromkeys(sheet.name for sheet in panel.screened):
         key = (*benchmark.values(), model, strategy)
-        rows = recorded.get(key, nothing)
+        rows = nothing if recorded is None else recorded.get(key, nothing)
         samples = [sheet for sheet in panel.screened if sheet.name == (model, strategy)]
         findings = [
             _of_samples([(sheet, check(sheet, panel)) for sheet in samples])
             for check in checks_of(layout)
         ]
         findings += [check_replies(rows, layout), check_marks(rows)]
+        if recorded is None:
+            why = "only pandas reads stored replies, which can also explain missing answers"
+            findings.append(not_checked(REPLIES, why))
         findings += [check_samples(samples, rows, layout), shared.get(key)]
         for finding in confirm_missing(findings, rows, layout):
             if finding is not None:

@@ -15,7 +15,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import is_portable, text_sha256
 from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import FileBytes, read_once
-from fairstats.answers.files import RETRIEVALS_SUFFIX, SUFFIXES
+from fairstats.answers.files import NO_ANSWERS, RETRIEVALS_SUFFIX, SUFFIXES
 from fairstats.benchmarks.benchmark_files import toml_text
 from fairstats.submissions.declaration import (
     SUBMISSION_FILE,
@@ -79,6 +79,11 @@ class Submission:
         """Return the files of answers."""
         return tuple(one for one in self.files if not str(one).endswith(RETRIEVALS_SUFFIX))
 
+    @property
+    def retrieval_files(self) -> tuple[FileBytes, ...]:
+        """Return the files of retrievals."""
+        return tuple(one for one in self.files if str(one).endswith(RETRIEVALS_SUFFIX))
+
 
 def read_submission(path: Path) -> Submission:
     """Read a submission's folder and check its hashes.
@@ -121,8 +126,10 @@ def read_submission(path: Path) -> Submission:
     declaration = parse_declaration(read_toml(source), source.path)
     files = []
     for name, sha256 in declaration.files.items():
-        if Path(name).suffix not in SUFFIXES:
-            remedy = f"declare only files that end in {', '.join(SUFFIXES)}"
+        other = name.endswith(NO_ANSWERS) and not name.endswith(RETRIEVALS_SUFFIX)
+        if other or Path(name).suffix not in SUFFIXES:
+            ends = ", ".join((*SUFFIXES, RETRIEVALS_SUFFIX))
+            remedy = f"declare only answers and retrievals, which end in {ends}"
             problems.append(
                 Problem(str(source), "is not a file of answers", remedy, column="files", value=name)
             )

@@ -139,3 +139,9 @@ def test_workbook_with_a_part_twice_is_refused(book, tmp_path):
         sheet = next(name for name in file.namelist() if name.endswith("sheet1.xml"))
         file.writestr(sheet, file.read(sheet).replace(b"A", b"B"))
     refused(path, "contains the same part twice")
+
+
+def test_title_above_the_columns_is_named(book):
+    refused(book(("Study 2026",), ("item", "answer"), ("i1", "yes")), "delete the rows above")
+    # One column has one name.
+    assert len(xlsx_records(book(("item",), ("i1",)))) == 1

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
+from fairstats import example_answers
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.benchmark_checks import validate_answers, validate_files
 from fairstats.answers.files import check_answers, write_answers
@@ -267,3 +268,12 @@ def test_name_with_hidden_characters_is_a_problem(column, name, whole):
     found = validate_answers(changed(whole, 10, **{column: name}), path="a.csv")
     (problem,) = [one for one in found if "invisible" in one.message]
     assert (problem.row, problem.column, problem.value) == (10, column, name)
+
+
+def test_strategy_that_readers_see_under_the_name_of_another_is_reported():
+    answers = example_answers().query("model == 'GPT-4.1'")
+    posing = answers.assign(strategy="reasoning first")
+    both = pd.concat([answers.assign(strategy="cot"), posing], ignore_index=True)
+    (problem,) = validate_answers(both)
+    assert problem.message == "look the same to a reader: 'cot' and 'reasoning first'"
+    assert validate_answers(posing) == []

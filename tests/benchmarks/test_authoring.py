@@ -325,6 +325,15 @@ def test_table_that_determines_no_benchmark_is_refused(header, cells, said, tmp_
         (
             "item_id,group,answer",
             [
+                f"i{n},{g},{'I cannot answer' if n == 1 and g == 'a' else ('Yes', 'No')[n % 2]}"
+                for n in range(20)
+                for g in "ab"
+            ],
+            ('options = ["Yes", "No"]', "# DECIDE: 'I cannot answer' counts as a refusal"),
+        ),
+        (
+            "item_id,group,answer",
+            [
                 f"i{n},{g},{('granted', 'declined', 'later')[n % 3]}"
                 for n in range(20)
                 for g in "ab"

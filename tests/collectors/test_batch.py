@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fairstats_collectors import batch
+from fairstats_collectors import batch, http_clients
 from fairstats_collectors.campaign import Unfinished
 from fairstats_collectors.collect import collect
 
@@ -227,3 +227,27 @@ def test_batch_that_may_exceed_the_budget_is_not_sent(server: Batches, run: Run)
         run(price=(100.0, 100.0), max_cost=0.001)
     assert not server.batches
     assert not server.chats
+
+
+def test_line_that_is_too_long_is_skipped(server: Batches, run: Run) -> None:
+    outcome = server.outcome
+
+    def some(request: dict[str, Any]) -> dict[str, Any]:
+        number = [r["custom_id"] for r in server.sent("batch-0")].index(request["custom_id"])
+        return outcome(request) | {0: {"p": "x" * 2**20}, 1: {"p": [{}] * 30_000}}.get(number, {})
+
+    server.outcome = some  # type: ignore[method-assign,assignment]
+    with pytest.raises(Unfinished, match=r"14 answered, 0 failed, 2 missing"):
+        run()
+
+
+def test_file_that_is_too_long_is_reported(
+    server: Batches, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_clients, "MAX_BATCH_BYTES", 1_000)
+    with pytest.raises(InputError, match="the reply is longer than 1,000 bytes"):
+        run()
+    monkeypatch.undo()
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert len(run()) == 16
+    assert len(server.batches) == 1

@@ -473,7 +473,7 @@ def test_a_refusal_of_the_service_and_an_empty_reply(service: Chat, run: Run) ->
 def test_odd_replies_can_be_written(service: Chat, run: Run) -> None:
     odd = {"prompt_tokens": "many", "completion_tokens": -1}
     service.script = lambda prompt, times: (
-        reply("Answer: B\n\ud800 " + "x" * 2_000_000, model="/mnt/me/tiny.gguf", usage=odd)
+        reply("Answer: B\n\ud800 " + "x" * 1_040_000, model="/mnt/me/tiny.gguf", usage=odd)
         if "white" in prompt
         else reply(model="a\nb", usage=None)
     )

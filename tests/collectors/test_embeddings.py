@@ -165,7 +165,7 @@ def test_each_text_is_requested_once(service: Embeddings, tmp_path: Path) -> Non
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     assert vectors == pytest.approx(expected, abs=1e-6)
     assert sorted(service.texts()) == sorted(texts)
-    assert max(len(request["input"]) for request in service.requests) == 64
+    assert max(len(request["input"]) for request in service.requests) == 32
     assert {request["model"] for request in service.requests} == {"m"}
     again = embed(service, [*texts[::-1], "one more"], tmp_path / "deep" / "c.sqlite3")
     assert (again[:-1] == vectors[:-1][::-1]).all()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import resource
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -102,6 +104,40 @@ def test_reply_without_end_is_cut_off(serve, benchmark, tmp_path, monkeypatch):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
+def padded(
+    size: int, part: str, *, head: str = '{"choices":[{"message":{"content":"B"}}],"p":['
+) -> bytes:
+    """A reply of this size with many small values, the first of them a completion."""
+    return f"{head}{part * ((size - len(head)) // len(part))}0]}}".encode()
+
+
+NAMES = b'{"choices":{' + b",".join(b'"%x":0' % number for number in range(160_000)) + b"}}"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        (padded(16 * 2**20 - 99, '{"":0},', head='{"choices":['), 200, "chat"),
+        (padded(2**20 - 99, '{"":0},', head='{"choices":['), 200, "chat"),
+        (padded(2**20 - 99, '{"":0},'), 200, "chat"),
+        (padded(2**20 - 99, "1e9,"), 200, "chat"),
+        (NAMES, 200, "chat"),
+        (padded(16 * 2**20 - 99, '{"":0},'), 400, "chat"),
+        (padded(6 * 2**20 - 99, '{"":0},'), 200, "embeddings"),
+        (padded(6 * 2**20 - 99, "1e9,"), 200, "embeddings"),
+    ],
+    ids=["issue", "short", "valid", "numbers", "names", "error", "embeddings", "vectors"],
+)
+def test_no_reply_takes_much_memory(serve, tmp_path, body, status, kind):
+    server = serve(lambda handler: send_answer(handler, (status, body)))
+    script = Path(__file__).with_name("collect_within_memory.py")
+    done = subprocess.run(
+        [sys.executable, script, server.url, tmp_path, kind], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["peak_bytes"] < 300_000_000
+
+
 def test_compressed_reply_is_not_unpacked(serve, benchmark, tmp_path):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert "compressed (gzip)" in refused(serve(compressed), benchmark, tmp_path)
@@ -138,6 +174,13 @@ def test_redirect_is_not_followed(serve, benchmark, tmp_path, status):
     assert "secret" not in said
     assert other.requests == []
     assert len(first.requests) == 1
+
+
+@pytest.mark.parametrize("target", ["http://[::1", "http://[x]/", "//\u2100.example"])
+def test_redirect_to_an_invalid_address_is_reported(serve, benchmark, tmp_path, target):
+    location = target.encode().decode("latin-1")
+    server = serve(lambda handler: send(handler, 307, location=location, content_length="0"))
+    assert "the service redirects to" in refused(server, benchmark, tmp_path)
 
 
 def test_reply_with_a_duplicate_name_is_invalid(serve, benchmark, tmp_path):

@@ -9,16 +9,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from fairstats._lib.atomic_files import temporary_folder
+from fairstats._lib.atomic_files import temporary_folder, unfinished
 from fairstats.answers.files import write_answers
 from fairstats.cli import app
 from fairstats.publishing.publish import publish
+from fairstats.publishing.site_folder import locked
 from fairstats.publishing.verify import verify
 from tests.report.conftest import answers_of_models
 
@@ -88,7 +90,7 @@ def test_an_interruption_ends_with_130_and_leaves_no_trace(answers, temporary, t
     assert process.returncode == 130, err
     assert (out, err) == ("", "interrupted\n")
     assert not list(site.rglob("*"))
-    assert [path.name for path in temporary.iterdir() if path.suffix != ".lock"] == []
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.usefixtures("without_pages", "few_tables")
@@ -104,7 +106,7 @@ def test_what_a_killed_publication_left_is_swept_by_the_next(
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     assert publish(answers, release="1", out=site).new
     assert temporaries(site) == []
-    assert [path.name for path in temporary.iterdir() if path.suffix != ".lock"] == []
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.usefixtures("without_pages", "few_tables")
@@ -124,33 +126,71 @@ def command(answers: Path, site: Path, release: str) -> list[str]:
 
 
 def test_leftovers_are_swept_and_files_of_others_stay(site, answers):
-    for name in ("v/.9.123.tmp/downloads/a", ".site.7.tmp/latest/x", ".feed.xml.1.tmp"):
-        (site / name).parent.mkdir(parents=True, exist_ok=True)
-        (site / name).write_text("half")
-    for name in (".git/a.1.tmp", ".notes.tmp", "v/.keep"):
+    for place, name in (("v/9", "downloads/a"), ("site", "latest/x"), ("feed.xml", "")):
+        left = unfinished(site / place) / name
+        left.parent.mkdir(parents=True, exist_ok=True)
+        left.write_text("half")
+    of_others = [".git/a.1.tmp", ".notes.tmp", "v/.9.0123abcd-7.tmp", "v/.keep"]
+    for name in of_others:
         (site / name).parent.mkdir(parents=True, exist_ok=True)
         (site / name).write_text("of somebody")
     publish(answers, release="1", out=site)
-    assert temporaries(site) == [".notes.tmp", "a.1.tmp"]
-    assert (site / "v" / ".keep").exists()
+    assert temporaries(site) == [".notes.tmp", "a.1.tmp", ".9.0123abcd-7.tmp"]
+    assert all((site / name).exists() for name in of_others)
+
+
+def test_lock_holds_for_processes_with_other_temporary_folders(site, temporary):
+    before = content(site)
+    script = (
+        "import sys, time; from pathlib import Path; site = Path(sys.argv[1]);"
+        "from fairstats._lib.atomic_files import unfinished;"
+        "from fairstats.publishing.site_folder import locked;"
+        "lock = locked(site); lock.__enter__();"
+        "left = unfinished(site / 'v' / '9'); left.mkdir();"
+        "print(left, flush=True); time.sleep(300)"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", script, str(site)],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert other.stdout is not None
+        left = Path(other.stdout.readline().strip())
+        entered = threading.Event()
+
+        def enter() -> None:
+            with locked(site):
+                entered.set()
+
+        waiting = threading.Thread(target=enter)
+        waiting.start()
+        assert not entered.wait(0.5)
+        assert left.is_dir()
+    finally:
+        other.kill()
+        other.communicate()
+        waiting.join(60)
+    assert entered.is_set()
+    assert not left.exists()
+    assert content(site) == before
 
 
 def test_temporary_folders_of_ended_processes_alone_are_swept(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    for name in (
-        f"fairstats-pages-{ended.pid}-abc",
-        f"fairstats-verify-{os.getpid()}-abc",
-        f"other-{ended.pid}-abc",
-        "fairstats-mine",
-    ):
+    with temporary_folder("pages") as folder:
+        ours = folder.name.removesuffix(folder.name.rpartition("-")[2]) + "abc"
+    own = f"-{os.getpid()}-"
+    left = ours.replace(own, f"-{ended.pid}-")
+    machine = ours.split("-")[2]
+    others = {ours, left.replace(machine, "0123abcd"), f"other-{ended.pid}-abc", "fairstats-mine"}
+    for name in {left, *others}:
         (tmp_path / name).mkdir()
-    with temporary_folder("verify"):
-        left = {path.name for path in tmp_path.iterdir()}
-    assert f"fairstats-pages-{ended.pid}-abc" not in left
-    assert {f"fairstats-verify-{os.getpid()}-abc", f"other-{ended.pid}-abc"} <= left
-    assert "fairstats-mine" in left
+    with temporary_folder("verify") as folder:
+        assert {path.name for path in tmp_path.iterdir()} == others | {folder.name}
 
 
 # --- A full disk
@@ -224,7 +264,7 @@ def test_a_disk_that_is_full_while_the_site_is_assembled_leaves_it_as_it_was(
 
 @pytest.mark.parametrize("place", ["latest", "api"])
 def test_a_publication_that_was_killed_between_two_renames_is_made_whole(site, answers, place):
-    building = site / ".site.7.tmp" / ".old"
+    building = unfinished(site / "site") / ".old"
     building.mkdir(parents=True)
     (site / place).rename(building / place)
     publish(answers, release="1", out=site)

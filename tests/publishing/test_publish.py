@@ -18,6 +18,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import releases_of
+from fairstats.release.manifest import open_release
 from fairstats.release.tables import TABLES
 from tests.report.conftest import answers_of_models
 
@@ -87,6 +88,17 @@ def test_publishing_the_same_again_changes_nothing(source, tmp_path):
     second = publish(source, release="2026.11", out=tmp_path / "out")
     assert (first.new, second.new) == (True, False)
     assert (first.path / "manifest.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.usefixtures("few_tables")
+def test_a_site_with_one_release_is_opened_as_that(source, tmp_path):
+    first = publish(source, release="1", out=tmp_path / "out")
+    assert open_release(tmp_path / "out").path == first.path
+    publish(source, release="2", out=tmp_path / "out")
+    with pytest.raises(InputError, match=r"is a site with several releases.*v/2"):
+        open_release(tmp_path / "out")
+    with pytest.raises(InputError, match="contains no release"):
+        open_release(tmp_path / "in")
 
 
 @pytest.mark.usefixtures("few_tables")

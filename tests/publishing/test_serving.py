@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import http.client
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -16,7 +18,9 @@ from urllib.request import urlopen
 import pytest
 
 from fairstats._lib.problems import InputError
+from fairstats.publishing import serving
 from fairstats.publishing.serving import LOOPBACK, SiteServer
+from tests.serving import served as running
 
 TYPES = {
     "index.html": "text/html; charset=utf-8",
@@ -50,8 +54,11 @@ def site(tmp_path_factory) -> Path:
         (site / "linked").mkdir()
         (site / "linked" / "index.html").symlink_to(folder / "site-2" / "index.html")
         (site / "latest").symlink_to("v")
-    except OSError:
-        pytest.skip("this system makes no symbolic links")
+        (site / "piped").mkdir()
+        os.mkfifo(site / "pipe")
+        os.mkfifo(site / "piped" / "index.html")
+    except (AttributeError, OSError):
+        pytest.skip("this system makes no symbolic links or no pipes")
     return site
 
 
@@ -124,6 +131,29 @@ def test_nothing_outside_of_the_site_is_sent(served, path):
     answer = raw(served[1], path)
     assert answer.status == 404
     assert b"secret" not in answer.read()
+
+
+@pytest.mark.parametrize("path", ["/pipe", "/pipe/", "/piped/", "/piped/index.html"])
+def test_pipes_are_not_waited_for(served, path):
+    assert raw(served[1], path).status == 404
+
+
+def test_many_connections_are_accepted_at_once(site):
+    with SiteServer(site, port=0) as server, ExitStack() as opened:
+        # Nobody accepts them: the system keeps them waiting.
+        for _ in range(200):
+            address = (LOOPBACK, server.server_port)
+            opened.enter_context(socket.create_connection(address, timeout=1))
+
+
+def test_silent_client_is_hung_up_on(site, monkeypatch):
+    assert serving._Handler.timeout is not None
+    monkeypatch.setattr(serving._Handler, "timeout", 0.2)
+    with running(SiteServer(site, port=0)) as server:
+        address = (LOOPBACK, server.server_port)
+        with socket.create_connection(address, timeout=20) as silent:
+            silent.sendall(b"GET / HT")
+            assert silent.recv(100) == b""
 
 
 @pytest.mark.parametrize("path", ["/v/", "/api/", "/downloads/", "/latest/"])

@@ -14,8 +14,9 @@ import pypandoc
 import pytest
 from typer.testing import CliRunner
 
+from fairstats._lib.atomic_files import unfinished
 from fairstats._lib.problems import InputError
-from fairstats.answers.files import read_answers
+from fairstats.answers.files import read_answers, write_answers
 from fairstats.cli import app
 from fairstats.publishing.board_repository import (
     accept_submission,
@@ -30,8 +31,14 @@ from fairstats.release.contents import Release
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.model.page import show_model
+from fairstats.retrieval.retrievals_table import (
+    read_retrievals,
+    retrieval_files,
+    write_retrievals,
+)
 from fairstats.submissions.folder import read_submission
 from fairstats.submissions.records import check_submissions
+from tests.retrieval_tables import retrievals_of
 from tests.screening.frauds import copied
 from tests.submission_files import (
     FACTS,
@@ -301,7 +308,10 @@ def test_name_of_a_submission_has_at_most_60_characters(run, honest, tmp_path):
 
 def test_accepted_submission_is_moved_with_a_record(submission, board):
     before = {path.name: path.read_bytes() for path in submission.iterdir()}
+    left = unfinished(board / "killed")
+    left.mkdir()
     target, _ = accept_submission(submission, board, by="A keeper")
+    assert not left.exists()
     assert not submission.exists()
     after = {path.name: path.read_bytes() for path in target.iterdir()}
     record = after.pop("acceptance.toml").decode()
@@ -484,3 +494,71 @@ def test_changed_record_in_a_release_fails_verification(submission, board, bench
     pd.read_parquet(path).assign(attempts=2).to_parquet(path, index=False)
     (problem, *_) = verify(made.path, pages=False)[0].problems
     assert str(path) in str(problem)
+
+
+# What publishing would refuse
+
+
+def test_copies_of_answers_in_csv_are_found_too(fraud, board, benchmark):
+    (given,) = (board / "accepted").rglob("*.parquet")
+    read_answers(given).to_csv(given.with_suffix(".csv"), index=False)
+    given.unlink()
+    assert checked(fraud, board, benchmark).result == "block"
+
+
+@pytest.mark.parametrize("name", ["a.ratings.parquet", "a.measures.parquet", "a.comments.csv"])
+def test_answers_under_the_name_of_another_kind_of_file_are_refused(
+    name, submission, board, benchmark
+):
+    (given,) = submission.glob("*.parquet")
+    declared = submission / "submission.toml"
+    declared.write_text(declared.read_text().replace(given.name, name))
+    given.rename(submission / name)
+    (problem,) = checked(submission, board, benchmark).problems
+    assert (problem.message, problem.value) == ("is not a file of answers", name)
+
+
+def test_strategy_with_snippets_needs_their_retrievals(board, benchmark, honest, tmp_path):
+    asked = honest[0].assign(strategy="plain+bm25@2")
+    prompts = {"plain+bm25@2": "0" * 64}
+    submit(asked, board / "submissions" / "none", prompts=prompts)
+    assert checked(board / "submissions" / "none", board, benchmark).problems == ()
+    found = check_submission(board / "submissions" / "none", benchmarks=[benchmark], retrievals=())
+    assert [problem.value for problem in found.problems] == ["plain+bm25@2"]
+    with pytest.raises(InputError, match="the retrievals file is missing"):
+        accept_submission(board / "submissions" / "none", board, by="A. Keeper")
+    lists = retrievals_of(
+        {
+            (item, *variant): ["s1", "s2"]
+            for item in benchmark.items
+            for variant in benchmark.variants
+        },
+        benchmark=benchmark.name,
+    )
+    write_retrievals(
+        lists.assign(text="not for the board"), tmp_path / "in" / "a.retrievals.parquet"
+    )
+    write_answers(asked, tmp_path / "in" / "a.parquet")
+    folder = board / "submissions" / "both"
+    assert create_submission(tmp_path / "in", folder, FACTS | {"prompts": prompts}) == []
+    accept_submission(folder, board, by="A. Keeper")
+    assert not {"text", "title"} & set(read_retrievals(retrieval_files(board)).columns)
+    again = honest[1].assign(model="Another", strategy="plain+bm25@2", snapshot="another-1")
+    for name in ("without", "with"):
+        (tmp_path / name).mkdir()
+        write_answers(again.assign(model=name), tmp_path / name / "a.parquet")
+    shutil.copy(tmp_path / "in" / "a.retrievals.parquet", tmp_path / "with")
+    facts = FACTS | {"prompts": prompts, "snapshot": "another-1"}
+    # The lists of one submission are those of others, too.
+    for name in ("without", "with"):
+        create_submission(tmp_path / name, board / "submissions" / name, facts)
+        found = check_submission(
+            board / "submissions" / name,
+            present_answers(board),
+            benchmarks=[benchmark],
+            retrievals=retrieval_files(board / "accepted"),
+        )
+        assert found.problems == ()
+    why = "Made from Model-B."
+    accept_submission(board / "submissions" / "with", board, by="A. Keeper", overrule=why)
+    publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])

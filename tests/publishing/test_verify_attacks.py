@@ -64,7 +64,8 @@ def first_site(published, tmp_path):
 
 
 def run(*arguments: object):
-    return CliRunner().invoke(app, ["verify", *map(str, arguments)])
+    # In colour, since the runner removes escape sequences from what is not for a terminal.
+    return CliRunner().invoke(app, ["verify", *map(str, arguments)], color=True)
 
 
 @pytest.fixture(scope="module")
@@ -300,6 +301,13 @@ def test_files_for_the_host_are_listed_as_not_checked(first_site):
     done = run(first_site)
     assert done.exit_code == 0
     assert "not checked: .git, CNAME" in done.output
+
+
+@pytest.mark.parametrize("name", ["CNAME", "LICENSE", "README.md", "robots.txt"])
+def test_folders_in_the_place_of_files_for_the_host_are_named(first_site, name):
+    (first_site / name).mkdir()
+    (first_site / name / "index.html").write_text("x")
+    assert f"{first_site / name}: is not part" in refused(run(first_site))
 
 
 def test_changes_since_the_release_before_are_computed_again(site):
@@ -667,3 +675,11 @@ def test_nothing_is_published_after_a_release_whose_tables_are_links(site, tmp_p
     with pytest.raises(InputError, match="is a link"):
         publish(tmp_path / "a.parquet", release="4", out=site)
     assert not (site / "v" / "4").exists()
+
+
+@pytest.mark.parametrize("name", ["4", "\x1b[2J"])
+def test_a_copy_of_a_release_under_another_name_is_named(site, name):
+    shutil.copytree(site / "v" / "3", site / "v" / name)
+    done = run(site)
+    assert "belongs to release 3" in refused(done)
+    assert "\x1b" not in done.output

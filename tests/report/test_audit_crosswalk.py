@@ -167,6 +167,10 @@ def test_missing_answers_are_counted_by_reason(statuses, missing, said):
             'opinion = "supported"\nreservations = "a"',
             "reservations = 'a': does not go with opinion = \"supported\"",
         ),
+        (
+            'verified = "differed"\nopinion = "supported"',
+            "opinion = 'supported': does not go with verified = \"differed\"",
+        ),
         ('auditor = "a\\u0007b"', "has characters that cannot be printed"),
         ('audited = "2026-11-23"', "audited = '2026-11-23': should be a valid date"),
         (

@@ -14,6 +14,7 @@ from tests.browsing import violations
 from tests.serving import served
 
 from .conftest import answers_of_models
+from .test_downloads import FORMULAS
 from .undrawn import undrawn, whole
 
 #: The pages of the drawn release, and one of a model.
@@ -151,6 +152,18 @@ def test_table_that_is_shown_is_saved_as_csv(visit):
     assert len(rows) == 1 + shown.locator("tbody tr").count()
     # A spreadsheet must not evaluate a name as a formula.
     assert not any(cell.startswith(("=", "@")) for row in rows for cell in row)
+
+
+def test_saved_csv_has_no_formulas(visit):
+    figures = ["+4.1", "\u22124.1 (\u22125.0 to +3.1)"]
+    script = """texts => {
+        const table = document.createElement("table");
+        texts.forEach(text => table.insertRow().insertCell().textContent = text);
+        return csv(table);
+    }"""
+    written = visit().evaluate(script, [*FORMULAS, *figures])
+    rows = [text for (text,) in csv.reader(written.splitlines())]
+    assert rows == [*FORMULAS.values(), "+4.1", "-4.1 (-5.0 to +3.1)"]
 
 
 def test_controls_are_reached_by_the_keyboard(visit):

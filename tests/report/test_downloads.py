@@ -106,6 +106,24 @@ def test_csv_has_no_formulas(sign):
     assert second == [f"m{in_csv}", "-0.0"]
 
 
+#: Texts that a spreadsheet would run, and how they are written; then one that it would not.
+FORMULAS = {
+    "=1+cmd|'/C calc'!A0": "'=1+cmd|'/C calc'!A0",
+    "+1+cmd|'/C calc'!A0": "'+1+cmd|'/C calc'!A0",
+    "-1.5 (-2 to 1)+A1": "'-1.5 (-2 to 1)+A1",
+    "@1": "'@1",
+    "＝1": "'＝1",
+    "＋1+A1": "'＋1+A1",
+    "a;=1+1;b": "a;'=1+1;b",
+    "a; b-1=c": "a; b-1=c",
+}
+
+
+def test_csv_has_no_formulas_in_any_cell():
+    (_, *rows) = csv.reader(io.StringIO(table_csv(pd.DataFrame({"model": [*FORMULAS]}))))
+    assert [text for (text,) in rows] == [*FORMULAS.values()]
+
+
 @pytest.mark.parametrize("column", [[], [None, None], [True, None], [pd.Timestamp(0), None]])
 def test_a_column_of_any_kind_can_be_written(column):
     table = pd.DataFrame({"name": column})

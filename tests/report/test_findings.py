@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from itertools import product
 
@@ -28,7 +29,9 @@ def benchmark(benchmark_file) -> Benchmark:
     return load_benchmark(benchmark_file(keys=keys, race=bias))
 
 
-def found(benchmark: Benchmark, models: dict[str, tuple], *, best=None, high=None) -> Findings:
+def found(
+    benchmark: Benchmark, models: dict[str, tuple], *, best=None, high=None, worst=None
+) -> Findings:
     """Return the findings of models with (gap, verdict, p) each, ranked in this order."""
     (attribute,) = (a.name for a in benchmark.varied)
     ((a, b),) = benchmark.varied[0].pairs
@@ -52,7 +55,7 @@ def found(benchmark: Benchmark, models: dict[str, tuple], *, best=None, high=Non
             "rank_high": high or range(1, n + 1),
             "may_be_best": [model in (best or list(models)[:1]) for model in models],
             "estimate": [abs(gap) for gap, _, _ in models.values()],
-            "least_favourable": [abs(gap) for gap, _, _ in models.values()],
+            "least_favourable": worst or [abs(gap) for gap, _, _ in models.values()],
             "method_note": "",
         }
     )
@@ -100,10 +103,17 @@ def test_braces_in_a_benchmarks_text_are_not_filled_in(benchmark):
 def test_a_gap_made_small_by_missing_answers_is_not_called_the_smallest(benchmark, sign):
     # Ranks count missing answers against a model, so the second one shows the smaller gap.
     models = {"full": (0.05, SHOWN, 1e-6), "refuser": (sign * 0.01, OPEN, 0.4)}
-    read = found(benchmark, models)
-    assert "smallest" not in read.figures
-    assert "full ranks first" in read.figures
-    assert "refuser last (1.0 points)" in read.figures
+    read = found(benchmark, models, worst=[0.06, 0.2])
+    assert "If missing answers are counted against each model" in read.figures
+    # The figures are those by which the models are ranked.
+    assert re.search("of two models, full has the smallest .*: 6.0 points", read.figures)
+    assert "refuser has the largest: 20.0 points" in read.figures
+
+
+def test_models_of_one_rank_are_named_together(benchmark):
+    models = {"a": (0.05, OPEN, 0.4), "b": (0.01, OPEN, 0.4), "c": (0.06, OPEN, 0.4)}
+    read = found(benchmark, models, worst=[0.08, 0.08, 0.1])
+    assert re.search("of three models, a and b have the smallest .*: 8.0 points", read.figures)
 
 
 def test_no_sentence_assumes_patients_or_privilege(benchmark):

@@ -12,7 +12,13 @@ import pytest
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Board, Release
-from fairstats.report.about.data import benchmark_card, show_citation, versions_of_an_item
+from fairstats.report.about.data import (
+    benchmark_card,
+    show_citation,
+    show_contents,
+    show_sources,
+    versions_of_an_item,
+)
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import show_leaderboard
@@ -232,3 +238,16 @@ def test_a_citation_is_listed_once_and_only_if_stated(release, drawn):
     vars(other)["benchmarks"] = benchmarks
     text = drawn(show_citation, other)
     assert (text.count("A book"), text.count("Not stated")) == (1, 0)
+
+
+def test_data_page_states_undecided_lines_and_missing_answers(release, drawn, tmp_path):
+    own = Release(release.path)
+    name, benchmark = next(iter(own.benchmarks.items()))
+    assert "Not decided" not in drawn(show_sources, own)
+    text = benchmark.path.read_text()
+    path = tmp_path / benchmark.path.name
+    path.write_text(f"# DECIDE: one\n{text}\n# DECIDE: two\n")
+    vars(own)["benchmarks"] = own.benchmarks | {name: replace(benchmark, path=path)}
+    assert "in 2 lines of this" in drawn(show_sources, own)
+    missing = sum(entry["missing"] for entry in own.manifest["answers"])
+    assert (f"{missing:,} of them missing" in drawn(show_contents, own)) == (missing > 0)

@@ -193,5 +193,9 @@ def test_files_of_two_retrievers_go_together(retrievals, tmp_path):
         "bm25": 4,
         "dense": 4,
     }
+    # Answers of two models can be asked with the same lists, but not with others of this name.
+    assert read_retrievals([first, first]).equals(read_retrievals(first))
+    other = retrievals.assign(snippet_id=retrievals["snippet_id"] + "-b")
+    third = write_retrievals(other, tmp_path / "c.retrievals.parquet")
     with pytest.raises(InputError):
-        read_retrievals([first, first])
+        read_retrievals([first, third])

@@ -9,6 +9,7 @@ from fairstats_collectors.amqa import import_amqa
 
 from fairstats import load_benchmark
 from fairstats.screening import copied_answers
+from fairstats.screening.answer_sheets import Panel, Sheet
 from fairstats.screening.screen import screen
 from tests.screening.frauds import (
     BLOCKED,
@@ -21,7 +22,13 @@ from tests.screening.frauds import (
     swapped,
     unparsed_pairs,
 )
-from tests.screening.honest_models import honest_panel
+from tests.screening.honest_models import (
+    draw_items,
+    draw_letters,
+    flags_of,
+    honest_panel,
+    simulated_benchmark,
+)
 
 QWEN = [f"amqa/answers/AMQA_Benchmark_Answer_qwen_{name}.jsonl" for name in ("cot2", "no_cot")]
 
@@ -127,6 +134,20 @@ def test_copy_is_blocked_even_with_one_set_to_compare_with(honest, synthetic, by
     made = copied(0.99)(honest[0], honest[1], synthetic, np.random.default_rng(5))
     found = screen(made.assign(model="new"), honest[1], benchmarks=[synthetic])
     assert by_check(found, "new").loc["copied_answers", "flag"] == "block"
+
+
+def test_copy_of_an_accurate_set_is_blocked_on_few_items():
+    """Only 10 to 25 of 60 items have an answer that others seldom give."""
+    rng = np.random.default_rng(31)
+    flags = []
+    for _ in range(5):
+        items = draw_items(simulated_benchmark(60, 4, rng=rng), rng=rng)
+        sets = [draw_letters(items, rng.uniform(0.82, 0.92), rng=rng) for _ in range(12)]
+        sheets = [Sheet(f"m{number}", "plain", 0, one) for number, one in enumerate(sets)]
+        copy = Sheet("new", "plain", 0, sets[0].copy())
+        flags.append(flags_of(copy, Panel(items.layout, (copy,), tuple(sheets)))["copied_answers"])
+    assert set(flags) <= {"look", "block"}
+    assert flags.count("block") >= 3
 
 
 def test_copies_among_the_screened_sets_do_not_hide_each_other(honest, synthetic, by_check):

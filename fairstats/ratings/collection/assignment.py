@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from fairstats._lib.atomic_files import unfinished
 from fairstats._lib.problems import InputError, Problem, parameter
 from fairstats._lib.records import csv_records, importable_files, json_value
 from fairstats._lib.safe_names import file_sha256, text_sha256, unique_slugs
@@ -391,7 +392,7 @@ def _write_folder(files: Mapping[str, str], out: Path) -> None:
     """Write all files or none."""
     out = out.absolute()
     out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    temporary = unfinished(out)
     try:
         for name, text in files.items():
             path = temporary / name

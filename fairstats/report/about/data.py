@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats._lib.formatting import MINUS, escape_markdown, listed, number_word, percent
+from fairstats._lib.formatting import (
+    MINUS,
+    counted,
+    escape_markdown,
+    listed,
+    number_word,
+    percent,
+)
+from fairstats.benchmarks.authoring_summary import open_decisions
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Words
 from fairstats.exports.catalogues import CROISSANT, dataset_markup
@@ -39,9 +47,11 @@ def show_contents(release: Release) -> None:
     """State the release's number of answers and models."""
     titles = escape_markdown(listed(benchmark.title for benchmark in release.benchmarks.values()))
     answers = sum(entry["answers"] for entry in release.manifest["answers"])
+    missing = sum(entry["missing"] for entry in release.manifest["answers"])
+    absent = f" ({missing:,} of them missing)" if missing else ""
     models = len(release.models)
     show_markdown(
-        f"::: lede\nThis release has {answers:,} answers from {number_word(models)} "
+        f"::: lede\nThis release has {answers:,} answers{absent} from {number_word(models)} "
         f"model{'s' * (models != 1)} to {titles}. "
         "Every figure can be downloaded and recomputed.\n:::"
     )
@@ -89,6 +99,8 @@ def show_sources(release: Release) -> None:
         show_markdown(
             f"## {escape_markdown(benchmark.title)}\n\n{benchmark_card(benchmark, versions)}"
         )
+        if proposed := open_decisions(benchmark):
+            show_markdown(prose("data-undecided", lines=counted(proposed, "line")))
     if has_benchmarks(release) and output_format() == "html":
         show_markdown(
             "How models were used to select items, and one measure of bias on several benchmarks: "

@@ -71,6 +71,13 @@ class AuditFacts(BaseModel):
             raise ValueError(f"is before {start}")
         return day
 
+    @field_validator("opinion")
+    @classmethod
+    def _with_verified(cls, text: str | None, info: ValidationInfo) -> str | None:
+        if text == "supported" and info.data.get("verified") == "differed":
+            raise ValueError('does not go with verified = "differed"')
+        return text
+
     @field_validator("reservations")
     @classmethod
     def _with_opinion(cls, text: str | None, info: ValidationInfo) -> str | None:

@@ -18,8 +18,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from fairstats._lib.untrusted_files import distinct_names
 from fairstats.asking.item_prompts import Prompt, load_prompt, load_template, quoted
 from fairstats.asking.models import Ask, Model, Replies, Reply, Task
-from fairstats.asking.reply_patterns import REFUSAL, SENTENCE_END, plain_text, without_thinking
+from fairstats.asking.reply_patterns import SENTENCE_END, plain_text, without_thinking
 from fairstats.benchmarks.declaration import NEUTRALIZED, ORIGINAL
+from fairstats.benchmarks.refusals import REFUSAL
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.vignettes.building.declaration import Declared
 
