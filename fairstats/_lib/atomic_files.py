@@ -51,7 +51,10 @@ def locked(folder: Path, *inside: str) -> Iterator[None]:
         Folders in it. What dead processes of this machine left unfinished in all of these is
         removed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError([Problem(str(folder), "is not a directory", "name another")]) from None
     if fcntl is None:
         yield
         return

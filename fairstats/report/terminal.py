@@ -217,7 +217,7 @@ def _console(width: int) -> Console:
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=width)
+    return console if console.is_terminal else Console(width=width)
 
 
 def _text(name: str, value: object) -> str:

@@ -9,7 +9,7 @@ import pytest
 from fairstats.publishing.verify import _fact_problems
 from fairstats.release.manifest import answer_summary
 from fairstats.report.answer_sets import missing_reasons
-from fairstats.report.board.page import _missing
+from fairstats.report.board.tables import _missing
 
 
 @pytest.fixture

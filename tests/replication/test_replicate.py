@@ -269,7 +269,7 @@ def test_answers_by_another_strategy_are_no_answers(right):
 
 
 def test_a_release_holds_the_table_and_verify_recomputes_it(right, tmp_path, monkeypatch):
-    def render(release, *, site, pdf, renderer):
+    def render(release, *, site, pdf, renderer, watch):
         (site / "index.html").write_text("page")
         pdf.write_text("pdf")
         return "nothing"
