@@ -158,7 +158,7 @@ def test_citation_has_all_required_fields(hostile):
 def test_the_citation_of_hostile_texts_is_text(tmp_path, benchmark_file, all_right):
     from fairstats.benchmarks.loading import load_benchmark
 
-    title = 'a: "b" # c\u2028- {x: [y]} \U0001f917'
+    title = 'a: "b" # c- {x: [y]} \U0001f917'
     benchmark = load_benchmark(
         benchmark_file(
             title=f"title = {json.dumps(title, ensure_ascii=False)}",
