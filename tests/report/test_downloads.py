@@ -170,7 +170,7 @@ def test_the_citation_of_hostile_texts_is_text(tmp_path, benchmark_file, all_rig
     text = citation_cff(made, publisher='O\'Neil: "us"')
     cited = yaml.safe_load(text)
     assert cited["authors"] == [{"name": 'O\'Neil: "us"'}]
-    assert cited["references"][1]["title"] == 'a: "b" # c - {x: [y]} \U0001f917'
+    assert cited["references"][1]["title"] == 'a: "b" # c- {x: [y]} \U0001f917'
     assert cited["references"][1]["notes"].startswith("Cite as: !!python/object:x & *y %z\n---")
     assert cited["references"][1]["url"] == "https://example.org/a"
     assert text.endswith("\n")
